@@ -1,0 +1,75 @@
+"""The one record of correlation: which entities each line of each stage refers to.
+
+Entities are strings, `kind:name`, unique within one graph:
+
+    fx:add_3            a node of the post-grad FX graph
+    rd:add_3            a node of the graph Inductor received (`readable`), where it is no post-grad node
+    op:op7.load_2       an `ops.*` call in a loop body of the scheduler node op7
+    buf:buf3            a buffer
+    call:NAME:3         one call of a kernel in the wrapper
+    kernel:NAME         a kernel's definition
+    src:PATH:26         a line of the user's source
+
+A line that refers to an entity says how that is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+ENGINE = "1"
+"""Version of the link engine; links stored under another version are recomputed."""
+
+
+class Confidence(IntEnum):
+    """How a reference is known. Higher is surer."""
+
+    kernel = 1
+    """Only the kernel is known: provenance or comments name it, no line does."""
+    inferred = 2
+    """Aligned by operation and data flow."""
+    exact = 3
+    """Recorded while the code was generated, or written in the text itself."""
+
+
+@dataclass(slots=True)
+class StageLinks:
+    """References of one stage's text, as parallel columns sorted by line.
+
+    `call` restricts a reference to one call site of a shared kernel: an index into
+    `GraphLinks.entities` (a `call:` entity), or -1 when it holds for every call.
+    """
+
+    stage: str
+    lines: list[int] = field(default_factory=list)
+    entities: list[int] = field(default_factory=list)
+    confidence: list[int] = field(default_factory=list)
+    call: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How much of what computes is explained: lines of kernels, and nodes of the FX graph."""
+
+    lines: int = 0
+    lines_exact: int = 0
+    lines_inferred: int = 0
+    lines_kernel: int = 0
+    nodes: int = 0
+    nodes_exact: int = 0
+    nodes_inferred: int = 0
+    nodes_kernel: int = 0
+
+
+@dataclass(slots=True)
+class GraphLinks:
+    """All references of one graph. Stage keys are stage ids; sources are `source:PATH`;
+    kernels and wrapper share the stage `code`, whose lines are those of `output_code.py`."""
+
+    entities: list[str] = field(default_factory=list)
+    stages: dict[str, StageLinks] = field(default_factory=dict)
+    coverage: Coverage = field(default_factory=Coverage)
+    notes: list[str] = field(default_factory=list)
+    """What could not be linked, and why, in sentences for a person."""
+    engine: str = ENGINE

@@ -1,0 +1,111 @@
+"""Every setting, read once from the environment, with its default and its meaning.
+
+`SETTINGS` is the one list: the docs are tested against it, `load()` reads by it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+PREFIX = "INDUCTORSCOPE_"
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+class SettingError(ValueError):
+    """A setting in the environment cannot be used; the message says which and why."""
+
+
+def _default_data() -> Path:
+    base = os.environ.get("XDG_DATA_HOME")
+    root = Path(base) if base else Path.home() / ".local" / "share"
+    return root / "inductorscope"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of web process, worker and command line."""
+
+    data: Path
+    """Folder of the database file, uploads under way and capture working folders."""
+    database_url: str
+    """SQLAlchemy URL. Empty means SQLite in the data folder."""
+    host: str = "127.0.0.1"
+    """Address the web process binds to. Any but a loopback address needs a token."""
+    port: int = 8765
+    """Port of the web process."""
+    token: str = ""
+    """Secret that writing requests must carry (`Authorization: Bearer …`)."""
+    token_to_read: bool = False
+    """Whether reading needs the token too."""
+    workers: int = 1
+    """Worker processes that `serve` starts and keeps alive."""
+    model_folders: str = ""
+    """Folders (separated like PATH) whose models the worker may run besides the built-in ones."""
+    max_upload_bytes: int = 4 * GIB
+    """Largest upload as sent."""
+    max_unpacked_bytes: int = 16 * GIB
+    """Largest upload after unpacking."""
+    max_members: int = 100_000
+    """Most files in one upload."""
+    max_ratio: int = 1000
+    """Largest unpacked-to-packed ratio of one archive, once over 64 MiB unpacked."""
+    capture_seconds: int = 1800
+    """Time limit of one capture."""
+    capture_bytes: int = 16 * GIB
+    """Memory limit of one capture's process (address space beyond what torch maps at start)."""
+    ingest_seconds: int = 3600
+    """Time limit of reading one upload."""
+
+    @property
+    def url(self) -> str:
+        """The database URL with the SQLite default filled in."""
+        return self.database_url or f"sqlite:///{self.data / 'inductorscope.db'}"
+
+    @property
+    def uploads(self) -> Path:
+        return self.data / "uploads"
+
+    @property
+    def captures(self) -> Path:
+        return self.data / "captures"
+
+
+def load(**overrides: object) -> Settings:
+    """Settings from the environment; keyword arguments win (command-line options)."""
+    values: dict[str, object] = {"data": _default_data(), "database_url": ""}
+    for field in fields(Settings):
+        name = PREFIX + field.name.upper()
+        raw = os.environ.get(name)
+        if raw is None:
+            continue
+        values[field.name] = _parse(name, str(field.type), raw)
+    for name, value in overrides.items():
+        if value is not None:
+            values[name] = value
+    values["data"] = Path(str(values["data"])).expanduser().absolute()
+    return Settings(**values)  # type: ignore[arg-type]  # each value was parsed by its field's type
+
+
+def _parse(name: str, kind: str, raw: str) -> object:
+    if kind == "int":
+        try:
+            number = int(raw)
+        except ValueError:
+            raise SettingError(f"{name} is {raw!r}; it takes a whole number.") from None
+        if number < 0:
+            raise SettingError(f"{name} is {number}; it takes a number of 0 or more.")
+        return number
+    if kind == "bool":
+        if raw.lower() in {"1", "true", "yes", "on"}:
+            return True
+        if raw.lower() in {"", "0", "false", "no", "off"}:
+            return False
+        raise SettingError(f"{name} is {raw!r}; it takes 1 or 0.")
+    if kind == "Path":
+        return Path(raw)
+    return raw

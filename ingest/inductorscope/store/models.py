@@ -1,0 +1,328 @@
+"""The tables. One declarative model each; nothing here opens a connection.
+
+Names avoid those of the job engine, whose tables share the SQLite file (`queues`, `streams`,
+`notifications`, `workflow_*`, `operation_*`).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    DateTime,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NAMES = {
+    "ix": "ix_%(column_0_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+JsonObject = dict[str, Any]
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMES)
+    type_annotation_map = {
+        JsonObject: JSON,
+        list[Any]: JSON,
+        datetime: DateTime(timezone=True),
+        bytes: LargeBinary,
+    }
+
+
+class Run(Base):
+    """One upload, ingest or capture, whole: rows appear in one transaction, when all is read."""
+
+    __tablename__ = "runs"
+
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    """First 16 hex digits of the content digest: the same files give the same run everywhere."""
+    content_digest: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str] = mapped_column(index=True)
+    tags: Mapped[list[Any]]
+    origin: Mapped[str]
+    """'capture', 'upload' or 'ingest'."""
+    created_at: Mapped[datetime] = mapped_column(index=True)
+    torch_version: Mapped[str | None]
+    torch_git: Mapped[str | None]
+    device_kind: Mapped[str | None]
+    """'cpu', 'cuda', …; None when nothing in the files tells."""
+    device_name: Mapped[str | None]
+    graph_count: Mapped[int]
+    kernel_count: Mapped[int]
+    """Distinct generated kernels."""
+    graph_breaks: Mapped[int | None]
+    recompiles: Mapped[int | None]
+    compile_seconds: Mapped[float | None]
+    eager_ms: Mapped[float | None]
+    compiled_ms: Mapped[float | None]
+    timings: Mapped[JsonObject]
+    """Eager and compiled: median, spread, count and the samples, in milliseconds."""
+    environment: Mapped[JsonObject]
+    """Options, configuration and environment that were recorded with the run."""
+    report: Mapped[JsonObject]
+    """What was read: {"files": [...], "dropped": [{"file", "reason", "count"}]}."""
+    bytes_in: Mapped[int]
+    bytes_stored: Mapped[int]
+
+
+class Blob(Base):
+    """Content, once, whoever uses it."""
+
+    __tablename__ = "blobs"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of the plain content."""
+    size: Mapped[int]
+    stored_size: Mapped[int]
+    encoding: Mapped[str]
+    """'zstd' or 'identity'."""
+    data: Mapped[bytes]
+
+
+class Graph(Base):
+    """One compiled graph: a folder of the debug directory."""
+
+    __tablename__ = "graphs"
+    __table_args__ = (UniqueConstraint("run_id", "slug"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    slug: Mapped[str]
+    """Unique in its run and fit for a URL."""
+    name: Mapped[str]
+    """The folder's name, `model__0_forward_1.0`."""
+    position: Mapped[int]
+    direction: Mapped[str]
+    """'forward', 'backward', 'inference' or 'unknown'."""
+    aot_id: Mapped[str | None]
+    compile_id: Mapped[str | None]
+    node_count: Mapped[int]
+    kernel_count: Mapped[int]
+    call_count: Mapped[int]
+    time_us: Mapped[float | None]
+    """Kernel time of one step that the profile attributes to this graph."""
+
+
+class Artifact(Base):
+    """A stored file of a run, in the role it plays."""
+
+    __tablename__ = "artifacts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    graph_id: Mapped[int | None] = mapped_column(
+        ForeignKey("graphs.id", ondelete="CASCADE"), index=True
+    )
+    role: Mapped[str]
+    path: Mapped[str]
+    """As it was called in the upload, or on the user's machine for sources."""
+    digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
+    size: Mapped[int]
+    line_count: Mapped[int | None]
+    derived: Mapped[bool] = mapped_column(default=False)
+    """True for text put together from other files (a source rebuilt from stack comments)."""
+
+
+class FxNode(Base):
+    __tablename__ = "fx_nodes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
+    stage: Mapped[str]
+    name: Mapped[str]
+    target: Mapped[str]
+    line: Mapped[int]
+    annotation: Mapped[str | None]
+    stack_file: Mapped[str | None]
+    stack_line: Mapped[int | None]
+
+
+class IrNode(Base):
+    __tablename__ = "ir_nodes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
+    stage: Mapped[str]
+    name: Mapped[str]
+    kind: Mapped[str]
+    first_line: Mapped[int]
+    last_line: Mapped[int]
+    buffers: Mapped[list[Any]]
+
+
+class Kernel(Base):
+    """A kernel that a graph's code defines (generated) or calls (extern)."""
+
+    __tablename__ = "kernels"
+    __table_args__ = (UniqueConstraint("graph_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(index=True)
+    kind: Mapped[str]
+    """'cpp', 'triton', 'template', 'extern', …"""
+    category: Mapped[str]
+    """'pointwise', 'reduction', 'persistent reduction', 'template', 'extern', …"""
+    first_line: Mapped[int | None]
+    last_line: Mapped[int | None]
+    call_count: Mapped[int]
+    time_us: Mapped[float | None]
+    """Time of one step, all calls; None when no profile names it."""
+    time_calls: Mapped[float | None]
+    """Calls of one step that the profile saw."""
+    time_source: Mapped[str | None]
+    """How the time was joined to this kernel, in words."""
+    facts: Mapped[JsonObject]
+    """What its metadata says: loads, stores, size hints, bytes."""
+
+
+class KernelCall(Base):
+    __tablename__ = "kernel_calls"
+    __table_args__ = (Index("ix_kernel_calls_permalink", "permalink"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kernel_id: Mapped[int] = mapped_column(ForeignKey("kernels.id", ondelete="CASCADE"), index=True)
+    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
+    handle: Mapped[int]
+    """The number Inductor gave the call, or its position when the code does not say."""
+    handle_known: Mapped[bool]
+    line: Mapped[int]
+    arguments: Mapped[list[Any]]
+    fx_nodes: Mapped[list[Any]]
+    """Names of the post-grad nodes this call computes, as provenance or comments tell."""
+    permalink: Mapped[str] = mapped_column(String(16))
+    """Derived from the code's digest, the kernel's name and the handle."""
+
+
+class Links(Base):
+    """All line references of one graph, packed (see `store.links`)."""
+
+    __tablename__ = "links"
+
+    graph_id: Mapped[int] = mapped_column(
+        ForeignKey("graphs.id", ondelete="CASCADE"), primary_key=True
+    )
+    engine: Mapped[str]
+    payload: Mapped[bytes]
+    """zstd of the JSON the API answers with."""
+    coverage: Mapped[JsonObject]
+
+
+class Profile(Base):
+    """One profiled execution: eager or compiled."""
+
+    __tablename__ = "profiles"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
+    label: Mapped[str]
+    """'eager', 'compiled', or the file's name when it tells neither."""
+    device_kind: Mapped[str | None]
+    steps: Mapped[int | None]
+    artifact_id: Mapped[int | None] = mapped_column(ForeignKey("artifacts.id", ondelete="SET NULL"))
+    """The Chrome trace to download."""
+    facts: Mapped[JsonObject]
+
+
+class ProfilerRow(Base):
+    """One row of a `key_averages` table. Times are microseconds over all steps of the profile."""
+
+    __tablename__ = "profiler_rows"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    profile_id: Mapped[int] = mapped_column(
+        ForeignKey("profiles.id", ondelete="CASCADE"), index=True
+    )
+    name: Mapped[str]
+    category: Mapped[str]
+    """'kernel' for device work, 'cpu_op', 'annotation', …"""
+    calls: Mapped[int]
+    self_cpu_us: Mapped[float | None]
+    cpu_us: Mapped[float | None]
+    self_device_us: Mapped[float | None]
+    device_us: Mapped[float | None]
+
+
+class Upload(Base):
+    """An upload under way: its files lie in the data folder until a job has read them."""
+
+    __tablename__ = "uploads"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str]
+    tags: Mapped[list[Any]]
+    files: Mapped[list[Any]]
+    """[{"path", "size"}], in the order the client named them."""
+    created_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    job_id: Mapped[str | None] = mapped_column(String(40))
+
+
+class Job(Base):
+    """What somebody asked for and how far it is; the job engine's own rows stay behind it."""
+
+    __tablename__ = "jobs"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    kind: Mapped[str]
+    """'ingest' or 'capture'."""
+    title: Mapped[str]
+    spec: Mapped[JsonObject]
+    state: Mapped[str] = mapped_column(index=True)
+    """'queued', 'running', 'done', 'failed', 'cancelled'."""
+    step: Mapped[str]
+    """What it is doing, in words."""
+    done: Mapped[int]
+    total: Mapped[int | None]
+    unit: Mapped[str | None]
+    """Unit of done and total: 'bytes', 'steps', 'files'."""
+    message: Mapped[str | None]
+    """Why it failed or was cancelled, or what came out, for a person."""
+    run_id: Mapped[str | None] = mapped_column(String(16), index=True)
+    duplicate: Mapped[bool] = mapped_column(default=False)
+    """True when the content was here already and `run_id` names the earlier run."""
+    attempts: Mapped[int] = mapped_column(default=0)
+    worker: Mapped[str | None]
+    created_at: Mapped[datetime] = mapped_column(index=True)
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    cancel_requested: Mapped[bool] = mapped_column(default=False)
+
+
+class JobEvent(Base):
+    """The log of a job, line by line."""
+
+    __tablename__ = "job_events"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
+    at: Mapped[datetime]
+    level: Mapped[str]
+    """'info', 'warning' or 'error'."""
+    text: Mapped[str]
+
+
+class Worker(Base):
+    """A living worker process: its heartbeat, and what it may run."""
+
+    __tablename__ = "worker_processes"
+
+    id: Mapped[str] = mapped_column(String(80), primary_key=True)
+    """Executor id: unique among living processes, kept across a restart of the same slot."""
+    host: Mapped[str]
+    pid: Mapped[int]
+    started_at: Mapped[datetime]
+    beat_at: Mapped[datetime]
