@@ -84,9 +84,7 @@ def load(**overrides: object) -> Settings:
         if raw is None:
             continue
         values[field.name] = _parse(name, str(field.type), raw)
-    for name, value in overrides.items():
-        if value is not None:
-            values[name] = value
+    values |= {name: value for name, value in overrides.items() if value is not None}
     values["data"] = Path(str(values["data"])).expanduser().absolute()
     return Settings(**values)  # type: ignore[arg-type]  # each value was parsed by its field's type
 

@@ -39,7 +39,9 @@ def install() -> bool:
     """Debian's package where we may install one, else Playwright's own build."""
     attempts = []
     if shutil.which("apt-get") and os.geteuid() == 0:
-        attempts.append([["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]])
+        attempts.append(
+            [["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]]
+        )
     attempts.append([[sys.executable, "-m", "playwright", "install", "chromium"]])
     for commands in attempts:
         if all(subprocess.run(command, check=False).returncode == 0 for command in commands):

@@ -1,0 +1,3 @@
+from inductorscope.cli import main
+
+main()

@@ -1,0 +1,331 @@
+"""The command line.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused or nothing in it to read, 4 the server
+could not be reached or refused. Imports that cost time happen inside the commands.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from inductorscope import __version__
+
+if TYPE_CHECKING:
+    from inductorscope.reading import ReadResult
+    from inductorscope.settings import Settings
+
+FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="See what TorchInductor did to your model, line by line.\n\n"
+    "[bold]inductorscope serve[/] opens the dashboard; [bold]inductorscope capture[/] compiles and "
+    "records a model; [bold]inductorscope ingest[/] reads the debug folders, logs and traces you "
+    "have.\n\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 server out of reach.",
+)
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", help="Folder of the database and of uploads under way.", show_default=False
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Name = Annotated[
+    str | None, typer.Option("--name", help="Name of the run. Default: the first path's.")
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given several times.")]
+Server = Annotated[
+    str, typer.Option("--server", help="Address of the server.", envvar="INDUCTORSCOPE_SERVER")
+]
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def _settings(**overrides: object) -> Settings:
+    from inductorscope.settings import SettingError, load
+
+    try:
+        return load(**overrides)
+    except SettingError as error:
+        _fail(str(error), USAGE)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"inductorscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve(
+    data: Data = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to bind to. Default: 127.0.0.1.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Port. Default: 8765.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes to keep alive. Default: 1.")
+    ] = None,
+    first_capture: Annotated[
+        str | None,
+        typer.Option(help="Built-in model to capture when the database is empty.", metavar="MODEL"),
+    ] = None,
+) -> None:
+    """Serve the dashboard, with workers that read uploads and run captures.
+
+    Web process and workers are kept alive: one that dies is started again and takes up its work.
+    """
+    settings = _settings(data=data, host=host, port=port, workers=workers)
+    from inductorscope.jobs.supervisor import StartError, supervise
+
+    try:
+        supervise(settings, workers=settings.workers, web=True, first_capture=first_capture)
+    except StartError as error:
+        _fail(str(error), FAILED)
+
+
+@app.command()
+def worker(
+    data: Data = None,
+    count: Annotated[int, typer.Option(min=1, help="Worker processes to keep alive.")] = 1,
+) -> None:
+    """Run workers alone, beside web processes that use the same database and data folder."""
+    settings = _settings(data=data)
+    from inductorscope.jobs.supervisor import StartError, supervise
+
+    try:
+        supervise(settings, workers=count, web=False)
+    except StartError as error:
+        _fail(str(error), FAILED)
+
+
+@app.command()
+def models(as_json: AsJson = False) -> None:
+    """List the built-in models that `capture` knows."""
+    from inductorscope.capture.builtin import describe
+
+    rows = describe()
+    if as_json:
+        _print_json([{"name": row.name, "title": row.title, "shows": row.shows} for row in rows])
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for heading in ("Name", "Title", "What it shows"):
+        table.add_column(heading, no_wrap=heading == "Name")
+    for row in rows:
+        table.add_row(row.name, row.title, row.shows)
+    Console().print(table)
+
+
+@app.command()
+def ingest(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Debug folders at any level, logs, traces, archives; together one run."
+        ),
+    ],
+    data: Data = None,
+    name: Name = None,
+    tag: Tags = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read files straight into the database, without a server."""
+    settings = _settings(data=data)
+    result = _ingest(settings, paths, name, tag or [], origin="ingest", quiet=as_json)
+    _report(settings, result, as_json)
+
+
+def _ingest(
+    settings: Settings,
+    paths: list[Path],
+    name: str | None,
+    tags: list[str],
+    *,
+    origin: str,
+    quiet: bool,
+) -> ReadResult:
+    from inductorscope.console import Progress
+    from inductorscope.intake.unpack import Refused
+    from inductorscope.local import read_paths
+    from inductorscope.reading import NothingToRead
+
+    for path in paths:
+        if not path.exists():
+            _fail(f"{path} does not exist.", USAGE)
+    with Progress(quiet=quiet) as progress:
+        try:
+            return read_paths(
+                settings, paths, name=name, tags=tags, origin=origin, progress=progress
+            )
+        except (Refused, NothingToRead) as error:
+            progress.stop()
+            if quiet:
+                _print_json({"error": {"what": str(error)}})
+            _fail(str(error), REFUSED)
+
+
+def _report(settings: Settings, result: ReadResult, as_json: bool) -> None:
+    url = f"http://{settings.host}:{settings.port}/runs/{result.run_id}"
+    if as_json:
+        _print_json(
+            {
+                "run": result.run_id,
+                "url": url,
+                "seconds": round(result.seconds, 3),
+                "bytes_in": result.bytes_in,
+                "bytes_stored": result.bytes_stored,
+                "graphs": result.graphs,
+                "kernels": result.kernels,
+                "duplicate": result.duplicate,
+                "dropped": [
+                    {"file": item.file, "reason": item.reason, "count": item.count}
+                    for item in result.dropped
+                ],
+            }
+        )
+        return
+    known = "was here already" if result.duplicate else f"read in {result.seconds:.1f} s"
+    typer.echo(f"Run {result.run_id} {known}: {result.graphs} graphs, {result.kernels} kernels.")
+    for item in result.dropped:
+        typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
+    typer.echo(url)
+
+
+@app.command()
+def push(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Folders, logs, traces, archives; together one run.")
+    ],
+    server: Server,
+    name: Name = None,
+    tag: Tags = None,
+    token: Annotated[
+        str, typer.Option(help="The server's token, if it has one.", envvar="INDUCTORSCOPE_TOKEN")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Send files to a server and wait until it has read them."""
+    from inductorscope.client import Client, ServerError
+    from inductorscope.console import Progress
+
+    for path in paths:
+        if not path.exists():
+            _fail(f"{path} does not exist.", USAGE)
+    with Progress(quiet=as_json) as progress:
+        try:
+            done = Client(server, token).push(paths, name, tag or [], progress.bytes)
+        except ServerError as error:
+            progress.stop()
+            _fail(str(error), SERVER)
+    if as_json:
+        _print_json(
+            {
+                "job": done.job,
+                "state": done.state,
+                "run": done.run,
+                "url": f"{server.rstrip('/')}/runs/{done.run}" if done.run else None,
+                "duplicate": done.duplicate,
+                "message": done.message,
+            }
+        )
+    elif done.run:
+        typer.echo(f"{server.rstrip('/')}/runs/{done.run}")
+    if done.state != "done":
+        _fail(done.message or f"The server's job ended as {done.state}.", REFUSED)
+
+
+@app.command()
+def links(
+    path: Annotated[
+        Path, typer.Argument(help="A debug folder at any level, or one output_code.py.")
+    ],
+) -> None:
+    """Print, as JSON, which FX nodes and ops each kernel line came from."""
+    from inductorscope.correlate.directory import NoGraphError, links_of_path
+
+    try:
+        _print_json(links_of_path(path))
+    except (NoGraphError, OSError) as error:
+        _fail(str(error), REFUSED)
+
+
+@app.command()
+def runs(
+    data: Data = None,
+    query: Annotated[str, typer.Argument(help="Words to look for in names, tags, versions.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs in the database, newest first."""
+    settings = _settings(data=data)
+    from inductorscope.console import print_runs
+    from inductorscope.store.engine import make_engine, migrate, sessions
+    from inductorscope.store.queries.runs import list_runs
+
+    migrate(settings)
+    with sessions(make_engine(settings))() as session:
+        page = list_runs(session, q=query, limit=limit)
+    if as_json:
+        import msgspec
+
+        typer.echo(msgspec.json.encode(page.runs).decode())
+    else:
+        print_runs(page.runs)
+
+
+@app.command()
+def delete(
+    run: Annotated[str, typer.Argument(help="The run's id, or the first characters of it.")],
+    data: Data = None,
+) -> None:
+    """Delete a run and free what only it used."""
+    settings = _settings(data=data)
+    from inductorscope.store.engine import make_engine, migrate, sessions
+    from inductorscope.store.runs import delete_run, find_run_ids
+
+    migrate(settings)
+    with sessions(make_engine(settings)).begin() as session:
+        found = find_run_ids(session, run)
+        if not found:
+            _fail(f"No run starts with {run}.", FAILED)
+        if len(found) > 1:
+            _fail(f"{run} could be any of {', '.join(found)}.", USAGE)
+        freed = delete_run(session, found[0])
+    typer.echo(f"Deleted {found[0]}, {freed:,} bytes freed.")
+
+
+def _print_json(value: Any) -> None:  # noqa: ANN401  # JSON is any value
+    json.dump(value, sys.stdout)
+    sys.stdout.write("\n")
+
+
+def main() -> None:
+    from inductorscope.capture_command import register
+
+    register(app)
+    app()

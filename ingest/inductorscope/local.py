@@ -1,0 +1,64 @@
+"""Reading paths of this machine straight into the database, without upload and worker."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from inductorscope.intake.limits import Limits
+from inductorscope.intake.unpack import unpack
+from inductorscope.reading import ReadResult, read_run
+from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, migrate, sessions
+
+Progress = Callable[[str, int, int | None, str | None], None]
+
+
+def read_paths(
+    settings: Settings,
+    paths: list[Path],
+    *,
+    name: str | None,
+    tags: list[str],
+    origin: str,
+    progress: Progress,
+) -> ReadResult:
+    """Read all paths as one run.
+
+    A lone folder is read where it lies; anything else is first laid out in a working folder.
+    """
+    migrate(settings)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    name = name or _name_of(paths)
+    with tempfile.TemporaryDirectory(dir=settings.data, prefix="reading-") as work:
+        root = paths[0]
+        if len(paths) > 1 or not root.is_dir():
+            root = Path(work)
+            for number, path in enumerate(paths):
+                progress(f"Unpacking {path.name}", number, len(paths), "files")
+                into = root / path.resolve().name if len(paths) > 1 and path.is_dir() else root
+                unpack(path, into, Limits.of(settings))
+        return read_run(
+            root,
+            settings=settings,
+            session_factory=sessions(make_engine(settings)),
+            origin=origin,
+            name=name,
+            tags=tags,
+            progress=progress,
+        )
+
+
+def _name_of(paths: list[Path]) -> str:
+    """The first path's name without the endings of archives; of the folder above, where the path's
+    own name is one that every debug folder has."""
+    path = paths[0].resolve()
+    while path.name in ("torch_compile_debug", "torchinductor", "torch_trace") or (
+        path.name.startswith("run_") and path.is_dir()
+    ):
+        path = path.parent
+    name = path.name
+    for ending in (".gz", ".xz", ".zst", ".tgz", ".tar", ".zip"):
+        name = name.removesuffix(ending)
+    return name

@@ -1,0 +1,71 @@
+"""A real Chromium on the real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chromium import arguments, executable
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from serving import Served, serve
+
+SCREENSHOTS = Path(__file__).resolve().parent.parent.parent / "docs" / "screenshots"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(item.fspath).parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = executable()
+    if path is None:
+        pytest.fail("No Chromium found; `make chromium` gets one.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that fails its test on a script error or a violated content policy."""
+    page = context.new_page()
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(f"script error: {error}"))
+    page.on(
+        "console",
+        lambda message: (
+            troubles.append(message.text)
+            if "Content Security Policy" in message.text
+            or "Content-Security-Policy" in message.text
+            else None
+        ),
+    )
+    yield page
+    assert not troubles, troubles
+
+
+@pytest.fixture(scope="session")
+def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """What `make run` gives on a fresh clone: an empty database and the tutorial's capture."""
+    data = tmp_path_factory.mktemp("tutorial") / "data"
+    with serve(data, "--first-capture", "neg-maximum-cat") as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """An empty server with one worker."""
+    with serve(tmp_path_factory.mktemp("server") / "data") as served:
+        yield served
