@@ -1,0 +1,184 @@
+"""The list of runs, and one run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .base import Coverage, GraphName, JsonObject, Moment, RunName, Shape, Verdict
+
+SORTS = (
+    "created_at",
+    "name",
+    "torch_version",
+    "device_name",
+    "graph_count",
+    "kernel_count",
+    "graph_breaks",
+    "recompiles",
+    "compile_seconds",
+    "speed_up",
+)
+Sort = Literal[
+    "created_at",
+    "name",
+    "torch_version",
+    "device_name",
+    "graph_count",
+    "kernel_count",
+    "graph_breaks",
+    "recompiles",
+    "compile_seconds",
+    "speed_up",
+]
+Order = Literal["asc", "desc"]
+
+
+class RunRow(RunName):
+    """One run in the table."""
+
+    tags: list[str]
+    origin: str
+    created_at: Moment
+    torch_version: str | None
+    device_kind: str | None
+    device_name: str | None
+    graph_count: int
+    kernel_count: int
+    graph_breaks: int | None
+    recompiles: int | None
+    compile_seconds: float | None
+    eager_ms: float | None
+    compiled_ms: float | None
+    speed_up: float | None
+    """Eager time divided by compiled time."""
+    verdict: Verdict
+
+
+class RunsPage(Shape):
+    """Runs `/`. `sort`, `order`, `q` and `device` repeat what was asked for."""
+
+    runs: list[RunRow]
+    next_cursor: str | None
+    """Give it as `cursor` for the next page; null on the last."""
+    total: int
+    """Runs that match, counted up to a cap."""
+    total_capped: bool
+    q: str
+    sort: Sort
+    order: Order
+    device: str
+    devices: list[str]
+    """Device kinds to filter by."""
+    active_jobs: int
+    """Jobs queued or running."""
+    any_runs: bool
+    """False when the database holds no run at all."""
+
+
+class GraphRow(GraphName):
+    """One graph of a run."""
+
+    position: int
+    aot_id: str | None
+    compile_id: str | None
+    node_count: int
+    kernel_count: int
+    call_count: int
+    time_us: float | None
+    share: float | None
+    """Of the run's kernel time, 0 to 1."""
+    coverage: Coverage | None
+
+
+class KernelRow(Shape):
+    """One kernel in a table."""
+
+    graph: str
+    """Slug of its graph."""
+    name: str
+    handle: int | None
+    """Of its first call; with the name it makes the kernel's address."""
+    kind: str
+    category: str
+    call_count: int
+    time_us: float | None
+    each_us: float | None
+    """Time of one call."""
+    share: float | None
+    time_source: str | None
+
+
+class CategoryTime(Shape):
+    """Time of one kind of kernel, a step."""
+
+    category: str
+    kernels: int
+    calls: float
+    time_us: float
+    share: float
+
+
+class SourceRow(Shape):
+    """One of the user's files."""
+
+    path: str
+    artifact: int
+    graph: str | None
+    line_count: int | None
+    derived: bool
+    time_us: float | None
+    share: float | None
+
+
+class RunPage(RunRow):
+    """Run `/runs/{run}`."""
+
+    content_digest: str
+    torch_git: str | None
+    timings: JsonObject
+    environment: JsonObject
+    bytes_in: int
+    bytes_stored: int
+    verdicts: list[Verdict]
+    graphs: list[GraphRow]
+    kernels: list[KernelRow]
+    """The slowest first; without times, in order of the code."""
+    categories: list[CategoryTime]
+    sources: list[SourceRow]
+    coverage: Coverage | None
+    """Summed over the graphs; null when nothing was linked."""
+    kernel_time_us: float | None
+    """Kernel time of one step."""
+    file_count: int
+    dropped_count: int
+    """Things in the upload that could not be read; the page "What was read" lists them."""
+
+
+class FileRead(Shape):
+    """One file of an upload and what it was taken for."""
+
+    path: str
+    role: str
+    size: int
+    graph: str | None
+    artifact: int | None
+
+
+class Dropped(Shape):
+    """Something that could not be read, and why."""
+
+    file: str
+    reason: str
+    count: int
+
+
+class ReadPage(Shape):
+    """What was read `/runs/{run}/read`."""
+
+    run: RunName
+    origin: str
+    created_at: Moment
+    files: list[FileRead]
+    dropped: list[Dropped]
+    bytes_in: int
+    bytes_stored: int

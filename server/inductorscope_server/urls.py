@@ -1,0 +1,162 @@
+"""Every address of the application, built in one place. Templates get this module as `urls`."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+API = "/api"
+
+
+def _part(value: str | int) -> str:
+    """One path segment; what names hold (`~`, `:`, `.`) stays readable, the rest is escaped."""
+    return quote(str(value), safe="~:.@+,=!$'()*")
+
+
+def with_query(path: str, **query: str | int | None) -> str:
+    """The path with those parameters that are set."""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given, safe=',:/~')}" if given else path
+
+
+def api(path: str) -> str:
+    """The JSON twin of a page's address."""
+    bare = path.removeprefix("/")
+    return f"{API}/{bare}" if bare and not bare.startswith("?") else f"{API}/runs{bare}"
+
+
+def runs(**query: str | int | None) -> str:
+    return with_query("/", **query)
+
+
+def run(run_id: str) -> str:
+    return f"/runs/{_part(run_id)}"
+
+
+def run_delete(run_id: str) -> str:
+    return f"{run(run_id)}/delete"
+
+
+def time(run_id: str) -> str:
+    return f"{run(run_id)}/time"
+
+
+def read(run_id: str) -> str:
+    return f"{run(run_id)}/read"
+
+
+def graph(run_id: str, slug: str, **query: str | int | None) -> str:
+    """The explorer; `panes`, `sel`, `kernel` and `file` are its state."""
+    return with_query(f"{run(run_id)}/graphs/{_part(slug)}", **query)
+
+
+def kernel_key(name: str, handle: int | None) -> str:
+    """How addresses name a call of a kernel."""
+    return f"{name}:{1 if handle is None else handle}"
+
+
+def kernel(run_id: str, slug: str, name: str, handle: int | None) -> str:
+    return f"{run(run_id)}/graphs/{_part(slug)}/kernels/{_part(kernel_key(name, handle))}"
+
+
+def kernel_in_explorer(run_id: str, slug: str, name: str, handle: int | None) -> str:
+    return graph(run_id, slug, kernel=kernel_key(name, handle))
+
+
+def permalink(link: str, **query: str | int | None) -> str:
+    return with_query(f"/k/{_part(link)}", **query)
+
+
+def jobs(**query: str | int | None) -> str:
+    return with_query("/jobs", **query)
+
+
+def jobs_rows() -> str:
+    """The table's rows alone, for refreshing it."""
+    return "/jobs/rows"
+
+
+def job(job_id: str) -> str:
+    return f"/jobs/{_part(job_id)}"
+
+
+def job_row(job_id: str) -> str:
+    """Stream of the job's row as HTML, for the jobs page."""
+    return f"{job(job_id)}/row"
+
+
+def job_panel(job_id: str) -> str:
+    """Stream of the job's progress as HTML, for the job's page."""
+    return f"{job(job_id)}/panel"
+
+
+def job_cancel(job_id: str) -> str:
+    return f"{job(job_id)}/cancel"
+
+
+def capture() -> str:
+    return "/capture"
+
+
+def login(then: str = "") -> str:
+    return with_query("/login", next=then)
+
+
+def logout() -> str:
+    return "/logout"
+
+
+def static(name: str) -> str:
+    return f"/static/{quote(name)}"
+
+
+def api_explorer(run_id: str, slug: str) -> str:
+    return f"{API}{graph(run_id, slug)}/explorer"
+
+
+def api_links(run_id: str, slug: str) -> str:
+    return f"{API}{graph(run_id, slug)}/links"
+
+
+def api_run(run_id: str) -> str:
+    return f"{API}{run(run_id)}"
+
+
+def artifact_text(artifact: int, first: int | None = None, last: int | None = None) -> str:
+    return with_query(f"{API}/artifacts/{artifact}/text", first=first, last=last)
+
+
+def artifact_raw(artifact: int) -> str:
+    return f"{API}/artifacts/{artifact}/raw"
+
+
+def api_uploads() -> str:
+    return f"{API}/uploads"
+
+
+def api_captures() -> str:
+    return f"{API}/captures"
+
+
+def api_models() -> str:
+    return f"{API}/models"
+
+
+def api_job(job_id: str) -> str:
+    return f"{API}{job(job_id)}"
+
+
+def api_job_events(job_id: str) -> str:
+    return f"{API}{job(job_id)}/events"
+
+
+def api_job_cancel(job_id: str) -> str:
+    return f"{API}{job(job_id)}/cancel"
+
+
+def docs() -> str:
+    """The reference of the API."""
+    return f"{API}/openapi.json"
+
+
+def health() -> str:
+    return "/healthz"
