@@ -1,0 +1,130 @@
+"""Links of every graph below a path: what `inductorscope links` prints.
+
+python -m inductorscope.correlate.directory PATH
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from inductorscope.correlate.graph import graph_links
+from inductorscope.correlate.model import Confidence, GraphLinks
+from inductorscope.correlate.texts import GraphTexts
+from inductorscope.formats.output_code import CodeKernel, parse_output_code
+
+SCHEMA = 1
+
+
+class NoGraphs(ValueError):
+    """Nothing below the path is a graph; the message says what was looked for."""
+
+
+def links_of_path(path: Path) -> dict[str, object]:
+    """The path may be any level of a debug directory, or one `output_code.py`."""
+    if not path.exists():
+        raise NoGraphs(f"{path} does not exist.")
+    codes = _output_codes(path)
+    if not codes:
+        raise NoGraphs(
+            f"No output_code.py in {path} or below it. Give a torch_compile_debug folder, "
+            "a run or graph folder in it, or an output_code.py."
+        )
+    graphs: list[dict[str, object]] = []
+    seen: dict[str, int] = {}
+    for code in codes:
+        name = code.parent.resolve().name if code.name == "output_code.py" else code.stem
+        count = seen[name] = seen.get(name, 0) + 1
+        texts = read_texts(code)
+        graphs.append(
+            {
+                "name": name if count == 1 else f"{name}~{count}",
+                "kernels": kernel_lines(texts.output_code or "", graph_links(texts)),
+            }
+        )
+    return {"schema": SCHEMA, "graphs": graphs}
+
+
+def _output_codes(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return sorted(found for found in path.rglob("output_code.py") if found.is_file())
+
+
+def read_texts(code: Path) -> GraphTexts:
+    """The artifacts that lie beside an output code."""
+
+    def text(name: str) -> str | None:
+        file = code.parent / name
+        if not file.is_file():
+            return None
+        with file.open(encoding="utf-8", errors="replace", newline="\n") as stream:
+            return stream.read()
+
+    provenance = code.parent / "inductor_provenance_tracking_node_mappings.json"
+    return GraphTexts(
+        fx_transformed=text("fx_graph_transformed.py"),
+        fx_readable=text("fx_graph_readable.py"),
+        ir_pre=text("ir_pre_fusion.txt"),
+        ir_post=text("ir_post_fusion.txt"),
+        output_code=text(code.name),
+        provenance=provenance.read_bytes() if provenance.is_file() else None,
+    )
+
+
+def kernel_lines(text: str, links: GraphLinks) -> list[dict[str, object]]:
+    """For each kernel, its lines that refer to FX nodes or operations."""
+    lines: dict[int, dict[str, object]] = {}
+    stage = links.stages.get("code")
+    if stage is None:
+        return []
+    known: dict[int, int] = {}
+    for line, entity, confidence in zip(stage.lines, stage.entities, stage.confidence, strict=True):
+        kind, _, name = links.entities[entity].partition(":")
+        if kind not in ("fx", "op"):
+            continue
+        entry = lines.setdefault(line, {"line": line, "fx": {}, "ops": {}})
+        found = entry["fx" if kind == "fx" else "ops"]
+        assert isinstance(found, dict)
+        found[name] = None
+        known[line] = min(known.get(line, int(Confidence.exact)), confidence)
+    return [
+        {"name": kernel.name, "lines": _own_lines(kernel, lines, known)}
+        for kernel in parse_output_code(text).kernels
+    ]
+
+
+def _own_lines(
+    kernel: CodeKernel, lines: dict[int, dict[str, object]], known: dict[int, int]
+) -> list[dict[str, object]]:
+    result = []
+    for line in range(kernel.first_line, kernel.last_line + 1):
+        entry = lines.get(line)
+        if entry is not None:
+            confidence = Confidence(known[line]).name
+            fx, ops = entry["fx"], entry["ops"]
+            assert isinstance(fx, dict)
+            assert isinstance(ops, dict)
+            result.append(
+                {"line": line, "fx": list(fx), "ops": list(ops), "confidence": confidence}
+            )
+    return result
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        sys.stderr.write("Give one path.\n")
+        return 2
+    try:
+        links = links_of_path(Path(arguments[0]))
+    except NoGraphs as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    json.dump(links, sys.stdout)
+    sys.stdout.write("\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

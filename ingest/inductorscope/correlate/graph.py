@@ -1,0 +1,33 @@
+"""All references of one graph."""
+
+from __future__ import annotations
+
+from inductorscope.correlate import text_stages
+from inductorscope.correlate.collect import Collector
+from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
+from inductorscope.correlate.model import GraphLinks
+from inductorscope.correlate.texts import GraphTexts
+from inductorscope.formats.fx import parse_fx
+from inductorscope.formats.ir import parse_ir
+from inductorscope.formats.output_code import parse_output_code
+from inductorscope.formats.provenance import parse_provenance
+
+
+def graph_links(texts: GraphTexts) -> GraphLinks:
+    """Link every stage of a graph as far as its artifacts allow."""
+    collector = Collector()
+    post = parse_fx(texts.fx_transformed or "")
+    text_stages.link_post_grad(collector, texts.fx_transformed or "", post)
+    known = {f"fx:{node.name}" for node in post.main()}
+    if texts.fx_readable is not None:
+        readable = parse_fx(texts.fx_readable)
+        text_stages.link_readable(collector, texts.fx_readable, readable, post)
+    for stage, text in (("ir_pre", texts.ir_pre), ("ir_post", texts.ir_post)):
+        if text is not None:
+            text_stages.link_ir(collector, stage, parse_ir(text))
+    if texts.output_code is not None:
+        code = parse_output_code(texts.output_code)
+        text_stages.link_code(collector, texts.output_code, code, known)
+        nodes = nodes_of_calls(code, parse_provenance(texts.provenance or b"{}"), known)
+        link_kernels(collector, code, nodes)
+    return collector.finish()

@@ -1,0 +1,38 @@
+"""Which FX nodes a call of a kernel computes, by what Inductor itself says about it."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.collect import Collector
+from inductorscope.correlate.model import Confidence
+from inductorscope.formats.output_code import OutputCode
+from inductorscope.formats.provenance import Provenance
+
+
+def nodes_of_calls(
+    code: OutputCode, provenance: Provenance, known: set[str]
+) -> dict[tuple[str, int], list[str]]:
+    """(kernel, handle) → names of post-grad nodes, from the mapping file or from comments."""
+    result: dict[tuple[str, int], list[str]] = {}
+    for call in code.calls:
+        mapping = provenance.kernel_to_post
+        nodes = mapping.get((call.kernel, call.handle)) if call.handle_known else None
+        if nodes is None:
+            nodes = mapping.get((call.kernel, None), call.fx_nodes)
+        result[call.kernel, call.handle] = [name for name in nodes if f"fx:{name}" in known]
+    return result
+
+
+def link_kernels(
+    collector: Collector, code: OutputCode, nodes: dict[tuple[str, int], list[str]]
+) -> None:
+    """The call's line and the kernel's definition line refer to every node of the call."""
+    kernels = code.by_name()
+    for call in code.calls:
+        entity = f"call:{call.kernel}:{call.handle}"
+        kernel = kernels.get(call.kernel)
+        for name in nodes.get((call.kernel, call.handle), []):
+            collector.add("code", call.line, f"fx:{name}", Confidence.kernel)
+            if kernel is not None:
+                collector.add(
+                    "code", kernel.first_line, f"fx:{name}", Confidence.kernel, call=entity
+                )

@@ -1,0 +1,136 @@
+"""Stages whose text names its entities itself: FX graphs, sources, scheduler nodes, the wrapper."""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.correlate.collect import Collector
+from inductorscope.correlate.model import Confidence
+from inductorscope.formats.fx import FxText, FxTextNode
+from inductorscope.formats.ir import IrText, IrTextNode
+from inductorscope.formats.output_code import OutputCode
+from inductorscope.formats.scan import lines_of
+
+_BUFFER = re.compile(r"\b(buf\d+)\b")
+_FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
+
+
+def fx_entity(node: FxTextNode, main_class: str) -> str:
+    """Names are unique within their class only; nodes of inner graphs carry theirs."""
+    if node.graph_class == main_class:
+        return f"fx:{node.name}"
+    return f"fx:{node.graph_class}/{node.name}"
+
+
+def main_class(text: FxText) -> str:
+    classes = text.graph_classes()
+    return classes[0] if classes else ""
+
+
+def link_fx(collector: Collector, stage: str, text: str, names: dict[int, str]) -> None:
+    """`names`: position of a node in its text → entity. A stack comment stands for its nodes."""
+    # The nodes themselves are linked by the caller's names; this walks comments above them.
+    collector.stage(stage)
+    lines = lines_of(text)
+    comment = 0
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip()
+        if stripped.startswith("# File:"):
+            comment = number
+        elif stripped.startswith(("# No stacktrace", "class ", "def ", "return")):
+            comment = 0
+        entity = names.get(number)
+        if entity is not None and comment:
+            collector.add(stage, comment, entity, Confidence.exact)
+
+
+def link_post_grad(collector: Collector, text: str, parsed: FxText) -> dict[tuple[str, str], str]:
+    """Link the post-grad graph; returns (class, name) → entity."""
+    main = main_class(parsed)
+    entities: dict[tuple[str, str], str] = {}
+    by_line: dict[int, str] = {}
+    for node in parsed.nodes:
+        entity = fx_entity(node, main)
+        entities[node.graph_class, node.name] = entity
+        by_line[node.line] = entity
+        for line in range(node.line, min(node.last_line, node.line + 50) + 1):
+            collector.add("post_grad", line, entity, Confidence.exact)
+        _link_source(collector, node, entity)
+    link_fx(collector, "post_grad", text, by_line)
+    return entities
+
+
+def link_readable(collector: Collector, text: str, parsed: FxText, post: FxText) -> None:
+    """Nodes that kept their name (and operation) into the post-grad graph are that graph's."""
+    main = main_class(parsed)
+    kept = {(node.graph_class == main_class(post), node.name): node.op for node in post.nodes}
+    by_line: dict[int, str] = {}
+    for node in parsed.nodes:
+        entity = fx_entity(node, main)
+        if kept.get((node.graph_class == main, node.name)) not in (node.op, _renamed(node.op)):
+            entity = "rd:" + entity.removeprefix("fx:")
+        by_line[node.line] = entity
+        for line in range(node.line, min(node.last_line, node.line + 50) + 1):
+            collector.add("readable", line, entity, Confidence.exact)
+        _link_source(collector, node, entity)
+    link_fx(collector, "readable", text, by_line)
+
+
+def _renamed(op: str) -> str:
+    """Post-grad passes turn `view` into `reshape` and functional ops into in-place ones."""
+    return "reshape" if op == "view" else op + "_"
+
+
+def _link_source(collector: Collector, node: FxTextNode, entity: str) -> None:
+    if node.stack_file and node.stack_line:
+        stage = f"source:{node.stack_file}"
+        collector.add(stage, node.stack_line, entity, Confidence.exact)
+        source = f"src:{node.stack_file}:{node.stack_line}"
+        collector.add(stage, node.stack_line, source, Confidence.exact)
+
+
+def op_entity(node: str, block: str, op: str) -> str:
+    return f"op:{node}.{op}" if block == "body" else f"op:{node}.{block}.{op}"
+
+
+def link_ir(collector: Collector, stage: str, parsed: IrText) -> None:
+    """Loop-body lines are operations; heads, stores and outputs name buffers."""
+    collector.stage(stage)
+    for node in parsed.nodes:
+        for buffer in node.buffers:
+            collector.add(stage, node.first_line, f"buf:{buffer.name}", Confidence.exact)
+        if node.body is None:
+            continue
+        for block in node.body.blocks.values():
+            for op in block.ops:
+                entity = op_entity(node.name, block.name, op.name)
+                collector.add(stage, op.line, entity, Confidence.exact)
+                if op.op in ("load", "store", "store_reduction") and op.arguments:
+                    buffer_name = op.arguments[0].strip("'")
+                    collector.add(stage, op.line, f"buf:{buffer_name}", Confidence.exact)
+
+
+def ir_nodes_with_bodies(parsed: IrText) -> dict[str, IrTextNode]:
+    return {node.name: node for node in parsed.nodes if node.body is not None}
+
+
+def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]) -> None:
+    """Definitions, quoted graph fragments, calls and the buffers of the wrapper's lines."""
+    collector.stage("code")
+    lines = lines_of(text)
+    for kernel in code.kernels:
+        for line in range(kernel.comment_line, kernel.body_last + 1):
+            collector.add("code", line, f"kernel:{kernel.name}", Confidence.exact)
+        for line in range(kernel.comment_line, kernel.first_line):
+            quoted = _FRAGMENT_NODE.match(lines[line - 1])
+            if quoted is not None and f"fx:{quoted.group(1)}" in known:
+                collector.add("code", line, f"fx:{quoted.group(1)}", Confidence.exact)
+    for call in code.calls:
+        entity = f"call:{call.kernel}:{call.handle}"
+        collector.add("code", call.line, entity, Confidence.exact)
+        if not call.extern:
+            collector.add("code", call.line, f"kernel:{call.kernel}", Confidence.exact)
+    for line in range(max(code.wrapper_first, 1), code.wrapper_last + 1):
+        names = dict.fromkeys(_BUFFER.findall(lines[line - 1]))
+        for name in list(names)[:200]:
+            collector.add("code", line, f"buf:{name}", Confidence.exact)

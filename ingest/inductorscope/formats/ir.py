@@ -1,0 +1,341 @@
+"""Inductor's scheduler nodes as text: `ir_pre_fusion.txt` and `ir_post_fusion.txt`.
+
+    op0: SchedulerNode(ComputedBuffer)
+    op0.writes = [MemoryDep('buf0', c0, {c0: 67120})]
+    …
+    class op0_loop_body:
+        var_ranges = {p0: 8390, p1: 8}
+        index0 = 8*p0 + p1
+        def body(self, ops):
+            get_index = self.get_index('index0')
+            load = ops.load('arg1_1', get_index)
+
+A fused node comes first, its members follow with their loop bodies. Older versions write `buf0:`
+where newer ones write `op0:`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.scan import Problem, call_arguments, closing, lines_of, split_top
+
+# `op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)`
+_HEAD = re.compile(r"((?:op|buf)\d\w*): ([A-Z]\w*)\((.*)\)\s*$")
+# `op0.writes = …`
+_FIELD = re.compile(r"((?:op|buf)\d\w*)\.([\w.]+)(?:\[(\d+)\])?\s*=\s?(.*)$")
+_BODY_CLASS = re.compile(r"class (\w+)_loop_body")
+_ASSIGN = re.compile(r"(\w+) = (.*)$")
+_DEF = re.compile(r"def (\w+)\(")
+# `    buf0: ComputedBuffer` inside `.outputs`
+_OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
+_OUTPUT_FIELD = re.compile(r"\s+(\w+)\.(layout|mutations|aliases|users) = (.*)$")
+_USER = re.compile(r"name='(\w+)'")
+_DEPENDENCY = re.compile(r"(MemoryDep|StarDep|WeakDep)\(")
+_QUOTED = re.compile(r"'([^']*)'")
+_DTYPE = re.compile(r"torch\.(\w+)")
+_MEMBER = re.compile(r"(?:op|buf)\d+(?=_(?:op|buf)\d|$)")
+
+
+@dataclass(slots=True)
+class IrBuffer:
+    name: str
+    kind: str = ""
+    dtype: str = ""
+    size: tuple[str, ...] | None = None
+    stride: tuple[str, ...] | None = None
+    device: str = ""
+    mutations: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+    users: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class IrOp:
+    """One line of a loop body: `neg = ops.neg(load_1)`."""
+
+    name: str
+    op: str
+    """`load`, `add`, …; `get_index`, `set_indirect`, `masked_subblock`, `scan`, `getitem`."""
+    arguments: list[str]
+    line: int
+    block: str
+
+
+@dataclass(slots=True)
+class IrBlock:
+    name: str
+    """`body`, `masked_subblock1`, `scan1`."""
+    first_line: int
+    last_line: int
+    ops: list[IrOp] = field(default_factory=list)
+    result: str = ""
+
+
+@dataclass(slots=True)
+class IrLoopBody:
+    first_line: int
+    last_line: int
+    var_ranges: str = ""
+    indexes: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, IrBlock] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class IrTextNode:
+    name: str
+    kind: str
+    """`SchedulerNode`, `FusedSchedulerNode`, `ExternKernelSchedulerNode`, …"""
+    detail: str
+    """`ComputedBuffer`, `ExternKernelOut`, `MultiOutput`, …"""
+    members: list[str]
+    """Of a fused node, the names of its innermost members in order; of others, its own name."""
+    first_line: int
+    last_line: int
+    parent: str | None = None
+    buffers: list[IrBuffer] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    extern: str = ""
+    sizes: str = ""
+    body: IrLoopBody | None = None
+
+
+@dataclass(slots=True)
+class IrText:
+    nodes: list[IrTextNode] = field(default_factory=list)
+    layouts: dict[str, IrBuffer] = field(default_factory=dict)
+    """`arg0_1_layout = FixedLayout(…)`: what loop bodies say about the buffers they use."""
+    problems: list[Problem] = field(default_factory=list)
+
+    def by_name(self) -> dict[str, IrTextNode]:
+        return {node.name: node for node in self.nodes}
+
+    def top(self) -> list[IrTextNode]:
+        """Nodes that are nobody's member, in order: what is scheduled."""
+        return [node for node in self.nodes if node.parent is None]
+
+
+def parse_ir(text: str) -> IrText:
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.lines = lines_of(text)
+        self.result = IrText()
+        self.node: IrTextNode | None = None
+        self.member_of: str | None = None
+        """Set by `X.snodes[i] =`: whose member the next head is."""
+
+    def read(self) -> IrText:
+        number = 0
+        while number < len(self.lines):
+            line = self.lines[number]
+            if not line or line.isspace():
+                number += 1
+                continue
+            if line.startswith("class "):
+                number = self._loop_body(number)
+                continue
+            head = _HEAD.match(line) if line[0] in "ob" else None
+            if head is not None:
+                self._head(head, number)
+                number += 1
+                continue
+            found = _FIELD.match(line) if line[0] in "ob" else None
+            if found is not None:
+                number = self._field(found, number)
+                continue
+            self._layout(line)
+            self._extend(number)
+            number += 1
+        self._close_fused()
+        return self.result
+
+    def _extend(self, number: int) -> None:
+        if self.node is not None:
+            self.node.last_line = number + 1
+
+    def _head(self, head: re.Match[str], number: int) -> None:
+        name, kind, detail = head.groups()
+        members = _MEMBER.findall(name) or [name]
+        self.node = IrTextNode(name, kind, detail, members, number + 1, number + 1)
+        self.node.parent = self.member_of
+        self.member_of = None
+        self.result.nodes.append(self.node)
+
+    def _close_fused(self) -> None:
+        """A fused node ends where its last member ends; members are read after it."""
+        nodes = self.result.by_name()
+        for member in reversed(self.result.nodes):
+            above = nodes.get(member.parent) if member.parent else None
+            if above is not None and above is not member:
+                above.last_line = max(above.last_line, member.last_line)
+
+    def _field(self, found: re.Match[str], number: int) -> int:
+        """One `name.field = value`; returns the line after it."""
+        _, name, _, value = found.groups()
+        last = self._value_end(number, value)
+        if name == "snodes":
+            self.member_of = found.group(1)
+            return number + 1
+        node = self.node
+        if node is None:
+            self.result.problems.append(Problem(number + 1, "a field of no node"))
+            return last + 1
+        node.last_line = last + 1
+        if name == "outputs":
+            self._outputs(node, number + 1, last)
+        elif name in ("writes", "unmet_dependencies", "met_dependencies"):
+            whole = " ".join([value, *self.lines[number + 1 : last + 1]])
+            names = _dependencies(whole)
+            (node.writes if name == "writes" else node.reads).extend(names)
+        elif name == "node.kernel":
+            node.extern = value.strip()
+        elif name == "sizes":
+            node.sizes = value.strip()
+        return last + 1
+
+    def _value_end(self, number: int, value: str) -> int:
+        """The last line of a value that brackets carry on; deeper lines belong to it."""
+        depth = _depth(value)
+        last = number
+        following = number + 1
+        if not value.strip() and following < len(self.lines):
+            if not self.lines[following].startswith(" "):
+                return number
+            depth += _depth(self.lines[following])
+            last = following
+        while depth > 0 and last + 1 < len(self.lines):
+            line = self.lines[last + 1]
+            if line and line[0] in "obc" and (_HEAD.match(line) or _FIELD.match(line)):
+                break
+            depth += _depth(line)
+            last += 1
+        return last
+
+    def _outputs(self, node: IrTextNode, first: int, last: int) -> None:
+        buffer: IrBuffer | None = None
+        for number in range(first, last + 1):
+            line = self.lines[number]
+            found = _OUTPUT.match(line)
+            if found is not None:
+                buffer = IrBuffer(found.group(1), found.group(2))
+                node.buffers.append(buffer)
+                continue
+            detail = _OUTPUT_FIELD.match(line)
+            if buffer is None:
+                continue
+            if detail is None:
+                buffer.users.extend(_USER.findall(line))
+                continue
+            _, name, value = detail.groups()
+            if name == "layout":
+                _read_layout(buffer, value)
+            elif name == "mutations":
+                buffer.mutations = _QUOTED.findall(value)
+            elif name == "aliases":
+                buffer.aliases = _QUOTED.findall(value)
+            else:
+                buffer.users.extend(_USER.findall(value))
+
+    def _layout(self, line: str) -> None:
+        name, separator, value = line.partition("_layout = ")
+        if separator and name.isidentifier() and name not in self.result.layouts:
+            buffer = IrBuffer(name)
+            _read_layout(buffer, value)
+            self.result.layouts[name] = buffer
+
+    def _loop_body(self, number: int) -> int:
+        found = _BODY_CLASS.match(self.lines[number])
+        body = IrLoopBody(number + 1, number + 1)
+        block: IrBlock | None = None
+        number += 1
+        while number < len(self.lines):
+            line = self.lines[number]
+            if not line.startswith("    "):
+                break
+            stripped = line.strip()
+            define = _DEF.match(stripped)
+            if define is not None:
+                block = IrBlock(define.group(1), number + 1, number + 1)
+                body.blocks[block.name] = block
+            elif block is not None:
+                block.last_line = number + 1
+                self._body_line(stripped, number, block)
+            else:
+                assign = _ASSIGN.match(stripped)
+                if assign is not None and assign.group(1) == "var_ranges":
+                    body.var_ranges = assign.group(2)
+                elif assign is not None:
+                    body.indexes[assign.group(1)] = assign.group(2)
+            body.last_line = number + 1
+            number += 1
+        if self.node is None or found is None:
+            self.result.problems.append(Problem(body.first_line, "a loop body of no node"))
+        else:
+            self.node.body = body
+            self.node.last_line = body.last_line
+        return number
+
+    def _body_line(self, line: str, number: int, block: IrBlock) -> None:
+        if line.startswith("return"):
+            block.result = line[len("return") :].strip()
+            return
+        assign = _ASSIGN.match(line)
+        if assign is None:
+            return
+        name, value = assign.groups()
+        op, arguments = _operation(value)
+        block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
+
+
+def _depth(line: str) -> int:
+    depth = 0
+    for character in line:
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+    return depth
+
+
+def _operation(value: str) -> tuple[str, list[str]]:
+    """`ops.neg(load_1)` → (`neg`, [`load_1`]); `self.masked_subblock1(m, 0)` → its first word."""
+    if value.startswith(("ops.", "self.")):
+        callee, arguments = call_arguments(value)
+        prefix, _, op = callee.partition(".")
+        if prefix == "self":
+            bare = op.rstrip("0123456789")
+            return bare, [op, *arguments] if bare != "get_index" else arguments
+        return op, arguments
+    opened = value.find("[")
+    if opened > 0:
+        return "getitem", [value[:opened].strip(), value[opened + 1 : closing(value, opened)]]
+    return "expression", [value]
+
+
+def _dependencies(text: str) -> list[str]:
+    names: list[str] = []
+    for found in _DEPENDENCY.finditer(text):
+        quoted = _QUOTED.search(text, found.end(), found.end() + 400)
+        if quoted is not None:
+            names.append(quoted.group(1))
+    return list(dict.fromkeys(names))
+
+
+def _read_layout(buffer: IrBuffer, value: str) -> None:
+    _, arguments = call_arguments(value)
+    for argument in arguments:
+        name, equals, inside = argument.partition("=")
+        if argument.startswith("'"):
+            buffer.device = argument.strip("'")
+        elif argument.startswith("torch."):
+            found = _DTYPE.match(argument)
+            buffer.dtype = found.group(1) if found else ""
+        elif equals and name == "size":
+            buffer.size = tuple(split_top(inside.strip()[1:-1]))
+        elif equals and name == "stride":
+            buffer.stride = tuple(split_top(inside.strip()[1:-1]))

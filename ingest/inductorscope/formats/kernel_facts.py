@@ -1,0 +1,174 @@
+"""What one kernel's text says about itself: where it computes, its category, its numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.scan import closing, split_top
+
+_CATEGORY = re.compile(r"triton_(poi|red|per|tem|for|spl|unk)_")
+_HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
+_BY_HEURISTIC = {
+    "pointwise": "poi",
+    "reduction": "red",
+    "persistent_reduction": "per",
+    "template": "tem",
+    "foreach": "for",
+    "split_scan": "spl",
+}
+_NUMBERS = re.compile(
+    r"'(num_load|num_store|num_reduction|kernel_num_gb|kernel_flop)': ([\d.e+-]+)"
+)
+_SIGNATURE = re.compile(r"'signature': \{")
+_SIZE_HINTS = re.compile(r"size_hints=([\[{(])")
+# `#   %neg : Tensor "…"[num_users=1] = call_function[target=torch.ops.aten.neg.default](args = …`
+_FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
+_FRAGMENT_RETURN = re.compile(r"#\s+return ")
+_PERCENT = re.compile(r"%(\w+)")
+
+
+@dataclass(slots=True)
+class Body:
+    """Lines (from 0) of the function that computes, and what its parameters are called."""
+
+    first: int
+    last: int
+    parameters: list[str]
+
+
+@dataclass(slots=True)
+class Fragment:
+    """The FX nodes a kernel's comment quotes."""
+
+    nodes: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    returns: list[str] = field(default_factory=list)
+
+
+def find_body(lines: list[str], first: int, last: int) -> Body:
+    for number in range(first, last + 1):
+        line = lines[number]
+        if (
+            line.startswith('extern "C"')
+            or "kernel(const" in line
+            or line.startswith("void kernel(")
+        ):
+            return _body(lines, number, last, cpp=True)
+        if _HEURISTIC.match(line):
+            for later in range(number + 1, last + 1):
+                if lines[later].startswith("def "):
+                    return _body(lines, later, last, cpp=False)
+    for number in range(first, last + 1):
+        if lines[number].startswith("def "):
+            return _body(lines, number, last, cpp=False)
+    return Body(first, last, [])
+
+
+def _body(lines: list[str], number: int, last: int, *, cpp: bool) -> Body:
+    signature: list[str] = []
+    depth = 0
+    head = number
+    for head in range(number, min(number + 600, last + 1)):
+        signature.append(lines[head].strip())
+        depth += lines[head].count("(") - lines[head].count(")")
+        if depth <= 0 and "(" in lines[head] + lines[number]:
+            break
+    whole = " ".join(signature)
+    opened = whole.find("(")
+    parameters = split_top(whole[opened + 1 : closing(whole, opened)]) if opened >= 0 else []
+    names = [_parameter(parameter, cpp) for parameter in parameters]
+    return Body(number, _body_end(lines, head, last, cpp=cpp), names)
+
+
+def _parameter(text: str, cpp: bool) -> str:
+    if cpp:
+        words = text.replace("*", " ").replace("&", " ").split()
+        return words[-1] if words else ""
+    return text.partition(":")[0].partition("=")[0].strip()
+
+
+def _body_end(lines: list[str], head: int, last: int, *, cpp: bool) -> int:
+    end = head
+    for number in range(head + 1, last):
+        line = lines[number]
+        if cpp:
+            end = number
+            if line.startswith("}"):
+                return number
+        elif line and not line[0].isspace():
+            return end
+        elif line.strip():
+            end = number
+    return end
+
+
+def classify(
+    name: str, made_by: str, lines: list[str], first: int, body_first: int
+) -> tuple[str, str]:
+    """(kind, category) of a kernel."""
+    if made_by.startswith("cpp"):
+        return "cpp", "cpp"
+    if made_by == "multi_kernel":
+        return "multi", "unk"
+    heuristic = ""
+    for line in lines[first : body_first + 1]:
+        found = _HEURISTIC.match(line)
+        heuristic = found.group(1) if found else heuristic
+    named = _CATEGORY.search(name)
+    category = named.group(1) if named else _BY_HEURISTIC.get(heuristic, "unk")
+    if heuristic == "user_autotune":
+        return "user", "unk"
+    kind = {"tem": "template", "for": "foreach"}.get(category, made_by)
+    return kind, category
+
+
+def read_facts(lines: list[str], first: int, body_first: int, made_by: str) -> dict[str, object]:
+    facts: dict[str, object] = {}
+    if made_by.startswith("cpp"):
+        line = lines[first]
+        opened = line.find("[")
+        if opened >= 0:
+            types = split_top(line[opened + 1 : closing(line, opened)])
+            facts["signature"] = [kind.strip("'") for kind in types]
+        return facts
+    for line in lines[first : body_first + 1]:
+        for key, value in _NUMBERS.findall(line):
+            try:
+                number = float(value)
+            except ValueError:
+                continue
+            facts[key] = number if key == "kernel_num_gb" else int(min(number, 2**53))
+        found = _SIGNATURE.search(line)
+        if found is not None:
+            facts["signature"] = _mapping(line, found.end() - 1)
+        found = _SIZE_HINTS.search(line)
+        if found is not None:
+            opened = found.end() - 1
+            facts["size_hints"] = line[opened : closing(line, opened) + 1]
+    return facts
+
+
+def _mapping(line: str, opened: int) -> dict[str, str]:
+    """`{'in_ptr0': '*fp32', 0: '*fp32'}` → names and types as text."""
+    pairs: dict[str, str] = {}
+    for item in split_top(line[opened + 1 : closing(line, opened)]):
+        key, _, value = item.partition(":")
+        pairs[key.strip().strip("'")] = value.strip().strip("'")
+    return pairs
+
+
+def read_fragment(comments: list[str]) -> Fragment:
+    fragment = Fragment()
+    seen = False
+    for line in comments:
+        if line.startswith("# Graph fragment:"):
+            seen = True
+        elif seen:
+            found = _FRAGMENT_NODE.match(line)
+            if found is not None:
+                is_input = "PlaceHolder[" in line or "= placeholder[" in line
+                (fragment.inputs if is_input else fragment.nodes).append(found.group(1))
+            elif _FRAGMENT_RETURN.match(line):
+                fragment.returns = _PERCENT.findall(line)
+    return fragment
