@@ -45,12 +45,16 @@ run: $(VENV)/.app
 chromium: $(VENV)/.dev
 	@$(BIN)/python tests/browser/chromium.py
 
-test: $(VENV)/.dev chromium
+test: $(VENV)/.dev frontend/node_modules/.dev chromium
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
 	cd frontend && PATH="$$(../$(BIN)/python ../hatch_build.py):$$PATH" npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
+
+# The pictures in docs/ are taken by the browser tests, so they show what is.
+screenshots: $(VENV)/.dev frontend/node_modules/.dev chromium
+	INDUCTORSCOPE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest tests/browser/test_screenshots.py
 
 check: $(VENV)/.dev frontend/node_modules/.dev
 	$(BIN)/ruff check .

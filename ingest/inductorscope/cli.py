@@ -49,18 +49,18 @@ Server = Annotated[
 ]
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def fail(message: str, code: int) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(code)
 
 
-def _settings(**overrides: object) -> Settings:
+def load_settings(**overrides: object) -> Settings:
     from inductorscope.settings import SettingError, load
 
     try:
         return load(**overrides)
     except SettingError as error:
-        _fail(str(error), USAGE)
+        fail(str(error), USAGE)
 
 
 def _version(wanted: bool) -> None:
@@ -97,13 +97,13 @@ def serve(
 
     Web process and workers are kept alive: one that dies is started again and takes up its work.
     """
-    settings = _settings(data=data, host=host, port=port, workers=workers)
+    settings = load_settings(data=data, host=host, port=port, workers=workers)
     from inductorscope.jobs.supervisor import StartError, supervise
 
     try:
         supervise(settings, workers=settings.workers, web=True, first_capture=first_capture)
     except StartError as error:
-        _fail(str(error), FAILED)
+        fail(str(error), FAILED)
 
 
 @app.command()
@@ -112,13 +112,13 @@ def worker(
     count: Annotated[int, typer.Option(min=1, help="Worker processes to keep alive.")] = 1,
 ) -> None:
     """Run workers alone, beside web processes that use the same database and data folder."""
-    settings = _settings(data=data)
+    settings = load_settings(data=data)
     from inductorscope.jobs.supervisor import StartError, supervise
 
     try:
         supervise(settings, workers=count, web=False)
     except StartError as error:
-        _fail(str(error), FAILED)
+        fail(str(error), FAILED)
 
 
 @app.command()
@@ -128,7 +128,7 @@ def models(as_json: AsJson = False) -> None:
 
     rows = describe()
     if as_json:
-        _print_json([{"name": row.name, "title": row.title, "shows": row.shows} for row in rows])
+        _print_json(rows)
         return
     from rich.console import Console
     from rich.table import Table
@@ -137,7 +137,8 @@ def models(as_json: AsJson = False) -> None:
     for heading in ("Name", "Title", "What it shows"):
         table.add_column(heading, no_wrap=heading == "Name")
     for row in rows:
-        table.add_row(row.name, row.title, row.shows)
+        missing = f" Needs {', '.join(row['missing'])}." if row["missing"] else ""
+        table.add_row(row["name"], row["title"], row["shows"] + missing)
     Console().print(table)
 
 
@@ -155,38 +156,39 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Read files straight into the database, without a server."""
-    settings = _settings(data=data)
-    result = _ingest(settings, paths, name, tag or [], origin="ingest", quiet=as_json)
-    _report(settings, result, as_json)
+    for path in paths:
+        if not path.exists():
+            fail(f"{path} does not exist.", USAGE)
+    settings = load_settings(data=data)
+    print_result(settings, paths, name, tag or [], origin="ingest", as_json=as_json)
 
 
-def _ingest(
+def print_result(
     settings: Settings,
     paths: list[Path],
     name: str | None,
     tags: list[str],
     *,
     origin: str,
-    quiet: bool,
-) -> ReadResult:
+    as_json: bool,
+) -> None:
+    """Read paths into the database and print what became of them."""
     from inductorscope.console import Progress
     from inductorscope.intake.unpack import Refused
     from inductorscope.local import read_paths
     from inductorscope.reading import NothingToRead
 
-    for path in paths:
-        if not path.exists():
-            _fail(f"{path} does not exist.", USAGE)
-    with Progress(quiet=quiet) as progress:
+    with Progress(quiet=as_json) as progress:
         try:
-            return read_paths(
+            result = read_paths(
                 settings, paths, name=name, tags=tags, origin=origin, progress=progress
             )
         except (Refused, NothingToRead) as error:
             progress.stop()
-            if quiet:
+            if as_json:
                 _print_json({"error": {"what": str(error)}})
-            _fail(str(error), REFUSED)
+            fail(str(error), REFUSED)
+    _report(settings, result, as_json)
 
 
 def _report(settings: Settings, result: ReadResult, as_json: bool) -> None:
@@ -230,18 +232,25 @@ def push(
     as_json: AsJson = False,
 ) -> None:
     """Send files to a server and wait until it has read them."""
+    for path in paths:
+        if not path.exists():
+            fail(f"{path} does not exist.", USAGE)
+    print_pushed(server, token, paths, name, tag or [], as_json)
+
+
+def print_pushed(
+    server: str, token: str, paths: list[Path], name: str | None, tags: list[str], as_json: bool
+) -> None:
+    """Send paths to a server, wait until it has read them, and print the run."""
     from inductorscope.client import Client, ServerError
     from inductorscope.console import Progress
 
-    for path in paths:
-        if not path.exists():
-            _fail(f"{path} does not exist.", USAGE)
     with Progress(quiet=as_json) as progress:
         try:
-            done = Client(server, token).push(paths, name, tag or [], progress.bytes)
+            done = Client(server, token).push(paths, name, tags, progress.bytes)
         except ServerError as error:
             progress.stop()
-            _fail(str(error), SERVER)
+            fail(str(error), SERVER)
     if as_json:
         _print_json(
             {
@@ -256,7 +265,7 @@ def push(
     elif done.run:
         typer.echo(f"{server.rstrip('/')}/runs/{done.run}")
     if done.state != "done":
-        _fail(done.message or f"The server's job ended as {done.state}.", REFUSED)
+        fail(done.message or f"The server's job ended as {done.state}.", REFUSED)
 
 
 @app.command()
@@ -266,12 +275,12 @@ def links(
     ],
 ) -> None:
     """Print, as JSON, which FX nodes and ops each kernel line came from."""
-    from inductorscope.correlate.directory import NoGraphError, links_of_path
+    from inductorscope.correlate.directory import NoGraphs, links_of_path
 
     try:
         _print_json(links_of_path(path))
-    except (NoGraphError, OSError) as error:
-        _fail(str(error), REFUSED)
+    except (NoGraphs, OSError) as error:
+        fail(str(error), REFUSED)
 
 
 @app.command()
@@ -282,7 +291,7 @@ def runs(
     as_json: AsJson = False,
 ) -> None:
     """List the runs in the database, newest first."""
-    settings = _settings(data=data)
+    settings = load_settings(data=data)
     from inductorscope.console import print_runs
     from inductorscope.store.engine import make_engine, migrate, sessions
     from inductorscope.store.queries.runs import list_runs
@@ -304,7 +313,7 @@ def delete(
     data: Data = None,
 ) -> None:
     """Delete a run and free what only it used."""
-    settings = _settings(data=data)
+    settings = load_settings(data=data)
     from inductorscope.store.engine import make_engine, migrate, sessions
     from inductorscope.store.runs import delete_run, find_run_ids
 
@@ -312,9 +321,9 @@ def delete(
     with sessions(make_engine(settings)).begin() as session:
         found = find_run_ids(session, run)
         if not found:
-            _fail(f"No run starts with {run}.", FAILED)
+            fail(f"No run starts with {run}.", FAILED)
         if len(found) > 1:
-            _fail(f"{run} could be any of {', '.join(found)}.", USAGE)
+            fail(f"{run} could be any of {', '.join(found)}.", USAGE)
         freed = delete_run(session, found[0])
     typer.echo(f"Deleted {found[0]}, {freed:,} bytes freed.")
 
@@ -324,8 +333,18 @@ def _print_json(value: Any) -> None:  # noqa: ANN401  # JSON is any value
     sys.stdout.write("\n")
 
 
-def main() -> None:
-    from inductorscope.capture_command import register
+@app.command(hidden=True)
+def worker_health(data: Data = None) -> None:
+    """Exit 0 when a worker of this machine gave a sign of life lately; for container checks."""
+    settings = load_settings(data=data)
+    from inductorscope.jobs.health import living_workers
 
-    register(app)
+    if not living_workers(settings):
+        fail("No worker of this machine gave a sign of life lately.", FAILED)
+
+
+def main() -> None:
+    """Entry point; importing the module of `capture` adds its command."""
+    from inductorscope import capture_command  # noqa: F401
+
     app()

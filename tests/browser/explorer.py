@@ -41,16 +41,22 @@ class Explorer:
 
     def expect_lit(self, stage: str, wanted: list[str]) -> None:
         self.page.wait_for_function(
-            """([stage, wanted]) => JSON.stringify(window.inductorscope.explorer.linesLit(stage)
-                 .map((line) => window.inductorscope.explorer.text(stage, line).trim())) === wanted""",
+            """([stage, wanted]) => {
+                 const explorer = window.inductorscope.explorer;
+                 const lit = explorer.linesLit(stage).map((line) => explorer.text(stage, line));
+                 return JSON.stringify(lit.map((text) => text.trim())) === wanted;
+               }""",
             arg=[stage, _json(wanted)],
         )
 
     def focus_pane_by_keyboard(self, stage: str) -> None:
         for _ in range(40):
             inside = self.page.evaluate(
-                "(stage) => document.activeElement?.closest('[data-stage]')?.dataset.stage === stage"
-                " && document.activeElement.classList.contains('cm-content')",
+                """(stage) => {
+                     const focused = document.activeElement;
+                     return focused?.closest("[data-stage]")?.dataset.stage === stage
+                       && focused.classList.contains("cm-content");
+                   }""",
                 stage,
             )
             if inside:

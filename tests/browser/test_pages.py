@@ -1,0 +1,105 @@
+"""Every page, wide and narrow, light and dark, with much and with nothing: accessible and whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+from serving import Served, serve
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+PAGES = {
+    "runs": "/",
+    "run": "{run}",
+    "explorer": "{graph}",
+    "kernel": "{kernel}",
+    "time": "{run}/time",
+    "read": "{run}/read",
+    "jobs": "/jobs",
+    "capture": "/capture",
+    "search without a match": "/?q=nothingofthisname",
+    "missing": "/runs/0123456789abcdef",
+}
+EMPTY_PAGES = ["runs", "jobs", "capture", "missing"]
+
+
+@pytest.fixture(scope="module")
+def filled(
+    tmp_path_factory: pytest.TempPathFactory, fixtures: Path
+) -> Iterator[tuple[Served, dict[str, str]]]:
+    """A server with the fixture's run, and the addresses of its pages."""
+    import subprocess
+    import sys
+
+    data = tmp_path_factory.mktemp("filled") / "data"
+    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
+    subprocess.run([*command, str(fixtures / "cuda-foo1")], check=True)
+    with serve(data, "--workers", "0") as served:
+        import httpx
+
+        run = httpx.get(f"{served.url}/api/").json()["runs"][0]["id"]
+        graph = f"/runs/{run}/graphs/model__0_inference_0.0"
+        explorer = httpx.get(f"{served.url}/api{graph}/explorer").json()
+        kernel = explorer["kernels"][0]
+        handle = f"{kernel['name']}:{kernel['calls'][0]['handle']}"
+        where = {"run": f"/runs/{run}", "graph": graph, "kernel": f"{graph}/kernels/{handle}"}
+        yield served, where
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve(tmp_path_factory.mktemp("empty") / "data", "--workers", "0") as served:
+        yield served
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def opened(chromium: Browser, url: str, scheme: str, width: int) -> Page:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(url)
+    page.wait_for_load_state("load")
+    return page
+
+
+def check(page: Page, where: str) -> None:
+    """axe finds nothing; nothing sticks out of the window; the title says where we are."""
+    page.evaluate(AXE.read_text() + ";0")
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    violations = [
+        f"{item['id']}: {item['help']}: {[node['html'][:120] for node in item['nodes'][:3]]}"
+        for item in found["violations"]
+    ]
+    assert not violations, f"{where}: {violations}"
+    wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1], f"{where} is {wide[0]} px wide in a window of {wide[1]} px"
+    assert "Inductorscope" in page.title()
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [1440, 390])
+def test_page_is_accessible_and_fits(
+    chromium: Browser, filled: tuple[Served, dict[str, str]], name: str, width: int, scheme: str
+) -> None:
+    served, where = filled
+    page = opened(chromium, served.url + PAGES[name].format(**where), scheme, width)
+    if name == "explorer":
+        page.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
+    check(page, f"{name}, {width} px, {scheme}")
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", EMPTY_PAGES)
+def test_page_of_an_empty_database_says_what_to_do(
+    chromium: Browser, empty: Served, name: str, scheme: str
+) -> None:
+    page = opened(chromium, empty.url + PAGES[name], scheme, 1440)
+    check(page, f"empty {name}, {scheme}")
+    assert page.locator("main a, main button, main input").count() > 0, "nothing to do there"
+    page.context.close()

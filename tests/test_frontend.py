@@ -1,0 +1,44 @@
+"""The front end's own unit tests, and rules that its templates keep."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FRONT = Path(__file__).resolve().parent.parent / "frontend"
+BANNED = {
+    "an inline script": re.compile(r"<script(?![^>]*\bsrc=)[^>]*>", re.I),
+    "an inline style": re.compile(r"<style\b|\sstyle\s*=", re.I),
+    "an inline handler": re.compile(r"\son[a-z]+\s*=|hx-on", re.I),
+    "a script value": re.compile(r"=\s*[\"']\s*(js|javascript):", re.I),
+    "a filtered trigger": re.compile(r"hx-trigger\s*=\s*[\"'][^\"']*\[", re.I),
+    "text taken as markup": re.compile(r"\|\s*safe\b|Markup\("),
+    "something of another host": re.compile(r"(src|href)\s*=\s*[\"'](https?:)?//", re.I),
+}
+
+
+def test_unit_tests_of_the_front_end() -> None:
+    node = shutil.which("node")
+    assert node, "node is needed; `make test` puts one on the path"
+    done = subprocess.run(
+        [node, "test.mjs"], cwd=FRONT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"pass [1-9]", done.stdout), done.stdout
+
+
+@pytest.mark.parametrize(
+    "template", sorted((FRONT / "templates").rglob("*.html")), ids=lambda path: str(path.name)
+)
+def test_templates_keep_the_content_policy(template: Path) -> None:
+    text = template.read_text()
+    found = [what for what, pattern in BANNED.items() if pattern.search(text)]
+    assert not found, f"{template.name} holds {', '.join(found)}"
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    assert '"resolved"' not in (FRONT / "package-lock.json").read_text()
