@@ -101,6 +101,8 @@ class BuiltinModel(Shape):
 
     name: str
     title: str
+    shows: str
+    """What it is a good example of."""
 
 
 class ModelsAnswer(Shape):

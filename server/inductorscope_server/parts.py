@@ -1,0 +1,49 @@
+"""What requests share: settings, database, jobs, templates. Made once a process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends
+from inductorscope.jobs.api import JobsClient
+from inductorscope.settings import Settings
+from inductorscope.store.engine import Sessions
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+from starlette.requests import Request
+
+from .templating import Pages
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The application's parts."""
+
+    settings: Settings
+    engine: Engine
+    read: Sessions
+    """Sessions that never wait for a writer."""
+    write: Sessions
+    jobs: JobsClient
+    pages: Pages
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the server is about to stop: streams end themselves."""
+
+
+def parts_of(request: Request) -> Parts:
+    parts = request.app.state.parts
+    assert isinstance(parts, Parts)
+    return parts
+
+
+def _reading(request: Request) -> Iterator[Session]:
+    with parts_of(request).read() as session:
+        yield session
+
+
+Shared = Annotated[Parts, Depends(parts_of)]
+Reading = Annotated[Session, Depends(_reading, scope="function")]
+"""A read-only session that is closed before the answer is sent."""

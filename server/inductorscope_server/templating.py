@@ -1,0 +1,134 @@
+"""Templates and built assets, and what every template gets.
+
+Templates get `page` (what the JSON twin answers), `urls`, `request`, `csp_nonce`,
+`settings_public`, `version`, `static(name)` and the filters of `units`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from inductorscope import __version__
+from inductorscope.settings import Settings
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from . import headers, urls
+from .units import FILTERS
+
+PACKAGED = Path(__file__).resolve().parent / "web"
+CHECKOUT = Path(__file__).resolve().parent.parent.parent / "frontend"
+
+
+def web_folder() -> Path:
+    """Where `templates` and `dist` lie: in the wheel, or in the checkout of an editable install."""
+    return PACKAGED if PACKAGED.is_dir() else CHECKOUT
+
+
+@dataclass(frozen=True)
+class PublicSettings:
+    """What pages may know of the settings."""
+
+    token_needed: bool
+    """Whether this reader must log in before changing anything."""
+    has_token: bool
+    """Whether the server has a token at all, so that logging in and out makes sense."""
+    max_upload_bytes: int
+    max_unpacked_bytes: int
+    max_members: int
+
+
+class Assets:
+    """Files of the bundle and addresses that change with their content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[int, str]] = {}
+
+    def version(self, name: str) -> str:
+        """Short digest of a file; empty when the bundle lacks it."""
+        file = self.folder / name
+        try:
+            changed = file.stat().st_mtime_ns
+        except OSError:
+            return ""
+        with self._lock:
+            known = self._known.get(name)
+            if known is None or known[0] != changed:
+                digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+                known = self._known[name] = (changed, digest)
+        return known[1]
+
+    def url(self, name: str) -> str:
+        version = self.version(name)
+        return urls.with_query(urls.static(name), v=version or None)
+
+
+class Pages:
+    """Renders templates."""
+
+    def __init__(self, settings: Settings, folder: Path | None = None) -> None:
+        web = folder or web_folder()
+        self.settings = settings
+        self.assets = Assets(web / "dist")
+        self._environment = Environment(
+            loader=FileSystemLoader(web / "templates"),
+            autoescape=select_autoescape(default=True, default_for_string=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=web != PACKAGED,
+        )
+        self._environment.filters.update(FILTERS)
+        self._environment.globals.update(urls=urls, static=self.assets.url, version=__version__)
+
+    def has(self, name: str) -> bool:
+        loader = self._environment.loader
+        return loader is not None and name in loader.list_templates()
+
+    @staticmethod
+    def is_partial(request: Request) -> bool:
+        """Whether htmx asks for a part of a page; a boosted link or going back wants the whole."""
+        given = request.headers
+        return given.get("hx-request") == "true" and given.get("hx-request-type") != "full"
+
+    def text(self, request: Request, name: str, page: object, **more: object) -> str:
+        """The template's text."""
+        return self._environment.get_template(name).render(
+            page=page,
+            request=request,
+            csp_nonce=headers.nonce_of(request.scope),
+            settings_public=self._public(request),
+            **more,
+        )
+
+    def render(
+        self,
+        request: Request,
+        name: str,
+        page: object,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        **more: object,
+    ) -> HTMLResponse:
+        response = HTMLResponse(self.text(request, name, page, **more), status, headers)
+        response.headers["Vary"] = "HX-Request, HX-Request-Type, Cookie"
+        return response
+
+    def _public(self, request: Request) -> PublicSettings:
+        from .security import may_write
+
+        return PublicSettings(
+            token_needed=not may_write(request, self.settings),
+            has_token=bool(self.settings.token),
+            max_upload_bytes=self.settings.max_upload_bytes,
+            max_unpacked_bytes=self.settings.max_unpacked_bytes,
+            max_members=self.settings.max_members,
+        )

@@ -1,0 +1,212 @@
+"""Figures with their units, and names cut to fit: the filters of templates. Pure.
+
+A missing figure is a dash everywhere, so that templates need not ask.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+
+DASH = "—"
+THIN = "\u202f"
+"""Narrow no-break space between figure and unit."""
+HEAD, TAIL = 17, 11
+"""Characters kept at both ends of a name cut in the middle."""
+
+Figure = int | float | None
+
+
+def figure(value: float) -> str:
+    """Three significant digits below 1000, whole and grouped above."""
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}".replace(",", THIN)
+    if size >= 99.95:
+        return f"{value:.0f}"
+    if size >= 9.995:
+        return f"{value:.1f}"
+    return f"{value:.2f}"
+
+
+def _with(value: float, unit: str) -> str:
+    return f"{figure(value)}{THIN}{unit}"
+
+
+def _given(value: Figure) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def microseconds(value: Figure) -> str:
+    """A duration held in microseconds, in the unit that suits it."""
+    if value is None or not _given(value):
+        return DASH
+    size = abs(value)
+    if value == 0:
+        return f"0{THIN}µs"
+    if size < 0.1:
+        return _with(value * 1e3, "ns")
+    if size < 999.5:
+        return _with(value, "µs")
+    if size < 999.5e3:
+        return _with(value / 1e3, "ms")
+    if size < 120e6:
+        return _with(value / 1e6, "s")
+    minutes, seconds = divmod(round(size / 1e6), 60)
+    return f"{minutes}{THIN}min {seconds}{THIN}s"
+
+
+def milliseconds(value: Figure) -> str:
+    """A duration held in milliseconds."""
+    return microseconds(None if value is None else value * 1e3)
+
+
+def seconds(value: Figure) -> str:
+    """A duration held in seconds."""
+    return microseconds(None if value is None else value * 1e6)
+
+
+def size_in_bytes(value: Figure) -> str:
+    """A size, in binary units."""
+    if value is None or not _given(value):
+        return DASH
+    if abs(value) < 1024:
+        return f"{value:.0f}{THIN}B"
+    size = float(value)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        size /= 1024
+        if abs(size) < 999.5 or unit == "TiB":
+            break
+    return _with(size, unit)
+
+
+def bandwidth(value: Figure) -> str:
+    """Bytes a second, as GB/s, the way data sheets give it."""
+    return _with(value / 1e9, "GB/s") if value is not None and _given(value) else DASH
+
+
+def percent(value: Figure) -> str:
+    """A share from 0 to 1."""
+    if value is None or not _given(value):
+        return DASH
+    if 0 < value < 0.001:
+        return f"<{THIN}0.1{THIN}%"
+    return f"{value * 100:.1f}{THIN}%"
+
+
+def ratio(value: Figure) -> str:
+    """A speed-up."""
+    return f"{value:.2f}×" if value is not None and _given(value) else DASH
+
+
+def count(value: Figure) -> str:
+    """A number of things."""
+    if value is None or not _given(value):
+        return DASH
+    return f"{value:,.0f}".replace(",", THIN) if value == int(value) else figure(value)
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """`1 graph`, `2 graphs`."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def dash(value: object) -> str:
+    """The value, or a dash where there is none."""
+    return DASH if value is None or value == "" else str(value)
+
+
+def middle(name: str, head: int = HEAD, tail: int = TAIL) -> str:
+    """The name cut in the middle: kernels differ at both ends."""
+    return name if len(name) <= head + tail + 1 else f"{name[:head]}…{name[-tail:]}"
+
+
+def cut(name: str, head: int = HEAD, tail: int = TAIL) -> Markup:
+    """The name cut in the middle, the whole in a tooltip and for copying."""
+    short = middle(name, head, tail)
+    if short == name:
+        return Markup('<span class="name">{}</span>').format(name)
+    return Markup('<span class="name cut" title="{0}" data-full="{0}">{1}</span>').format(
+        name, short
+    )
+
+
+def path_end(path: str, keep: int = 40) -> str:
+    """A path cut from the left, at a folder where one fits."""
+    if len(path) <= keep:
+        return path
+    end = path[-keep:]
+    slash = end.find("/")
+    return f"…{end[slash:] if 0 <= slash < len(end) - 1 else end}"
+
+
+_STEPS: tuple[tuple[float, float, str], ...] = (
+    (3600, 60, "min"),
+    (86_400, 3600, "h"),
+    (14 * 86_400, 86_400, "day"),
+    (60 * 86_400, 7 * 86_400, "week"),
+    (730 * 86_400, 30 * 86_400, "month"),
+    (math.inf, 365 * 86_400, "year"),
+)
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """How long ago, roughly."""
+    passed = (now - moment).total_seconds()
+    if passed < 0:
+        return "now"
+    if passed < 60:
+        return "just now"
+    for below, unit_seconds, unit in _STEPS:
+        if passed < below:
+            number = int(passed // unit_seconds)
+            ending = "s" if number != 1 and unit not in ("min", "h") else ""
+            return f"{number} {unit}{ending} ago"
+    raise AssertionError("the last step has no end")
+
+
+def ago(moment: datetime | None) -> Markup:
+    """The age of a moment, with the moment itself in the tooltip."""
+    if moment is None:
+        return Markup("{}").format(DASH)
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        moment.isoformat(timespec="seconds"),
+        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+        age(moment, datetime.now(UTC)),
+    )
+
+
+def between(start: datetime | None, end: datetime | None) -> str:
+    """The time from start to end, or to now while there is no end."""
+    if start is None:
+        return DASH
+    return seconds(((end or datetime.now(UTC)) - start).total_seconds())
+
+
+def step(share: float | None, steps: int = 100) -> int:
+    """A share as a whole number of steps, for `<meter>` and SVG: styles may not be inline."""
+    return 0 if share is None or not math.isfinite(share) else round(max(0, min(1, share)) * steps)
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "us": microseconds,
+    "ms": milliseconds,
+    "s": seconds,
+    "bytes": size_in_bytes,
+    "gbps": bandwidth,
+    "percent": percent,
+    "ratio": ratio,
+    "count": count,
+    "plural": plural,
+    "dash": dash,
+    "middle": middle,
+    "cut": cut,
+    "path_end": path_end,
+    "ago": ago,
+    "between": between,
+    "step": step,
+}
