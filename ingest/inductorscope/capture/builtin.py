@@ -1,0 +1,82 @@
+"""The models that come with Inductorscope: what each is and shows. Torch-free.
+
+The models themselves are small files in `models/`; they are imported only in the capture's child
+process, and are the user source that a captured run shows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import msgspec
+
+
+class BuiltIn(msgspec.Struct, frozen=True):
+    """One built-in model: a file in `models/` with a factory `make`."""
+
+    name: str
+    title: str
+    shows: str
+    """What there is to see in its run, in a sentence."""
+    module: str
+    """Name of its file in `models/`."""
+    trains: bool = False
+    """Whether it can be captured for training, forward and backward."""
+    needs: tuple[str, ...] = ()
+    """Packages besides torch."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Packages that it needs and that are not installed here."""
+        return tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
+
+
+BUILT_IN: tuple[BuiltIn, ...] = (
+    BuiltIn(
+        name="neg-maximum-cat",
+        title="neg, maximum, cat",
+        shows="Three operations on uint8 in one fused kernel: the whole chain from "
+        "torch.neg to its line of C++ or Triton.",
+        module="neg_maximum_cat",
+    ),
+    BuiltIn(
+        name="add-add-mul-add",
+        title="add, add, mul, add",
+        shows="A memory-bound chain of pointwise operations with broadcasting, "
+        "fused into one vectorised loop.",
+        module="add_add_mul_add",
+    ),
+    BuiltIn(
+        name="gpt-small",
+        title="Small GPT",
+        shows="Two transformer blocks whose layers share kernels: embedding, layer norm, "
+        "attention, GELU; in training also the loss and the backward graph.",
+        module="gpt_small",
+        trains=True,
+    ),
+    BuiltIn(
+        name="conv-small",
+        title="Small convolutional network",
+        shows="Convolutions as extern kernels, batch norm and SiLU fused around them, "
+        "pooling and log-softmax as reductions.",
+        module="conv_small",
+        trains=True,
+    ),
+    BuiltIn(
+        name="mobilebert-qa",
+        title="MobileBERT, question answering",
+        shows="A large graph: 24 layers with random weights, where one kernel has dozens "
+        "of call sites. Compiling takes a minute or more.",
+        module="mobilebert_qa",
+        needs=("transformers",),
+    ),
+)
+
+BY_NAME = {model.name: model for model in BUILT_IN}
+NAMES: tuple[str, ...] = tuple(BY_NAME)
+
+
+def describe() -> list[dict[str, Any]]:
+    """The catalogue for a page or the command line, with what is missing on this machine."""
+    return [msgspec.structs.asdict(model) | {"missing": list(model.missing)} for model in BUILT_IN]

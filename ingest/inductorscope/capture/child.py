@@ -1,0 +1,209 @@
+"""The process that runs a model: `python -m inductorscope.capture.child SPEC.json OUT`.
+
+The only place where torch is imported. The environment that torch reads at import is set first,
+so this module's own imports must stay torch-free; what needs torch is in `inside` and imported
+late. Whatever happens, `capture.json` says what came of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from inductorscope.capture.facts import COMPILED, EAGER, CaptureError, CaptureFacts, State
+from inductorscope.capture.inside import environment, sources
+from inductorscope.capture.inside.report import Reporter
+from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.permission import Loading
+from inductorscope.capture.spec import CaptureSpec, SpecError, from_json
+
+LONGEST_MESSAGE = 20_000
+LONGEST_TRACE = 20_000
+
+
+class CompileFailed(Exception):
+    """The first compiled call failed where the eager one had not; the cause is chained."""
+
+
+class Capture:
+    """One capture under way."""
+
+    def __init__(
+        self, spec: CaptureSpec, loading: Loading, out: Path, report: Reporter, memory: int | None
+    ) -> None:
+        self.spec = spec
+        self.loading = loading
+        self.out = out
+        self.report = report
+        self.memory = memory
+        self.certain_sources: list[str] = [loading.file] if loading.file else []
+        self.facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
+
+    def run(self) -> State:
+        """Capture, and write the facts whatever happens."""
+        facts = self.facts
+        try:
+            self._capture()
+            facts.state = "complete"
+        except CompileFailed as failure:
+            facts.state = "failed to compile"
+            facts.error = describe_error(failure.__cause__ or failure)
+        except Exception as error:  # noqa: BLE001  # the model is anybody's code: any may come
+            facts.state = "failed to compile" if is_compile_error(error) else "failed"
+            facts.error = describe_error(error)
+        self._keep_sources()
+        facts.write(self.out)
+        return facts.state
+
+    def _capture(self) -> None:
+        self.report.progress("importing torch")
+        from inductorscope.capture.inside.machine import describe_machine
+        from inductorscope.capture.inside.options import apply_options
+
+        self.facts.config = apply_options(self.spec)
+        self.facts.env = environment.recorded()
+        describe_machine(self.facts, self.spec.device)
+        script = self.spec.kind == "script"
+        if script and self.facts.gpu_name is not None:
+            environment.limit_memory(self.memory, "cuda")  # the script may use it
+        else:
+            environment.limit_memory(self.memory, self.facts.device)
+        if script:
+            self._run_script()
+        else:
+            self._measure()
+
+    def _run_script(self) -> None:
+        import torch
+
+        from inductorscope.capture.inside.scripts import run_script
+
+        self.report.progress("running the script")
+        try:
+            run_script(self.spec, self.loading, self.facts, self.out)
+        finally:
+            if torch.cuda.is_initialized():
+                self.facts.device, self.facts.device_name = "cuda", self.facts.gpu_name
+
+    def _measure(self) -> None:
+        from inductorscope.capture.inside import loading, profiling, timing
+
+        spec, report = self.spec, self.report
+        report.progress("making the model")
+        model = loading.load(spec, self.loading)
+        if model.file:
+            self.certain_sources.append(model.file)
+        synchronize = profiling.synchronizer(spec.device)
+        calls = {EAGER: model.step(model.function)}
+        report.progress("running eagerly once")
+        calls[EAGER]()
+        synchronize()
+        report.progress("compiling")
+        calls[COMPILED] = model.step(compiled(spec, model.function))
+        start = time.perf_counter()
+        try:
+            calls[COMPILED]()
+            synchronize()
+        except Exception as error:
+            raise CompileFailed from error
+        self.facts.first_call_s = time.perf_counter() - start
+        report.progress("timing eager and compiled", 0, spec.repeats, "samples")
+        self.facts.timings = timing.interleave(
+            calls, synchronize, spec.seconds, spec.repeats, report
+        )
+        if not spec.profiles:
+            self.facts.missing.append("Kernel times: profiling was switched off.")
+            return
+        for name, call in calls.items():
+            report.progress(f"profiling {name}")
+            long = self.facts.timings[name].median_ms > 1000 * profiling.LONG_STEP_S
+            steps = 1 if long else profiling.STEPS
+            self.facts.profiles[name] = profiling.profile_calls(
+                name, call, steps, spec.device, self.out
+            )
+
+    def _keep_sources(self) -> None:
+        if not self.spec.source:
+            self.facts.missing.append("Source files: they were left out on request.")
+            return
+        self.report.progress("collecting sources")
+        self.facts.sources = sources.keep_sources(self.out, self.certain_sources)
+
+
+def compiled(spec: CaptureSpec, function: Untyped) -> Untyped:
+    """The function under torch.compile with the spec's options."""
+    import torch
+
+    options = {"mode": spec.mode} if spec.backend == "inductor" else {}
+    return torch.compile(function, backend=spec.backend, dynamic=spec.dynamic, **options)
+
+
+def is_compile_error(error: BaseException) -> bool:
+    """Whether an exception out of a script, or a cause of it, is the compiler's."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        if type(cause).__module__.startswith(("torch._dynamo", "torch._inductor")):
+            return True
+        cause = cause.__cause__
+    return False
+
+
+def describe_error(error: BaseException) -> CaptureError:
+    """The exception's type, message and the end of its traceback."""
+    kind = type(error)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    if isinstance(error, SpecError):
+        return CaptureError(name, str(error))
+    trace = "".join(traceback.format_exception(error))
+    return CaptureError(name, str(error)[:LONGEST_MESSAGE], trace[-LONGEST_TRACE:])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.capture.child")
+    parser.add_argument("spec", type=Path, help="JSON file of the capture's spec")
+    parser.add_argument("out", type=Path, help="folder to write to")
+    parser.add_argument("--loading", default="{}", help="where to find the model, as JSON")
+    parser.add_argument("--cache", type=Path, help="keep compiled kernels here and reuse them")
+    parser.add_argument("--report", type=int, help="file descriptor for progress lines")
+    parser.add_argument("--memory", type=int, help="memory limit in bytes")
+    parser.add_argument("--parent", type=int, help="process to die with")
+    options = parser.parse_args(arguments)
+    environment.die_with(options.parent)
+    try:
+        spec = from_json(options.spec.read_bytes())
+    except (OSError, SpecError) as error:
+        parser.error(str(error))
+    out = options.out.absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    cache = options.cache or Path(tempfile.mkdtemp(prefix="inductorscope-"))
+    environment.prepare(spec, out, cache, reuse_cache=options.cache is not None)
+    loading = msgspec.json.decode(options.loading, type=Loading)
+    if loading == Loading():
+        loading = _load_anything(spec)
+    try:
+        state = Capture(spec, loading, out, Reporter(options.report), options.memory).run()
+    finally:
+        if options.cache is None:
+            shutil.rmtree(cache, ignore_errors=True)
+    return 0 if state == "complete" else 1
+
+
+def _load_anything(spec: CaptureSpec) -> Loading:
+    """Started by hand: the person may run anything of theirs."""
+    from inductorscope.capture.permission import permit
+
+    return permit(spec, [], trusted=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

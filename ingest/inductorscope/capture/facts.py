@@ -1,0 +1,138 @@
+"""`capture.json`: what is known about a capture besides the files torch wrote. Torch-free.
+
+The child writes it, also when compiling failed; whoever stores the run reads it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+FACTS = "capture.json"
+SOURCES = "sources.json"
+LINE_RECORD = "line_record.json"
+LOG = "capture.log"
+EAGER, COMPILED = "eager", "compiled"
+
+State = Literal["complete", "failed to compile", "failed"]
+
+
+class Timing(msgspec.Struct):
+    """Wall time of one call, in milliseconds."""
+
+    median_ms: float
+    p10: float
+    p90: float
+    samples: list[float]
+    calls_per_sample: int = 1
+    """Short calls are timed several at a time; a sample is their mean."""
+
+
+class ProfileFacts(msgspec.Struct):
+    """What a key_averages file and its trace cover."""
+
+    steps: int
+    """Calls of the model under the profiler; counts and times in the file are their sum."""
+    trace: str
+    key_averages: str
+
+
+class CaptureError(msgspec.Struct):
+    """Why a capture ended early."""
+
+    kind: str
+    """The exception's type, with its module."""
+    message: str
+    trace: str = ""
+    """The end of the traceback."""
+
+
+class RecordFacts(msgspec.Struct):
+    """Whether the exact line record was made."""
+
+    made: bool
+    reason: str = ""
+    """Why there is none, or what it lacks."""
+    lines: int = 0
+    graphs: int = 0
+
+
+class CaptureFacts(msgspec.Struct, omit_defaults=False):
+    """All of `capture.json`."""
+
+    schema: int = 1
+    state: State = "failed"
+    error: CaptureError | None = None
+    name: str = ""
+    model: str = ""
+    torch_version: str | None = None
+    torch_git: str | None = None
+    python_version: str | None = None
+    device: str = "cpu"
+    """'cpu' or 'cuda'."""
+    device_name: str | None = None
+    """Name of the device that ran the model: CPU model or GPU model."""
+    cpu_name: str | None = None
+    gpu_name: str | None = None
+    cores: int | None = None
+    threads: int | None = None
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+    """The capture's spec as asked for."""
+    config: dict[str, str] = msgspec.field(default_factory=dict)
+    """Keys of torch._inductor.config that matter and their values while compiling."""
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    timings: dict[str, Timing] = msgspec.field(default_factory=dict)
+    """Under 'eager' and 'compiled'."""
+    first_call_s: float | None = None
+    """The first compiled call, which compiles; for a script the whole script."""
+    profiles: dict[str, ProfileFacts] = msgspec.field(default_factory=dict)
+    sources: list[str] = msgspec.field(default_factory=list)
+    """Paths, as stack frames name them, of the source files kept."""
+    record: RecordFacts | None = None
+    missing: list[str] = msgspec.field(default_factory=list)
+    """What this capture lacks and why, in sentences."""
+
+    def write(self, out: Path) -> None:
+        """Write `capture.json` so that no reader ever sees half of it."""
+        text = msgspec.json.format(msgspec.json.encode(self), indent=1)
+        part = out / f".{FACTS}.part"
+        part.write_bytes(text)
+        part.replace(out / FACTS)
+
+
+class SourceFiles(msgspec.Struct):
+    """`sources.json`: path as stack frames name it → file in the capture's folder."""
+
+    schema: int = 1
+    files: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+def read_facts(folder: Path) -> CaptureFacts | None:
+    """The facts of a capture's folder, or None when it holds none that can be read."""
+    return read_facts_file(folder / FACTS)
+
+
+def read_facts_file(path: Path) -> CaptureFacts | None:
+    """The facts in a `capture.json`, or None when there is none or it is not ours."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=CaptureFacts)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def read_sources(folder: Path) -> dict[str, Path]:
+    """Kept source files of a capture's folder: path as stack frames name it → copy."""
+    try:
+        data = (folder / SOURCES).read_bytes()
+        listed = msgspec.json.decode(data, type=SourceFiles).files
+    except (OSError, msgspec.DecodeError):
+        return {}
+    inside = folder.resolve()
+    copies = {path: folder / file for path, file in listed.items()}
+    return {
+        path: copy
+        for path, copy in copies.items()
+        if copy.resolve().is_relative_to(inside) and copy.is_file()
+    }

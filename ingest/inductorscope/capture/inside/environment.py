@@ -1,0 +1,96 @@
+"""The environment torch reads when it is imported. Torch-free, and must run before torch.
+
+Everything is set here rather than by the parent, so that running the child by hand captures the
+same way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+from pathlib import Path
+
+from inductorscope.capture.spec import CaptureSpec
+
+DEBUG_FOLDER = "torch_compile_debug"
+TRACE_FOLDER = "torch_trace"
+
+_RECORDED = (
+    "CUBLAS_",
+    "CUDA_",
+    "GOMP_",
+    "INDUCTOR_",
+    "KMP_",
+    "LD_PRELOAD",
+    "MALLOC_CONF",
+    "MKL_",
+    "OMP_",
+    "PYTORCH_",
+    "TORCH",
+    "TRITON_",
+)
+_SECRET = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "API_KEY")
+_PR_SET_PDEATHSIG = 1
+
+
+def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> None:
+    """Set what torch reads at import."""
+    variables = {
+        "TORCH_COMPILE_DEBUG": "1",
+        "TORCH_COMPILE_DEBUG_DIR": str(out),
+        "TORCH_TRACE": str(out / TRACE_FOLDER),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache),
+        "TRITON_CACHE_DIR": str(cache / "triton"),
+        "TORCHINDUCTOR_UNIQUE_KERNEL_NAMES": "1",
+        "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1",
+    }
+    if reuse_cache:  # compiled kernels may be reused, but code must be generated anew
+        variables["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
+        variables["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
+    if spec.function is not None:
+        variables["TORCHDYNAMO_DEBUG_FUNCTION"] = spec.function
+    if spec.replay_record:
+        variables["TORCH_COMPILE_REPLAY_RECORD"] = "1"
+    if spec.kind == "built-in":
+        variables["HF_HUB_OFFLINE"] = "1"
+    os.environ.update(variables)
+    (out / TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
+
+
+def recorded() -> dict[str, str]:
+    """Environment variables that can change what torch does."""
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name.startswith(_RECORDED) and not any(word in name for word in _SECRET)
+    }
+
+
+def die_with(parent: int | None) -> None:
+    """Ask the kernel to kill this process when the parent dies."""
+    if parent is None:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+    if os.getppid() != parent:  # it died before the request
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def limit_memory(limit: int | None, device: str) -> None:
+    """Bound the address space of a CPU capture, beyond what torch has mapped by now.
+
+    An allocation over the limit then fails with torch's own message, between two looks of the
+    parent's watchdog. Not with CUDA: it reserves address space by the size of all devices, so a
+    bound on address space would say nothing about memory; there the watchdog alone decides.
+    """
+    if limit is None or device != "cpu":
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    bound = pages * resource.getpagesize() + limit
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard != resource.RLIM_INFINITY:
+        bound = min(bound, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, hard))

@@ -1,0 +1,38 @@
+"""Facts about torch and the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import torch
+
+from inductorscope.capture.facts import CaptureFacts
+
+
+def describe_machine(facts: CaptureFacts, device: str) -> None:
+    """Fill in which torch ran on what."""
+    facts.torch_version = str(torch.__version__)
+    facts.torch_git = str(torch.version.git_version)
+    facts.python_version = platform.python_version()
+    facts.cpu_name = cpu_name()
+    facts.cores = len(os.sched_getaffinity(0))
+    facts.threads = torch.get_num_threads()
+    facts.device = device.partition(":")[0]
+    if torch.cuda.is_available():
+        index = int(device.partition(":")[2] or 0) if device != "cpu" else 0
+        facts.gpu_name = torch.cuda.get_device_name(index)
+    facts.device_name = facts.cpu_name if device == "cpu" else facts.gpu_name
+
+
+def cpu_name() -> str | None:
+    """The processor's name as Linux knows it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or None
+    for line in text.splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine() or None

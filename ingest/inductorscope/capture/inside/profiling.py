@@ -1,0 +1,89 @@
+"""Profiles: the Chrome trace and the rows of `key_averages`, whole names and whole numbers.
+
+torch prints key_averages as a table with names cut; here every row is kept as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from torch.profiler import ProfilerActivity
+
+from inductorscope.capture.facts import ProfileFacts
+from inductorscope.capture.inside.loading import Call
+from inductorscope.capture.inside.untyped import Untyped
+
+STEPS = 3
+LONG_STEP_S = 5.0
+"""Of steps this long only one is profiled."""
+
+
+def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> ProfileFacts:
+    """Profile some calls and write `<name>.trace.json.gz` and `<name>.key_averages.json`."""
+    with _profiler(device, steps) as profiler:
+        for _ in range(1 + steps):  # the first one warms the profiler up and is not recorded
+            call()
+            synchronizer(device)()
+            profiler.step()
+    return _write(name, profiler, steps, out)
+
+
+def profile_whole(name: str, run: Call, device: str, out: Path) -> ProfileFacts:
+    """Profile one run of something that must not be repeated: a script."""
+    with torch.profiler.profile(activities=_activities(device), acc_events=True) as profiler:
+        run()
+        synchronizer(device)()
+    return _write(name, profiler, 1, out)
+
+
+def synchronizer(device: str) -> Callable[[], None]:
+    """Waits until the device has done what was asked of it."""
+    if device == "cpu":
+        return lambda: None
+    return lambda: torch.cuda.synchronize(device)
+
+
+def rows(profiler: Untyped) -> list[dict[str, Any]]:
+    """The rows of key_averages; times are µs, sums over the profiled steps."""
+    kept = [
+        {
+            "name": event.key,
+            "calls": event.count,
+            "device": str(event.device_type).rpartition(".")[2].lower(),
+            "user_annotation": bool(getattr(event, "is_user_annotation", False)),
+            "self_cpu_us": event.self_cpu_time_total,
+            "cpu_us": event.cpu_time_total,
+            "self_device_us": event.self_device_time_total,
+            "device_us": event.device_time_total,
+        }
+        for event in profiler.key_averages()
+    ]
+    return sorted(kept, key=lambda row: -max(row["self_cpu_us"], row["self_device_us"]))
+
+
+def _profiler(device: str, steps: int) -> Untyped:
+    return torch.profiler.profile(
+        activities=_activities(device),
+        schedule=torch.profiler.schedule(wait=0, warmup=1, active=steps, repeat=1),
+        record_shapes=True,
+        acc_events=True,
+    )
+
+
+def _activities(device: str) -> list[Any]:
+    activities = [ProfilerActivity.CPU]
+    if device != "cpu":
+        activities.append(ProfilerActivity.CUDA)
+    return activities
+
+
+def _write(name: str, profiler: Untyped, steps: int, out: Path) -> ProfileFacts:
+    facts = ProfileFacts(steps, f"{name}.trace.json.gz", f"{name}.key_averages.json")
+    profiler.export_chrome_trace(str(out / facts.trace))
+    averages = {"schema": 1, "steps": steps, "rows": rows(profiler)}
+    (out / facts.key_averages).write_bytes(msgspec.json.encode(averages))
+    return facts

@@ -1,0 +1,47 @@
+"""A user's script: run as `python script.py` would, with the capture's environment around it."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import time
+from pathlib import Path
+
+from inductorscope.capture.facts import COMPILED, CaptureFacts
+from inductorscope.capture.inside.profiling import profile_whole
+from inductorscope.capture.permission import Loading
+from inductorscope.capture.spec import CaptureSpec
+
+
+class ScriptFailed(Exception):
+    """The script ended with an exit status that says so."""
+
+
+def run_script(spec: CaptureSpec, loading: Loading, facts: CaptureFacts, out: Path) -> None:
+    """Run the script and note what a script cannot tell."""
+    import torch
+
+    file = str(loading.file)
+    sys.argv = [file, *spec.args]
+    sys.path[0:1] = loading.paths
+    facts.missing.append(
+        "Eager and compiled times: a script's own steps are not known, so they were not repeated "
+        "and timed."
+    )
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    start = time.perf_counter()
+    if spec.profiles:
+        facts.profiles[COMPILED] = profile_whole(COMPILED, lambda: _run(file), device, out)
+        facts.missing.append("The profile covers the whole script, compiling included.")
+    else:
+        facts.missing.append("Kernel times: scripts are profiled only when asked for.")
+        _run(file)
+    facts.first_call_s = time.perf_counter() - start
+
+
+def _run(file: str) -> None:
+    try:
+        runpy.run_path(file, run_name="__main__")
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            raise ScriptFailed(f"The script ended with exit status {leaving.code}.") from None

@@ -1,0 +1,1 @@
+"""The built-in models. Each file's `make(train)` returns the callable and its arguments."""

@@ -1,0 +1,217 @@
+"""What to capture, and with which options. Torch-free; every refusal is a sentence.
+
+Options of torch itself (`config` keys, back ends) are checked by the child against the torch that
+will run; here is checked what can be known without it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from inductorscope.capture.builtin import BY_NAME, NAMES
+
+ModelKind = Literal["built-in", "factory", "script"]
+
+DTYPES = ("float32", "float64", "bfloat16", "float16")
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+LONGEST_SECONDS = 600.0
+MOST_REPEATS = 10_000
+MOST_ENTRIES = 200
+LONGEST_TEXT = 4096
+
+_DEVICE = re.compile(r"cpu|cuda(:\d{1,2})?")
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_CONFIG_KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_BACKEND = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+class SpecError(ValueError):
+    """A capture cannot be described so; the message is a sentence for the person who asked."""
+
+
+class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One capture: a model and the options it is compiled and measured with."""
+
+    model: str
+    """A built-in model's name, `package.module:factory`, `file.py:factory`, or a script's path."""
+    args: tuple[str, ...] = ()
+    """Arguments of the script, or text arguments of the factory."""
+    name: str | None = None
+    """What the run is to be called; None lets the model's name stand."""
+    device: str = "cpu"
+    dtype: str | None = None
+    """Parameters and floating-point inputs are converted to it; None leaves them as made."""
+    train: bool = False
+    """Forward and backward instead of inference."""
+    dynamic: bool | None = None
+    mode: str | None = None
+    backend: str = "inductor"
+    function: str | None = None
+    """Compile only functions of this name (TORCHDYNAMO_DEBUG_FUNCTION)."""
+    replay_record: bool = False
+    """Record frames for replay (TORCH_COMPILE_REPLAY_RECORD); needs the package dill."""
+    config: dict[str, str] = msgspec.field(default_factory=dict)
+    """Keys of torch._inductor.config and their values, written as in Python."""
+    source: bool = True
+    """Keep a copy of the user's source files that stack frames name."""
+    record: bool = True
+    """Record exactly which operation wrote which line of the generated code."""
+    profile: bool | None = None
+    """Profile eager and compiled. None: models yes, scripts no (a script is profiled whole)."""
+    seconds: float = 10.0
+    """Time to spend on timing eager and compiled together."""
+    repeats: int | None = None
+    """Take exactly so many samples instead of as many as fit into `seconds`."""
+
+    def __post_init__(self) -> None:
+        _check_text("model", self.model)
+        for text in (*self.args, *self.config, *self.config.values()):
+            _check_text("option", text, empty=True)
+        if self.name is not None:
+            _check_text("name", self.name)
+        _check_model(self)
+        _check_measuring(self)
+        _check_compiling(self)
+        if self.kind == "script":
+            _check_script(self)
+
+    @property
+    def kind(self) -> ModelKind:
+        return kind_of(self.model)
+
+    @property
+    def title(self) -> str:
+        """The run's name, when nobody gave one."""
+        if self.name:
+            return self.name
+        base = self.model.replace("\\", "/").rsplit("/", 1)[-1]
+        return f"{base} training" if self.train else base
+
+    @property
+    def profiles(self) -> bool:
+        return self.kind != "script" if self.profile is None else self.profile
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    def to_builtins(self) -> dict[str, Any]:
+        """Plain JSON values, as recorded with the run."""
+        return dict(msgspec.to_builtins(self))
+
+
+def from_json(data: bytes | str) -> CaptureSpec:
+    """The spec in a JSON text. Raises SpecError with a sentence."""
+    try:
+        return msgspec.json.decode(data, type=CaptureSpec)
+    except msgspec.DecodeError as error:
+        raise SpecError(_sentence(str(error))) from None
+
+
+def from_builtins(values: dict[str, Any]) -> CaptureSpec:
+    """The spec in plain JSON values. Raises SpecError with a sentence."""
+    try:
+        return msgspec.convert(values, type=CaptureSpec)
+    except msgspec.ValidationError as error:
+        raise SpecError(_sentence(str(error))) from None
+
+
+def kind_of(model: str) -> ModelKind:
+    """How a model is named: scripts end in .py, factories have a colon, the rest is built in."""
+    if model.endswith(".py"):
+        return "script"
+    return "factory" if ":" in model else "built-in"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """' Did you mean …?' when something known is spelled much like the name, else ''."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(close)}?" if close else ""
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?")) else text + "."
+
+
+def _check_text(what: str, text: str, empty: bool = False) -> None:
+    if not text and not empty:
+        raise SpecError(f"The {what} is empty.")
+    if len(text) > LONGEST_TEXT:
+        raise SpecError(f"The {what} is longer than {LONGEST_TEXT} characters.")
+    if any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in text):
+        raise SpecError(f"The {what} contains control characters.")
+
+
+def _check_model(spec: CaptureSpec) -> None:
+    if len(spec.args) > MOST_ENTRIES:
+        raise SpecError(f"There are {len(spec.args)} arguments; at most {MOST_ENTRIES} are taken.")
+    if spec.kind == "factory":
+        _check_factory(spec.model)
+    elif spec.kind == "built-in":
+        built_in = BY_NAME.get(spec.model)
+        if built_in is None:
+            raise SpecError(
+                f"There is no built-in model {spec.model!r}.{near(spec.model, NAMES)} The built-in "
+                f"models are {', '.join(NAMES)}; a model of your own is given as "
+                "package.module:factory, file.py:factory or the path of a script."
+            )
+        if spec.args:
+            raise SpecError(f"The built-in model {spec.model} takes no arguments.")
+        if spec.train and not built_in.trains:
+            raise SpecError(f"The built-in model {spec.model} has nothing to train.")
+
+
+def _check_factory(model: str) -> None:
+    module, _, factory = model.rpartition(":")
+    if not _IDENTIFIER.fullmatch(factory):
+        raise SpecError(f"{factory!r} in {model!r} is not the name of a function.")
+    if not module.endswith(".py") and not _MODULE.fullmatch(module):
+        raise SpecError(f"{module!r} in {model!r} is neither a module's name nor a file.py.")
+
+
+def _check_measuring(spec: CaptureSpec) -> None:
+    if not _DEVICE.fullmatch(spec.device):
+        raise SpecError(f"The device is {spec.device!r}; it is cpu, cuda or cuda:N.")
+    if spec.dtype is not None and spec.dtype not in DTYPES:
+        raise SpecError(f"The dtype is {spec.dtype!r}; it is one of {', '.join(DTYPES)}.")
+    if not 0 < spec.seconds <= LONGEST_SECONDS:  # also refuses NaN
+        raise SpecError(
+            f"The timing budget is {spec.seconds:g} s; it is above 0 and at most "
+            f"{LONGEST_SECONDS:g} s."
+        )
+    if spec.repeats is not None and not 1 <= spec.repeats <= MOST_REPEATS:
+        raise SpecError(f"The repeats are {spec.repeats}; they are 1 to {MOST_REPEATS}.")
+
+
+def _check_compiling(spec: CaptureSpec) -> None:
+    if not _BACKEND.fullmatch(spec.backend):
+        raise SpecError(f"{spec.backend!r} is not the name of a back end.")
+    if spec.mode is not None and spec.mode not in MODES:
+        raise SpecError(
+            f"The mode is {spec.mode!r}; it is one of {', '.join(MODES)}.{near(spec.mode, MODES)}"
+        )
+    if spec.backend != "inductor" and spec.mode not in (None, "default"):
+        raise SpecError(f"The mode {spec.mode} belongs to inductor, not to {spec.backend}.")
+    if spec.function is not None and not _IDENTIFIER.fullmatch(spec.function):
+        raise SpecError(f"{spec.function!r} is not the name of a function.")
+    if len(spec.config) > MOST_ENTRIES:
+        raise SpecError(f"There are {len(spec.config)} config keys; at most {MOST_ENTRIES}.")
+    for key in spec.config:
+        if not _CONFIG_KEY.fullmatch(key):
+            raise SpecError(f"{key!r} is not the name of an Inductor option.")
+
+
+def _check_script(spec: CaptureSpec) -> None:
+    """A script compiles its own way: options that it would not see are refused, not ignored."""
+    plain = CaptureSpec(model=NAMES[0])
+    for option in ("device", "dtype", "train", "dynamic", "mode", "backend", "repeats"):
+        if getattr(spec, option) != getattr(plain, option):
+            raise SpecError(
+                f"A script decides about {option} itself; leave the option out, or give a "
+                "factory (file.py:factory) instead of a script."
+            )
