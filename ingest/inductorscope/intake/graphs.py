@@ -1,0 +1,156 @@
+"""Which files make up one compiled graph, and what that graph is called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inductorscope.intake.names import stored_text
+from inductorscope.settings import KIB
+
+if TYPE_CHECKING:
+    from inductorscope.intake.recognise import File
+
+GRAPH_ROLES = (
+    "output_code", "fx_transformed", "fx_readable", "fx_runnable", "ir_pre_fusion",
+    "ir_post_fusion", "provenance", "dynamo_graph", "pre_grad", "joint_graph",
+)  # fmt: skip
+MAX_SLUG = 100
+
+# model__0_forward_1.0, model___20.0, aot_graph_3, c2hx….debug
+_GRAPH_FOLDER = re.compile(r"^model_|_(?:forward|backward|inference|joint)(?:_|$)|\.debug$")
+# run_2026_11_21_01_25_55_681313-pid_419
+_RUN_FOLDER = re.compile(r"^run_\d{4}_.*pid_\d+$")
+# # AOT ID: ['0_forward']
+_AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
+_LAST_NUMBER = re.compile(r"(\d+)\D*$")
+
+
+@dataclass(slots=True)
+class GraphFolder:
+    """One compiled graph: a folder of the debug directory, or a file by itself."""
+
+    name: str
+    slug: str
+    """Unique in the upload and fit for a URL."""
+    process: str | None
+    """Folder of the process that compiled it, when the upload has it."""
+    files: dict[str, Path] = field(default_factory=dict)
+    """One file for each role."""
+
+
+def find_graphs(files: list[File], base: Path) -> list[GraphFolder]:
+    """The graphs in the order they were compiled; marks the files of each with its slug."""
+    groups: list[tuple[GraphFolder, list[File]]] = []
+    for folder, members in _by_folder(files).items():
+        groups += _graphs_of_folder(folder, members, base)
+    groups.sort(key=lambda group: _order(group[0]))
+    taken: set[str] = set()
+    for graph, members in groups:
+        graph.slug = _unique_slug(graph.name, taken)
+        for file in members:
+            file.graph = graph.slug
+    _adopt(files)
+    return [graph for graph, _ in groups]
+
+
+def _by_folder(files: list[File]) -> dict[Path, list[File]]:
+    folders: dict[Path, list[File]] = {}
+    for file in files:
+        if file.role in GRAPH_ROLES:
+            folders.setdefault(file.absolute.parent, []).append(file)
+    return folders
+
+
+def _graphs_of_folder(
+    folder: Path, members: list[File], base: Path
+) -> list[tuple[GraphFolder, list[File]]]:
+    codes = [file for file in members if file.role == "output_code"]
+    if len(codes) <= 1:
+        return [_graph(folder, members, base, alone=False)]
+    # A folder of loose kernels' files, such as the compile cache: each is a graph by itself. The
+    # other texts belong to the one that is called as Inductor calls it, if there is one.
+    groups = []
+    for code in codes:
+        mine = [code]
+        if code.absolute.name == "output_code.py":
+            mine += [file for file in members if file.role != "output_code"]
+        groups.append(_graph(folder, mine, base, alone=True))
+    return groups
+
+
+def _graph(
+    folder: Path, members: list[File], base: Path, *, alone: bool
+) -> tuple[GraphFolder, list[File]]:
+    files: dict[str, Path] = {}
+    for file in sorted(members, key=lambda file: (not _canonical(file), file.path)):
+        files.setdefault(file.role, file.absolute)
+    name = _graph_name(folder, files, base, alone=alone)
+    return GraphFolder(name, "", _process(folder, base), files), members
+
+
+def _canonical(file: File) -> bool:
+    """Whether it bears the name that Inductor gives such files."""
+    return file.absolute.name.startswith(("output_code.", "fx_graph_", "ir_", "inductor_"))
+
+
+def _graph_name(folder: Path, files: dict[str, Path], base: Path, *, alone: bool) -> str:
+    if not alone and _GRAPH_FOLDER.search(folder.name):
+        return stored_text(folder.name)
+    code = files.get("output_code")
+    if code is not None:
+        found = _AOT_ID.search(_head_text(code))
+        if found:
+            return f"model__{found.group(1)}"
+    first = next(iter(files.values()))
+    if not alone and folder != base and len(files) > 1:
+        return stored_text(folder.name)
+    return stored_text(first.stem)
+
+
+def _head_text(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(64 * KIB).decode("utf-8", "replace")
+
+
+def _process(folder: Path, base: Path) -> str | None:
+    """The run folder above a graph, looked for inside of the upload only."""
+    for part in (base.name, *folder.relative_to(base).parts):
+        if _RUN_FOLDER.match(part):
+            return part
+    return None
+
+
+def _order(graph: GraphFolder) -> tuple[str, int, str]:
+    """Inductor numbers graphs as it compiles them: the last number of the folder's name."""
+    number = _LAST_NUMBER.search(graph.name.rpartition(".")[0] or graph.name)
+    return graph.process or "", int(number.group(1)) if number else 0, graph.name
+
+
+def _unique_slug(name: str, taken: set[str]) -> str:
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:MAX_SLUG].strip(".-") or "graph"
+    unique, count = slug, 1
+    while unique.lower() in taken:
+        count += 1
+        unique = f"{slug}~{count}"
+    taken.add(unique.lower())
+    return unique
+
+
+def _adopt(files: list[File]) -> None:
+    """Other files in a graph's folder, or below it, belong to the graph."""
+    homes: dict[Path, set[str]] = {}
+    for file in files:
+        if file.graph is not None:
+            homes.setdefault(file.absolute.parent, set()).add(file.graph)
+    for file in files:
+        if file.graph is not None:
+            continue
+        for folder in file.absolute.parents:
+            slugs = homes.get(folder)
+            if slugs is not None:
+                if len(slugs) == 1 and _GRAPH_FOLDER.search(folder.name):
+                    file.graph = next(iter(slugs))
+                break

@@ -1,0 +1,115 @@
+"""Bounds on an upload, the count kept against them, and the refusal that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from inductorscope.settings import MIB, PREFIX, Settings
+
+RATIO_FLOOR = 64 * MIB
+"""Unpacked size below which the ratio does not matter: small text packs a thousandfold."""
+
+
+class Refused(Exception):
+    """An upload is not taken. `str()` is one sentence: what, where, which limit, what to do."""
+
+    def __init__(self, what: str, do: str = "", limit: str | None = None) -> None:
+        self.what = what
+        """What is wrong and where, with the limit's value."""
+        self.do = do
+        """What the user can do about it."""
+        self.limit = limit
+        """Name of the setting that sets the limit, if one does."""
+        super().__init__(f"{what}; {do}." if do else f"{what}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large an upload may be, as sent and unpacked. Meanings as in `settings`."""
+
+    max_upload_bytes: int
+    max_unpacked_bytes: int
+    max_members: int
+    max_ratio: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        return cls(
+            max_upload_bytes=settings.max_upload_bytes,
+            max_unpacked_bytes=settings.max_unpacked_bytes,
+            max_members=settings.max_members,
+            max_ratio=settings.max_ratio,
+        )
+
+
+class Meter:
+    """Counts members and bytes of one upload as they come, and refuses at the limit."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        where: str,
+        packed: int,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.limits = limits
+        self.where = where
+        self.packed = packed
+        self.unpacked = 0
+        self.members = 0
+        self.progress = progress
+
+    def upload(self) -> None:
+        """Checks the size as sent."""
+        if self.packed > self.limits.max_upload_bytes:
+            raise Refused(
+                f"{self.where} is {size_text(self.packed)}; "
+                f"the limit is {size_text(self.limits.max_upload_bytes)}",
+                _raise("max_upload_bytes", "upload less at a time"),
+                "max_upload_bytes",
+            )
+
+    def member(self, count: int = 1) -> None:
+        """Counts members, files and folders alike."""
+        self.members += count
+        if self.members > self.limits.max_members:
+            raise Refused(
+                f"{self.where} holds more than {self.limits.max_members:,} files and folders",
+                _raise("max_members", "upload fewer files"),
+                "max_members",
+            )
+
+    def add(self, count: int) -> None:
+        """Counts unpacked bytes."""
+        self.unpacked += count
+        if self.unpacked > self.limits.max_unpacked_bytes:
+            raise Refused(
+                f"{self.where} is more than {size_text(self.limits.max_unpacked_bytes)} "
+                "when unpacked",
+                _raise("max_unpacked_bytes", "upload less at a time"),
+                "max_unpacked_bytes",
+            )
+        allowed = max(RATIO_FLOOR, self.limits.max_ratio * self.packed)
+        if self.unpacked > allowed:
+            raise Refused(
+                f"{self.where} unpacks to more than {self.limits.max_ratio:,} times its size",
+                _raise("max_ratio", "upload the files themselves"),
+                "max_ratio",
+            )
+        if self.progress is not None:
+            self.progress(self.unpacked)
+
+
+def _raise(setting: str, otherwise: str) -> str:
+    return f"{otherwise}, or raise {PREFIX}{setting.upper()}"
+
+
+def size_text(count: int) -> str:
+    """`1.5 GiB`: a size as the sentences say it."""
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{count:,} bytes" if unit == "bytes" else f"{size:,.4g} {unit}"
+        size /= 1024
+    return f"{size:,.4g} TiB"

@@ -1,0 +1,189 @@
+"""From what was sent to plain files in a folder: archives of every usual kind, files, folders."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from inductorscope.intake import magic
+from inductorscope.intake.limits import Limits, Meter, Refused
+from inductorscope.intake.names import PACK_AGAIN, member_path, shown
+from inductorscope.intake.packed import BROKEN, Readable, open_packed
+from inductorscope.intake.tars import unpack_tar
+from inductorscope.intake.writing import Target
+from inductorscope.intake.zips import broken, unpack_zip
+
+TAKEN = "send a folder, a file, or a zip, tar, tar.gz, tar.xz or tar.zst of them"
+
+
+def unpack(
+    source: Path,
+    into: Path,
+    limits: Limits,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Puts the files of an upload below `into`, which is absent or empty.
+
+    A folder keeps its name below `into`; a folder that holds nothing but one archive counts as
+    that archive. `progress` is told the unpacked bytes so far. Raises `Refused`, and whatever it
+    raises, nothing is left in `into`.
+    """
+    with _emptied_on_failure(into):
+        single = _only_archive(source) if source.is_dir() else source
+        if single is None:
+            _copy_folder(source, into, limits, progress)
+        else:
+            _unpack_file(single, into, limits, progress)
+
+
+@contextmanager
+def _emptied_on_failure(into: Path) -> Iterator[None]:
+    existed = into.exists()
+    if existed and any(into.iterdir()):
+        raise FileExistsError(f"{into} is not empty")
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(into)
+        if existed:
+            into.mkdir()
+        raise
+
+
+def _only_archive(folder: Path) -> Path | None:
+    """The single file in a folder, if it is an archive and nothing else is there."""
+    with os.scandir(folder) as entries:
+        found = [entry for _, entry in zip(range(2), entries, strict=False)]
+    if len(found) != 1 or found[0].is_symlink():
+        return None
+    only = Path(found[0].path)
+    if only.is_dir():
+        return _only_archive(only)
+    with only.open("rb") as file:
+        head = file.read(magic.HEAD)
+    return only if _is_archive(head, only.name) else None
+
+
+def _is_archive(head: bytes, name: str) -> bool:
+    """Whether it is to be unpacked; a compressed log or trace alone is a file of its own."""
+    return magic.kind_of(head) in magic.ARCHIVES or name.lower().endswith(magic.ARCHIVE_ENDINGS)
+
+
+def _unpack_file(
+    source: Path, into: Path, limits: Limits, progress: Callable[[int], None] | None
+) -> None:
+    where = shown(source.name)
+    status = source.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused(f"{where} is not a plain file", TAKEN)
+    meter = Meter(limits, where, status.st_size, progress)
+    meter.upload()
+    if status.st_size == 0:
+        raise Refused(f"{where} is empty", TAKEN)
+    target = Target(into, meter)
+    with source.open("rb") as file:
+        head = file.read(magic.HEAD)
+        file.seek(0)
+        try:
+            _unpack_kind(file, head, source.name, target, meter)
+        except BROKEN as error:
+            raise broken(where, str(error)) from None
+        except OSError as error:
+            if error.errno is None:  # how bz2 speaks of damaged data
+                raise broken(where, str(error)) from None
+            raise
+    if not target.files:
+        raise Refused(f"{where} holds no files", TAKEN)
+
+
+def _unpack_kind(file: BinaryIO, head: bytes, name: str, target: Target, meter: Meter) -> None:
+    kind = magic.kind_of(head)
+    if kind == "zip":
+        unpack_zip(file, target, meter)
+    elif kind == "tar":
+        unpack_tar(file, target, meter)
+    elif kind in magic.PACKINGS:
+        _unpack_packed(open_packed(file, str(kind)), name, target, meter)
+    elif kind in magic.FOREIGN:
+        raise Refused(f"{meter.where} is a {kind} archive, which is not read here", TAKEN)
+    elif name.lower().endswith(magic.ARCHIVE_ENDINGS):
+        if not head.strip(b"\0"):  # an empty tar is all zeros
+            raise Refused(f"{meter.where} holds no files", TAKEN)
+        raise Refused(f"{meter.where} is not an archive, whatever its name says", TAKEN)
+    else:
+        meter.member()
+        target.file(member_path(name, meter.where), name, file, counted=False)
+
+
+class _Peeked:
+    """A stream whose beginning was looked at already."""
+
+    def __init__(self, head: bytes, rest: Readable) -> None:
+        self.head = io.BytesIO(head)
+        self.rest = rest
+
+    def read(self, count: int, /) -> bytes:
+        return self.head.read(count) or self.rest.read(count)
+
+
+def _unpack_packed(stream: Readable, name: str, target: Target, meter: Meter) -> None:
+    """A compressed tar, or a compressed file that is called like the upload less its ending."""
+    head = b""
+    while len(head) < magic.HEAD and (piece := stream.read(magic.HEAD - len(head))):
+        head += piece
+    whole = _Peeked(head, stream)
+    if magic.is_tar(head):
+        unpack_tar(whole, target, meter)
+        return
+    if not head.strip(b"\0"):  # an empty tar is all zeros
+        raise Refused(f"{meter.where} holds no files", TAKEN)
+    stem = name
+    for ending in (".gz", ".xz", ".zst", ".bz2"):
+        if name.lower().endswith(ending) and len(name) > len(ending):
+            stem = name[: -len(ending)]
+    meter.member()
+    target.file(member_path(stem, meter.where), stem, whole, counted=False)
+
+
+def _copy_folder(
+    source: Path, into: Path, limits: Limits, progress: Callable[[int], None] | None
+) -> None:
+    where = shown(source.name)
+    meter = Meter(limits, where, 0, progress)
+    target = Target(into, meter)
+    root = source.resolve().parent
+    for folder, names, files in os.walk(source.resolve(), onerror=_raise):
+        names.sort()
+        for name in names:
+            meter.member()
+            if Path(folder, name).is_symlink():
+                raise Refused(f"{where} has a symbolic link, {shown(name)}", PACK_AGAIN)
+            parts = Path(folder, name).relative_to(root).parts
+            target.folder(parts, name)
+        for name in sorted(files):
+            meter.member()
+            _copy_file(Path(folder, name), root, target, meter)
+    if not target.files:
+        raise Refused(f"{where} holds no files", TAKEN)
+
+
+def _copy_file(path: Path, root: Path, target: Target, meter: Meter) -> None:
+    mode = path.lstat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = "symbolic link" if stat.S_ISLNK(mode) else "device or pipe"
+        raise Refused(f"{meter.where} has a {kind}, {shown(path.name)}", PACK_AGAIN)
+    meter.packed += path.stat().st_size
+    meter.upload()
+    with path.open("rb") as file:
+        target.file(path.relative_to(root).parts, path.name, file, counted=False)
+
+
+def _raise(error: OSError) -> None:
+    raise error

@@ -1,0 +1,53 @@
+"""Writing members below the target folder, counted, never over or through anything."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from inductorscope.intake.limits import Meter, Refused
+from inductorscope.intake.names import PACK_AGAIN, shown
+from inductorscope.intake.packed import Readable
+from inductorscope.settings import KIB
+
+PIECE = 256 * KIB
+
+
+class Target:
+    """The folder that members are written to."""
+
+    def __init__(self, root: Path, meter: Meter) -> None:
+        self.root = root
+        self.meter = meter
+        self.files = 0
+
+    def folder(self, parts: tuple[str, ...], name: str) -> None:
+        try:
+            self.root.joinpath(*parts).mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise self._twice(name) from None
+
+    def file(self, parts: tuple[str, ...], name: str, source: Readable, counted: bool) -> int:
+        """Writes one file and returns its size; `counted` when the reader feeds the meter."""
+        if not parts:
+            raise Refused(f"{self.meter.where} has a file without a name", PACK_AGAIN)
+        self.folder(parts[:-1], name)
+        # O_EXCL: a second member of this name, also one that differs in case only where the
+        # file system does not tell cases apart, must not replace the first.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            number = os.open(self.root.joinpath(*parts), flags, 0o644)
+        except (FileExistsError, IsADirectoryError):
+            raise self._twice(name) from None
+        size = 0
+        with os.fdopen(number, "wb") as out:
+            while piece := source.read(PIECE):
+                if not counted:
+                    self.meter.add(len(piece))
+                out.write(piece)
+                size += len(piece)
+        self.files += 1
+        return size
+
+    def _twice(self, name: str) -> Refused:
+        return Refused(f"{self.meter.where} has two members of the name {shown(name)}", PACK_AGAIN)
