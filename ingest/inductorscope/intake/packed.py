@@ -79,7 +79,7 @@ class _Zstd:
 
     def read(self, count: int, /) -> bytes:
         while self.at >= len(self.ready):
-            self.at = 0
+            self.ready, self.at = b"", 0
             rest = self.decoder.unused_data if self.decoder.eof else b""
             raw = rest or self.file.read(ZSTD_FEED)
             if self.decoder.eof:

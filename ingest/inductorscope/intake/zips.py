@@ -97,7 +97,7 @@ def _check_kind(member: zipfile.ZipInfo, where: str) -> None:
         raise Refused(f"{where} is encrypted ({name} is)", "pack it again without a password")
     if member.compress_type not in READ_METHODS:
         raise Refused(
-            f"{where} packs {name} by a method that is not read here, number {member.compress_type}",
+            f"{where} packs {name} by method {member.compress_type}, which is not read here",
             "pack it again with the usual one (deflate)",
         )
 
