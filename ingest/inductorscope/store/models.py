@@ -1,22 +1,29 @@
 """The tables. One declarative model each; nothing here opens a connection.
 
+A change here needs a revision: `python -m inductorscope.store.revise "what changed"`.
+
 Names avoid those of the job engine, whose tables share the SQLite file (`queues`, `streams`,
 `notifications`, `workflow_*`, `operation_*`).
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, ClassVar
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     DateTime,
+    Dialect,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     String,
+    Text,
+    TypeDecorator,
     UniqueConstraint,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -31,14 +38,38 @@ NAMES = {
 
 JsonObject = dict[str, Any]
 
+# Byte counts pass 2³¹; SQLite's own integer is wide enough and must be called so for row ids.
+WideInteger = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Instant(TypeDecorator[datetime]):
+    """A moment, in UTC on both databases: SQLite would hand back a time without its zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("A stored time needs its time zone.")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: object, dialect: Dialect) -> datetime | None:
+        if not isinstance(value, datetime):
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map = {
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
         JsonObject: JSON,
         list[Any]: JSON,
-        datetime: DateTime(timezone=True),
+        datetime: Instant(),
         bytes: LargeBinary,
+        int: WideInteger,
+        str: Text(),
     }
 
 
@@ -76,6 +107,18 @@ class Run(Base):
     """What was read: {"files": [...], "dropped": [{"file", "reason", "count"}]}."""
     bytes_in: Mapped[int]
     bytes_stored: Mapped[int]
+
+
+class RunSearch(Base):
+    """Everything the runs page searches in, lower case, one row a run.
+
+    Apart from `runs`, so that listing runs does not read it.
+    """
+
+    __tablename__ = "run_search"
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    text: Mapped[str]
 
 
 class Blob(Base):
@@ -120,6 +163,8 @@ class Artifact(Base):
     """A stored file of a run, in the role it plays."""
 
     __tablename__ = "artifacts"
+    # An artifact's number is part of addresses people keep: never given out twice.
+    __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
 
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
@@ -171,7 +216,7 @@ class Kernel(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
-    name: Mapped[str] = mapped_column(index=True)
+    name: Mapped[str]
     kind: Mapped[str]
     """'cpp', 'triton', 'template', 'extern', …"""
     category: Mapped[str]
@@ -232,7 +277,9 @@ class Profile(Base):
     """'eager', 'compiled', or the file's name when it tells neither."""
     device_kind: Mapped[str | None]
     steps: Mapped[int | None]
-    artifact_id: Mapped[int | None] = mapped_column(ForeignKey("artifacts.id", ondelete="SET NULL"))
+    artifact_id: Mapped[int | None] = mapped_column(
+        ForeignKey("artifacts.id", ondelete="SET NULL"), index=True
+    )
     """The Chrome trace to download."""
     facts: Mapped[JsonObject]
 

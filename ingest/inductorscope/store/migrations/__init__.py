@@ -1,0 +1,1 @@
+"""Alembic revisions and their environment; run by `inductorscope.store.migrate`."""

@@ -1,0 +1,33 @@
+"""Runs revisions on the connection that `inductorscope.store.migrate` hands over."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from alembic import context
+
+from inductorscope.store.migrate import is_ours
+from inductorscope.store.models import Base, Instant
+
+connection = context.config.attributes["connection"]
+if connection is None:
+    raise RuntimeError("Revisions run through inductorscope.store.migrate, on its connection.")
+
+
+def render(kind: str, item: object, _context: object) -> str | Literal[False]:
+    """Revisions must not import our types: they outlive them."""
+    if kind == "type" and isinstance(item, Instant):
+        return "sa.DateTime(timezone=True)"
+    return False
+
+
+context.configure(
+    connection=connection,
+    target_metadata=Base.metadata,
+    include_object=is_ours,
+    render_as_batch=connection.dialect.name == "sqlite",
+    render_item=render,
+    compare_type=True,
+    transactional_ddl=True,
+)
+context.run_migrations()

@@ -1,0 +1,58 @@
+"""Values from hostile files, made fit for both databases.
+
+PostgreSQL refuses NUL in text, neither database takes lone surrogates or numbers beyond 64 bits,
+and JSON has no NaN. Each is replaced by something a person can recognise, none is dropped.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+LARGEST = 2**63 - 1
+REPLACEMENT = "\ufffd"
+
+
+def text(value: str) -> str:
+    """The same text with what cannot be stored replaced by U+FFFD."""
+    if "\x00" in value:
+        value = value.replace("\x00", REPLACEMENT)
+    if not value.isascii():
+        value = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return value
+
+
+def whole(value: int) -> int:
+    """The number, held within 64 bits."""
+    return max(-LARGEST, min(LARGEST, value))
+
+
+def number(value: float | None) -> float | None:
+    """The number, or None for NaN and infinities."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def plain(value: object) -> object:
+    """Any JSON-like value made storable, to any depth that a parser of ours produces."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return whole(value)
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {text(str(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def json_text(value: object) -> str:
+    """JSON for a column; NaN becomes null."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, OverflowError):
+        return msgspec.json.encode(plain(value)).decode()
