@@ -1,0 +1,295 @@
+"""What web process and command line ask of jobs. Everything blocks; async callers use a thread.
+
+Nothing outside this package knows the job engine behind it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from dbos import DBOSClient, EnqueueOptions
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from ..capture.spec import SpecError, from_builtins
+from ..intake.limits import Limits
+from ..settings import Settings
+from ..store.engine import Sessions, make_engine, sessions
+from ..store.models import Job, JobEvent, Upload, Worker
+from . import transitions
+from .engine import APPLICATION_VERSION, QUEUE, WORKFLOW, make_client, prepare
+from .errors import CaptureRefusedError, IncompleteError, NotFoundError, UploadOverError
+from .health import is_alive
+from .reaper import Reaper
+from .records import (
+    ACTIVE,
+    QUEUED,
+    JobLine,
+    JobStatus,
+    UploadFileState,
+    UploadState,
+    WorkerStatus,
+)
+from .uploads import Announced, Appending, UploadFolder, checked
+
+KEPT_UPLOADS = 32
+"""Announced files of so many uploads are kept in memory; they never change."""
+NAMED_MISSING = 3
+LONGEST_NAME = 200
+
+
+class JobsClient:
+    """Uploads, captures and jobs of one installation. Safe to share among threads."""
+
+    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
+        """Brings the tables up to date first. Without an engine, makes and owns one."""
+        prepare(settings)
+        self.settings = settings
+        self._own_engine = make_engine(settings) if engine is None else None
+        used = engine or self._own_engine
+        assert used is not None
+        self._write: Sessions = sessions(used)
+        self._read: Sessions = sessions(used, read_only=True)
+        self._client: DBOSClient = make_client(settings)
+        self._announced: OrderedDict[str, list[Announced]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def close(self) -> None:
+        self._client.destroy()
+        if self._own_engine is not None:
+            self._own_engine.dispose()
+
+    # --- uploads ---
+
+    def create_upload(
+        self, name: str | None, tags: Sequence[str], files: Sequence[Announced]
+    ) -> UploadState:
+        """Announces files, (path, size) each. Raises UploadRefusedError."""
+        plain = checked(files, Limits.of(self.settings))
+        upload_id = secrets.token_hex(8)
+        UploadFolder(self.settings.uploads, upload_id).create()
+        with self._write.begin() as session:
+            session.add(
+                Upload(
+                    id=upload_id,
+                    name=(name or "").strip()[:LONGEST_NAME] or _name_of(plain),
+                    tags=list(tags),
+                    files=[{"path": path, "size": size} for path, size in plain],
+                    created_at=transitions.now(),
+                )
+            )
+        return self.upload(upload_id)
+
+    def upload(self, upload_id: str) -> UploadState:
+        """An upload and how much of it has arrived. Raises NotFoundError."""
+        with self._read() as session:
+            upload = _upload(session, upload_id)
+        files = _files_of(upload)
+        if upload.finished_at is not None:
+            received = [size for _, size in files]
+        else:
+            received = self._folder(upload_id).received(len(files))
+        return UploadState(
+            id=upload.id,
+            name=upload.name,
+            tags=list(upload.tags),
+            files=[
+                UploadFileState(index, path, size, received[index])
+                for index, (path, size) in enumerate(files)
+            ],
+            finished=upload.finished_at is not None,
+            job=upload.job_id,
+        )
+
+    def open_file(self, upload_id: str, index: int, offset: int) -> Appending:
+        """A file of an upload, open for appending at `offset`: use it as a context manager.
+
+        Raises NotFoundError, UploadOverError, or OffsetError with the true offset; its `write`
+        raises UploadRefusedError when more comes than was announced, StorageError when the disk
+        is full. What was written stays, whatever happens.
+        """
+        files = self._announced_files(upload_id)
+        if not 0 <= index < len(files):
+            raise NotFoundError(f"The upload has {len(files)} files; there is no number {index}.")
+        with self._read() as session:
+            finished = session.scalar(select(Upload.finished_at).where(Upload.id == upload_id))
+        if finished is not None:
+            raise UploadOverError("The upload is finished; its files do not change any more.")
+        return Appending(self._folder(upload_id).file(index), offset, files[index][1])
+
+    def append(self, upload_id: str, index: int, offset: int, data: bytes) -> int:
+        """Appends bytes and returns the new offset; see `open_file`."""
+        with self.open_file(upload_id, index, offset) as file:
+            file.write(data)
+            return file.offset
+
+    def finish_upload(self, upload_id: str) -> str:
+        """Hands a complete upload to the workers; the job's id. May be repeated.
+
+        Raises NotFoundError, or IncompleteError that names what lacks.
+        """
+        with self._read() as session:
+            upload = _upload(session, upload_id)
+        if upload.job_id is None:
+            self._check_complete(upload)
+        with self._write.begin() as session:
+            # Locked, so that of two that finish at once the second sees what the first did.
+            locked = session.get_one(Upload, upload_id, with_for_update=True)
+            if locked.job_id is None:
+                locked.finished_at = transitions.now()
+                locked.job_id = f"ingest-{upload_id}"
+                files = _files_of(upload)
+                facts = {"files": len(files), "bytes": sum(size for _, size in files)}
+                spec = {"upload": upload_id, "name": upload.name, "tags": upload.tags, **facts}
+                self._enqueue(session, locked.job_id, "ingest", upload.name, spec)
+            return locked.job_id
+
+    def _check_complete(self, upload: Upload) -> None:
+        files = _files_of(upload)
+        received = self._folder(upload.id).received(len(files))
+        missing = [
+            f"{path} ({have:,} of {size:,} bytes)"
+            for (path, size), have in zip(files, received, strict=True)
+            if have != size
+        ]
+        if missing:
+            named = ", ".join(missing[:NAMED_MISSING])
+            more = len(missing) - NAMED_MISSING
+            rest = f" and {more:,} more" if more > 0 else ""
+            raise IncompleteError(f"Not everything has arrived yet: {named}{rest}.", missing)
+
+    def _folder(self, upload_id: str) -> UploadFolder:
+        return UploadFolder(self.settings.uploads, upload_id)
+
+    def _announced_files(self, upload_id: str) -> list[Announced]:
+        with self._guard:
+            known = self._announced.get(upload_id)
+        if known is None:
+            with self._read() as session:
+                known = _files_of(_upload(session, upload_id))
+            with self._guard:
+                self._announced[upload_id] = known
+                while len(self._announced) > KEPT_UPLOADS:
+                    self._announced.popitem(last=False)
+        return known
+
+    # --- captures ---
+
+    def enqueue_capture(self, spec: dict[str, Any], tags: Sequence[str] = ()) -> str:
+        """Asks a worker to capture; the job's id. Raises CaptureRefusedError."""
+        try:
+            capture = from_builtins(spec)
+        except SpecError as error:
+            raise CaptureRefusedError(str(error)) from None
+        job_id = f"capture-{secrets.token_hex(8)}"
+        with self._write.begin() as session:
+            kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
+            self._enqueue(session, job_id, "capture", capture.title, kept)
+        return job_id
+
+    def _enqueue(
+        self, session: Session, job_id: str, kind: str, title: str, spec: dict[str, Any]
+    ) -> None:
+        """Our row and the engine's, both or neither."""
+        session.add(
+            Job(
+                id=job_id,
+                kind=kind,
+                title=title,
+                spec=spec,
+                state=QUEUED,
+                step=transitions.WAITING,
+                done=0,
+                created_at=transitions.now(),
+            )
+        )
+        session.flush()
+        options: EnqueueOptions = {
+            "workflow_name": WORKFLOW,
+            "queue_name": QUEUE,
+            "workflow_id": job_id,
+            "app_version": APPLICATION_VERSION,
+        }
+        self._client.enqueue_in_transaction(session, options, job_id)
+
+    # --- jobs ---
+
+    def cancel(self, job_id: str) -> bool:
+        """Stops a job; False when it was over already. Raises NotFoundError."""
+        self.job(job_id)
+        cancelled = transitions.cancel(self._write, job_id)
+        if cancelled:
+            # The row says it already; the engine is told so that the worker stops working on it.
+            self._client.cancel_workflow(job_id)
+        return cancelled
+
+    def job(self, job_id: str) -> JobStatus:
+        """Raises NotFoundError."""
+        with self._read() as session:
+            job = session.get(Job, job_id)
+            if job is None:
+                raise NotFoundError(f"There is no job {job_id}.")
+            return JobStatus.of(job)
+
+    def jobs(
+        self, *, active: bool = False, limit: int = 50, before: str | None = None
+    ) -> list[JobStatus]:
+        """Jobs, newest first; `before` is the id of the last one on the page before."""
+        wanted = select(Job).order_by(Job.created_at.desc(), Job.id.desc()).limit(limit)
+        if active:
+            wanted = wanted.where(Job.state.in_(ACTIVE))
+        with self._read() as session:
+            last = session.get(Job, before) if before else None
+            if last is not None:
+                wanted = wanted.where(
+                    (Job.created_at < last.created_at)
+                    | ((Job.created_at == last.created_at) & (Job.id < last.id))
+                )
+            return [JobStatus.of(job) for job in session.scalars(wanted)]
+
+    def events(self, job_id: str, *, after: int = 0, limit: int = 1000) -> list[JobLine]:
+        """Lines of a job's log that are newer than the line `after`, oldest first."""
+        wanted = (
+            select(JobEvent)
+            .where(JobEvent.job_id == job_id, JobEvent.id > after)
+            .order_by(JobEvent.id)
+            .limit(limit)
+        )
+        with self._read() as session:
+            return [JobLine.of(event) for event in session.scalars(wanted)]
+
+    def workers(self) -> list[WorkerStatus]:
+        """Worker processes, living and lately dead."""
+        with self._read() as session:
+            rows = session.scalars(select(Worker).order_by(Worker.id))
+            return [WorkerStatus.of(row, is_alive(row)) for row in rows]
+
+    def reap(self) -> list[str]:
+        """Gives the jobs of dead workers of this machine back to the queue; their ids.
+
+        Workers do this all the time; it is here for a person who has none running.
+        """
+        return Reaper(self.settings, self._write, self._client).reap()
+
+
+def _upload(session: Session, upload_id: str) -> Upload:
+    upload = session.get(Upload, upload_id)
+    if upload is None:
+        raise NotFoundError(f"There is no upload {upload_id}.")
+    return upload
+
+
+def _files_of(upload: Upload) -> list[Announced]:
+    return [(str(file["path"]), int(file["size"])) for file in upload.files]
+
+
+def _name_of(files: list[Announced]) -> str:
+    """The folder that all files are in, else the first file's name."""
+    first = files[0][0]
+    top = first.partition("/")[0]
+    together = all(path.startswith(f"{top}/") for path, _ in files)
+    return (top if together else first.rpartition("/")[2])[:LONGEST_NAME]

@@ -1,0 +1,50 @@
+"""What can be wrong with a request about uploads and jobs; each message is a sentence."""
+
+from __future__ import annotations
+
+
+class JobsError(Exception):
+    """A request that is not carried out: what is wrong, what to do, which limit if it is one."""
+
+    def __init__(self, what: str, do: str | None = None, limit: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.do = do
+        self.limit = limit
+        """Name of the setting that sets the limit."""
+
+
+class NotFoundError(JobsError):
+    """There is no such upload, file or job."""
+
+
+class UploadRefusedError(JobsError):
+    """The upload as described, or the bytes as sent, are not taken."""
+
+
+class OffsetError(JobsError):
+    """The bytes do not start where the file ends so far; `offset` says where that is."""
+
+    def __init__(self, what: str, offset: int) -> None:
+        super().__init__(what, f"Go on from byte {offset}.")
+        self.offset = offset
+
+
+class UploadOverError(JobsError):
+    """The upload is finished: its files do not change any more."""
+
+
+class IncompleteError(JobsError):
+    """Not all files have arrived; `missing` names those that lack bytes."""
+
+    def __init__(self, what: str, missing: list[str]) -> None:
+        super().__init__(what, "Send the rest, then finish the upload again.")
+        self.missing = missing
+
+
+class CaptureRefusedError(JobsError):
+    """The capture as described cannot be run."""
+
+
+class StorageError(JobsError):
+    """The data folder cannot take the bytes: it is full or cannot be written."""

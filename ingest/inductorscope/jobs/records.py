@@ -1,0 +1,97 @@
+"""Uploads, jobs and workers as others see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..store.models import Job, JobEvent, Worker
+
+QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
+ACTIVE = (QUEUED, RUNNING)
+OVER = (DONE, FAILED, CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadFileState:
+    """A file of an upload and how much of it has arrived."""
+
+    index: int
+    path: str
+    size: int
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadState:
+    """An upload: what was announced, what has arrived, and the job that reads it."""
+
+    id: str
+    name: str
+    tags: list[str]
+    files: list[UploadFileState]
+    finished: bool
+    job: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """What somebody asked for and how far it is."""
+
+    id: str
+    kind: str
+    title: str
+    spec: dict[str, Any]
+    state: str
+    step: str
+    done: int
+    total: int | None
+    unit: str | None
+    message: str | None
+    run_id: str | None
+    duplicate: bool
+    attempts: int
+    worker: str | None
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    cancel_requested: bool
+
+    @property
+    def active(self) -> bool:
+        return self.state in ACTIVE
+
+    @classmethod
+    def of(cls, job: Job) -> JobStatus:
+        return cls(**{name: getattr(job, name) for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """One line of a job's log. Ids grow, so that a reader can ask for what is new."""
+
+    id: int
+    at: datetime
+    level: str
+    text: str
+
+    @classmethod
+    def of(cls, event: JobEvent) -> JobLine:
+        return cls(event.id, event.at, event.level, event.text)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatus:
+    """A worker process and whether it gave a sign of life lately."""
+
+    id: str
+    host: str
+    pid: int
+    started_at: datetime
+    beat_at: datetime
+    alive: bool
+
+    @classmethod
+    def of(cls, worker: Worker, alive: bool) -> WorkerStatus:
+        return cls(worker.id, worker.host, worker.pid, worker.started_at, worker.beat_at, alive)
