@@ -173,7 +173,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("spec", type=Path, help="JSON file of the capture's spec")
     parser.add_argument("out", type=Path, help="folder to write to")
     parser.add_argument("--loading", default="{}", help="where to find the model, as JSON")
-    parser.add_argument("--cache", type=Path, help="keep compiled kernels here and reuse them")
+    parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
+    parser.add_argument("--reuse", action="store_true", help="take kernels from the cache")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
@@ -186,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = options.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
     cache = options.cache or Path(tempfile.mkdtemp(prefix="inductorscope-"))
-    environment.prepare(spec, out, cache, reuse_cache=options.cache is not None)
+    environment.prepare(spec, out, cache, reuse_cache=options.reuse)
     loading = msgspec.json.decode(options.loading, type=Loading)
     if loading == Loading():
         loading = _load_anything(spec)

@@ -165,16 +165,17 @@ def _start(
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
     command += ["--parent", str(os.getpid())]
-    environment = os.environ | {"TMPDIR": str(scratch), "PYTHONUNBUFFERED": "1"}
-    if cache is not None:
-        command += ["--cache", str(cache)]
+    # A cache of its own makes compiling really happen; only torch's precompiled C++ headers, which
+    # it keeps elsewhere, are shared with other programs.
+    command += ["--cache", str(cache or scratch / "cache")]
+    command += ["--reuse"] if cache is not None else []
     with (out / LOG).open("wb") as stream:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
             pass_fds=(watch.write_end,),
             start_new_session=True,
         )
