@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from inductorscope.correlate import text_stages
+from inductorscope.correlate.code_lines import link_lines
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
 from inductorscope.correlate.model import GraphLinks
 from inductorscope.correlate.texts import GraphTexts
 from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.ir import parse_ir
+from inductorscope.formats.ir import IrText, parse_ir
 from inductorscope.formats.output_code import parse_output_code
 from inductorscope.formats.provenance import parse_provenance
 
@@ -22,12 +23,15 @@ def graph_links(texts: GraphTexts) -> GraphLinks:
     if texts.fx_readable is not None:
         readable = parse_fx(texts.fx_readable)
         text_stages.link_readable(collector, texts.fx_readable, readable, post)
+    scheduled = IrText()
     for stage, text in (("ir_pre", texts.ir_pre), ("ir_post", texts.ir_post)):
         if text is not None:
-            text_stages.link_ir(collector, stage, parse_ir(text))
+            scheduled = parse_ir(text)
+            text_stages.link_ir(collector, stage, scheduled)
     if texts.output_code is not None:
         code = parse_output_code(texts.output_code)
         text_stages.link_code(collector, texts.output_code, code, known)
         nodes = nodes_of_calls(code, parse_provenance(texts.provenance or b"{}"), known)
         link_kernels(collector, code, nodes)
+        link_lines(collector, code, texts.output_code, scheduled)
     return collector.finish()

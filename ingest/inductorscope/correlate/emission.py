@@ -1,0 +1,87 @@
+"""How the operations of loop bodies look once they are written: which tags to expect.
+
+The table covers both backends, scalar and vectorised. An operation that is not listed is looked
+for by its own name (`ops.sin` → `tl_math.sin(…)`, `tmp0.sin()`, `std::sin(…)`).
+"""
+
+from __future__ import annotations
+
+_TABLE: dict[str, str] = {
+    "add": "+ add",
+    "sub": "- sub",
+    "mul": "* mul",
+    "truediv": "/ div_rn fdiv",
+    "div": "/ div_rn",
+    "floordiv": "// / div_floor_integer floor div_floor_floating floordiv where ?",
+    "truncdiv": "// / div_trunc trunc",
+    "int_truediv": "/ div_rn",
+    "mod": "% fmod mod remainder",
+    "fmod": "fmod mod %",
+    "remainder": "where ? blendv % remainder mod",
+    "neg": "u- neg",
+    "square": "* square",
+    "reciprocal": "/ reciprocal",
+    "maximum": "maximum max max_propagate_nan where",
+    "minimum": "minimum min min_propagate_nan where",
+    "relu": "maximum clamp_min relu ? max",
+    "sigmoid": "sigmoid exp",
+    "rsqrt": "rsqrt sqrt",
+    "sqrt": "sqrt sqrt_rn",
+    "pow": "pow",
+    "fma": "fma fmadd",
+    "where": "where ? blendv set",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "and_": "& &&",
+    "bitwise_and": "& &&",
+    "logical_and": "& &&",
+    "or_": "| ||",
+    "bitwise_or": "| ||",
+    "logical_or": "| ||",
+    "xor": "^",
+    "bitwise_xor": "^",
+    "logical_xor": "^ !=",
+    "logical_not": "== u~ u! not",
+    "bitwise_not": "u~ not",
+    "bitwise_left_shift": "<< shift_left",
+    "bitwise_right_shift": ">> shift_right",
+    "isnan": "isnan != isnand",
+    "isinf": "isinf",
+    "sign": "sign - where ? blendv",
+    "trunc": "trunc",
+    "round": "nearbyint round rint",
+    "abs": "abs fabs",
+    "erf": "erf",
+    "rand": "rand normalized_rand_cpu",
+    "randn": "randn randn_cpu",
+    "randint64": "randint64 randint64_cpu",
+    "sort": "sort_with_index sort",
+    "scan": "associative_scan exclusive_scan_decoupled_lookback",
+    "bucketize": "bucketize_binary_search bucketize",
+    "signbit": "signbit",
+    "copysign": "copysign",
+    "log": "log",
+    "expm1": "expm1",
+    "exp": "exp",
+    "exp2": "exp2",
+}
+
+EXPECTED: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _TABLE.items()}
+
+COMMUTATIVE = frozenset(
+    ["add", "mul", "maximum", "minimum", "eq", "ne", "and_", "bitwise_and", "logical_and", "or_", "bitwise_or", "logical_or", "xor", "bitwise_xor"]
+)
+
+# Written in several steps, so that anything may stand before the last one.
+SEVERAL_STEPS = frozenset(
+    ["remainder", "set_indirect", "sort", "scan", "rand", "randn", "randint64", "bucketize", "floordiv", "sign", "pow", "round", "trunc", "mod", "fmod", "isnan", "masked_subblock", "reduction", "check_bounds", "frexp", "erfinv", "digamma", "logical_not", "logical_and", "logical_or"]
+)
+
+
+def expected(op: str) -> frozenset[str]:
+    found = EXPECTED.get(op)
+    return found if found is not None else frozenset((op, op.rstrip("_")))

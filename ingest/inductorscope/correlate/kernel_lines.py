@@ -1,0 +1,265 @@
+"""The lines of a kernel ↔ the loop-body operations that wrote them, for each of its calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.correlate import cpp_text, triton_text
+from inductorscope.correlate.align import Accumulation, Aligner, Alignment, OpKey
+from inductorscope.correlate.schedule import CallSite
+from inductorscope.correlate.statements import Block, Statement
+from inductorscope.formats.ir import IrTextNode
+from inductorscope.formats.output_code import CodeKernel
+
+NODE_TRIES = 6
+"""How many nodes ahead are tried when a block does not go on with the next one."""
+
+
+@dataclass(slots=True)
+class KernelText:
+    """A kernel's body, read once for all of its calls."""
+
+    kernel: CodeKernel
+    blocks: list[Block]
+    indices: list[Statement] = field(default_factory=list)
+    accumulations: list[Statement] = field(default_factory=list)
+    aliases: dict[str, str] = field(default_factory=dict)
+    helpers: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def cpp(self) -> bool:
+        return self.kernel.kind == "cpp"
+
+
+@dataclass(slots=True)
+class LineOps:
+    """Line of the output code → operations, of one call."""
+
+    lines: dict[int, list[OpKey]] = field(default_factory=dict)
+    cost: float = 0.0
+    operations: int = 0
+
+    def add(self, line: int, key: OpKey) -> None:
+        keys = self.lines.setdefault(line, [])
+        if key not in keys:
+            keys.append(key)
+
+
+def read_kernel_text(kernel: CodeKernel, lines: list[str]) -> KernelText:
+    if kernel.kind == "cpp":
+        read = cpp_text.read_kernel(lines, kernel.body_first, kernel.body_last)
+        return KernelText(kernel, read.blocks, [], read.accumulations, read.aliases)
+    blocks, indices = triton_text.read_blocks(lines, kernel.body_first, kernel.body_last)
+    helpers = triton_text.helper_functions(lines, kernel.first_line, kernel.body_first)
+    return KernelText(kernel, blocks, indices, helpers=helpers)
+
+
+def align_call(text: KernelText, site: CallSite) -> LineOps:
+    """Replay the nodes of one call into the blocks of its kernel."""
+    pointers = _with_aliases(site.pointers, text.aliases)
+    result = LineOps()
+    done: list[Alignment] = []
+    remaining = list(site.nodes)
+    used: list[IrTextNode] = []
+    for block in text.blocks:
+        if block.again and used:
+            alignment, taken = _fit(block, used, pointers, text.cpp)
+        else:
+            alignment, taken = _fit(block, remaining, pointers, text.cpp)
+            used = taken
+            gone = {node.name for node in taken}
+            remaining = [node for node in remaining if node.name not in gone]
+        done.append(alignment)
+        result.cost += alignment.cost
+        result.operations += alignment.operations
+        _collect(result, block, alignment)
+    records = [record for alignment in done for record in alignment.accumulations]
+    stores = [store for alignment in done for store in alignment.stores]
+    _outside(result, text.accumulations, records, stores, pointers)
+    _helpers(result, text, done)
+    _indices(result, text)
+    return result
+
+
+def _with_aliases(
+    pointers: dict[str, frozenset[str]], aliases: dict[str, str]
+) -> dict[str, frozenset[str]]:
+    """`auto out_ptr3 = in_out_ptr0;`: another name for the same memory."""
+    if not aliases:
+        return pointers
+    return {
+        buffer: names | {alias for alias, target in aliases.items() if target in names}
+        for buffer, names in pointers.items()
+    }
+
+
+def _fit(
+    block: Block, nodes: list[IrTextNode], pointers: dict[str, frozenset[str]], cpp: bool
+) -> tuple[Alignment, list[IrTextNode]]:
+    """Replay nodes until the block is explained. Fused nodes may be written in another order."""
+    aligner = Aligner(block, pointers, cpp)
+    taken: list[IrTextNode] = []
+    waiting = list(nodes)
+    while waiting and not (taken and aligner.result.complete(block)):
+        best = 0
+        if len(waiting) > 1:
+            best = _next_node(aligner, waiting, taken, block, pointers, cpp)
+        if best < 0:
+            break
+        node = waiting.pop(best)
+        aligner.replay(node)
+        taken.append(node)
+    return aligner.result, taken
+
+
+def _next_node(
+    aligner: Aligner,
+    waiting: list[IrTextNode],
+    taken: list[IrTextNode],
+    block: Block,
+    pointers: dict[str, frozenset[str]],
+    cpp: bool,
+) -> int:
+    """The next node in order, unless another one fits what follows and it does not."""
+    costs: list[float] = []
+    for position, node in enumerate(waiting[:NODE_TRIES]):
+        trial = _again(taken, block, pointers, cpp)
+        before = len(trial.result.owner)
+        cost = trial.replay(node)
+        gained = len(trial.result.owner) - before
+        if cost < 0.5 and (gained or len(waiting) == 1 or not cpp):
+            return position
+        costs.append(cost - 0.01 * gained if gained else cost + 5.0)
+    best = min(range(len(costs)), key=lambda i: costs[i])
+    if taken and costs[best] >= 5.0:
+        return -1
+    return best
+
+
+def _again(
+    taken: list[IrTextNode], block: Block, pointers: dict[str, frozenset[str]], cpp: bool
+) -> Aligner:
+    aligner = Aligner(block, pointers, cpp)
+    for node in taken:
+        aligner.replay(node)
+    return aligner
+
+
+def _collect(result: LineOps, block: Block, alignment: Alignment) -> None:
+    """Statements nobody owns go to whoever uses them, else stay unexplained."""
+    owner = alignment.owner
+    for index, statement in enumerate(block.numbered):
+        if id(statement) not in owner:
+            user = _user(block, index, alignment)
+            if user is not None:
+                owner[id(statement)] = user
+    for statement in [*block.numbered, *block.others]:
+        key = owner.get(id(statement))
+        if key is not None:
+            for line in statement.lines:
+                result.add(line, key)
+
+
+def _user(block: Block, index: int, alignment: Alignment) -> OpKey | None:
+    names = set(block.numbered[index].defines)
+    for statement in [*block.numbered[index + 1 : index + 12], *block.others]:
+        if names & set(statement.uses) and id(statement) in alignment.owner:
+            return alignment.owner[id(statement)]
+    return None
+
+
+def _outside(
+    result: LineOps,
+    statements: list[Statement],
+    records: list[Accumulation],
+    stores: list[tuple[str, OpKey]],
+    pointers: dict[str, frozenset[str]],
+) -> None:
+    """Declarations, epilogues and stores of accumulators belong to the nearest reduction."""
+    left = list(stores)
+    for statement in statements:
+        nearest = _nearest(statement, records)
+        if nearest is None:
+            continue
+        if not statement.stores:
+            for line in statement.lines:
+                result.add(line, nearest.reduction)
+            continue
+        store = _store_of(statement, nearest, left, pointers)
+        if store is not None:
+            for line in statement.lines:
+                result.add(line, store)
+
+
+def _nearest(statement: Statement, records: list[Accumulation]) -> Accumulation | None:
+    best: tuple[int, Accumulation] | None = None
+    for record in records:
+        if record.name not in statement.accumulators:
+            continue
+        common = 0
+        for here, there in zip(statement.scope, record.scope, strict=False):
+            if here != there:
+                break
+            common += 1
+        if best is None or common > best[0]:
+            best = (common, record)
+    return best[1] if best else None
+
+
+def _store_of(
+    statement: Statement,
+    nearest: Accumulation,
+    stores: list[tuple[str, OpKey]],
+    pointers: dict[str, frozenset[str]],
+) -> OpKey | None:
+    same_place = [
+        key for buffer, key in stores if statement.pointer in pointers.get(buffer, frozenset())
+    ]
+    for key in same_place:
+        if key[0] == nearest.reduction[0]:
+            return key
+    if same_place:
+        return same_place[0]
+    for _, key in stores:
+        if key[0] == nearest.reduction[0]:
+            return key
+    return None
+
+
+def _helpers(result: LineOps, text: KernelText, done: list[Alignment]) -> None:
+    """The functions a scan combines with belong to the scan."""
+    for block, alignment in zip(text.blocks, done, strict=True):
+        for statement in block.numbered:
+            key = alignment.owner.get(id(statement))
+            if key is None or "_triton_helper_fn" not in statement.text:
+                continue
+            for name, lines in text.helpers.items():
+                if name in statement.text:
+                    for line in lines:
+                        result.add(line, key)
+
+
+def _indices(result: LineOps, text: KernelText) -> None:
+    """`x0 = xindex % 8` belongs to the first load or store that needs it."""
+    users = [s for block in text.blocks for s in [*block.numbered, *block.others]]
+    users.sort(key=lambda statement: statement.lines[0])
+    for index in text.indices:
+        name = index.text.partition("=")[0].strip()
+        if name.endswith(("mask", "offset", "index", "base", "numel")) or name.startswith("rn"):
+            continue
+        for statement in users:
+            if name in statement.text and _names(statement.text, name):
+                for key in result.lines.get(statement.lines[0], [])[:1]:
+                    result.add(index.lines[0], key)
+                break
+
+
+def _names(text: str, name: str) -> bool:
+    start = text.find(name)
+    while start >= 0:
+        before = text[start - 1] if start else " "
+        after = text[start + len(name)] if start + len(name) < len(text) else " "
+        if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
+            return True
+        start = text.find(name, start + 1)
+    return False

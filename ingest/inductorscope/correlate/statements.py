@@ -1,0 +1,135 @@
+"""One statement of a kernel, and what can be told from its text alone.
+
+Both backends name temporaries `tmp<N>` and hand the numbers out in the order in which loop-body
+operations are generated, whatever order the lines end up in. Statements therefore know their
+number, what they define and use, and tags: operators and functions, freed of types and casts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+# `tmp3`, `_tmp3`, `tmp8_mean`, `tmp17_val`
+TEMPORARY = re.compile(r"\b_?tmp(\d+)(?:_(?!acc)\w+)?\b")
+# `tmp_acc0`, `tmp_acc0_vec`, `masked_tmp_acc0_vec`, `tmp_acc0_local`
+ACCUMULATOR = re.compile(r"\b(?:masked_)?tmp_acc(\d+)\w*")
+POINTER = re.compile(
+    r"\b((?:in_out|in|out)_ptr\d+|local_buffer_data_\d+|ws_ptr\d*|seed_offset\w*)\b"
+)
+_DECLTYPE = re.compile(r"decltype\([\w.]*\)")
+# Template arguments hold no calls: `<float,1>`, `<at::vec::Vectorized<float>, 4>`.
+_TEMPLATE = re.compile(r"<[\w:,\s]*>")
+_FUNCTION = re.compile(r"([A-Za-z_]\w*)\(")
+_OPERATOR = re.compile(
+    r"(?<=[\w)\]\"]) (\+|-|\*|/|//|%|<<|>>|<=|>=|<|>|==|!=|&&|\|\||&|\||\^|\?) (?=[\w(\-~!.])"
+)
+_UNARY = re.compile(r"(?:^|[(,=])\s*([-~!])\s*(?=[\w(])")
+_LITERAL = re.compile(r"(?<![\w.\[])-?(?:\d+\.?\d*(?:e[+-]?\d+)?)(?![\w.]*ptr)(?=[fFLlu]*\b|$)")
+_SHAPE = re.compile(r"\[[^\]]*\]")
+_CASTS = frozenset(
+    ["to", "convert", "cast", "Vectorized", "VectorizedN", "VecMask", "broadcast_to", "arange", "from", "float", "double", "int64_t", "int32_t", "bool", "int16_t", "int8_t", "uint8_t", "static_cast", "unsqueeze", "expand_dims", "get_low_high"]
+)
+_NO_FUNCTIONS = frozenset(
+    ["static_cast", "float", "double", "int64_t", "int32_t", "int8_t", "uint8_t", "int16_t", "bool", "half", "decltype"]
+)
+
+
+@dataclass(slots=True)
+class Statement:
+    text: str
+    """Joined, without line breaks."""
+    lines: list[int]
+    scope: tuple[int, ...] = ()
+    """Loops and lambdas around it, outermost first; values live as long as their scope."""
+    number: float = -1.0
+    """Place among the temporaries; negative for statements that define none."""
+    defines: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    accumulators: tuple[str, ...] = ()
+    tags: frozenset[str] = frozenset()
+    pointer: str = ""
+    stores: bool = False
+    checks: bool = False
+    literals: tuple[float, ...] = ()
+    has_inner: bool = False
+    """A lambda whose inner statements are listed on their own."""
+
+    @property
+    def is_load(self) -> bool:
+        return bool(self.pointer) and not self.stores and "bucketize_binary_search" not in self.tags
+
+    @property
+    def is_cast(self) -> bool:
+        """It only changes type or shape of the one value it uses."""
+        return (
+            len(self.uses) == 1
+            and not self.pointer
+            and not self.has_inner
+            and not self.accumulators
+            and self.tags <= _CASTS
+        )
+
+    @property
+    def is_leaf(self) -> bool:
+        """It computes from indices and literals only."""
+        return not self.uses and not self.pointer and not self.accumulators and bool(self.defines)
+
+
+def describe(statement: Statement, left: str, right: str) -> Statement:
+    """Fill in what the text tells. `left` is what is assigned to, `right` the value."""
+    plain = _DECLTYPE.sub("", right)
+    bare = plain
+    for _ in range(4):  # templates nest a few levels at most
+        shorter = _TEMPLATE.sub("", bare)
+        if shorter == bare:
+            break
+        bare = shorter
+    statement.uses = tuple(dict.fromkeys(found.group() for found in TEMPORARY.finditer(plain)))
+    pointer = POINTER.search(plain)
+    statement.pointer = pointer.group(1) if pointer else ""
+    tags = {found.group(1) for found in _FUNCTION.finditer(bare)} - _NO_FUNCTIONS
+    if not statement.pointer:  # the operators of a load are those of its index
+        tags.update(found.group(1) for found in _OPERATOR.finditer(bare))
+        tags.update("u" + found.group(1) for found in _UNARY.finditer(bare))
+    statement.tags = frozenset(tags)
+    numbers = TEMPORARY.findall(left)
+    if numbers:
+        statement.number = float(min(int(number) for number in numbers))
+        statement.defines = tuple(found.group() for found in TEMPORARY.finditer(left))
+    names = ACCUMULATOR.findall(left + " " + right)
+    statement.accumulators = tuple(dict.fromkeys(f"tmp_acc{name}" for name in names))
+    statement.literals = _literals(bare)
+    return statement
+
+
+def _literals(bare: str) -> tuple[float, ...]:
+    text = _SHAPE.sub("", bare)
+    if "infinity" in text or 'float("inf' in text or 'float("-inf' in text:
+        return (float("-inf") if "-" in text else float("inf"),)
+    if "nan" in text.lower() and ("quiet_NaN" in text or 'float("nan' in text):
+        return (float("nan"),)
+    if re.search(r"\b[Tt]rue\b", text):
+        return (1.0,)
+    if re.search(r"\b[Ff]alse\b", text):
+        return (0.0,)
+    values: list[float] = []
+    for found in _LITERAL.finditer(text):
+        try:
+            values.append(float(found.group()))
+        except ValueError:
+            continue
+    return tuple(values)
+
+
+@dataclass(slots=True)
+class Block:
+    """Statements whose temporaries are numbered together."""
+
+    numbered: list[Statement] = field(default_factory=list)
+    """In order of their numbers."""
+    others: list[Statement] = field(default_factory=list)
+    """Stores, checks and accumulations, in order of their lines."""
+    again: bool = False
+    """It repeats the block before it for the remainder of a loop."""
+    scope: int = 0
