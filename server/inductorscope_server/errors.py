@@ -9,6 +9,15 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from inductorscope.jobs.errors import (
+    CaptureRefusedError,
+    JobsError,
+    NotFoundError,
+    OffsetError,
+    StorageError,
+    UploadRefusedError,
+)
+from inductorscope.settings import PREFIX
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -53,7 +62,11 @@ class ErrorPage(Shape):
     error: ErrorBody
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+Documented = dict[int | str, dict[str, Any]]
+"""OpenAPI's `responses`, as FastAPI takes them."""
+
+
+def documented(*statuses: int) -> Documented:
     """OpenAPI's `responses` for these error statuses."""
     return {
         status: {"model": ErrorAnswer, "description": http.HTTPStatus(status).phrase}
@@ -89,6 +102,7 @@ def answer(request: Request, refusal: Refusal) -> Response:
 def install(app: FastAPI) -> None:
     """All ways to fail end in `answer`."""
     app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(JobsError, _jobs)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _unexpected)
@@ -97,6 +111,31 @@ def install(app: FastAPI) -> None:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return answer(request, error)
+
+
+async def _jobs(request: Request, error: Exception) -> Response:
+    assert isinstance(error, JobsError)
+    return answer(request, of_jobs(error))
+
+
+STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
+    (NotFoundError, 404),
+    (CaptureRefusedError, 422),
+    (UploadRefusedError, 422),
+    (StorageError, 507),
+    (JobsError, 409),
+)
+
+
+def of_jobs(error: JobsError) -> Refusal:
+    """What is wrong with a request about uploads and jobs, as an answer."""
+    status = next(status for kind, status in STATUS_OF if isinstance(error, kind))
+    limit = error.limit
+    if limit is not None:
+        status = 413
+        limit = f"{PREFIX}{limit.upper()}"
+    headers = {"Upload-Offset": str(error.offset)} if isinstance(error, OffsetError) else {}
+    return Refusal(status, error.what, do=error.do, limit=limit, headers=headers)
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -116,6 +155,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0] if error.errors() else {"loc": (), "msg": "it cannot be read"}
     kind, *rest = [str(part) for part in first["loc"]] or ["request"]
+    if kind == "path":
+        return answer(request, NotHere(f"There is nothing at {request.url.path}."))
     where = ".".join([kind, *rest])
     name = ".".join(rest) or kind
     status = 400 if first.get("type") == "json_invalid" else 422

@@ -32,6 +32,10 @@ class Parts:
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to stop: streams end themselves."""
 
+    def close(self) -> None:
+        self.jobs.close()
+        self.engine.dispose()
+
 
 def parts_of(request: Request) -> Parts:
     parts = request.app.state.parts

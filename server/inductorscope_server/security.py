@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from inductorscope.settings import Settings
 from starlette.datastructures import MutableHeaders
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,6 +32,10 @@ OPEN_PATHS = ("/static/", "/login", "/healthz")
 """Answered without a token: what the login page needs, and the health check."""
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared with, not bound to
 NUL = re.compile(rb"%00|\x00")
+MOST_BODY_BYTES = 32 * 1024 * 1024
+"""Largest body that is held in memory: enough to announce 100,000 files."""
+STREAMED = re.compile(r"/api/uploads/[^/]+/files/[^/]+")
+"""Bodies that go to disk as they come; the handler counts them."""
 
 
 class Guard:
@@ -38,6 +43,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
+        self._limited = RequestBodyLimitMiddleware(app, MOST_BODY_BYTES)
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,11 +62,12 @@ class Guard:
             early = self._check(request)
         except Refusal as refusal:
             early = answer(request, refusal)
-        await (early or self._app)(scope, receive, send_protected)
+        on = self._app if STREAMED.fullmatch(scope["path"]) else self._limited
+        await (early or on)(scope, receive, send_protected)
 
     def _check(self, request: Request) -> Response | None:
         """An answer when the request ends here, None when it may go on."""
-        _refuse_unreadable(request.scope)
+        _refuse_unreadable(request)
         if not host_is_ours(request.headers.get("host", ""), self._settings.host):
             raise Refusal(
                 421,
@@ -80,10 +87,19 @@ class Guard:
         return self._settings.token_to_read or request.method not in SAFE_METHODS
 
 
-def _refuse_unreadable(scope: Scope) -> None:
+def _refuse_unreadable(request: Request) -> None:
+    scope = request.scope
     raw = scope.get("raw_path") or scope["path"].encode()
     if NUL.search(raw) or NUL.search(scope["query_string"]):
         raise Refusal(400, "The address holds a NUL character, which no name here has.")
+    length = request.headers.get("content-length", "0")
+    streamed = STREAMED.fullmatch(scope["path"])
+    if not streamed and length.isdecimal() and int(length[:19]) > MOST_BODY_BYTES:
+        raise Refusal(
+            413,
+            f"The body has {length} bytes; this address takes up to {MOST_BODY_BYTES:,}.",
+            do="Send files with PATCH to an upload; they may be larger.",
+        )
 
 
 # --- host names ---

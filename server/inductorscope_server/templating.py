@@ -116,8 +116,12 @@ class Pages:
         *,
         status: int = 200,
         headers: Mapping[str, str] | None = None,
+        fragment: str | None = None,
         **more: object,
     ) -> HTMLResponse:
+        """The page; only its `fragment` when htmx asks for a part and there is such a template."""
+        if fragment and self.is_partial(request) and self.has(fragment):
+            name = fragment
         response = HTMLResponse(self.text(request, name, page, **more), status, headers)
         response.headers["Vary"] = "HX-Request, HX-Request-Type, Cookie"
         return response

@@ -70,11 +70,6 @@ def jobs(**query: str | int | None) -> str:
     return with_query("/jobs", **query)
 
 
-def jobs_rows() -> str:
-    """The table's rows alone, for refreshing it."""
-    return "/jobs/rows"
-
-
 def job(job_id: str) -> str:
     return f"/jobs/{_part(job_id)}"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, computed_field
 
 from .base import JsonObject, Line, Moment, SafeInt, Sent, Shape
 
@@ -34,13 +34,17 @@ class JobRow(Shape):
     cancel_requested: bool
     active: bool
     """Queued or running."""
-    share: float | None
-    """How far the step is, 0 to 1; null when it cannot tell."""
+
+    @computed_field(description="How far the step is, 0 to 1; null when it cannot tell.")
+    def share(self) -> float | None:
+        return min(1.0, self.done / self.total) if self.total else None
 
 
 class JobEventRow(Shape):
     """One line of a job's log."""
 
+    id: int
+    """Grows with every line."""
     at: Moment
     level: str
     text: str
@@ -96,6 +100,13 @@ class JobStarted(Shape):
     job: str
 
 
+class CancelAnswer(Shape):
+    """What became of a wish to cancel."""
+
+    cancelled: bool
+    """False when the job was over already."""
+
+
 class BuiltinModel(Shape):
     """A model the worker may run."""
 
@@ -103,6 +114,10 @@ class BuiltinModel(Shape):
     title: str
     shows: str
     """What it is a good example of."""
+    trains: bool
+    """Whether it can be captured for training."""
+    missing: list[str]
+    """Packages it needs that this machine lacks."""
 
 
 class ModelsAnswer(Shape):
@@ -111,12 +126,57 @@ class ModelsAnswer(Shape):
     models: list[BuiltinModel]
 
 
+OptionText = Annotated[
+    str, StringConstraints(max_length=4096, pattern=r"^[^\x00-\x1f]*$", min_length=0)
+]
+
+
+class CaptureAsked(Sent):
+    """A model and the options it is compiled and measured with."""
+
+    model: Annotated[
+        str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00-\x1f]+$")
+    ] = Field(
+        description="A built-in model's name (`GET /api/models`), or `package.module:factory`, "
+        "`file.py:factory` or a script in a folder the worker's owner allowed.",
+        examples=["neg-maximum-cat"],
+    )
+    name: Line | None = Field(None, description="What the run is to be called.")
+    tags: list[Line] = Field(default_factory=list, max_length=50)
+    args: list[OptionText] = Field(default_factory=list, max_length=200)
+    device: str = Field("cpu", pattern=r"^(cpu|cuda(:[0-9]{1,2})?)$")
+    dtype: Literal["float32", "float64", "bfloat16", "float16"] | None = None
+    train: bool = Field(False, description="Forward and backward instead of inference.")
+    dynamic: bool | None = None
+    mode: (
+        Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] | None
+    ) = None
+    backend: str = Field("inductor", pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$", max_length=200)
+    function: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        max_length=200,
+        description="Compile only functions of this name.",
+    )
+    replay_record: bool = Field(False, description="Record frames for replay.")
+    config: dict[str, OptionText] = Field(
+        default_factory=dict, max_length=200, description="Options of torch._inductor.config."
+    )
+    source: bool = Field(True, description="Keep copies of the user's source files.")
+    record: bool = Field(True, description="Record which operation wrote which line.")
+    profile: bool | None = Field(None, description="Profile eager and compiled.")
+    seconds: float = Field(10.0, gt=0, le=600, description="Time to spend on timing.")
+    repeats: int | None = Field(None, ge=1, le=10_000, description="Exactly so many samples.")
+
+
 class CapturePage(Shape):
     """Capture `/capture`."""
 
     models: list[BuiltinModel]
     living_workers: int
-    defaults: JsonObject
+    dtypes: list[str]
+    modes: list[str]
+    defaults: CaptureAsked
     """Values of the form's fields: the defaults, or what was sent when it was refused."""
     error: str | None
 
@@ -161,7 +221,7 @@ class UploadState(Shape):
 
     id: str
     name: str
-    tags: list[Any]
+    tags: list[str]
     files: list[UploadFileState]
     finished: bool
     job: str | None

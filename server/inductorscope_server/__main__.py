@@ -1,0 +1,129 @@
+"""The web process: `python -m inductorscope_server`, set up by the environment."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import socket
+import sys
+from types import FrameType
+
+import uvicorn
+from inductorscope.settings import PREFIX, SettingError, Settings, load
+from inductorscope.store.migrate import MigrationError
+from sqlalchemy.exc import SQLAlchemyError
+
+from .app import create_app
+from .parts import Parts
+from .security import is_loopback_name
+
+TAKEN = 3
+"""Exit code when the port is taken, so that a supervisor need not try again."""
+WRONG = 2
+"""Exit code when settings cannot be used."""
+FAILED = 1
+GRACE_SECONDS = 5
+"""How long requests under way may go on when the server stops; streams end at once."""
+
+
+class StartError(Exception):
+    """The server cannot start; the message says why, `code` is the exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Server(uvicorn.Server):
+    """Tells streams to end when it is asked to stop, so that they do not hold it up."""
+
+    def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
+        super().__init__(config)
+        self._parts = parts
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._parts.stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def check(settings: Settings) -> None:
+    """Refuse to be open to others without a token."""
+    if settings.token or is_loopback_name(settings.host):
+        return
+    raise StartError(
+        f"Refusing to listen on {settings.host}, which other machines can reach, without a token: "
+        f"set {PREFIX}TOKEN to a secret, or {PREFIX}HOST to 127.0.0.1.",
+        WRONG,
+    )
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket on the address, taken before anything else starts."""
+    where = f"{settings.host}:{settings.port}"
+    try:
+        found = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise StartError(
+            f"{settings.host} is no address of this machine: {error}.", WRONG
+        ) from None
+    family, kind, protocol, _, address = found[0]
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(address)
+        made.listen(2048)
+    except OSError as error:
+        made.close()
+        if error.errno == errno.EADDRINUSE:
+            raise StartError(
+                f"Port {settings.port} of {settings.host} is taken by another program: "
+                f"stop that one, or choose another port with --port or {PREFIX}PORT.",
+                TAKEN,
+            ) from None
+        raise StartError(f"Cannot listen on {where}: {error.strerror}.", WRONG) from None
+    return made
+
+
+def serve(settings: Settings) -> None:
+    check(settings)
+    with contextlib.closing(listen(settings)) as listening:
+        try:
+            app = create_app(settings)
+        except (MigrationError, SQLAlchemyError, OSError) as error:
+            raise StartError(
+                f"The database cannot be opened: {_first_line(error)}", FAILED
+            ) from error
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=True,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            timeout_keep_alive=20,
+        )
+        Server(config, app.state.parts).run(sockets=[listening])
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def main() -> int:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        serve(load())
+    except SettingError as error:
+        print(error, file=sys.stderr)
+        return WRONG
+    except StartError as error:
+        print(error, file=sys.stderr)
+        return error.code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What the API offers besides the pages' twins."""

@@ -1,0 +1,101 @@
+"""Stored files: as text, whole or by lines, and as they came.
+
+Content is named by its digest, so browsers keep it and ask only whether it is still the same.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from .. import openapi
+from ..answers import AcceptEncoding, IfNoneMatch, is_known, kept_headers, whole
+from ..blobs import Content, content_of, lines_of
+from ..errors import Documented, NotHere, Refusal, documented
+from ..ids import LARGEST, ArtifactId
+from ..parts import Reading
+
+api = APIRouter(tags=[openapi.FILES])
+
+LineNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
+
+TEXT: Documented = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+BYTES: Documented = {
+    200: {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    }
+}
+
+
+@api.get(
+    "/artifacts/{artifact}/text",
+    summary="A stored file as text",
+    response_class=Response,
+    responses={**TEXT, **documented(404, 422)},
+)
+def artifact_text(
+    session: Reading,
+    artifact: ArtifactId,
+    first: LineNumber = None,
+    last: LineNumber = None,
+    accept_encoding: AcceptEncoding = "",
+    if_none_match: IfNoneMatch = "",
+) -> Response:
+    """Lines `first` to `last`, both included; the whole file without them.
+
+    Files are kept compressed; clients that take zstd get them as they are.
+    """
+    if first is not None and last is not None and last < first:
+        raise Refusal(
+            422, f"`last` is {last}, before `first`, which is {first}.", where="query.last"
+        )
+    content = _content(session, artifact)
+    given = {"Content-Type": "text/plain; charset=utf-8"}
+    if first is None and last is None:
+        return whole(content, given, accept_encoding, if_none_match)
+    tag = f'"{content.digest}.{first or 1}-{last or ""}"'
+    kept = kept_headers(tag)
+    if is_known(tag, if_none_match):
+        return Response(status_code=304, headers=kept)
+    return Response(b"".join(lines_of(content, first or 1, last)), headers={**given, **kept})
+
+
+@api.get(
+    "/artifacts/{artifact}/raw",
+    summary="A stored file to download",
+    response_class=Response,
+    responses={**BYTES, **documented(404, 422)},
+)
+def artifact_raw(
+    session: Reading,
+    artifact: ArtifactId,
+    accept_encoding: AcceptEncoding = "",
+    if_none_match: IfNoneMatch = "",
+) -> Response:
+    """Never shown by the browser, whatever it holds."""
+    content = _content(session, artifact)
+    given = {
+        "Content-Type": "application/octet-stream",
+        "Content-Disposition": _attachment(content.path),
+    }
+    return whole(content, given, accept_encoding, if_none_match)
+
+
+def _content(session: Reading, artifact: int) -> Content:
+    content = content_of(session, artifact)
+    if content is None:
+        raise NotHere(f"There is no stored file {artifact}.", "Its run may have been deleted.")
+    return content
+
+
+def _attachment(path: str) -> str:
+    """Content-Disposition with the file's own name, for old and new browsers."""
+    name = path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or "file"
+    plain = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "._-+~ ") else "_"
+        for letter in name
+    )
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,0 +1,32 @@
+"""Whether the server and its database answer."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from .. import openapi
+from ..errors import Refusal, documented
+from ..parts import Reading, Shared
+from ..shapes.base import Shape
+
+api = APIRouter(tags=[openapi.SERVER])
+
+
+class Health(Shape):
+    """The server answers and reaches its database."""
+
+    ok: bool
+
+
+@api.get("/healthz", summary="Is the server well?", responses=documented(503))
+def healthz(session: Reading, parts: Shared) -> Health:
+    """For load balancers and scripts; needs no token and tells nothing else."""
+    if parts.stopping.is_set():
+        raise Refusal(503, "The server is stopping.")
+    try:
+        session.execute(text("SELECT 1"))
+    except SQLAlchemyError as error:
+        raise Refusal(503, "The database does not answer.") from error
+    return Health(ok=True)

@@ -1,0 +1,141 @@
+"""Resumable uploads: say what comes, send each file from where it ends, finish.
+
+The size of a file on disk is the truth about how much of it has arrived, so a client may vanish,
+or this process, and the upload goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header
+from inductorscope.jobs.errors import UploadRefusedError
+from inductorscope.jobs.uploads import Appending
+from inductorscope.settings import PREFIX
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from .. import openapi, urls
+from ..errors import Refusal, documented
+from ..ids import LARGEST, FileIndex, UploadId
+from ..parts import Parts, Shared
+from ..shapes.jobs import JobStarted, UploadAsked, UploadState
+
+api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
+
+WRITE_BYTES = 4 * 1024 * 1024
+"""Bytes gathered for one write: larger costs memory, smaller costs changes of thread."""
+
+OFFSET_HEADER = {
+    "Upload-Offset": {
+        "description": "How many bytes of the file have arrived.",
+        "schema": {"type": "integer", "minimum": 0},
+    }
+}
+RAW_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@api.post(
+    "",
+    status_code=201,
+    summary="Announce an upload",
+    responses=documented(403, 413, 422, 507),
+)
+def create_upload(parts: Shared, asked: UploadAsked, response: Response) -> UploadState:
+    """Names and sizes of the files to come; then send each with PATCH."""
+    files = [(file.path, file.size) for file in asked.files]
+    made = parts.jobs.create_upload(asked.name, asked.tags, files)
+    response.headers["Location"] = f"{urls.api_uploads()}/{made.id}"
+    return UploadState.model_validate(made)
+
+
+@api.get("/{upload}", summary="How much of an upload has arrived", responses=documented(404, 422))
+def upload_state(parts: Shared, upload: UploadId) -> UploadState:
+    """After a break, go on with each file from its `received`."""
+    return UploadState.model_validate(parts.jobs.upload(upload))
+
+
+@api.patch(
+    "/{upload}/files/{index}",
+    status_code=204,
+    summary="Send a file, or the rest of it",
+    response_class=Response,
+    openapi_extra=RAW_BODY,
+    responses={
+        204: {"description": "All of it arrived", "headers": OFFSET_HEADER},
+        **documented(403, 404, 413, 422, 507),
+        409: {**documented(409)[409], "headers": OFFSET_HEADER},
+    },
+)
+async def send_file(
+    request: Request,
+    parts: Shared,
+    upload: UploadId,
+    index: FileIndex,
+    upload_offset: Annotated[
+        int, Header(ge=0, le=LARGEST, description="Where in the file the body starts.")
+    ],
+    content_length: Annotated[int | None, Header(include_in_schema=False)] = None,
+) -> Response:
+    """The body is the file's bytes as they are, from `Upload-Offset` on.
+
+    When the offset is not where the file ends, 409 tells where it does. Bytes that arrived stay,
+    also when the connection breaks.
+    """
+    _check_length(parts, content_length)
+    file = await run_in_threadpool(parts.jobs.open_file, upload, index, upload_offset)
+    try:
+        await _write_body(request, file)
+        return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
+    except UploadRefusedError as error:
+        raise Refusal(413, error.what, do="Announce the file with its true size.") from error
+    finally:
+        file.close()
+
+
+def _check_length(parts: Parts, length: int | None) -> None:
+    """Before a byte is read; bodies without a length are counted as they come."""
+    limit = parts.settings.max_upload_bytes
+    if length is not None and length > limit:
+        raise Refusal(
+            413,
+            f"The body has {length:,} bytes; uploads are limited to {limit:,}.",
+            do=f"Send less at a time, or raise {PREFIX}MAX_UPLOAD_BYTES.",
+            limit=f"{PREFIX}MAX_UPLOAD_BYTES",
+        )
+
+
+async def _write_body(request: Request, file: Appending) -> None:
+    """Write the body as it comes; what has come is written also when the client is gone."""
+    gathered = bytearray()
+    try:
+        async for chunk in request.stream():
+            gathered += chunk
+            if len(gathered) >= WRITE_BYTES:
+                await run_in_threadpool(file.write, bytes(gathered))
+                gathered.clear()
+    except ClientDisconnect:
+        if gathered:
+            await run_in_threadpool(file.write, bytes(gathered))
+        raise
+    if gathered:
+        await run_in_threadpool(file.write, bytes(gathered))
+
+
+@api.post(
+    "/{upload}/finish",
+    status_code=202,
+    summary="Have an upload read",
+    responses=documented(403, 404, 409, 422),
+)
+def finish_upload(parts: Shared, upload: UploadId, response: Response) -> JobStarted:
+    """Starts the job that reads it. Finishing again gives the same job."""
+    job = parts.jobs.finish_upload(upload)
+    response.headers["Location"] = urls.api_job(job)
+    return JobStarted(job=job)

@@ -1,0 +1,56 @@
+"""Path and query parameters that several addresses share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path, Query
+
+LARGEST = 2**53 - 1
+
+RunId = Annotated[
+    str,
+    Path(
+        description="The run's id: the first 16 hex digits of its content's digest.",
+        pattern="^[0-9a-f]{16}$",
+        examples=["3f9a2c0b1d4e5f60"],
+    ),
+]
+Slug = Annotated[
+    str,
+    Path(
+        description="The graph's name in addresses.",
+        min_length=1,
+        max_length=255,
+        examples=["model__0_forward_1.0"],
+    ),
+]
+KernelKey = Annotated[
+    str,
+    Path(
+        description="Name of a kernel, a colon, and the handle of one of its calls.",
+        pattern="^[^/]+:[0-9]{1,9}$",
+        max_length=2000,
+        examples=["triton_poi_fused_add_0:1"],
+    ),
+]
+Permalink = Annotated[
+    str,
+    Path(description="Derived from the code, the kernel and the call.", pattern="^[a-z2-7]{12}$"),
+]
+ArtifactId = Annotated[int, Path(description="Number of a stored file.", ge=1, le=LARGEST)]
+JobId = Annotated[
+    str, Path(description="The job's id.", min_length=1, max_length=40, pattern="^[0-9A-Za-z_-]+$")
+]
+UploadId = Annotated[
+    str, Path(description="The upload's id.", min_length=1, max_length=32, pattern="^[0-9A-Za-z]+$")
+]
+FileIndex = Annotated[int, Path(description="Number of the file in the upload.", ge=0, le=LARGEST)]
+Cursor = Annotated[
+    str | None,
+    Query(
+        description="`next_cursor` of the page before.",
+        max_length=2000,
+        pattern=r"^[^\x00-\x1f]*$",
+    ),
+]

@@ -1,0 +1,99 @@
+"""Explorer: all stages of one graph side by side, and the links between their lines."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from inductorscope.store.queries import graph as queries
+from starlette.requests import Request
+from starlette.responses import Response
+
+from .. import openapi
+from ..answers import AcceptEncoding, IfNoneMatch, whole
+from ..blobs import packed_json
+from ..errors import NotHere, documented
+from ..ids import RunId, Slug
+from ..parts import Reading, Shared
+from ..shapes.explorer import Explorer, ExplorerPage, ExplorerState, Links
+from .run import no_run
+
+html = APIRouter()
+twin = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+
+PANES = "source,post_grad,ir_post,kernel"
+State = Annotated[str, Query(max_length=2000, pattern=r"^[^\x00-\x1f]*$")]
+
+
+def no_graph(run: str, slug: str) -> NotHere:
+    return NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")
+
+
+def load(session: Reading, run: str, slug: str) -> Explorer:
+    found = queries.explorer(session, run, slug)
+    if found is None:
+        raise _missing(session, run, slug)
+    return Explorer.model_validate(found)
+
+
+def load_page(session: Reading, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
+    explorer = load(session, run, slug)
+    graphs = queries.graphs_of(session, run)
+    parts = {name: getattr(explorer, name) for name in Explorer.model_fields}
+    return ExplorerPage.model_validate({**parts, "graphs": graphs, "state": state})
+
+
+def _missing(session: Reading, run: str, slug: str) -> NotHere:
+    return no_graph(run, slug) if queries.graphs_of(session, run) else no_run(run)
+
+
+def _state(
+    panes: State = PANES, sel: State = "", kernel: State = "", file: State = ""
+) -> ExplorerState:
+    wanted = [pane for pane in panes.split(",") if pane]
+    return ExplorerState(panes=wanted, sel=sel, kernel=kernel, file=file)
+
+
+Asked = Annotated[ExplorerState, Depends(_state)]
+
+
+@twin.get("", summary="The explorer of a graph and its state", responses=documented(404, 422))
+def get_graph(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerPage:
+    return load_page(session, run, slug, state)
+
+
+@twin.get("/explorer", summary="Stages and kernels of a graph", responses=documented(404, 422))
+def get_explorer(session: Reading, run: RunId, slug: Slug) -> Explorer:
+    """Which artifact holds the text of which stage, and the kernels by time."""
+    return load(session, run, slug)
+
+
+@twin.get(
+    "/links",
+    summary="Which lines belong together",
+    response_class=Response,
+    responses={200: {"model": Links}, **documented(404, 422)},
+)
+def get_links(
+    session: Reading,
+    run: RunId,
+    slug: Slug,
+    accept_encoding: AcceptEncoding = "",
+    if_none_match: IfNoneMatch = "",
+) -> Response:
+    """Every line's references to entities; lines of different stages that share one are linked.
+
+    Stage keys are stage ids, `source:PATH` for sources, and `code` for kernels and wrapper.
+    """
+    payload = queries.links_payload(session, run, slug)
+    if payload is None:
+        raise _missing(session, run, slug)
+    content = packed_json(payload)
+    return whole(content, {"Content-Type": "application/json"}, accept_encoding, if_none_match)
+
+
+@html.get("/runs/{run}/graphs/{slug}")
+def explorer_page(
+    request: Request, parts: Shared, session: Reading, run: RunId, slug: Slug, state: Asked
+) -> Response:
+    return parts.pages.render(request, "explorer.html", load_page(session, run, slug, state))

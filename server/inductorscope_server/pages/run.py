@@ -1,0 +1,71 @@
+"""Run: facts, verdicts, time by category, kernels, graphs, sources."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from inductorscope.store.queries.run import run_page as query
+from inductorscope.store.runs import delete_run
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from .. import openapi, urls
+from ..errors import NotHere, documented
+from ..ids import RunId
+from ..parts import Parts, Reading, Shared
+from ..shapes.runs import RunPage
+
+html = APIRouter()
+twin = APIRouter(tags=[openapi.RUNS])
+
+
+def no_run(run: str) -> NotHere:
+    return NotHere(
+        f"There is no run {run} here.",
+        "It may have been deleted; uploading its files again brings it back under the same id.",
+    )
+
+
+def load(session: Reading, run: str) -> RunPage:
+    found = query(session, run)
+    if found is None:
+        raise no_run(run)
+    return RunPage.model_validate(found)
+
+
+def remove(parts: Parts, run: str) -> None:
+    with parts.write.begin() as session:
+        if delete_run(session, run) is None:
+            raise no_run(run)
+
+
+@twin.get("/runs/{run}", summary="A run", responses=documented(404))
+def get_run(session: Reading, run: RunId) -> RunPage:
+    return load(session, run)
+
+
+@twin.delete(
+    "/runs/{run}",
+    status_code=204,
+    summary="Delete a run",
+    response_class=Response,
+    responses=documented(403, 404),
+)
+def delete(request: Request, parts: Shared, run: RunId) -> Response:
+    """Frees what only this run used."""
+    remove(parts, run)
+    answer = Response(status_code=204)
+    if request.headers.get("hx-request") == "true":
+        answer.headers["HX-Redirect"] = urls.runs()
+    return answer
+
+
+@html.get("/runs/{run}")
+def run_page(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
+    return parts.pages.render(request, "run.html", load(session, run))
+
+
+@html.post("/runs/{run}/delete")
+def delete_by_form(parts: Shared, run: RunId) -> Response:
+    """The form's way of deleting; it leads to the list."""
+    remove(parts, run)
+    return RedirectResponse(urls.runs(), 303)
