@@ -55,6 +55,14 @@ def make_engine(settings: Settings) -> Engine:
     )
 
 
+def migrate(settings: Settings) -> None:
+    """Brings the database to this version's tables; see `store.migrate`, where Alembic is loaded
+    from: its import is slow and most processes that open a database don't migrate it."""
+    from .migrate import migrate as bring_up
+
+    bring_up(settings)
+
+
 def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -> Engine:
     """An engine on a SQLite file. Migrations ask for one without foreign keys and pool."""
     if url.database:

@@ -264,6 +264,8 @@ class Links(Base):
     payload: Mapped[bytes]
     """zstd of the JSON the API answers with."""
     coverage: Mapped[JsonObject]
+    notes: Mapped[list[Any]]
+    """What could not be linked, and why, in sentences."""
 
 
 class Profile(Base):

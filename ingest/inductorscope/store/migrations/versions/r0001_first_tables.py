@@ -244,6 +244,7 @@ def upgrade() -> None:
         sa.Column("engine", sa.Text(), nullable=False),
         sa.Column("payload", sa.LargeBinary(), nullable=False),
         sa.Column("coverage", sa.JSON(), nullable=False),
+        sa.Column("notes", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(
             ["graph_id"], ["graphs.id"], name=op.f("fk_links_graph_id_graphs"), ondelete="CASCADE"
         ),

@@ -1,0 +1,78 @@
+"""Many rows at once, by the quickest way each database has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from psycopg import sql
+from sqlalchemy import JSON, Column, Float, Integer, Table
+from sqlalchemy.orm import Session
+
+from . import storable
+from .models import Base
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Convert = Callable[[Any], Any]
+
+
+def insert_records(
+    session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int
+) -> int:
+    """Inserts records whose fields are called like the model's columns; returns how many.
+
+    `fixed` are columns with one value for all, such as the graph they belong to. For columns of
+    text, numbers, truth values and JSON.
+    """
+    if not records:
+        return 0
+    table = model.__table__
+    assert isinstance(table, Table)
+    own = [field.name for field in fields(records[0])]
+    columns = [*fixed, *own]
+    convert = [_converter(table.c[name]) for name in own]
+    constant = tuple(fixed.values())
+    rows = [
+        constant
+        + tuple(
+            None if (value := getattr(record, name)) is None else change(value)
+            for name, change in zip(own, convert, strict=True)
+        )
+        for record in records
+    ]
+    if session.get_bind().dialect.name == "postgresql":
+        _copy(session, table.name, columns, rows)
+    else:
+        marks = ", ".join("?" * len(columns))
+        names = ", ".join(columns)
+        statement = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608  # our own
+        session.connection().exec_driver_sql(statement, rows)
+    return len(rows)
+
+
+def _copy(
+    session: Session, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> None:
+    driver = session.connection().connection.driver_connection
+    assert driver is not None
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _converter(column: Column[Any]) -> Convert:
+    if isinstance(column.type, JSON):
+        return lambda value: storable.text(storable.json_text(value))
+    if isinstance(column.type, Float):
+        return storable.number
+    if isinstance(column.type, Integer):
+        return storable.whole
+    if column.type.python_type is str:
+        return storable.text
+    return lambda value: value

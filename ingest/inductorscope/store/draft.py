@@ -1,0 +1,133 @@
+"""A run as it is handed to the store: plain records, made by whoever read the files.
+
+Parts refer to each other as objects; numbers of rows are given out by `runs.insert_run`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..correlate.model import GraphLinks
+from .blobs import Content
+from .models import JsonObject
+
+
+@dataclass(slots=True, eq=False)
+class ArtifactDraft:
+    role: str
+    path: str
+    content: Content
+    line_count: int | None = None
+    derived: bool = False
+    graph: GraphDraft | None = None
+
+
+@dataclass(slots=True)
+class FxNodeDraft:
+    stage: str
+    name: str
+    target: str
+    line: int
+    annotation: str | None
+    stack_file: str | None
+    stack_line: int | None
+
+
+@dataclass(slots=True)
+class IrNodeDraft:
+    stage: str
+    name: str
+    kind: str
+    first_line: int
+    last_line: int
+    buffers: list[str]
+
+
+@dataclass(slots=True)
+class CallDraft:
+    handle: int
+    handle_known: bool
+    line: int
+    arguments: list[str]
+    fx_nodes: list[str]
+    permalink: str
+
+
+@dataclass(slots=True, eq=False)
+class KernelDraft:
+    name: str
+    kind: str
+    category: str
+    first_line: int | None
+    last_line: int | None
+    facts: JsonObject
+    calls: list[CallDraft] = field(default_factory=list)
+    time_us: float | None = None
+    time_calls: float | None = None
+    time_source: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class GraphDraft:
+    slug: str
+    name: str
+    direction: str
+    aot_id: str | None = None
+    compile_id: str | None = None
+    node_count: int = 0
+    time_us: float | None = None
+    fx_nodes: list[FxNodeDraft] = field(default_factory=list)
+    ir_nodes: list[IrNodeDraft] = field(default_factory=list)
+    kernels: list[KernelDraft] = field(default_factory=list)
+    links: GraphLinks | None = None
+
+
+@dataclass(slots=True)
+class ProfilerRowDraft:
+    name: str
+    category: str
+    calls: int
+    self_cpu_us: float | None
+    cpu_us: float | None
+    self_device_us: float | None
+    device_us: float | None
+
+
+@dataclass(slots=True)
+class ProfileDraft:
+    label: str
+    device_kind: str | None
+    steps: int | None
+    rows: list[ProfilerRowDraft]
+    facts: JsonObject = field(default_factory=dict)
+    trace: ArtifactDraft | None = None
+
+
+@dataclass(slots=True)
+class RunDraft:
+    content_digest: str
+    name: str
+    tags: list[str]
+    origin: str
+    created_at: datetime
+    bytes_in: int
+    torch_version: str | None = None
+    torch_git: str | None = None
+    device_kind: str | None = None
+    device_name: str | None = None
+    graph_breaks: int | None = None
+    recompiles: int | None = None
+    compile_seconds: float | None = None
+    eager_ms: float | None = None
+    compiled_ms: float | None = None
+    timings: JsonObject = field(default_factory=dict)
+    environment: JsonObject = field(default_factory=dict)
+    report: JsonObject = field(default_factory=dict)
+    graphs: list[GraphDraft] = field(default_factory=list)
+    artifacts: list[ArtifactDraft] = field(default_factory=list)
+    profiles: list[ProfileDraft] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        return self.content_digest[:16]

@@ -1,0 +1,75 @@
+"""The links of a graph, packed as the answer the explorer asks for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import msgspec
+import zstandard
+
+from ..correlate.model import Coverage, GraphLinks, StageLinks
+from . import storable
+from .models import JsonObject
+
+LEVEL = 9
+
+
+class StageColumns(msgspec.Struct, gc=False):
+    """References of one stage as parallel columns sorted by line."""
+
+    lines: list[int]
+    entities: list[int]
+    confidence: list[int]
+    call: list[int]
+
+
+class LinksJson(msgspec.Struct):
+    """All references of one graph, as the API answers with them."""
+
+    engine: str
+    entities: list[str]
+    stages: dict[str, StageColumns]
+
+
+def links_json(links: GraphLinks) -> LinksJson:
+    return LinksJson(
+        engine=links.engine,
+        entities=[storable.text(entity) for entity in links.entities],
+        stages={
+            storable.text(name): StageColumns(
+                stage.lines, stage.entities, stage.confidence, stage.call
+            )
+            for name, stage in links.stages.items()
+        },
+    )
+
+
+def pack_links(links: GraphLinks) -> bytes:
+    """zstd of the JSON."""
+    return zstandard.ZstdCompressor(level=LEVEL).compress(msgspec.json.encode(links_json(links)))
+
+
+def unpack_json(payload: bytes) -> bytes:
+    """The JSON text of packed links."""
+    return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
+
+
+def unpack_links(
+    payload: bytes, coverage: JsonObject | None = None, notes: list[str] | None = None
+) -> GraphLinks:
+    """The links as they were before packing; coverage and notes are kept beside the payload."""
+    read = msgspec.json.decode(unpack_json(payload), type=LinksJson)
+    return GraphLinks(
+        entities=read.entities,
+        stages={
+            name: StageLinks(name, stage.lines, stage.entities, stage.confidence, stage.call)
+            for name, stage in read.stages.items()
+        },
+        coverage=msgspec.convert(coverage or {}, Coverage),
+        notes=list(notes or []),
+        engine=read.engine,
+    )
+
+
+def coverage_json(coverage: Coverage) -> JsonObject:
+    return asdict(coverage)
