@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from inductorscope.correlate.collect import Collector
+from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_lines import align_call, read_kernel_text
 from inductorscope.correlate.model import Confidence
-from inductorscope.correlate.schedule import call_sites
+from inductorscope.correlate.origins import Origins, find_origins
+from inductorscope.correlate.schedule import call_sites, unpacked_outputs
 from inductorscope.correlate.text_stages import op_entity
 from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
 
-def link_lines(collector: Collector, code: OutputCode, text: str, ir: IrText) -> None:
+def link_lines(
+    collector: Collector, code: OutputCode, text: str, ir: IrText, graph: FxGraph
+) -> Origins:
     lines = lines_of(text)
+    origins = find_origins(graph, ir, unpacked_outputs(code, lines))
     texts = {kernel.name: read_kernel_text(kernel, lines) for kernel in code.kernels}
     for site in call_sites(code, lines, ir):
         entity = f"call:{site.call.kernel}:{site.call.handle}"
@@ -22,3 +27,8 @@ def link_lines(collector: Collector, code: OutputCode, text: str, ir: IrText) ->
             for node, block, op in keys:
                 name = op_entity(node, block, op)
                 collector.add("code", line, name, Confidence.inferred, call=entity)
+                origin = origins.nodes.get((node, block, op))
+                if origin is not None:
+                    fx = f"fx:{origin}"
+                    collector.add("code", line, fx, Confidence.inferred, call=entity)
+    return origins

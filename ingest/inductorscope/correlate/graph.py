@@ -5,6 +5,7 @@ from __future__ import annotations
 from inductorscope.correlate import text_stages
 from inductorscope.correlate.code_lines import link_lines
 from inductorscope.correlate.collect import Collector
+from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
 from inductorscope.correlate.model import GraphLinks
 from inductorscope.correlate.texts import GraphTexts
@@ -33,5 +34,6 @@ def graph_links(texts: GraphTexts) -> GraphLinks:
         text_stages.link_code(collector, texts.output_code, code, known)
         nodes = nodes_of_calls(code, parse_provenance(texts.provenance or b"{}"), known)
         link_kernels(collector, code, nodes)
-        link_lines(collector, code, texts.output_code, scheduled)
+        graph = FxGraph(post)
+        link_lines(collector, code, texts.output_code, scheduled, graph)
     return collector.finish()

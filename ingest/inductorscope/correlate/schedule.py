@@ -15,6 +15,7 @@ from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
 
 # `buf21 = buf8; del buf8  # reuse`, `buf29 = reinterpret_tensor(buf27, …)`
 _REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\(|alloc_from_pool\()?(\w+)")
+_UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _WRAPPERS = frozenset(
     ["reinterpret_tensor", "alloc_from_pool", "c_void_p", "data_ptr", "as_strided", "torch", "stream", "empty_strided_cpu", "empty_strided_cuda"]
@@ -42,6 +43,16 @@ def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]
     _assign(sites, code, ir)
     _kept_inside(sites)
     return sites
+
+
+def unpacked_outputs(code: OutputCode, lines: list[str]) -> dict[str, tuple[str, int]]:
+    """`buf10 = buf9[0]`: buffer → (where it came from, which output it is)."""
+    outputs: dict[str, tuple[str, int]] = {}
+    for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
+        found = _UNPACKED.match(line)
+        if found is not None:
+            outputs[found.group(1)] = (found.group(2), int(found.group(3)))
+    return outputs
 
 
 def argument_buffer(argument: str) -> str:

@@ -1,0 +1,142 @@
+"""The post-grad graph as values: which node produces what, seen through views."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.fx import FxText, FxTextNode
+from inductorscope.formats.scan import split_top
+
+DTYPES = {
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+    "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8",
+    "u16": "uint16", "u32": "uint32", "u64": "uint64", "b8": "bool", "c64": "complex64",
+    "c128": "complex128",
+}  # fmt: skip
+
+# They re-index what they are given and compute nothing; a load passes through them.
+VIEWS = frozenset(
+    [
+        "view", "reshape", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "slice",
+        "select", "as_strided", "alias", "detach", "split", "split_with_sizes", "unbind", "chunk",
+        "_unsafe_view", "unfold", "diagonal", "narrow", "_reshape_alias", "view_as", "numpy_T",
+        "expand_as", "movedim", "lift_fresh", "swapaxes", "unsafe_split", "broadcast_in_dim",
+        "view_of", "flatten", "ravel", "unflatten", "split_dim", "collapse_view", "mT", "adjoint",
+    ]
+)  # fmt: skip
+
+Root = tuple[str, int]
+"""(producing node, which of its outputs)"""
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(slots=True)
+class FxValue:
+    name: str
+    op: str
+    order: int
+    line: int
+    arguments: list[str]
+    inputs: list[str]
+    users: list[str] = field(default_factory=list)
+    dtype: str = ""
+    numel: str = ""
+    shape: tuple[str, ...] | None = None
+    placeholder: bool = False
+
+    @property
+    def view(self) -> bool:
+        return self.op in VIEWS
+
+
+def numel(shape: tuple[str, ...] | None) -> str:
+    """Number of elements: a number, or sorted factors of a symbolic one; `` when unknown."""
+    if shape is None:
+        return ""
+    product = 1
+    symbols: list[str] = []
+    for size in shape:
+        for factor in _factors(size):
+            if factor.isdigit() and len(factor) < 16:
+                product *= int(factor)
+            elif factor:
+                symbols.append(factor)
+    return "*".join([str(product), *sorted(symbols)])
+
+
+def _factors(size: str) -> list[str]:
+    parts = split_top(size, "*") if "*" in size and "**" not in size else [size]
+    return [part.strip("() ") if part.count("(") == part.count(")") else part for part in parts]
+
+
+class FxGraph:
+    """Nodes of the outermost graph by name, and roots of their values."""
+
+    def __init__(self, text: FxText) -> None:
+        self.values: dict[str, FxValue] = {}
+        self.by_op: dict[str, list[FxValue]] = {}
+        for order, node in enumerate(text.main()):
+            self._add(order, node)
+        self._roots: dict[str, Root] = {}
+
+    def _add(self, order: int, node: FxTextNode) -> None:
+        value = FxValue(
+            node.name, node.op, order, node.line, node.arguments, list(node.inputs), node.users,
+            DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
+            node.kind in ("placeholder", "get_attr"),
+        )  # fmt: skip
+        self.values[node.name] = value
+        self.by_op.setdefault(node.op, []).append(value)
+
+    def root(self, name: str) -> Root:
+        """The output that a node's value is, seen through views and `getitem`."""
+        known = self._roots.get(name)
+        if known is not None:
+            return known
+        trail: list[str] = []
+        index = 0
+        current = name
+        while True:
+            value = self.values.get(current)
+            if value is None or current in self._roots:
+                break
+            if value.op == "getitem" and value.inputs:
+                trail.append(current)
+                source = self.values.get(value.inputs[0])
+                index = _index(value) if source is not None and not source.view else 0
+                current = value.inputs[0]
+            elif value.view and value.inputs:
+                trail.append(current)
+                current = value.inputs[0]
+            else:
+                break
+        root = self._roots.get(current, (current, index))
+        for passed in trail:
+            self._roots[passed] = root
+        self._roots.setdefault(name, root)
+        return root
+
+    def descendants(self, start: str, limit: int) -> list[FxValue]:
+        """Nodes computed from a node, nearest first, at most `limit`."""
+        seen = {start}
+        queue = [start]
+        found: list[FxValue] = []
+        for name in queue:
+            value = self.values.get(name)
+            if value is None:
+                continue
+            for user in value.users:
+                if user not in seen and len(seen) < limit:
+                    seen.add(user)
+                    queue.append(user)
+                    child = self.values.get(user)
+                    if child is not None and child.op != "output":
+                        found.append(child)
+        return found
+
+
+def _index(value: FxValue) -> int:
+    text = value.arguments[1] if len(value.arguments) > 1 else "0"
+    return int(text) if text.isdigit() and len(text) < 6 else 0

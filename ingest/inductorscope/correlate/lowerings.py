@@ -1,0 +1,125 @@
+"""What loop-body operations a node of the FX graph is lowered to.
+
+Only the operation at the top counts here. Nodes that are not listed may absorb anything: their
+region of the loop body ends where their arguments' values begin.
+"""
+
+from __future__ import annotations
+
+_STRICT: dict[str, str] = {
+    "add": "add sub fma logical_or",
+    "sub": "sub add neg fma",
+    "rsub": "sub add fma",
+    "mul": "mul and_ logical_and bitwise_and",
+    "div": "truediv div mul floordiv truncdiv trunc floor",
+    "true_divide": "truediv",
+    "neg": "neg",
+    "abs": "abs",
+    "exp": "exp", "exp2": "exp2", "expm1": "expm1",
+    "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "sqrt": "sqrt", "rsqrt": "rsqrt", "reciprocal": "reciprocal truediv",
+    "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "sinh": "sinh", "cosh": "cosh",
+    "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "asinh": "asinh",
+    "acosh": "acosh", "atanh": "atanh",
+    "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "lgamma",
+    "sigmoid": "sigmoid",
+    "relu": "relu maximum",
+    "maximum": "maximum", "minimum": "minimum",
+    "clamp_min": "maximum", "clamp_max": "minimum",
+    "where": "where",
+    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
+    "logical_not": "logical_not", "bitwise_not": "bitwise_not logical_not",
+    "logical_and": "logical_and and_ bitwise_and mul",
+    "logical_or": "logical_or or_ bitwise_or",
+    "logical_xor": "logical_xor xor bitwise_xor ne",
+    "bitwise_and": "bitwise_and and_ logical_and",
+    "bitwise_or": "bitwise_or or_ logical_or",
+    "bitwise_xor": "bitwise_xor xor logical_xor ne",
+    "__and__": "bitwise_and and_ logical_and", "__or__": "bitwise_or or_ logical_or",
+    "convert_element_type": "to_dtype index_expr constant",
+    "_to_copy": "to_dtype",
+    "square": "square mul",
+    "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sign": "sign",
+    "isnan": "isnan", "isinf": "isinf", "signbit": "signbit",
+    "fmod": "fmod mod", "remainder": "remainder mod where",
+    "fma": "fma", "addcmul": "add fma", "addcdiv": "add fma",
+    "inductor_random": "rand randn",
+    "inductor_randint": "randint64",
+    "inductor_lookup_seed": "load_seed",
+    "bucketize": "bucketize",
+    "sort": "sort",
+}  # fmt: skip
+
+STRICT: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _STRICT.items()}
+
+_REDUCES: dict[str, str] = {
+    "sum": "sum", "mean": "sum", "amax": "max", "amin": "min", "max": "max argmax",
+    "min": "min argmin", "argmax": "argmax", "argmin": "argmin", "any": "any max", "all": "any",
+    "prod": "prod", "var_mean": "welford_reduce welford_combine sum",
+    "var": "welford_reduce welford_combine sum", "std": "welford_reduce welford_combine sum",
+    "prepare_softmax_online": "online_softmax_reduce max sum", "logsumexp": "max sum",
+    "_softmax": "max sum", "_log_softmax": "max sum", "norm": "sum max", "xor_sum": "xor_sum",
+    "linalg_vector_norm": "sum max min", "native_layer_norm": "welford_reduce sum",
+    "cross_entropy": "sum", "nll_loss": "sum",
+}  # fmt: skip
+
+REDUCES: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _REDUCES.items()}
+
+# They copy or gather what they are given: a load may be all there is to see of them.
+MOVES = frozenset(
+    [
+        "clone", "rev", "flip", "copy", "copy_", "cat", "repeat", "embedding", "index", "gather",
+        "_unsafe_index", "index_select", "constant_pad_nd", "roll", "slice_scatter", "lift",
+        "select_scatter", "index_put", "index_put_", "contiguous", "device_put", "stack",
+        "_unsafe_masked_index", "_to_copy", "to", "as_strided_scatter", "diagonal_scatter",
+        "scatter", "scatter_", "scatter_add", "scatter_reduce", "_unsafe_index_put", "triu", "tril",
+        "lift_fresh_copy", "as_strided_copy", "upsample_nearest2d", "reflection_pad1d",
+        "reflection_pad2d", "reflection_pad3d", "replication_pad2d", "pixel_shuffle",
+        "pixel_unshuffle", "channel_shuffle", "avg_pool2d", "max_pool2d_with_indices",
+    ]
+)  # fmt: skip
+
+# Written into: what they are first given is changed or copied, then stored to.
+SCATTERS = frozenset(
+    [
+        "index_put", "index_put_", "scatter", "scatter_", "scatter_add", "scatter_add_",
+        "scatter_reduce", "scatter_reduce_", "index_add", "_unsafe_index_put",
+        "_unsafe_masked_index_put_accumulate", "embedding_dense_backward", "masked_scatter",
+        "slice_scatter", "select_scatter", "as_strided_scatter", "copy_", "index_copy",
+        "max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward",
+        "_low_memory_max_pool_offsets_to_indices", "kthvalue",
+    ]
+)  # fmt: skip
+
+# Their inputs are realised as they are; every other extern call asks for strides and copies.
+TAKES_AS_IS = frozenset(
+    ["mm", "addmm", "bmm", "baddbmm", "_int_mm", "bias_addmm", "addmv", "mv", "dot", "_scaled_mm"]
+)
+
+
+def same_operation(kernel: str, op: str) -> bool:
+    """`extern_kernels.bias_addmm` ↔ `addmm`, `torch.ops.aten.sort.stable` ↔ `sort`."""
+    if kernel == op:
+        return True
+    return kernel.strip("_") in _ALIASES.get(op, ()) or kernel.rstrip("_") == op.rstrip("_")
+
+
+_ALIASES = {
+    "addmm": ("bias_addmm", "mm"),
+    "scatter_add": ("scatter_reduce",),
+    "inductor_seeds": ("randint",),
+    "index_put": ("index_put", "index_put_"),
+    "convolution": ("convolution", "mkldnn_convolution_pointwise"),
+    "_to_copy": ("to",),
+    "baddbmm": ("bmm",),
+}
+
+
+def extern_name(kernel: str) -> str:
+    """`torch.ops.aten.sort.stable` → `sort`; `extern_kernels.mm` → `mm`; `` when unknown."""
+    parts = kernel.strip().strip("'\"").split(".")
+    if parts[0] == "torch" and len(parts) > 3:
+        return parts[3]
+    if parts[0] in ("aten", "prims", "inductor_ops", "_quantized", "quantized") and len(parts) > 1:
+        return parts[1]
+    return parts[-1] if parts[-1] != "None" else ""

@@ -1,0 +1,354 @@
+"""Loop-body operations → nodes of the post-grad graph, by walking buffers in lowering order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.fx_values import FxGraph, FxValue, Root, numel
+from inductorscope.correlate.lowerings import (
+    MOVES,
+    REDUCES,
+    SCATTERS,
+    STRICT,
+    TAKES_AS_IS,
+    extern_name,
+    same_operation,
+)
+from inductorscope.correlate.region import Operation, Place, Region
+from inductorscope.correlate.unify import BAD, Unifier
+from inductorscope.formats.ir import IrBuffer, IrText, IrTextNode
+
+OpKey = tuple[str, str, str]
+
+_NUMBER = re.compile(r"\d+")
+_CANDIDATES = 48
+_REACH = 500
+DOUBTFUL = 2.5
+"""Readings that cost more say nothing."""
+
+
+@dataclass(slots=True)
+class Origins:
+    """Node of each operation, and what buffers hold."""
+
+    nodes: dict[OpKey, str] = field(default_factory=dict)
+    costs: dict[str, float] = field(default_factory=dict)
+    """By scheduler node: what its reading cost; absent when nothing fits."""
+    held: dict[str, Root] = field(default_factory=dict)
+
+
+def find_origins(graph: FxGraph, ir: IrText, outputs_of: dict[str, tuple[str, int]]) -> Origins:
+    """`outputs_of`: buffer → (buffer of several outputs, which), as the wrapper unpacks them."""
+    return _Walk(graph, ir, outputs_of).run()
+
+
+class _Walk:
+    def __init__(
+        self, graph: FxGraph, ir: IrText, outputs_of: dict[str, tuple[str, int]]
+    ) -> None:
+        self.graph = graph
+        self.outputs_of = outputs_of
+        self.result = Origins()
+        nodes = {node.name: node for node in ir.nodes if _is_leaf(node)}
+        self.nodes = sorted(nodes.values(), key=lambda node: _order(node.name))
+        self.by_name = nodes
+        self.used: dict[str, int] = {}
+        self.reached = 0
+        self.by_size: dict[tuple[str, str], list[FxValue]] = {}
+        for value in graph.values.values():
+            if not value.view and not value.placeholder and value.op != "output":
+                self.by_size.setdefault((value.dtype, value.numel), []).append(value)
+
+    def run(self) -> Origins:
+        for name, value in self.graph.values.items():
+            if value.placeholder:
+                self.result.held[name] = (name, 0)
+        for node in self.nodes:
+            if node.body is not None:
+                self._computed(node)
+            else:
+                self._extern(node)
+        return self.result
+
+    def _held(self, buffer: str) -> Root | None:
+        return self.result.held.get(buffer)
+
+    # -- extern calls ----------------------------------------------------------------------------
+
+    def _extern(self, node: IrTextNode) -> None:
+        if not node.buffers:
+            return
+        buffer = node.buffers[0]
+        parent = self.outputs_of.get(buffer.name)
+        if node.detail == "MultiOutput":
+            source = parent[0] if parent else (node.reads[0] if node.reads else "")
+            held = self._held(source)
+            if held is not None:
+                self.result.held[buffer.name] = (held[0], parent[1] if parent else 0)
+            return
+        found = self._extern_node(node)
+        if found is not None:
+            self.used[found.name] = self.used.get(found.name, 0) + 1
+            for each in node.buffers:
+                self.result.held[each.name] = (found.name, 0)
+                for mutated in each.mutations:
+                    self.result.held.setdefault(mutated, (found.name, 0))
+
+    def _extern_node(self, node: IrTextNode) -> FxValue | None:
+        kernel = extern_name(node.extern)
+        if "Concat" in node.detail:
+            kernel = "cat"
+        reads = {held[0] for name in node.reads if (held := self._held(name)) is not None}
+        best: tuple[tuple[float, int], FxValue] | None = None
+        for value in self.graph.values.values():
+            if value.view or value.placeholder or value.name in self.used:
+                continue
+            if kernel and not self._called(kernel, node, value):
+                continue
+            if not kernel and value.op not in TAKES_AS_IS and value.op != "convolution":
+                continue
+            roots = {self.graph.root(name)[0] for name in value.inputs}
+            missing = len(reads - roots)
+            shape = 0.0 if self._sized(node, value) else 0.5
+            rank = (missing + 0.5 * len(roots - reads) + shape, value.order)
+            if best is None or rank < best[0]:
+                best = (rank, value)
+        return best[1] if best else None
+
+    def _called(self, kernel: str, node: IrTextNode, value: FxValue) -> bool:
+        if node.detail == "RandomSeeds":
+            return value.op == "inductor_seeds"
+        return same_operation(kernel, value.op)
+
+    def _sized(self, node: IrTextNode, value: FxValue) -> bool:
+        size = node.buffers[0].size
+        return size is None or value.numel in ("", _numel(node.buffers[0]))
+
+    # -- computed buffers ------------------------------------------------------------------------
+
+    def _computed(self, node: IrTextNode) -> None:
+        region = Region(node)
+        if not node.buffers or not region.stores:
+            return
+        buffer = node.buffers[0]
+        unifier = Unifier(self.graph, region, self._held)
+        store = region.stores[-1]
+        value = _stored(region, store)
+        if value is None:
+            return
+        best = self._best(node, buffer, region, unifier, value)
+        if best is None:
+            return
+        cost, producer, index = best
+        owners = unifier.owners(value, producer.name)
+        owner = self._store_owner(node, buffer, region.operations[value], producer)
+        operation = region.operations[value]
+        if operation.op == "load" and not operation.indirect and owner != producer.name:
+            owners = {value: owner}
+        owners[store.place] = owner
+        for child in store.children:
+            if child not in owners:  # what an indirect store's index depends on
+                unifier.inside(child, producer)
+                for place, name in unifier.owners(child, producer.name).items():
+                    owners.setdefault(place, name)
+        self._leftovers(region, owners, owner)
+        for place, name in owners.items():
+            self.result.nodes[node.name, *place] = name
+        self.result.costs[node.name] = cost
+        self.used[producer.name] = self.used.get(producer.name, 0) + 1
+        self.reached = max(self.reached, producer.order)
+        self.result.held[buffer.name] = (producer.name, index)
+        if self._exact(producer, buffer):
+            for mutated in buffer.mutations:
+                self.result.held[mutated] = (producer.name, index)
+
+    def _exact(self, producer: FxValue, buffer: IrBuffer) -> bool:
+        return producer.op != "copy_" and bool(buffer.mutations)
+
+    def _best(
+        self,
+        node: IrTextNode,
+        buffer: IrBuffer,
+        region: Region,
+        unifier: Unifier,
+        value: Place,
+    ) -> tuple[float, FxValue, int] | None:
+        best: tuple[tuple[float, float], float, FxValue, int] | None = None
+        operation = region.operations[value]
+        for candidate, index, penalty in self._candidates(node, buffer, region, operation):
+            if operation.op == "load" and not operation.indirect:
+                cost = self._copy_cost(operation, candidate, unifier, value)
+            else:
+                cost = unifier.inside(value, candidate)
+            cost += penalty
+            if cost > DOUBTFUL:
+                continue
+            distance = candidate.order - self.reached
+            rank = (
+                cost
+                + (0.15 if candidate.name in self.used else 0.0)
+                + (0.0005 * min(abs(distance), 150)),
+                float(candidate.order),
+            )
+            if best is None or rank < best[0]:
+                best = (rank, cost, candidate, index)
+        return (best[1], best[2], best[3]) if best else None
+
+    def _copy_cost(
+        self, operation: Operation, candidate: FxValue, unifier: Unifier, value: Place
+    ) -> float:
+        """A body that only loads and stores copies a value for somebody."""
+        held = self._held(operation.buffer)
+        if held is not None and held[0] == candidate.name:
+            return 0.6  # a copy of the value itself, for an extern call
+        cost = unifier.inside(value, candidate)
+        if candidate.op in MOVES or cost >= BAD:
+            return cost
+        return 0.5 if candidate.op not in STRICT else 1.5
+
+    def _candidates(
+        self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
+    ) -> list[tuple[FxValue, int, float]]:
+        """Nodes whose value the buffer may hold: (node, output, penalty)."""
+        found: dict[str, tuple[FxValue, int, float]] = {}
+        size, dtype = _numel(buffer), buffer.dtype
+        reduces = any(o.op == "reduction" for o in region.operations.values())
+        reachable = self._reachable(region)
+        nearby = reachable if reachable is not None else self.by_size.get((dtype, size), [])
+        for value in nearby:
+            if value.placeholder or value.op == "output" or value.view:
+                continue
+            same = value.numel == size
+            penalty = 0.0 if value.dtype == dtype else 0.6
+            if value.op == "getitem":
+                root, index = self.graph.root(value.name)
+                producer = self.graph.values.get(root)
+                if producer is None or producer.placeholder:
+                    continue
+                self._offer(found, producer, index, penalty + (0.0 if same else 0.6))
+            elif same:
+                self._offer(found, value, 0, penalty)
+            elif not value.dtype and value.users:
+                self._offer(found, value, 0, 0.2)
+            elif reduces and value.op in REDUCES:
+                self._offer(found, value, 0, penalty + 0.4)
+            elif buffer.mutations and value.op in SCATTERS:
+                self._offer(found, value, 0, penalty + 0.3)
+            elif value.op in ("cat", "stack", "constant_pad_nd", *SCATTERS):
+                self._offer(found, value, 0, penalty + 0.4)
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        if held is not None and not operation.indirect:
+            source = self.graph.values.get(held[0])
+            if source is not None:
+                self._offer(found, source, held[1], 0.0)
+        ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
+        return ordered[:_CANDIDATES]
+
+    def _offer(
+        self,
+        found: dict[str, tuple[FxValue, int, float]],
+        value: FxValue,
+        index: int,
+        penalty: float,
+    ) -> None:
+        known = found.get(value.name)
+        if known is None or penalty < known[2]:
+            found[value.name] = (value, index, penalty)
+
+    def _reachable(self, region: Region) -> list[FxValue] | None:
+        """Nodes computed from everything the body loads, nearest first; None without loads."""
+        starts = list(
+            dict.fromkeys(
+                held[0] for name in region.loads() if (held := self._held(name)) is not None
+            )
+        )
+        if not starts:
+            return None
+        nearest: list[FxValue] | None = None
+        for start in starts[:12]:
+            below = self.graph.descendants(start, _REACH)
+            own = self.graph.values.get(start)
+            if own is not None and not own.placeholder:
+                below = [own, *below]
+            if nearest is None:
+                nearest = below
+            else:
+                names = {value.name for value in below}
+                if len(below) < _REACH - 1:
+                    kept = [value for value in nearest if value.name in names]
+                    nearest = kept or nearest
+        return nearest
+
+    # -- who made the buffer ---------------------------------------------------------------------
+
+    def _store_owner(
+        self, node: IrTextNode, buffer: IrBuffer, operation: Operation, producer: FxValue
+    ) -> str:
+        """The node being lowered when the buffer was made: its producer, or who asked for a copy."""
+        if buffer.mutations and not producer.op.endswith("_"):
+            return producer.name
+        users = [self.by_name[name] for name in buffer.users if name in self.by_name]
+        copies = operation.op == "load" and not operation.indirect
+        held = self._held(operation.buffer) if copies else None
+        is_copy = copies and held is not None and held[0] == producer.name
+        externs = [user for user in users if user.body is None and user.detail != "MultiOutput"]
+        if not externs or (len(externs) < len(users) and not is_copy):
+            return producer.name
+        for user in externs:
+            name = "cat" if "Concat" in user.detail else extern_name(user.extern)
+            owner = self._asked(producer, name, user, is_copy)
+            if owner is not None:
+                return owner
+        return producer.name
+
+    def _asked(
+        self, producer: FxValue, name: str, user: IrTextNode, is_copy: bool
+    ) -> str | None:
+        """The extern call, or the last view before it when that has other users too."""
+        if name in TAKES_AS_IS and not is_copy:
+            return None
+        queue = [producer]
+        seen = {producer.name}
+        for value in queue:
+            for follower in value.users:
+                child = self.graph.values.get(follower)
+                if child is None or follower in seen:
+                    continue
+                seen.add(follower)
+                if child.view or child.op == "getitem":
+                    queue.append(child)
+                elif same_operation(name, child.op) and child.name not in self.used:
+                    shared = len(value.users) > 1 and child.op != "cat"
+                    return value.name if shared else child.name
+        return None
+
+    def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
+        """Checks and other operations nobody uses go with what follows them."""
+        following = fallback
+        for place in reversed(region.order):
+            if place in owners:
+                following = owners[place]
+            else:
+                owners[place] = following
+
+
+def _stored(region: Region, store: Operation) -> Place | None:
+    """The stored value is the last operand that is no index dependency."""
+    values = [c for c in store.children if region.operations[c].op != "set_indirect"]
+    return values[-1] if values else (store.children[-1] if store.children else None)
+
+
+def _is_leaf(node: IrTextNode) -> bool:
+    return node.body is not None or node.kind.startswith(("Extern", "Nop")) or (
+        "Template" in node.detail
+    )
+
+
+def _order(name: str) -> int:
+    found = _NUMBER.search(name)
+    return int(found.group()) if found and len(found.group()) < 12 else 0
+
+
+def _numel(buffer: IrBuffer) -> str:
+    return numel(buffer.size)

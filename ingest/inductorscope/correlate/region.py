@@ -1,0 +1,116 @@
+"""The operations of one loop body as a tree of values, ready to be matched with FX nodes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.ir import IrOp, IrTextNode
+from inductorscope.formats.scan import split_top
+
+_INDIRECT = re.compile(r"\bindirect(\d+)\b")
+
+Place = tuple[str, str]
+"""(block, name of the operation)"""
+
+
+@dataclass(slots=True)
+class Operation:
+    place: Place
+    op: str
+    children: list[Place] = field(default_factory=list)
+    buffer: str = ""
+    reduction: str = ""
+    indirect: bool = False
+    size: int = 1
+    """Operations at and below it."""
+
+
+class Region:
+    """Operations by place; children are operands, and what an indirect index depends on."""
+
+    def __init__(self, node: IrTextNode) -> None:
+        self.node = node
+        self.operations: dict[Place, Operation] = {}
+        self.stores: list[Operation] = []
+        self.order: list[Place] = []
+        body = node.body
+        if body is None:
+            return
+        self.indexes = body.indexes
+        self.index_of: dict[Place, str] = {}
+        self.indirect: dict[str, Place] = {}
+        self.results = {name: block.result for name, block in body.blocks.items()}
+        self._read("body", 0)
+        for name in body.blocks:  # blocks that nothing calls are still operations
+            self._read(name, 1)
+
+    def _read(self, name: str, depth: int) -> None:
+        body = self.node.body
+        block = body.blocks.get(name) if body is not None else None
+        if block is None or depth > 8 or any(p[0] == name for p in self.order):
+            return
+        for op in block.ops:
+            place = (name, op.name)
+            if op.op == "get_index":
+                index = op.arguments[0].strip("'") if op.arguments else ""
+                self.index_of[place] = self.indexes.get(index, index)
+                continue
+            if op.op in ("masked_subblock", "scan") and op.arguments:
+                self._read(op.arguments[0], depth + 1)
+            operation = self._operation(op, name, place)
+            self.operations[place] = operation
+            self.order.append(place)
+            operation.size += sum(
+                self.operations[child].size for child in operation.children[:8]
+                if child in self.operations
+            )
+            operation.size = min(operation.size, 10**6)
+            if op.op in ("store", "store_reduction"):
+                self.stores.append(operation)
+
+    def _operation(self, op: IrOp, block: str, place: Place) -> Operation:
+        operation = Operation(place, op.op)
+        if op.op in ("load", "store", "store_reduction", "load_seed", "bucketize"):
+            quoted = [a for a in op.arguments if a.startswith("'")]
+            operation.buffer = quoted[0].strip("'") if quoted else ""
+        if op.op == "reduction" and len(op.arguments) > 2:
+            operation.reduction = op.arguments[2].strip("'")
+        if op.op == "set_indirect" and op.arguments:
+            number = re.sub(r"\D", "", op.arguments[0])
+            self.indirect[number] = place
+        if op.op == "masked_subblock" and op.arguments:
+            inner = op.arguments[0]
+            result = self._place(self.results.get(inner, ""), inner)
+            if result is not None:
+                operation.children.append(result)
+        for argument in op.arguments:
+            self._argument(operation, argument, block)
+        return operation
+
+    def _argument(self, operation: Operation, argument: str, block: str) -> None:
+        if argument.startswith("(") and argument.endswith(")"):
+            for part in split_top(argument[1:-1]):
+                self._argument(operation, part, block)
+            return
+        child = self._place(argument, block)
+        if child is not None:
+            operation.children.append(child)
+            return
+        index = self.index_of.get((block, argument))
+        if index is not None:
+            for number in dict.fromkeys(_INDIRECT.findall(index)):
+                source = self.indirect.get(number)
+                if source is not None:
+                    operation.children.append(source)
+                    operation.indirect = True
+
+    def _place(self, name: str, block: str) -> Place | None:
+        return (block, name) if (block, name) in self.operations else None
+
+    def loads(self) -> list[str]:
+        return list(
+            dict.fromkeys(
+                o.buffer for o in self.operations.values() if o.buffer and "store" not in o.op
+            )
+        )

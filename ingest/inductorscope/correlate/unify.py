@@ -1,0 +1,204 @@
+"""How well a tree of operations can be read as the value of an FX node.
+
+Every node of the graph covers a connected region of the tree that ends where the values of its
+arguments begin: another node's region, or a load of a buffer that is known to hold the argument.
+The cheapest reading is found by dynamic programming over (operation, node) pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
+from inductorscope.correlate.lowerings import MOVES, REDUCES, STRICT
+from inductorscope.correlate.region import Operation, Place, Region
+
+BAD = 4.0
+"""Cost of something that cannot be; sums of it lose against any reading that fits."""
+_DEPTH = 120
+_BUDGET = 60_000
+
+Choice = tuple[str, str]
+"""(`inside`, node): the child belongs to the node; (`value`, argument): it is the argument's."""
+
+
+class Unifier:
+    """Costs and choices within one loop body. `held` tells which value a buffer holds."""
+
+    def __init__(
+        self, graph: FxGraph, region: Region, held: Callable[[str], Root | None]
+    ) -> None:
+        self.graph = graph
+        self.region = region
+        self.held = held
+        self.costs: dict[tuple[Place, str], float] = {}
+        self.choices: dict[tuple[Place, str], list[Choice]] = {}
+        self.active: set[tuple[Place, str]] = set()
+        self.work = 0
+
+    def value(self, place: Place, name: str, depth: int = 0) -> float:
+        """Cost of reading the operation as the value of the node `name`."""
+        operation = self.region.operations[place]
+        root = self.graph.root(name)
+        if operation.op == "load" and not operation.indirect:
+            held = self.held(operation.buffer)
+            if held == root:
+                return 0.0
+            if held is not None and held[0] == root[0]:
+                return 0.05
+        producer = self.graph.values.get(root[0])
+        if producer is None or producer.placeholder:
+            return BAD
+        return self.inside(place, producer, depth)
+
+    def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
+        """Cost of the operation being written by the node itself."""
+        key = (place, node.name)
+        known = self.costs.get(key)
+        if known is not None:
+            return known
+        if key in self.active or depth > _DEPTH or self.work > _BUDGET:
+            return BAD
+        self.work += 1
+        self.active.add(key)
+        cost = self._inside(place, node, depth)
+        self.active.discard(key)
+        self.costs[key] = cost
+        return cost
+
+    def _inside(self, place: Place, node: FxValue, depth: int) -> float:
+        operation = self.region.operations[place]
+        op = operation.op
+        if op in ("constant", "index_expr"):
+            strict = STRICT.get(node.op)
+            return 0.05 if strict is None or op in strict else 0.5
+        if op in ("load", "load_seed"):
+            return self._load(operation, node, depth)
+        cost = self._top(operation, node)
+        if cost >= BAD:
+            return BAD
+        choices: list[Choice] = []
+        for index, child in enumerate(operation.children):
+            best, choice = self._child(operation, index, child, node, depth)
+            cost += best
+            choices.append(choice)
+            if cost >= 4 * BAD:
+                return cost
+        self.choices[place, node.name] = choices
+        return cost
+
+    def _top(self, operation: Operation, node: FxValue) -> float:
+        op = operation.op
+        if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
+            return 0.0 if node.op not in STRICT or op in ("set_indirect", "getitem") else 0.6
+        if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
+            return 0.1
+        strict = STRICT.get(node.op)
+        if strict is not None:
+            return 0.0 if op in strict else BAD
+        if op == "reduction":
+            kinds = REDUCES.get(node.op)
+            if kinds is None:
+                return 1.0
+            return 0.0 if operation.reduction in kinds else 1.0
+        if op == node.op:
+            return 0.0
+        return 0.3 if node.op in MOVES else 0.12
+
+    def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
+        held = self.held(operation.buffer)
+        cost = BAD
+        if held is not None:
+            if held[0] == node.name:
+                cost = 0.02  # a partial result of its own
+            elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
+                moves = node.op in MOVES or node.op == "inductor_lookup_seed"
+                cost = 0.0 if moves else 0.3 if node.op not in STRICT else 0.8
+        else:
+            cost = 1.2
+        choices: list[Choice] = []
+        for index, child in enumerate(operation.children):
+            best, choice = self._child(operation, index, child, node, depth)
+            cost += best
+            choices.append(choice)
+        self.choices[operation.place, node.name] = choices
+        return cost
+
+    def _child(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice]:
+        operation = self.region.operations[child]
+        if operation.op in ("constant", "index_expr"):
+            return 0.0, ("inside", node.name)
+        best, choice = BAD, ("inside", node.name)
+        strict = node.op in STRICT
+        inputs = node.inputs
+        for place, name in enumerate(inputs):
+            cost = self.value(child, name, depth + 1)
+            if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
+                cost += 0.25
+            if cost < best - 1e-9:
+                best, choice = cost, ("value", name)
+            if best == 0.0:
+                return best, choice
+        inside = self._absorbed(operation, child, node, depth, strict)
+        if inside < best - 1e-9:
+            best, choice = inside, ("inside", node.name)
+        return best, choice
+
+    def _absorbed(
+        self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool
+    ) -> float:
+        if operation.op == "to_dtype" and strict:
+            if node.op in ("convert_element_type", "_to_copy"):
+                return BAD
+            return 0.05 + self.inside(child, node, depth + 1)
+        if strict and operation.op not in ("getitem", "set_indirect", "masked_subblock"):
+            if operation.op in ("load", "load_seed"):
+                return self.inside(child, node, depth + 1) + 0.2
+            if node.op not in ("add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder"):
+                return BAD
+            if operation.op not in ("mul", "to_dtype", "neg", "fma", "truediv"):
+                return BAD
+            return 0.7 + self._loose(child, node, depth)
+        return 0.01 + self.inside(child, node, depth + 1)
+
+    def _loose(self, child: Place, node: FxValue, depth: int) -> float:
+        """`add(x, y, alpha=2)` multiplies inside an addition: its operands are its arguments."""
+        operation = self.region.operations[child]
+        cost = 0.0
+        choices: list[Choice] = []
+        for index, grandchild in enumerate(operation.children):
+            best, choice = self._child(operation, index, grandchild, node, depth + 2)
+            cost += best
+            choices.append(choice)
+        self.choices[child, node.name] = choices
+        return cost
+
+    def owners(self, place: Place, name: str) -> dict[Place, str]:
+        """Node by operation, of the cheapest reading of `place` as written by `name`."""
+        result: dict[Place, str] = {}
+        pending = [(place, name)]
+        while pending:
+            where, node = pending.pop()
+            if where in result:
+                continue
+            result[where] = node
+            operation = self.region.operations[where]
+            choices = self.choices.get((where, node))
+            for index, child in enumerate(operation.children):
+                choice = choices[index] if choices and index < len(choices) else ("inside", node)
+                pending.append((child, self._owner_of(child, choice, node)))
+        return result
+
+    def _owner_of(self, child: Place, choice: Choice, node: str) -> str:
+        """A value that is merely loaded belongs to the node that asked for it."""
+        if choice[0] == "inside":
+            return node
+        operation = self.region.operations[child]
+        root = self.graph.root(choice[1])
+        if operation.op == "load" and not operation.indirect:
+            held = self.held(operation.buffer)
+            if held is not None and held[0] == root[0]:
+                return node
+        return root[0]
