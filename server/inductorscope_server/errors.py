@@ -159,9 +159,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
         return answer(request, NotHere(f"There is nothing at {request.url.path}."))
     where = ".".join([kind, *rest])
     name = ".".join(rest) or kind
-    status = 400 if first.get("type") == "json_invalid" else 422
+    if first.get("type") == "json_invalid":
+        return answer(request, Refusal(400, "The body is not JSON.", where="body"))
     message = str(first["msg"]).removeprefix("Value error, ")
-    return answer(request, Refusal(status, f"`{name}` is not usable: {message}.", where=where))
+    return answer(request, Refusal(422, f"`{name}` is not usable: {message}.", where=where))
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Header
-from inductorscope.jobs.errors import UploadRefusedError
+from inductorscope.jobs.errors import OffsetError, UploadOverError, UploadRefusedError
 from inductorscope.jobs.uploads import Appending
 from inductorscope.settings import PREFIX
 from starlette.concurrency import run_in_threadpool
@@ -89,7 +89,7 @@ async def send_file(
     also when the connection breaks.
     """
     _check_length(parts, content_length)
-    file = await run_in_threadpool(parts.jobs.open_file, upload, index, upload_offset)
+    file = await run_in_threadpool(_open, parts, upload, index, upload_offset)
     try:
         await _write_body(request, file)
         return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
@@ -109,6 +109,15 @@ def _check_length(parts: Parts, length: int | None) -> None:
             do=f"Send less at a time, or raise {PREFIX}MAX_UPLOAD_BYTES.",
             limit=f"{PREFIX}MAX_UPLOAD_BYTES",
         )
+
+
+def _open(parts: Parts, upload: str, index: int, offset: int) -> Appending:
+    try:
+        return parts.jobs.open_file(upload, index, offset)
+    except UploadOverError as error:
+        # All of it arrived, or the upload would not be finished: the true offset is its end.
+        size = parts.jobs.upload(upload).files[index].size
+        raise OffsetError(error.what, size) from error
 
 
 async def _write_body(request: Request, file: Appending) -> None:

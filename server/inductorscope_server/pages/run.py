@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
+from inductorscope.store.models import Run
 from inductorscope.store.queries.run import run_page as query
 from inductorscope.store.runs import delete_run
 from starlette.requests import Request
@@ -34,8 +35,9 @@ def load(session: Reading, run: str) -> RunPage:
 
 def remove(parts: Parts, run: str) -> None:
     with parts.write.begin() as session:
-        if delete_run(session, run) is None:
+        if session.get(Run, run) is None:
             raise no_run(run)
+        delete_run(session, run)
 
 
 @twin.get("/runs/{run}", summary="A run", responses=documented(404))

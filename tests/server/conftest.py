@@ -1,0 +1,67 @@
+"""The application in this process, on a database of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from inductorscope.settings import Settings
+from inductorscope_server.app import create_app
+from starlette.testclient import TestClient
+
+BASE = "http://127.0.0.1:8765"
+
+
+@contextmanager
+def _opened(settings: Settings, **changes: object) -> Iterator[TestClient]:
+    """A client of an application with these settings, changed so."""
+    app = create_app(dataclasses.replace(settings, **changes))  # type: ignore[arg-type]
+    with TestClient(app, base_url=BASE, follow_redirects=False) as client:
+        yield client
+
+
+Opened = Callable[..., AbstractContextManager[TestClient]]
+
+
+@pytest.fixture(scope="session")
+def opened() -> Opened:
+    """`with opened(settings, token="x") as client:`"""
+    return _opened
+
+
+@pytest.fixture(scope="module")
+def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """An installation on SQLite that the tests of a module share."""
+    return Settings(data=tmp_path_factory.mktemp("server") / "data", database_url="")
+
+
+@pytest.fixture(scope="module")
+def client(own_settings: Settings) -> Iterator[TestClient]:
+    with _opened(own_settings) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def filled_settings(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Settings:
+    """An installation that holds the run of a real capture."""
+    from inductorscope.local import read_paths
+
+    settings = Settings(data=tmp_path_factory.mktemp("filled") / "data", database_url="")
+    read_paths(
+        settings,
+        [fixtures / "cuda-foo1"],
+        name="foo1",
+        tags=["fixture"],
+        origin="ingest",
+        progress=lambda step, done, total, unit: None,
+    )
+    return settings
+
+
+@pytest.fixture(scope="module")
+def filled(filled_settings: Settings) -> Iterator[TestClient]:
+    with _opened(filled_settings) as client:
+        yield client
