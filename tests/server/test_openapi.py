@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -9,16 +10,23 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from inductorscope.settings import Settings
 from inductorscope_server.app import create_app
+from schemathesis.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 EXAMPLES = 25
+RULES_BESIDES = {
+    "/api/uploads": "paths must be safe and differ",
+    "/api/captures": "models must exist, options fit each other",
+    "/api/artifacts/{artifact}/text": "the last line is not before the first",
+}
+"""Operations with rules that a schema cannot say: valid by the schema, they may still get 422."""
 
 
 @pytest.fixture(scope="module")
 def api(filled_settings: Settings) -> Any:
     """The schema of an application that holds a run, with addresses that lead somewhere."""
-    app = create_app(filled_settings)
-    schema = schemathesis.openapi.from_asgi("/api/openapi.json", app)
+    app = create_app(dataclasses.replace(filled_settings, host="testserver"))
+    schema = schemathesis.openapi.from_asgi("/api/openapi.json", without_lifespan(app))
     with TestClient(app, base_url="http://127.0.0.1") as client:
         known = addresses(client)
 
@@ -30,6 +38,20 @@ def api(filled_settings: Settings) -> Any:
         return {name: known.get(name, value) for name, value in path_parameters.items()}
 
     return schema
+
+
+def without_lifespan(app: Any) -> Any:
+    """The client of the checks starts and stops the application anew for each request."""
+
+    async def http_only(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "lifespan":
+            await app(scope, receive, send)
+            return
+        for step in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{step}.complete"})
+
+    return http_only
 
 
 def addresses(client: TestClient) -> dict[str, Any]:
@@ -64,7 +86,8 @@ lazy = schemathesis.pytest.from_fixture("api")
     suppress_health_check=list(HealthCheck),
 )
 def test_the_api_is_as_described(case: schemathesis.Case) -> None:
-    case.call_and_validate()
+    excluded = [positive_data_acceptance] if case.path in RULES_BESIDES else []
+    case.call_and_validate(excluded_checks=excluded)
 
 
 def test_everything_is_described(filled: TestClient) -> None:

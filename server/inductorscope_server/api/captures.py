@@ -42,5 +42,5 @@ def capture(parts: Parts, asked: CaptureAsked) -> str:
             do="The worker's owner can allow folders of models with this setting.",
             limit="INDUCTORSCOPE_MODEL_FOLDERS",
         )
-    spec = asked.model_dump(exclude={"tags"})
+    spec = {**asked.model_dump(exclude={"tags"}), "name": asked.name or None}
     return parts.jobs.enqueue_capture(spec, asked.tags)

@@ -83,7 +83,7 @@ def asked_by(form: FormData) -> CaptureAsked:
             values[name] = dict(_options("\n".join(sent)))
         elif sent and sent[-1].strip() not in UNSET:
             values[name] = sent[-1].strip()
-    return CaptureAsked.model_validate(values)
+    return CaptureAsked.model_validate(values, strict=False)
 
 
 def _options(text: str) -> list[tuple[str, str]]:

@@ -18,9 +18,9 @@ class Shape(BaseModel):
 
 
 class Sent(BaseModel):
-    """A part of a request; unknown fields are mistakes worth telling."""
+    """A part of a request; unknown fields and wrong types are mistakes worth telling."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 def _utc(moment: datetime) -> datetime:
