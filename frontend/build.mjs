@@ -1,0 +1,79 @@
+// Bundles src/ and styles/ into dist/: one ES module for each kind of page, chunks they share,
+// style sheets, and a manifest that names each file's content so that URLs can carry a version.
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, "dist");
+const watching = process.argv.includes("--watch");
+
+// Plotly's map code brings a style sheet of its own along; nothing here draws maps.
+const withoutForeignStyles = {
+  name: "without-foreign-styles",
+  setup: (build) =>
+    build.onLoad({ filter: /node_modules.*\.css$/ }, () => ({ contents: "", loader: "empty" })),
+};
+
+const options = {
+  absWorkingDir: here,
+  entryPoints: {
+    app: "src/app.ts",
+    explorer: "src/explorer/main.ts",
+    charts: "src/charts/main.ts",
+    theme: "src/theme-first.ts",
+    styles: "styles/app.css",
+  },
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  target: ["es2022"],
+  minify: !watching,
+  sourcemap: watching,
+  legalComments: "eof",
+  chunkNames: "chunks/[name]-[hash]",
+  define: { global: "globalThis" },
+  logLevel: "warning",
+  plugins: [withoutForeignStyles],
+};
+
+async function filesBelow(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+    .map((entry) => relative(folder, join(entry.parentPath ?? entry.path, entry.name)))
+    .sort();
+}
+
+async function writeManifest() {
+  const manifest = {};
+  for (const file of await filesBelow(dist)) {
+    if (file === "manifest.json") continue;
+    const content = await readFile(join(dist, file));
+    manifest[file] = createHash("sha256").update(content).digest("hex").slice(0, 12);
+  }
+  await writeFile(join(dist, "manifest.json"), `${JSON.stringify(manifest, null, 1)}\n`);
+}
+
+async function copyPlotlyStyles() {
+  // Plotly cannot add its rules itself under the content policy; the page links them.
+  await copyFile(join(here, "node_modules/plotly.js/dist/plotly.css"), join(dist, "plotly.css"));
+}
+
+await rm(dist, { recursive: true, force: true });
+await mkdir(dist, { recursive: true });
+if (watching) {
+  const finish = {
+    name: "manifest",
+    setup: (build) => build.onEnd(() => copyPlotlyStyles().then(writeManifest)),
+  };
+  const context = await esbuild.context({ ...options, plugins: [withoutForeignStyles, finish] });
+  await context.watch();
+} else {
+  await esbuild.build(options);
+  await copyPlotlyStyles();
+  await writeManifest();
+}

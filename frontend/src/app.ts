@@ -1,0 +1,26 @@
+// Entry of every page.
+import htmx from "htmx.org";
+import { startForms } from "./forms";
+import { startJob } from "./job";
+import { startSearch } from "./search";
+import { startCopying } from "./share";
+import { startTables } from "./tables";
+import { startTheme } from "./theme";
+import { startTimes } from "./times";
+import { startUploads } from "./upload/panel";
+
+startTheme();
+startCopying();
+startTimes();
+startSearch();
+startTables();
+startForms();
+startJob();
+startUploads();
+
+// A run that came in shows in the list at once.
+document.addEventListener("runschange", () => {
+  if (document.querySelector("#runs")) {
+    void htmx.ajax("GET", location.href, { target: "#runs", select: "#runs", swap: "outerHTML" });
+  }
+});

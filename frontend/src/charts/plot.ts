@@ -1,0 +1,54 @@
+// The one door to Plotly: its defaults here send nothing anywhere and follow the page's theme.
+import bar from "plotly.js/lib/bar";
+import Plotly from "plotly.js/lib/core";
+import { colourOf } from "../theme";
+
+Plotly.register([bar]);
+
+/** Plotly 4 offers to post charts to its maker's cloud; ours stay on this machine. */
+export const CONFIG = {
+  showSendToCloud: false,
+  plotlyServerURL: "",
+  displaylogo: false,
+  responsive: true,
+  displayModeBar: false,
+} as const;
+
+export interface Chart {
+  traces: object[];
+  layout: Record<string, unknown>;
+}
+
+export type Colours = (token: string) => string;
+
+function themed(layout: Record<string, unknown>): Record<string, unknown> {
+  const axis = {
+    gridcolor: colourOf("line"),
+    linecolor: colourOf("line"),
+    zerolinecolor: colourOf("line"),
+    automargin: true,
+    fixedrange: true,
+  };
+  return {
+    margin: { l: 8, r: 16, t: 8, b: 32 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: "system-ui, sans-serif", size: 12, color: colourOf("ink") },
+    hoverlabel: { bgcolor: colourOf("panel"), font: { color: colourOf("ink") } },
+    showlegend: false,
+    bargap: 0.35,
+    ...layout,
+    xaxis: { ...axis, ...(layout.xaxis as object | undefined) },
+    yaxis: { ...axis, ...(layout.yaxis as object | undefined) },
+  };
+}
+
+/** Draw, and draw again in the other colours when the theme changes. */
+export function plot(into: HTMLElement, chart: (colours: Colours) => Chart): void {
+  const draw = () => {
+    const { traces, layout } = chart(colourOf);
+    void Plotly.react(into, traces, themed(layout), CONFIG);
+  };
+  draw();
+  document.addEventListener("themechange", draw);
+}

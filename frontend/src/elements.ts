@@ -1,0 +1,73 @@
+// Small makers of elements; text only ever goes in as text.
+
+type Attributes = Record<string, string | number | boolean | null | undefined>;
+type Child = Node | string | null;
+
+function fill(element: Element, attributes: Attributes, children: Child[]): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child !== null) element.append(child);
+}
+
+export function make<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name);
+  fill(element, attributes, children);
+  return element;
+}
+
+export function drawing(name: string, attributes: Attributes, ...children: Child[]): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  fill(element, attributes, children);
+  return element;
+}
+
+/** A bar whose width is a share of the whole. The number stands beside it in words. */
+export function bar(part: number, hue: string): SVGElement {
+  const rect = drawing("rect", { width: Math.max(0, Math.min(1, part)) * 100, height: 4 });
+  return drawing(
+    "svg",
+    {
+      class: `bar hue-${hue}`,
+      viewBox: "0 0 100 4",
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    },
+    rect,
+  );
+}
+
+const TAIL = 9;
+
+/** A long name that gives way in its middle; title and copy have it whole. */
+export function cutName(name: string): HTMLElement {
+  if (name.length <= TAIL + 6) return make("span", { class: "cut", title: name }, name);
+  return make(
+    "span",
+    { class: "cut", title: name },
+    make("span", { class: "cut-head" }, name.slice(0, -TAIL)),
+    make("span", { class: "cut-tail" }, name.slice(-TAIL)),
+  );
+}
+
+export function button(label: string, attributes: Attributes, pressed: () => void) {
+  const element = make("button", { type: "button", class: "button", ...attributes }, label);
+  element.addEventListener("click", pressed);
+  return element;
+}
+
+/** The hue of a kernel's kind; the name stands beside it, colour is never the only sign. */
+export function hueOf(kind: string, category: string): string {
+  const words = `${kind} ${category}`.toLowerCase();
+  if (/attention|sdpa|flash/.test(words)) return "attention";
+  if (/persistent/.test(words)) return "persistent";
+  if (/reduc/.test(words)) return "reduction";
+  if (/extern|template|gemm|matmul|conv/.test(words)) return "gemm";
+  if (/pointwise|cpp|foreach/.test(words)) return "pointwise";
+  return "other";
+}

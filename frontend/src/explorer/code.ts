@@ -1,0 +1,219 @@
+// One read-only code view on CodeMirror: text with the artifact's own line numbers, lines that
+// light, a ruler, a caret that moves by keyboard.
+import { standardKeymap } from "@codemirror/commands";
+import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { EditorView, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { coloured } from "./colour";
+import { foldedAnnotations } from "./fold";
+import { litLines, type Marks, NO_MARKS, setMarks } from "./lines";
+import { Ruler } from "./ruler";
+
+export interface CodeEvents {
+  hovered(line: number | null): void;
+  /** The caret came to a line by keyboard. */
+  reached(line: number): void;
+  clicked(line: number): void;
+}
+
+export interface CodeText {
+  text: string;
+  /** The artifact's line that the text begins with. */
+  first: number;
+  language: string;
+  label: string;
+  annotated: boolean;
+}
+
+export interface CodeOptions {
+  folded: boolean;
+  wrapped: boolean;
+}
+
+const LOOK = EditorView.theme({
+  "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
+  ".cm-content": { padding: "4px 0", caretColor: "var(--accent)" },
+  ".cm-line": { padding: "0 8px" },
+  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
+  ".cm-lineNumbers .cm-gutterElement": { padding: "0 8px 0 6px", minWidth: "40px" },
+  ".cm-activeLineGutter": { backgroundColor: "transparent" },
+  "&.cm-focused .cm-activeLineGutter": { color: "var(--accent)", fontWeight: "700" },
+  ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
+  ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
+  ".cm-panel.cm-search": { fontFamily: "var(--ui)", fontSize: "12px" },
+  ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
+  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
+  ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },
+  ".cm-searchMatch-selected": {
+    backgroundColor: "color-mix(in srgb, var(--warn) 55%, transparent)",
+  },
+});
+
+const PHRASES = EditorState.phrases.of({ Find: "Find in this pane" });
+
+export class Code {
+  readonly view: EditorView;
+  readonly ruler: Ruler;
+  private readonly events: CodeEvents;
+  private readonly folding = new Compartment();
+  private readonly wrapping = new Compartment();
+  private shown: CodeText | null = null;
+  private marks: Marks = NO_MARKS;
+  private frame = 0;
+
+  constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
+    this.events = events;
+    this.nonce = nonce;
+    this.view = new EditorView({
+      parent,
+      state: EditorState.create({ extensions: [EditorView.cspNonce.of(nonce)] }),
+    });
+    this.ruler = new Ruler((line) => this.reveal(line, true));
+    parent.append(this.ruler.canvas);
+    this.listen();
+  }
+
+  private readonly nonce: string;
+
+  private listen(): void {
+    const { dom } = this.view;
+    dom.addEventListener("mousemove", (event) => {
+      const { clientY } = event;
+      cancelAnimationFrame(this.frame);
+      this.frame = requestAnimationFrame(() => this.events.hovered(this.lineAtHeight(clientY)));
+    });
+    dom.addEventListener("mouseleave", () => {
+      cancelAnimationFrame(this.frame);
+      this.events.hovered(null);
+    });
+    this.view.scrollDOM.addEventListener("click", (event) => {
+      const chosen = this.view.state.selection.main;
+      const line = this.lineAtHeight(event.clientY);
+      if (line !== null && chosen.empty) this.events.clicked(line);
+    });
+  }
+
+  private lineAtHeight(clientY: number): number | null {
+    const { view } = this;
+    const height = clientY - view.documentTop;
+    if (!this.shown || height < 0 || height > view.contentHeight) return null;
+    const block = view.lineBlockAtHeight(height);
+    return view.state.doc.lineAt(block.from).number + this.shown.first - 1;
+  }
+
+  show(shown: CodeText, options: CodeOptions): void {
+    this.shown = shown;
+    this.marks = NO_MARKS;
+    this.view.setState(
+      EditorState.create({ doc: shown.text, extensions: this.extensions(shown, options) }),
+    );
+    this.view.scrollDOM.scrollTop = 0;
+    this.ruler.show(this.marks, shown.first, this.view.state.doc.lines);
+  }
+
+  private extensions(shown: CodeText, options: CodeOptions): Extension {
+    const fold = shown.annotated && options.folded;
+    return [
+      EditorView.cspNonce.of(this.nonce),
+      EditorState.readOnly.of(true),
+      EditorView.contentAttributes.of({
+        "aria-label": shown.label,
+        "aria-readonly": "true",
+        inputmode: "none",
+        spellcheck: "false",
+      }),
+      lineNumbers({ formatNumber: (number) => String(number + shown.first - 1) }),
+      highlightActiveLineGutter(),
+      search({ top: true }),
+      keymap.of([...searchKeymap, ...standardKeymap]),
+      PHRASES,
+      LOOK,
+      litLines(shown.first),
+      coloured(shown.language),
+      this.folding.of(fold ? foldedAnnotations() : []),
+      this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),
+      EditorView.updateListener.of((update) => {
+        if (!update.selectionSet || !this.view.hasFocus) return;
+        const byKeys = update.transactions.some(
+          (each) => each.isUserEvent("select") && !each.isUserEvent("select.pointer"),
+        );
+        if (byKeys) this.events.reached(this.caretLine());
+      }),
+    ];
+  }
+
+  adjust(options: CodeOptions): void {
+    const fold = this.shown?.annotated && options.folded;
+    this.view.dispatch({
+      effects: [
+        this.folding.reconfigure(fold ? foldedAnnotations() : []),
+        this.wrapping.reconfigure(options.wrapped ? EditorView.lineWrapping : []),
+      ],
+    });
+  }
+
+  mark(marks: Marks): void {
+    if (!this.shown) return;
+    this.marks = marks;
+    this.view.dispatch({ effects: setMarks.of(marks) });
+    this.ruler.show(marks, this.shown.first, this.view.state.doc.lines);
+  }
+
+  /** The artifact's line that the caret stands on. */
+  caretLine(): number {
+    const { state } = this.view;
+    return state.doc.lineAt(state.selection.main.head).number + (this.shown?.first ?? 1) - 1;
+  }
+
+  holds(line: number): boolean {
+    if (!this.shown) return false;
+    return line >= this.shown.first && line < this.shown.first + this.view.state.doc.lines;
+  }
+
+  text(line: number): string | null {
+    if (!this.holds(line)) return null;
+    return this.view.state.doc.line(line - (this.shown?.first ?? 1) + 1).text;
+  }
+
+  private positionOf(line: number): number {
+    const { doc } = this.view.state;
+    const wanted = line - (this.shown?.first ?? 1) + 1;
+    return doc.line(Math.min(Math.max(1, wanted), doc.lines)).from;
+  }
+
+  inSight(line: number): boolean {
+    if (!this.holds(line)) return false;
+    const { scrollDOM } = this.view;
+    const block = this.view.lineBlockAt(this.positionOf(line));
+    return (
+      block.top >= scrollDOM.scrollTop &&
+      block.bottom <= scrollDOM.scrollTop + scrollDOM.clientHeight
+    );
+  }
+
+  /** Bring a line into sight; one that is in sight already stays where it is. */
+  reveal(line: number, always = false): void {
+    if (!this.holds(line) || (!always && this.inSight(line))) return;
+    const effects = EditorView.scrollIntoView(this.positionOf(line), { y: "center" });
+    this.view.dispatch({ effects });
+  }
+
+  placeCaret(line: number): void {
+    if (this.holds(line)) this.view.dispatch({ selection: { anchor: this.positionOf(line) } });
+  }
+
+  focus(): void {
+    this.view.focus();
+  }
+
+  find(): void {
+    openSearchPanel(this.view);
+  }
+
+  close(): void {
+    this.ruler.close();
+    this.view.destroy();
+  }
+}

@@ -1,0 +1,118 @@
+// What a pane is to show: which file, which of its lines, or why there is nothing. Pure.
+import type { PaneAddress } from "./address";
+import type { GraphPicture, Kernel, StageFile } from "./shapes";
+
+export interface CodeContent {
+  kind: "code";
+  file: StageFile;
+  first: number;
+  last: number;
+  language: string;
+  /** Under which key the links know these lines. */
+  key: string;
+  label: string;
+  annotated: boolean;
+}
+
+export interface EmptyContent {
+  kind: "empty";
+  what: string;
+  why: string;
+  /** Somewhere that says more. */
+  go: { label: string; stage: string; line: number } | null;
+}
+
+export type Content = CodeContent | EmptyContent;
+
+/** Stages whose names carry types that can be folded. */
+const ANNOTATED = new Set(["dynamo", "pre_grad", "joint", "readable", "post_grad"]);
+
+const WHY_NOT: Record<string, string> = {
+  source:
+    "No file of yours was uploaded with this run, and its graphs carry no stack comments to rebuild " +
+    "one from. Upload the source beside the debug folder, or capture with sources on.",
+  dynamo:
+    "Only a TORCH_TRACE log holds the Dynamo graph. Set TORCH_TRACE when you run, and upload its folder too.",
+  pre_grad: "Only a TORCH_TRACE log or TORCH_LOGS=pre_grad_graphs holds this graph. Upload it too.",
+  joint: "Only a TORCH_TRACE log holds the joint graph, and only training has one.",
+  readable: "TORCH_COMPILE_DEBUG writes it as fx_graph_readable.py; this graph's folder has none.",
+  post_grad:
+    "TORCH_COMPILE_DEBUG writes it as fx_graph_transformed.py; this graph's folder has none.",
+  ir_pre: "TORCH_COMPILE_DEBUG writes it as ir_pre_fusion.txt; this graph's folder has none.",
+  ir_post: "TORCH_COMPILE_DEBUG writes it as ir_post_fusion.txt; this graph's folder has none.",
+};
+const WHY_NO_CODE =
+  "TORCH_COMPILE_DEBUG writes it as output_code.py; this graph's folder has none. " +
+  "The compile may have failed before code was written, or come from a cache.";
+
+function empty(what: string, why: string, go: EmptyContent["go"] = null): EmptyContent {
+  return { kind: "empty", what, why, go };
+}
+
+function kernelContent(file: StageFile, title: string, kernel: Kernel | null): Content {
+  if (!kernel) {
+    return empty("This graph has no kernels.", "Its code calls nothing that computes on tensors.");
+  }
+  if (kernel.first === null || kernel.last === null) {
+    const call = kernel.calls[0];
+    return empty(
+      `${kernel.name} is called, not generated.`,
+      "Its code lies in a library, so that no trace holds it.",
+      call
+        ? { label: `Show its call, wrapper line ${call.line}`, stage: "wrapper", line: call.line }
+        : null,
+    );
+  }
+  return {
+    kind: "code",
+    file,
+    first: kernel.first,
+    last: kernel.last,
+    language: kernel.kind.startsWith("cpp") ? "cpp" : "python",
+    key: "code",
+    label: `${title} ${kernel.name}`,
+    annotated: false,
+  };
+}
+
+export function contentOf(
+  picture: GraphPicture,
+  pane: PaneAddress,
+  kernel: Kernel | null,
+): Content {
+  const stage = picture.stages.find((each) => each.id === pane.stage);
+  if (!stage) return empty("This stage is not known here.", "Choose another one above.");
+  const file = stage.files.find((each) => each.path === pane.file) ?? stage.files[0];
+  if (!file) {
+    return empty(`No ${stage.title} in this graph.`, WHY_NOT[stage.id] ?? WHY_NO_CODE);
+  }
+  if (stage.id === "kernel") return kernelContent(file, stage.title, kernel);
+  const ofCode = stage.id === "wrapper" || stage.id === "code";
+  return {
+    kind: "code",
+    file,
+    first: file.first || 1,
+    last: file.last || file.lines || 1,
+    language: stage.language,
+    key: ofCode ? "code" : stage.id === "source" ? `source:${file.path}` : stage.id,
+    label: `${stage.title} ${file.path}`,
+    annotated: ANNOTATED.has(stage.id),
+  };
+}
+
+/** The lines of a text from first to last, both counted from 1 and included. */
+export function slice(text: string, first: number, last: number): string {
+  let from = 0;
+  for (let line = 1; line < first; line++) {
+    const end = text.indexOf("\n", from);
+    if (end < 0) return "";
+    from = end + 1;
+  }
+  let to = from;
+  for (let line = first; line <= last; line++) {
+    const end = text.indexOf("\n", to);
+    if (end < 0) return text.slice(from);
+    to = end + 1;
+  }
+  return text.slice(from, to - 1);
+}

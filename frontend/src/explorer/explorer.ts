@@ -1,0 +1,520 @@
+// The explorer: one state (panes, kernel, selection), kept in the URL, shown by panes and list.
+import { share } from "../share";
+import { type Address, type PaneAddress, read, type Target, write } from "./address";
+import type { CodeOptions } from "./code";
+import {
+  callEntity,
+  handleFor,
+  kernelNamed,
+  kernelsOf,
+  linesOfKernel,
+  selectNamed,
+} from "./follow";
+import { KernelList } from "./kernels";
+import { helpDialog, type Key, listen } from "./keys";
+import { fillTabs, layOut } from "./layout";
+import { NO_MARKS } from "./lines";
+import { Pane, type PaneHost } from "./pane";
+import { fold, wrap } from "./preferences";
+import {
+  EVERY_CALL,
+  type LinkIndex,
+  type Matches,
+  NO_MATCHES,
+  type Selected,
+  within,
+} from "./selection";
+import type { GraphPicture, Kernel } from "./shapes";
+import { describeCoverage, type Told, tell } from "./status";
+import { Texts } from "./texts";
+import { type Stop, stopAfter, stopsOf } from "./walk";
+
+export class Explorer implements PaneHost {
+  readonly picture: GraphPicture;
+  readonly texts: Texts;
+  readonly nonce: string;
+  readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read() };
+  panes: Pane[] = [];
+  private readonly root: HTMLElement;
+  private readonly index: LinkIndex;
+  private readonly list: KernelList;
+  private kernel: Kernel | null = null;
+  private handle: number | null = null;
+  private target: Target | null = null;
+  private selected: Selected | null = null;
+  private hoveredOne: Selected | null = null;
+  private stop: Stop | null = null;
+  private active: Pane | null = null;
+  private trouble: string | null = null;
+  /** Settles when the panes show what was last asked for. */
+  settled: Promise<unknown> = Promise.resolve();
+
+  constructor(root: HTMLElement, picture: GraphPicture, index: LinkIndex, nonce: string) {
+    this.root = root;
+    this.picture = picture;
+    this.index = index;
+    this.nonce = nonce;
+    this.texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
+    this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
+    describeCoverage(this.part(".coverage"), picture);
+    this.bindKeys();
+    window.addEventListener("popstate", () => this.restore());
+    document.addEventListener("themechange", () => {
+      for (const pane of this.panes) pane.redraw();
+    });
+    this.part(".panes").addEventListener("focusin", (event) => {
+      const pane = this.panes.find((each) => each.root.contains(event.target as Node));
+      if (pane) this.active = pane;
+    });
+    this.restore();
+  }
+
+  private part(selector: string): HTMLElement {
+    return this.root.querySelector(selector) as HTMLElement;
+  }
+
+  // --- state and URL ---------------------------------------------------------------------------
+
+  private restore(): void {
+    const stages = this.picture.stages.map((stage) => stage.id);
+    const address = read(location.search, stages);
+    this.setPanes(address.panes);
+    const named = kernelNamed(this.picture, address.kernel);
+    this.kernel = named ?? this.picture.kernels[0] ?? null;
+    this.handle = named ? address.handle : null;
+    this.take(address.selected);
+    if (address.kernel && !named) {
+      this.trouble = `This graph has no kernel ${address.kernel}.`;
+    }
+    this.settled = this.refresh(true);
+  }
+
+  private setPanes(addresses: readonly PaneAddress[]): void {
+    const same = addresses.every((address, at) => {
+      const now = this.panes[at]?.address;
+      return now?.stage === address.stage && (address.file === null || now.file === address.file);
+    });
+    if (same && addresses.length === this.panes.length) return;
+    for (const pane of this.panes) pane.close();
+    this.panes = addresses.map((address) => new Pane(address, this));
+    this.active = this.panes[0] ?? null;
+    layOut(this.part(".panes"), this.panes);
+  }
+
+  private address(): Address {
+    return {
+      panes: this.panes.map((pane) => pane.address),
+      kernel: this.kernel?.name ?? null,
+      handle: this.handle,
+      selected: this.target,
+    };
+  }
+
+  private push(): void {
+    const query = write(this.address());
+    if (query !== location.search) history.pushState(null, "", query);
+  }
+
+  /** Make a target the selection, and lead kernel, call and file panes to it. */
+  private take(target: Target | null): void {
+    this.target = target;
+    this.selected = null;
+    this.stop = null;
+    this.trouble = null;
+    if (!target) return;
+    if ("entity" in target) {
+      this.selected = selectNamed(this.index, this.picture, target.entity);
+      if (!this.selected) this.trouble = `Nothing in this graph is linked to ${target.entity}.`;
+    } else {
+      const key = this.keyOf(target.stage);
+      const call = key === "code" ? this.call() : EVERY_CALL;
+      this.selected = this.index.selectLine(key, target.line, call);
+    }
+    if (this.selected) this.follow(this.selected, target);
+  }
+
+  private keyOf(stage: string): string {
+    if (stage === "kernel" || stage === "wrapper") return "code";
+    if (stage !== "source") return stage;
+    const pane = this.panes.find((each) => each.address.stage === "source");
+    const files = this.picture.stages.find((each) => each.id === "source")?.files ?? [];
+    return `source:${pane?.address.file ?? files[0]?.path ?? ""}`;
+  }
+
+  private call(): number {
+    return callEntity(this.index, this.kernel, this.handle);
+  }
+
+  private follow(selected: Selected, target: Target): void {
+    const code = this.index.matches(selected, "code");
+    const computing = kernelsOf(this.picture, code);
+    const line = "line" in target && target.stage === "kernel" ? target.line : null;
+    const holding = this.picture.kernels.find(
+      (kernel) =>
+        line !== null &&
+        kernel.first !== null &&
+        kernel.first <= line &&
+        line <= (kernel.last ?? 0),
+    );
+    if (holding) this.setKernel(holding);
+    else if (computing[0] && !(this.kernel && computing.includes(this.kernel))) {
+      this.setKernel(computing[0]);
+    }
+    if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);
+    for (const pane of this.panes) this.followFile(pane, selected, target);
+  }
+
+  private setKernel(kernel: Kernel): void {
+    if (kernel === this.kernel) return;
+    this.kernel = kernel;
+    this.handle = null;
+  }
+
+  private followFile(pane: Pane, selected: Selected, target: Target): void {
+    if (pane.address.stage !== "source") return;
+    if ("stage" in target && target.stage === "source") return;
+    const files = pane.stage?.files ?? [];
+    const lights = (path: string) =>
+      this.index.matches(selected, `source:${path}`).lines.length > 0;
+    const shown = pane.address.file ?? files[0]?.path;
+    if (shown && lights(shown)) return;
+    const other = files.find((file) => lights(file.path));
+    if (other) pane.address.file = other.path;
+  }
+
+  // --- what lights -----------------------------------------------------------------------------
+
+  /** Lines of a pane that a selection lights; in a kernel pane those of the chosen call. */
+  matchesOf(pane: Pane, selected: Selected | null): Matches {
+    const { content } = pane;
+    if (!selected || content?.kind !== "code") return NO_MATCHES;
+    const call = pane.address.stage === "kernel" ? this.call() : EVERY_CALL;
+    const found = this.index.matches(selected, content.key, call);
+    return within(found, content.first, content.last);
+  }
+
+  private originIn(pane: Pane): number | null {
+    const target = this.target;
+    if (!target || "entity" in target || pane.content?.kind !== "code") return null;
+    return this.keyOf(target.stage) === pane.content.key ? target.line : null;
+  }
+
+  private light(): void {
+    for (const pane of this.panes) {
+      const origin = this.originIn(pane);
+      if (!this.selected && !this.hoveredOne && origin === null) {
+        pane.mark(NO_MARKS);
+        continue;
+      }
+      pane.mark({
+        pinned: this.matchesOf(pane, this.selected),
+        hovered: this.matchesOf(pane, this.hoveredOne),
+        origin,
+        current: this.stop?.pane === pane ? this.stop.line : null,
+      });
+    }
+    this.say();
+  }
+
+  private say(): void {
+    const shown = this.hoveredOne ?? this.selected;
+    const into = this.part(".what");
+    if (!shown && this.trouble) {
+      tell(
+        into,
+        { ...this.told({ entities: new Map(), origin: null }), trouble: this.trouble },
+        null,
+      );
+    } else {
+      tell(into, shown ? this.told(shown) : null, this.picture.graph_time_us);
+    }
+  }
+
+  private told(selected: Selected): Told {
+    let [lines, least, best] = [0, 3, 0];
+    for (const pane of this.panes) {
+      const found = this.matchesOf(pane, selected);
+      found.lines.forEach((line, at) => {
+        const origin = selected.origin;
+        if (
+          pane.content?.kind === "code" &&
+          origin?.key === pane.content.key &&
+          origin.line === line
+        )
+          return;
+        lines += 1;
+        least = Math.min(least, found.known[at] ?? 0);
+        best = Math.max(best, found.known[at] ?? 0);
+      });
+    }
+    const origin = selected.origin;
+    const stage = origin
+      ? this.picture.stages.find((each) => each.id === origin.key.split(":")[0])
+      : null;
+    const file = origin?.key.startsWith("source:") ? origin.key.split("/").pop() : stage?.title;
+    return {
+      names: this.index.namesOf(selected),
+      from: origin ? `from ${file ?? "source"} line ${origin.line}` : null,
+      lines,
+      kernels: kernelsOf(this.picture, this.index.matches(selected, "code")),
+      leastKnown: least,
+      bestKnown: best,
+      match: this.stop && selected === this.selected ? this.stop.place : null,
+      preview: selected === this.hoveredOne && this.selected !== null,
+      trouble: null,
+    };
+  }
+
+  /** Show kernel, call, files and lines as the state says. */
+  private async refresh(reveal: boolean): Promise<void> {
+    const matched =
+      this.selected && !this.selected.wholeKernel
+        ? kernelsOf(this.picture, this.index.matches(this.selected, "code"))
+        : [];
+    this.list.show(this.kernel, new Set(matched.map((kernel) => kernel.name)));
+    this.showTabs();
+    const shows = this.panes.map((pane) => pane.show(this.kernel, this.handle));
+    this.light();
+    await Promise.all(shows);
+    this.light();
+    if (reveal) for (const pane of this.panes) this.revealIn(pane);
+  }
+
+  private revealIn(pane: Pane): void {
+    const origin = this.originIn(pane);
+    const found = this.matchesOf(pane, this.selected);
+    const first = origin ?? found.lines[0];
+    const lit = [...found.lines.subarray(0, 2000)];
+    if (first === undefined || lit.some((line) => pane.inSight(line))) return;
+    pane.reveal(first);
+  }
+
+  // --- what panes report -------------------------------------------------------------------------
+
+  private selectedBy(pane: Pane, line: number): Selected | null {
+    if (pane.content?.kind !== "code") return null;
+    const call = pane.address.stage === "kernel" ? this.call() : EVERY_CALL;
+    return this.index.selectLine(pane.content.key, line, call);
+  }
+
+  hovered(pane: Pane, line: number | null): void {
+    const before = this.hoveredOne?.origin;
+    const now = line === null ? null : this.selectedBy(pane, line);
+    if (before?.key === now?.origin?.key && before?.line === now?.origin?.line) return;
+    this.hoveredOne = now?.entities.size ? now : null;
+    this.light();
+  }
+
+  reached(pane: Pane, line: number): void {
+    this.hovered(pane, line);
+  }
+
+  clicked(pane: Pane, line: number): void {
+    this.pin(pane, line);
+  }
+
+  pin(pane: Pane, line: number): void {
+    this.active = pane;
+    this.hoveredOne = null;
+    if (pane.address.stage === "source") this.leadBy(pane);
+    this.take({ stage: pane.address.stage, line });
+    this.settled = this.refresh(true);
+    this.push();
+  }
+
+  /** Selections in a source name no file: that of the first source pane counts. */
+  private leadBy(pane: Pane): void {
+    const first = this.panes.find((each) => each.address.stage === "source");
+    if (first && first !== pane) first.address.file = pane.address.file;
+  }
+
+  clear(): void {
+    this.hoveredOne = null;
+    this.take(null);
+    this.settled = this.refresh(false);
+    this.push();
+  }
+
+  chooseKernel(kernel: Kernel): void {
+    this.setKernel(kernel);
+    this.hoveredOne = null;
+    this.take({ entity: `kernel:${kernel.name}` });
+    this.trouble = null;
+    this.settled = this.refresh(true);
+    this.push();
+  }
+
+  chosen(_pane: Pane): void {
+    this.settled = this.refresh(true);
+    this.push();
+  }
+
+  handleChosen(handle: number | null): void {
+    this.handle = handle;
+    if (this.target && "line" in this.target && this.keyOf(this.target.stage) === "code") {
+      this.selected = this.index.selectLine("code", this.target.line, this.call());
+    }
+    this.settled = this.refresh(false);
+    this.push();
+  }
+
+  added(after: Pane): void {
+    const shown = new Set(this.panes.map((pane) => pane.address.stage));
+    const stages = this.picture.stages.filter((stage) => stage.files.length > 0);
+    const next = stages.find((stage) => !shown.has(stage.id)) ?? stages[0];
+    if (!next) return;
+    const pane = new Pane({ stage: next.id, file: null }, this);
+    this.panes.splice(this.panes.indexOf(after) + 1, 0, pane);
+    this.active = pane;
+    layOut(this.part(".panes"), this.panes);
+    this.settled = this.refresh(true).then(() => pane.focus());
+    this.push();
+  }
+
+  closed(pane: Pane): void {
+    if (this.panes.length < 2) return;
+    const at = this.panes.indexOf(pane);
+    pane.close();
+    this.panes.splice(at, 1);
+    layOut(this.part(".panes"), this.panes);
+    this.active = this.panes[Math.max(0, at - 1)] ?? null;
+    this.active?.focus();
+    this.settled = this.refresh(false);
+    this.push();
+  }
+
+  opened(stage: string, line: number): void {
+    let pane = this.panes.find((each) => each.address.stage === stage);
+    if (!pane) {
+      pane = this.panes.find((each) => each.address.stage === "kernel") ?? this.panes[0];
+      if (pane) pane.address.stage = stage;
+    }
+    if (!pane) return;
+    const found = pane;
+    this.settled = found.show(this.kernel, this.handle).then(() => this.pin(found, line));
+  }
+
+  private showTabs(): void {
+    fillTabs(this.part(".pane-tabs"), this.part(".side"), this.panes, this.active, (pane) => {
+      this.active = pane;
+      this.showTabs();
+      this.light();
+    });
+  }
+
+  // --- keys --------------------------------------------------------------------------------------
+
+  private step(by: 1 | -1): void {
+    const stops = stopsOf(
+      this.panes,
+      (pane) => this.matchesOf(pane, this.selected),
+      (pane) => this.originIn(pane),
+    );
+    const stop = stopAfter(stops, this.stop, by, this.active);
+    if (!stop) {
+      if (!this.selected)
+        this.trouble = "Keep a line first (click or Enter), then n and p walk its matches.";
+      this.say();
+      return;
+    }
+    this.stop = stop;
+    stop.pane.reveal(stop.line);
+    if (this.active !== stop.pane) {
+      this.active = stop.pane;
+      this.showTabs();
+    }
+    this.light();
+  }
+
+  private goPane(by: 1 | -1): void {
+    const at = this.active ? this.panes.indexOf(this.active) : -1;
+    if (document.activeElement?.closest(".side")) {
+      if (by === 1) this.panes[0]?.focus();
+      return;
+    }
+    const next = this.panes[at + by];
+    if (next) {
+      this.active = next;
+      this.showTabs();
+      next.focus();
+    } else if (by === -1) this.list.focus();
+  }
+
+  private adjust(change: Partial<CodeOptions>): void {
+    Object.assign(this.options, change);
+    fold.write(this.options.folded);
+    wrap.write(this.options.wrapped);
+    for (const pane of this.panes) pane.adjust(this.options);
+  }
+
+  private pinCaret(): void {
+    const pane = this.active;
+    const line = pane?.caretLine;
+    if (document.activeElement?.closest(".side")) {
+      if (this.kernel) this.chooseKernel(this.kernel);
+    } else if (pane && line) this.pin(pane, line);
+  }
+
+  private stepCall(by: 1 | -1): void {
+    const calls = this.kernel?.calls ?? [];
+    if (calls.length < 2) return;
+    const at = calls.findIndex((call) => call.handle === this.handle);
+    const next = (at + by + calls.length + 1 + 1) % (calls.length + 1);
+    this.handleChosen(next === 0 ? null : (calls[next - 1]?.handle ?? null));
+  }
+
+  private bindKeys(): void {
+    const key = (keys: string[], shown: string, does: string, run: () => void): Key => ({
+      keys,
+      shown,
+      does,
+      run,
+    });
+    let help: HTMLDialogElement | null = null;
+    const keys: Key[] = [
+      key(["Enter", " "], "Enter Space", "keep (pin) the line the caret is on", () =>
+        this.pinCaret(),
+      ),
+      key(["Escape"], "Esc", "let the selection go", () => this.clear()),
+      key(["n"], "n", "next match", () => this.step(1)),
+      key(["p"], "p", "previous match", () => this.step(-1)),
+      key(["]"], "]", "next kernel of the list", () => this.list.step(1)),
+      key(["["], "[", "previous kernel of the list", () => this.list.step(-1)),
+      key(["."], ".", "next call site of a shared kernel", () => this.stepCall(1)),
+      key([","], ",", "previous call site", () => this.stepCall(-1)),
+      key(["ArrowRight"], "→", "to the pane at the right", () => this.goPane(1)),
+      key(["ArrowLeft"], "←", "to the pane at the left, then to the kernels", () =>
+        this.goPane(-1),
+      ),
+      key(["k"], "k", "filter the kernels", () => this.list.focusFilter()),
+      key(["f"], "f", "find in the pane", () => this.active?.find()),
+      key(["t"], "t", "fold or show the types of FX code", () =>
+        this.adjust({ folded: !this.options.folded }),
+      ),
+      key(["w"], "w", "wrap long lines, or not", () =>
+        this.adjust({ wrapped: !this.options.wrapped }),
+      ),
+      key(["a"], "a", "add a pane", () => this.active && this.added(this.active)),
+      key(["x"], "x", "close the pane", () => this.active && this.closed(this.active)),
+      key(["y"], "y", "copy a link to exactly this", () => share()),
+      key(["?"], "?", "this help", () => {
+        help ??= helpDialog(keys);
+        help.showModal();
+      }),
+    ];
+    listen(this.root, keys);
+    this.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
+  }
+
+  // --- for tests -----------------------------------------------------------------------------------
+
+  paneOf(stage: string): Pane | null {
+    return this.panes.find((pane) => pane.address.stage === stage) ?? null;
+  }
+
+  litIn(pane: Pane): Matches {
+    return this.matchesOf(pane, this.selected);
+  }
+}
+
+export { linesOfKernel };

@@ -1,0 +1,65 @@
+// Which kernels, calls and files a selection leads to. Pure.
+import { EVERY_CALL, type LinkIndex, type Matches, type Selected, within } from "./selection";
+import type { GraphPicture, Kernel } from "./shapes";
+
+export function kernelNamed(picture: GraphPicture, name: string | null): Kernel | null {
+  return picture.kernels.find((kernel) => kernel.name === name) ?? null;
+}
+
+/** The link entity of one call, or the mark for all of them. */
+export function callEntity(index: LinkIndex, kernel: Kernel | null, handle: number | null): number {
+  if (!kernel || handle === null) return EVERY_CALL;
+  return index.entity(`call:${kernel.name}:${handle}`) ?? EVERY_CALL;
+}
+
+export function linesOfKernel(matches: Matches, kernel: Kernel): Matches {
+  return within(matches, kernel.first ?? 0, kernel.last ?? -1);
+}
+
+/** Kernels that compute a selection: by their lines, or by their call when a library has the code. */
+export function kernelsOf(picture: GraphPicture, code: Matches): Kernel[] {
+  if (!code.lines.length) return [];
+  return picture.kernels.filter((kernel) => {
+    if (kernel.first !== null) return linesOfKernel(code, kernel).lines.length > 0;
+    return kernel.calls.some((call) => within(code, call.line, call.line).lines.length > 0);
+  });
+}
+
+/** The call to show when the chosen one does not compute the selection. */
+export function handleFor(
+  index: LinkIndex,
+  selected: Selected,
+  kernel: Kernel | null,
+  handle: number | null,
+): number | null {
+  if (!kernel || handle === null) return handle;
+  const chosen = callEntity(index, kernel, handle);
+  if (linesOfKernel(index.matches(selected, "code", chosen), kernel).lines.length) return handle;
+  const calls = index.callsOf(selected, "code");
+  for (const call of kernel.calls) {
+    const entity = index.entity(`call:${kernel.name}:${call.handle}`);
+    if (entity !== null && calls.has(entity)) return call.handle;
+  }
+  return null;
+}
+
+/** A selection by entity; a kernel or a call brings the FX nodes that it computes along. */
+export function selectNamed(
+  index: LinkIndex,
+  picture: GraphPicture,
+  name: string,
+): Selected | null {
+  const kernelName = /^(?:kernel:(.+)|call:(.+):\d+)$/.exec(name);
+  const kernel = kernelNamed(picture, kernelName?.[1] ?? kernelName?.[2] ?? null);
+  if (!kernel) return index.selectEntity(name);
+  const handle = kernelName?.[2] ? Number(name.slice(name.lastIndexOf(":") + 1)) : null;
+  const calls = kernel.calls.filter((call) => handle === null || call.handle === handle);
+  const names = [name, ...calls.map((call) => `call:${kernel.name}:${call.handle}`)];
+  for (const call of calls) names.push(...call.fx.map((node) => `fx:${node}`));
+  const entities = new Map<number, number>();
+  for (const each of names) {
+    const entity = index.entity(each);
+    if (entity !== null) entities.set(entity, 3);
+  }
+  return entities.size ? { entities, origin: null, wholeKernel: true } : null;
+}

@@ -1,0 +1,113 @@
+// The list of kernels by time: a listbox that one walks with the arrow keys.
+import { bar, cutName, hueOf, make } from "../elements";
+import { count, microseconds, share } from "../figures";
+import type { GraphPicture, Kernel } from "./shapes";
+
+export class KernelList {
+  private readonly list: HTMLElement;
+  private readonly filter: HTMLInputElement;
+  private readonly total: HTMLElement;
+  private readonly kernels: readonly Kernel[];
+  private readonly options = new Map<string, HTMLElement>();
+  private chosen: string | null = null;
+  private readonly choose: (kernel: Kernel) => void;
+
+  constructor(side: HTMLElement, picture: GraphPicture, choose: (kernel: Kernel) => void) {
+    this.list = side.querySelector(".kernels") as HTMLElement;
+    this.filter = side.querySelector(".filter") as HTMLInputElement;
+    this.total = side.querySelector(".kernel-count") as HTMLElement;
+    this.kernels = picture.kernels;
+    this.choose = choose;
+    const most = Math.max(0, ...this.kernels.map((kernel) => kernel.share ?? 0));
+    this.kernels.forEach((kernel, at) => {
+      const option = this.optionOf(kernel, most, at);
+      this.options.set(kernel.name, option);
+      this.list.append(option);
+    });
+    const heading = side.querySelector(".kernel-heading");
+    if (heading && most === 0) heading.textContent = "Kernels";
+    this.filter.addEventListener("input", () => this.narrow());
+    this.list.addEventListener("keydown", (event) => this.pressed(event));
+    this.narrow();
+  }
+
+  private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
+    const about = [kernel.name, `${kernel.kind} ${kernel.category}`];
+    about.push(count(kernel.calls.length, "call"));
+    if (kernel.time_us !== null) about.push(microseconds(kernel.time_us));
+    if (kernel.time_source) about.push(kernel.time_source);
+    const time = kernel.share === null ? kernel.time_us : null;
+    const figure =
+      kernel.share !== null ? share(kernel.share) : time !== null ? microseconds(time) : "";
+    const option = make(
+      "li",
+      {
+        role: "option",
+        id: `kernel-${at}`,
+        "aria-selected": "false",
+        "data-kernel": kernel.name,
+        title: about.join("\n"),
+      },
+      cutName(kernel.name),
+      make("span", { class: "time num" }, figure),
+      most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.kind, kernel.category)) : null,
+    );
+    option.addEventListener("click", () => this.choose(kernel));
+    return option;
+  }
+
+  private visible(): Kernel[] {
+    return this.kernels.filter((kernel) => !this.options.get(kernel.name)?.hidden);
+  }
+
+  private narrow(): void {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const kernel of this.kernels) {
+      const text = `${kernel.name} ${kernel.kind} ${kernel.category}`.toLowerCase();
+      const option = this.options.get(kernel.name);
+      if (option) option.hidden = !words.every((word) => text.includes(word));
+    }
+    const shown = this.visible().length;
+    const all = this.kernels.length;
+    this.total.textContent = shown === all ? String(all) : `${shown} of ${all}`;
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -1e9, End: 1e9 };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.step(step);
+  }
+
+  /** Choose the kernel so many places further on. */
+  step(by: number): void {
+    const shown = this.visible();
+    const at = shown.findIndex((kernel) => kernel.name === this.chosen);
+    const next = shown[Math.min(shown.length - 1, Math.max(0, at + by))];
+    if (next) this.choose(next);
+  }
+
+  show(kernel: Kernel | null, matched: ReadonlySet<string>): void {
+    this.chosen = kernel?.name ?? null;
+    for (const [name, option] of this.options) {
+      const on = name === this.chosen;
+      option.setAttribute("aria-selected", String(on));
+      option.classList.toggle("matched", matched.has(name));
+      if (on) {
+        this.list.setAttribute("aria-activedescendant", option.id);
+        option.scrollIntoView({ block: "nearest" });
+      }
+    }
+  }
+
+  focus(): void {
+    this.list.focus();
+  }
+
+  focusFilter(): void {
+    this.filter.focus();
+    this.filter.select();
+  }
+}

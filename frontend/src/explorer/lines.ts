@@ -1,0 +1,97 @@
+// Lines that light in a code view. Decorations are made for the lines in view only, so that ten
+// thousand matches cost no more than ten.
+import { type Extension, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  type EditorView,
+  ViewPlugin,
+  type ViewUpdate,
+} from "@codemirror/view";
+import { KNOWN, knownAt, type Matches, NO_MATCHES } from "./selection";
+
+/** Everything that can light in one view; lines are those of the artifact. */
+export interface Marks {
+  pinned: Matches;
+  hovered: Matches;
+  /** The selected line itself, when it is of this view. */
+  origin: number | null;
+  /** The match that n and p have come to. */
+  current: number | null;
+}
+
+export const NO_MARKS: Marks = {
+  pinned: NO_MATCHES,
+  hovered: NO_MATCHES,
+  origin: null,
+  current: null,
+};
+
+export const setMarks = StateEffect.define<Marks>();
+
+export const marksField = StateField.define<Marks>({
+  create: () => NO_MARKS,
+  update: (marks, transaction) => {
+    for (const effect of transaction.effects) if (effect.is(setMarks)) return effect.value;
+    return marks;
+  },
+});
+
+/** Classes of one line, empty when nothing lights it. */
+export function classesOf(marks: Marks, line: number): string {
+  const pinned = knownAt(marks.pinned, line);
+  const hovered = pinned ? 0 : knownAt(marks.hovered, line);
+  const classes: string[] = [];
+  if (pinned) classes.push("lit");
+  if (hovered) classes.push("pre");
+  if (pinned || hovered) classes.push(`known-${KNOWN[pinned || hovered]}`);
+  if (marks.origin === line) classes.push("origin");
+  if (marks.current === line) classes.push("current");
+  return classes.join(" ");
+}
+
+const made = new Map<string, Decoration>();
+
+function decoration(classes: string): Decoration {
+  let found = made.get(classes);
+  if (!found) {
+    found = Decoration.line({ class: classes });
+    made.set(classes, found);
+  }
+  return found;
+}
+
+/** The extension; `first` is the artifact's line that the view's text begins with. */
+export function litLines(first: number): Extension {
+  const build = (view: EditorView): DecorationSet => {
+    const marks = view.state.field(marksField);
+    const builder = new RangeSetBuilder<Decoration>();
+    let done = -1;
+    for (const range of view.visibleRanges) {
+      for (let at = range.from; at <= range.to; ) {
+        const line = view.state.doc.lineAt(at);
+        const classes = line.from > done ? classesOf(marks, line.number + first - 1) : "";
+        done = line.from;
+        if (classes) builder.add(line.from, line.from, decoration(classes));
+        at = line.to + 1;
+      }
+    }
+    return builder.finish();
+  };
+  const plugin = ViewPlugin.fromClass(
+    class {
+      decorations: DecorationSet;
+      constructor(view: EditorView) {
+        this.decorations = build(view);
+      }
+      update(update: ViewUpdate) {
+        const changed = update.startState.field(marksField) !== update.state.field(marksField);
+        if (changed || update.viewportChanged || update.docChanged) {
+          this.decorations = build(update.view);
+        }
+      }
+    },
+    { decorations: (value) => value.decorations },
+  );
+  return [marksField, plugin];
+}

@@ -1,0 +1,39 @@
+// Entry of the explorer's page: fetch the graph and its links, then hand over.
+import { make } from "../elements";
+import { ask, sentenceOf } from "../server";
+import { Explorer } from "./explorer";
+import { LinkIndex } from "./selection";
+import type { GraphPicture, Links } from "./shapes";
+import { handleOf } from "./test-handle";
+
+async function start(root: HTMLElement): Promise<void> {
+  const { explorerUrl, linksUrl } = root.dataset;
+  if (!explorerUrl || !linksUrl) return;
+  const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
+  const panes = root.querySelector(".panes");
+  try {
+    const [picture, links] = await Promise.all([
+      ask<GraphPicture>(explorerUrl),
+      ask<Links>(linksUrl),
+    ]);
+    panes?.replaceChildren();
+    const explorer = new Explorer(root, picture, new LinkIndex(links), nonce);
+    const handle = handleOf(explorer);
+    window.inductorscope = { ...window.inductorscope, explorer: handle };
+    await explorer.settled;
+    handle.ready = true;
+    root.dataset.ready = "true";
+  } catch (trouble) {
+    const words = make("div", { class: "pane-empty", role: "alert" });
+    words.append(
+      make("b", {}, "The graph could not be shown."),
+      make("p", {}, sentenceOf(trouble)),
+    );
+    words.append(make("p", {}, "Load the page again; if it stays so, see the server's log."));
+    panes?.replaceChildren(words);
+    root.dataset.ready = "failed";
+  }
+}
+
+const root = document.querySelector<HTMLElement>("#explorer");
+if (root) void start(root);

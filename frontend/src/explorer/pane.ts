@@ -1,0 +1,272 @@
+// One pane: its choosers, its code or the reason why there is none.
+import { button, cutName, make } from "../elements";
+import { sentenceOf } from "../server";
+import type { PaneAddress } from "./address";
+import { Code, type CodeOptions } from "./code";
+import { type Content, contentOf, slice } from "./content";
+import { type Marks, NO_MARKS } from "./lines";
+import type { GraphPicture, Kernel, Stage } from "./shapes";
+import type { Texts } from "./texts";
+
+export interface PaneHost {
+  readonly picture: GraphPicture;
+  readonly texts: Texts;
+  readonly nonce: string;
+  readonly options: CodeOptions;
+  hovered(pane: Pane, line: number | null): void;
+  reached(pane: Pane, line: number): void;
+  clicked(pane: Pane, line: number): void;
+  chosen(pane: Pane): void;
+  handleChosen(handle: number | null): void;
+  added(pane: Pane): void;
+  closed(pane: Pane): void;
+  opened(stage: string, line: number): void;
+}
+
+let paneCount = 0;
+
+export class Pane {
+  readonly root: HTMLElement;
+  readonly address: PaneAddress;
+  content: Content | null = null;
+  private readonly host: PaneHost;
+  private readonly stageChooser = make("select", { class: "stage", "aria-label": "Stage" });
+  private readonly fileChooser = make("select", { class: "file", "aria-label": "File" });
+  private readonly callChooser = make("select", { class: "call", "aria-label": "Call site" });
+  private readonly about = make("span", { class: "about" });
+  private readonly closer: HTMLButtonElement;
+  private readonly body = make("div", { class: "pane-body" });
+  private code: Code | null = null;
+  private shownAs = "";
+  private showing = 0;
+  readonly id = `pane-${++paneCount}`;
+
+  constructor(address: PaneAddress, host: PaneHost) {
+    this.address = { ...address };
+    this.host = host;
+    this.closer = button(
+      "×",
+      { class: "icon", title: "Close pane (x)", "aria-label": "Close pane" },
+      () => host.closed(this),
+    );
+    const add = button(
+      "+",
+      { class: "icon", title: "Add a pane (a)", "aria-label": "Add a pane" },
+      () => host.added(this),
+    );
+    const head = make(
+      "header",
+      { class: "pane-head" },
+      this.stageChooser,
+      this.fileChooser,
+      this.about,
+      this.callChooser,
+      add,
+      this.closer,
+    );
+    this.root = make("section", { class: "pane", id: this.id }, head, this.body);
+    this.fillStages();
+    this.listen();
+  }
+
+  private fillStages(): void {
+    for (const stage of this.host.picture.stages) {
+      const label = stage.files.length ? stage.title : `${stage.title} (none)`;
+      this.stageChooser.append(make("option", { value: stage.id }, label));
+    }
+  }
+
+  private listen(): void {
+    this.stageChooser.addEventListener("change", () => {
+      this.address.stage = this.stageChooser.value;
+      this.address.file = null;
+      this.host.chosen(this);
+    });
+    this.fileChooser.addEventListener("change", () => {
+      this.address.file = this.fileChooser.value;
+      this.host.chosen(this);
+    });
+    this.callChooser.addEventListener("change", () => {
+      const { value } = this.callChooser;
+      this.host.handleChosen(value === "" ? null : Number(value));
+    });
+  }
+
+  get stage(): Stage | null {
+    return this.host.picture.stages.find((each) => each.id === this.address.stage) ?? null;
+  }
+
+  /** Show what the address says; resolves when its lines are on the screen. */
+  async show(kernel: Kernel | null, handle: number | null): Promise<void> {
+    const content = contentOf(this.host.picture, this.address, kernel);
+    this.content = content;
+    this.renderHead(content, kernel, handle);
+    const as = JSON.stringify(content);
+    if (as === this.shownAs) return;
+    this.shownAs = as;
+    const turn = ++this.showing;
+    if (content.kind === "empty") {
+      this.say(content.what, content.why, content.go);
+      return;
+    }
+    const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
+    try {
+      const text = await this.host.texts.of(content.file.artifact);
+      if (turn !== this.showing) return;
+      this.place(slice(text, content.first, content.last), content);
+    } catch (trouble) {
+      if (turn !== this.showing) return;
+      this.shownAs = "";
+      this.say("The text could not be fetched.", sentenceOf(trouble), null, () =>
+        this.show(kernel, handle),
+      );
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  private place(text: string, content: Content & { kind: "code" }): void {
+    if (!this.code) {
+      this.body.replaceChildren();
+      const events = {
+        hovered: (line: number | null) => this.host.hovered(this, line),
+        reached: (line: number) => this.host.reached(this, line),
+        clicked: (line: number) => this.host.clicked(this, line),
+      };
+      this.code = new Code(this.body, events, this.host.nonce);
+    }
+    const { first, language, label, annotated } = content;
+    this.code.show({ text, first, language, label, annotated }, this.host.options);
+  }
+
+  private say(
+    what: string,
+    why: string,
+    go: { label: string; stage: string; line: number } | null = null,
+    again: (() => void) | null = null,
+  ): void {
+    this.code?.close();
+    this.code = null;
+    const words = make(
+      "div",
+      { class: "pane-empty", tabindex: "0" },
+      make("b", {}, what),
+      make("p", {}, why),
+    );
+    if (go) words.append(button(go.label, {}, () => this.host.opened(go.stage, go.line)));
+    if (again) words.append(button("Try again", {}, again));
+    this.body.replaceChildren(words);
+  }
+
+  private renderHead(content: Content, kernel: Kernel | null, handle: number | null): void {
+    const stage = this.stage;
+    this.root.dataset.stage = this.address.stage;
+    this.root.setAttribute("aria-label", `${stage?.title ?? this.address.stage} pane`);
+    this.stageChooser.value = this.address.stage;
+    this.renderFiles(stage, content);
+    this.renderCalls(kernel, handle);
+    this.about.replaceChildren();
+    if (this.address.stage === "kernel" && kernel) this.about.append(cutName(kernel.name));
+    else if (content.kind === "code" && this.fileChooser.hidden) {
+      this.about.append(this.summary(content));
+      this.about.title = content.file.path;
+    }
+  }
+
+  private summary(content: Content & { kind: "code" }): string {
+    const { graph } = this.host.picture;
+    if (this.address.stage === "post_grad" && graph.node_count) return `${graph.node_count} nodes`;
+    if (content.file.derived) return "rebuilt from stack comments";
+    return this.address.stage === "source" ? content.file.path : "";
+  }
+
+  private renderFiles(stage: Stage | null, content: Content): void {
+    const files = stage?.files ?? [];
+    this.fileChooser.hidden = stage?.id !== "source" || files.length === 0;
+    if (this.fileChooser.hidden) return;
+    const options = files.map((file) => {
+      const name = file.path.split("/").slice(-2).join("/");
+      const note = file.derived ? " (rebuilt)" : "";
+      return make("option", { value: file.path, title: file.path }, name + note);
+    });
+    this.fileChooser.replaceChildren(...options);
+    if (content.kind === "code") {
+      this.fileChooser.value = content.file.path;
+      this.fileChooser.title = content.file.derived
+        ? `${content.file.path}: rebuilt from stack comments, so only lines that a graph names are here`
+        : content.file.path;
+      this.address.file = content.file.path;
+    }
+  }
+
+  private renderCalls(kernel: Kernel | null, handle: number | null): void {
+    const calls = kernel?.calls ?? [];
+    this.callChooser.hidden = this.address.stage !== "kernel" || calls.length < 2;
+    if (this.callChooser.hidden) return;
+    const options = calls.map((call, at) =>
+      make(
+        "option",
+        { value: call.handle },
+        `call ${at + 1} of ${calls.length}, line ${call.line}`,
+      ),
+    );
+    const all = make("option", { value: "" }, `all ${calls.length} calls`);
+    this.callChooser.replaceChildren(all, ...options);
+    this.callChooser.value = handle === null ? "" : String(handle);
+  }
+
+  canClose(can: boolean): void {
+    this.closer.hidden = !can;
+  }
+
+  mark(marks: Marks): void {
+    this.code?.mark(marks);
+  }
+
+  unmark(): void {
+    this.mark(NO_MARKS);
+  }
+
+  get caretLine(): number | null {
+    return this.code?.caretLine() ?? null;
+  }
+
+  text(line: number): string | null {
+    return this.code?.text(line) ?? null;
+  }
+
+  inSight(line: number): boolean {
+    return this.code?.inSight(line) ?? false;
+  }
+
+  reveal(line: number): void {
+    this.code?.reveal(line);
+  }
+
+  placeCaret(line: number): void {
+    this.code?.placeCaret(line);
+  }
+
+  adjust(options: CodeOptions): void {
+    this.code?.adjust(options);
+  }
+
+  find(): void {
+    this.code?.find();
+  }
+
+  redraw(): void {
+    this.code?.ruler.draw();
+  }
+
+  focus(): void {
+    if (this.code) this.code.focus();
+    else this.body.querySelector<HTMLElement>(".pane-empty")?.focus();
+  }
+
+  close(): void {
+    this.showing++;
+    this.code?.close();
+    this.root.remove();
+  }
+}

@@ -1,0 +1,68 @@
+// What browser tests and curious people reach from the console: the explorer by stage and line.
+import type { Explorer } from "./explorer";
+
+export interface ExplorerHandle {
+  /** True once the panes show their first texts. */
+  ready: boolean;
+  stages(): string[];
+  /** Keep a line, as a click on it does; resolves when all panes show it. */
+  selectLine(stage: string, line: number): Promise<void>;
+  linesLit(stage: string): number[];
+  /** How each lit line is known: 1 kernel, 2 inferred, 3 exact. */
+  known(stage: string): number[];
+  text(stage: string, line: number): string | null;
+  /** The lines of a pane whose text contains something. */
+  find(stage: string, part: string): number[];
+  /** The first line of a pane whose text contains something; 0 when none does. */
+  lineOf(stage: string, part: string): number;
+  /** Bring a line into sight. */
+  reveal(stage: string, line: number): void;
+  /** Text of the line that the caret of a pane stands on. */
+  cursorText(stage: string): string;
+  clear(): Promise<void>;
+}
+
+declare global {
+  interface Window {
+    inductorscope?: { explorer?: ExplorerHandle };
+  }
+}
+
+export function handleOf(explorer: Explorer): ExplorerHandle {
+  const paneOf = (stage: string) => {
+    const pane = explorer.paneOf(stage);
+    if (!pane) throw new Error(`No pane shows ${stage}.`);
+    return pane;
+  };
+  const find = (stage: string, part: string) => {
+    const pane = paneOf(stage);
+    if (pane.content?.kind !== "code") return [];
+    const found: number[] = [];
+    for (let line = pane.content.first; line <= pane.content.last; line++) {
+      if (pane.text(line)?.includes(part)) found.push(line);
+    }
+    return found;
+  };
+  return {
+    ready: false,
+    stages: () => explorer.panes.map((pane) => pane.address.stage),
+    selectLine: async (stage, line) => {
+      explorer.pin(paneOf(stage), line);
+      await explorer.settled;
+    },
+    linesLit: (stage) => [...explorer.litIn(paneOf(stage)).lines],
+    known: (stage) => [...explorer.litIn(paneOf(stage)).known],
+    text: (stage, line) => paneOf(stage).text(line),
+    find,
+    lineOf: (stage, part) => find(stage, part)[0] ?? 0,
+    reveal: (stage, line) => paneOf(stage).reveal(line),
+    cursorText: (stage) => {
+      const pane = paneOf(stage);
+      return pane.text(pane.caretLine ?? 0) ?? "";
+    },
+    clear: async () => {
+      explorer.clear();
+      await explorer.settled;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+// Numbers as people read them: a unit on each, three figures, the same on every page.
+
+const SPACE = "\u202f";
+
+function threeFigures(value: number): string {
+  const size = Math.abs(value);
+  const places = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  return value.toFixed(places);
+}
+
+function scaled(value: number, steps: readonly [number, string][]): string {
+  for (const [size, unit] of steps) {
+    if (Math.abs(value) >= size * 0.9995) return `${threeFigures(value / size)}${SPACE}${unit}`;
+  }
+  const [size, unit] = steps[steps.length - 1] as [number, string];
+  return value === 0 ? `0${SPACE}${unit}` : `${threeFigures(value / size)}${SPACE}${unit}`;
+}
+
+export function microseconds(value: number): string {
+  return scaled(value, [
+    [1e6, "s"],
+    [1e3, "ms"],
+    [1, "µs"],
+  ]);
+}
+
+export function bytes(value: number): string {
+  if (value < 1024) return `${value}${SPACE}B`;
+  return scaled(value, [
+    [2 ** 30, "GiB"],
+    [2 ** 20, "MiB"],
+    [2 ** 10, "KiB"],
+  ]);
+}
+
+/** A part of a whole, 0 to 1, in percent. */
+export function share(value: number): string {
+  const percent = value * 100;
+  return `${percent >= 99.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}${SPACE}%`;
+}
+
+export function count(number: number, one: string, many: string = `${one}s`): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+/** How long ago, in the coarsest unit that says something. */
+export function ago(then: Date, now: Date): string {
+  const seconds = (now.getTime() - then.getTime()) / 1000;
+  if (seconds < 45) return "just now";
+  const steps: [number, string][] = [
+    [31557600, "y"],
+    [2629800, "mo"],
+    [86400, "d"],
+    [3600, "h"],
+    [60, "min"],
+  ];
+  for (const [size, unit] of steps) {
+    if (seconds >= size) return `${Math.floor(seconds / size)} ${unit} ago`;
+  }
+  return "1 min ago";
+}

@@ -1,0 +1,12 @@
+// The parts of Plotly that the custom bundle is made of come without types of their own.
+declare module "plotly.js/lib/core" {
+  const Plotly: {
+    register(modules: unknown[]): void;
+    react(into: HTMLElement, traces: object[], layout: object, config: object): Promise<unknown>;
+  };
+  export default Plotly;
+}
+declare module "plotly.js/lib/bar" {
+  const module: unknown;
+  export default module;
+}

@@ -1,0 +1,53 @@
+// Copying: a link to exactly this page, or what a button names.
+
+let said: HTMLElement | null = null;
+let hiding = 0;
+
+/** Say something for a moment, to eye and ear. */
+export function announce(words: string): void {
+  said ??= document.querySelector<HTMLElement>("#said");
+  if (!said) return;
+  said.textContent = words;
+  said.hidden = false;
+  clearTimeout(hiding);
+  hiding = window.setTimeout(() => {
+    if (said) said.hidden = true;
+  }, 2500);
+}
+
+export async function copy(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    announce(`${what} copied.`);
+  } catch {
+    // No clipboard over plain HTTP on another machine: show it for copying by hand.
+    window.prompt(`Copy ${what.toLowerCase()}:`, text);
+  }
+}
+
+export function share(): void {
+  void copy(location.href, "Link");
+}
+
+/** Names cut in the middle are whole again on the clipboard. */
+function copyWhole(event: ClipboardEvent): void {
+  const selection = document.getSelection();
+  if (!selection?.rangeCount || !event.clipboardData) return;
+  const range = selection.getRangeAt(0);
+  const within = range.commonAncestorContainer;
+  const element = within instanceof Element ? within : within.parentElement;
+  const cut = element?.closest<HTMLElement>("[data-full]");
+  if (!cut?.dataset.full) return;
+  event.clipboardData.setData("text/plain", cut.dataset.full);
+  event.preventDefault();
+}
+
+export function startCopying(): void {
+  document.addEventListener("copy", copyWhole);
+  document.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element)) return;
+    if (event.target.closest("#share")) share();
+    const button = event.target.closest<HTMLElement>("[data-copy]");
+    if (button?.dataset.copy) void copy(button.dataset.copy, button.dataset.what ?? "Text");
+  });
+}

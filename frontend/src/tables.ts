@@ -1,0 +1,70 @@
+// Tables that sort in place: `<table data-sortable>`, buttons in the heads, `data-value` on cells
+// whose text does not sort as it reads.
+
+function sortKey(row: HTMLTableRowElement, column: number): number | string {
+  const cell = row.cells[column];
+  const written = cell?.dataset.value ?? cell?.textContent?.trim() ?? "";
+  if (written === "" || written === "—") return Number.NEGATIVE_INFINITY;
+  const number = Number(written);
+  return Number.isNaN(number) ? written.toLowerCase() : number;
+}
+
+function compare(one: number | string, other: number | string): number {
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  return String(one).localeCompare(String(other), "en", { numeric: true });
+}
+
+function sort(table: HTMLTableElement, head: HTMLTableCellElement): void {
+  const column = head.cellIndex;
+  const before = head.getAttribute("aria-sort");
+  const numeric = head.classList.contains("num");
+  const first = numeric ? "descending" : "ascending";
+  const other = numeric ? "ascending" : "descending";
+  const order = before === first ? other : first;
+  for (const each of table.tHead?.rows[0]?.cells ?? []) each.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", order);
+  const sign = order === "ascending" ? 1 : -1;
+  for (const body of table.tBodies) {
+    const rows = [...body.rows];
+    rows.sort((a, b) => sign * compare(sortKey(a, column), sortKey(b, column)));
+    body.append(...rows);
+  }
+}
+
+/** Rows beyond the first so many stay folded until asked for. */
+function limit(table: HTMLTableElement): void {
+  const most = Number(table.dataset.limit);
+  const body = table.tBodies[0];
+  if (!most || !body || body.rows.length <= most + 5) return;
+  const apply = () => {
+    [...body.rows].forEach((row, at) => {
+      row.hidden = at >= most && table.dataset.whole !== "true";
+    });
+  };
+  const more = document.createElement("button");
+  more.type = "button";
+  more.className = "button";
+  more.textContent = `Show all ${body.rows.length} rows`;
+  more.addEventListener("click", () => {
+    table.dataset.whole = "true";
+    apply();
+    more.remove();
+  });
+  table.closest(".table-frame")?.after(more);
+  table.addEventListener("sorted", apply);
+  apply();
+}
+
+export function startTables(): void {
+  for (const table of document.querySelectorAll<HTMLTableElement>("table[data-limit]"))
+    limit(table);
+  document.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element)) return;
+    const button = event.target.closest("table[data-sortable] th button");
+    const head = button?.closest("th");
+    const table = button?.closest("table");
+    if (!head || !table) return;
+    sort(table, head);
+    table.dispatchEvent(new CustomEvent("sorted"));
+  });
+}

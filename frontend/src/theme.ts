@@ -1,0 +1,49 @@
+// The theme: the system's, light or dark, in turn.
+const NAME = "inductorscope.theme";
+const TURNS = ["system", "light", "dark"] as const;
+type Theme = (typeof TURNS)[number];
+
+function shown(): Theme {
+  const set = document.documentElement.dataset.theme;
+  return set === "light" || set === "dark" ? set : "system";
+}
+
+function apply(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  try {
+    if (theme === "system") localStorage.removeItem(NAME);
+    else localStorage.setItem(NAME, theme);
+  } catch {
+    // Storage is forbidden here: the choice holds until the page is left.
+  }
+  document.dispatchEvent(new CustomEvent("themechange"));
+}
+
+export function startTheme(): void {
+  const button = document.querySelector<HTMLButtonElement>("#theme");
+  if (!button) return;
+  const label = () => {
+    const words = `Theme: ${shown()}. Press for the next.`;
+    button.title = words;
+    button.setAttribute("aria-label", words);
+  };
+  label();
+  button.addEventListener("click", () => {
+    apply(TURNS[(TURNS.indexOf(shown()) + 1) % TURNS.length] ?? "system");
+    label();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    document.dispatchEvent(new CustomEvent("themechange"));
+  });
+}
+
+/** A colour token as a plain colour, for canvases and charts that know no `light-dark()`. */
+export function colourOf(token: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(--${token})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,0 +1,170 @@
+// Sending files in pieces that a lost connection or a restarted server costs one of.
+import { ask, Refusal, refusalOf } from "../server";
+import type { Picked } from "./collect";
+
+const PIECE = 8 * 1024 * 1024;
+const PATIENCE_MS = 120_000;
+const LANES = 4;
+
+interface Begun {
+  id: string;
+  files: { index: number; received: number }[];
+}
+
+export interface Watch {
+  sent(bytes: number, total: number): void;
+  /** The server is away, since so many seconds; 0 when it is back. */
+  waiting(seconds: number): void;
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Try until it works: what the server refuses ends it, what the network loses is tried again. */
+async function patiently<Result>(
+  work: () => Promise<Result>,
+  watch: Watch,
+  stopped: AbortSignal,
+): Promise<Result> {
+  const began = Date.now();
+  for (let wait = 300; ; wait = Math.min(wait * 1.7, 5000)) {
+    try {
+      const result = await work();
+      watch.waiting(0);
+      return result;
+    } catch (trouble) {
+      stopped.throwIfAborted();
+      const final = trouble instanceof Refusal && trouble.status < 500 && trouble.status !== 429;
+      const away = Date.now() - began;
+      if (final || away > PATIENCE_MS) throw trouble;
+      watch.waiting(Math.max(1, Math.round(away / 1000)));
+      await pause(wait);
+    }
+  }
+}
+
+class Conflict extends Error {
+  readonly offset: number;
+
+  constructor(offset: number) {
+    super("The server has another part of the file.");
+    this.offset = offset;
+  }
+}
+
+/** Send one piece with true progress (which `fetch` cannot tell); resolves with the new offset. */
+function sendPiece(
+  url: string,
+  piece: Blob,
+  offset: number,
+  progressed: (loaded: number) => void,
+  stopped: AbortSignal,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("PATCH", url);
+    request.setRequestHeader("Upload-Offset", String(offset));
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.timeout = 60_000;
+    request.upload.onprogress = (event) => progressed(event.loaded);
+    request.onerror = () => reject(new TypeError("The server cannot be reached."));
+    request.ontimeout = request.onerror;
+    request.onabort = () => reject(stopped.reason);
+    request.onload = () => {
+      const told = Number(request.getResponseHeader("Upload-Offset"));
+      if (request.status === 409) reject(new Conflict(told));
+      else if (request.status < 300) resolve(told || offset + piece.size);
+      else reject(refusalOf(request.status, request.responseText));
+    };
+    stopped.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(piece);
+  });
+}
+
+class Sending {
+  private readonly received: number[];
+  private readonly flying: number[];
+  private readonly total: number;
+  private readonly picked: readonly Picked[];
+  private readonly watch: Watch;
+  private readonly stopped: AbortSignal;
+
+  constructor(picked: readonly Picked[], watch: Watch, stopped: AbortSignal) {
+    this.picked = picked;
+    this.watch = watch;
+    this.stopped = stopped;
+    this.received = picked.map(() => 0);
+    this.flying = picked.map(() => 0);
+    this.total = picked.reduce((sum, each) => sum + each.file.size, 0);
+  }
+
+  private tell(): void {
+    const sum = (numbers: number[]) => numbers.reduce((all, each) => all + each, 0);
+    this.watch.sent(sum(this.received) + sum(this.flying), this.total);
+  }
+
+  /** Ask how much of a file arrived, after something went wrong. */
+  private async lookAgain(id: string, index: number): Promise<void> {
+    const state = await ask<Begun>(`/api/uploads/${id}`);
+    this.received[index] = state.files.find((file) => file.index === index)?.received ?? 0;
+  }
+
+  private async sendFile(id: string, index: number): Promise<void> {
+    const file = this.picked[index]?.file;
+    let unsure = false;
+    while (file && (this.received[index] ?? 0) < file.size) {
+      await patiently(
+        async () => {
+          if (unsure) await this.lookAgain(id, index);
+          unsure = true;
+          const offset = this.received[index] ?? 0;
+          if (offset >= file.size) return;
+          const piece = file.slice(offset, offset + PIECE);
+          const url = `/api/uploads/${id}/files/${index}`;
+          const progressed = (loaded: number) => {
+            this.flying[index] = Math.min(loaded, piece.size);
+            this.tell();
+          };
+          try {
+            this.received[index] = await sendPiece(url, piece, offset, progressed, this.stopped);
+            unsure = false;
+          } catch (trouble) {
+            if (!(trouble instanceof Conflict)) throw trouble;
+            this.received[index] = trouble.offset;
+            unsure = false;
+          } finally {
+            this.flying[index] = 0;
+            this.tell();
+          }
+        },
+        this.watch,
+        this.stopped,
+      );
+    }
+  }
+
+  async run(name: string): Promise<string> {
+    const files = this.picked.map(({ path, file }) => ({ path, size: file.size }));
+    const begin = () => ask<Begun>("/api/uploads", { method: "POST", body: { name, files } });
+    const begun = await patiently(begin, this.watch, this.stopped);
+    const left = files.map((_, index) => index);
+    const lane = async () => {
+      for (let index = left.shift(); index !== undefined; index = left.shift()) {
+        await this.sendFile(begun.id, index);
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    const finish = () =>
+      ask<{ job: string }>(`/api/uploads/${begun.id}/finish`, { method: "POST" });
+    return (await patiently(finish, this.watch, this.stopped)).job;
+  }
+}
+
+/** Send everything; resolves with the job that reads it. */
+export function send(
+  picked: readonly Picked[],
+  name: string,
+  watch: Watch,
+  stopped: AbortSignal,
+): Promise<string> {
+  return new Sending(picked, watch, stopped).run(name);
+}
