@@ -61,6 +61,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     )
     app.state.parts = parts
     errors.install(app)
+    openapi.install(app)
     _add_routes(app)
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, settings=settings)

@@ -1,0 +1,253 @@
+"""Every page and its JSON twin, on the run of a real capture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope_server import urls
+from inductorscope_server.app import create_app
+from inductorscope_server.templating import Pages
+from starlette.testclient import TestClient
+
+Opened = Callable[..., AbstractContextManager[TestClient]]
+GRAPH = "model__0_inference_0.0"
+
+
+@pytest.fixture(scope="module")
+def run(filled: TestClient) -> str:
+    return str(filled.get("/api/").json()["runs"][0]["id"])
+
+
+@pytest.fixture(scope="module")
+def explorer(filled: TestClient, run: str) -> Any:
+    return filled.get(urls.api_explorer(run, GRAPH)).json()
+
+
+@pytest.fixture(scope="module")
+def addresses(run: str, explorer: Any) -> dict[str, str]:
+    kernel = explorer["kernels"][0]
+    handle = kernel["calls"][0]["handle"]
+    return {
+        "runs": "/",
+        "search": "/?q=foo1&sort=kernel_count&order=asc",
+        "run": urls.run(run),
+        "explorer": urls.graph(run, GRAPH),
+        "explorer state": urls.graph(run, GRAPH, panes="post_grad,kernel", sel="post_grad:7"),
+        "kernel": urls.kernel(run, GRAPH, kernel["name"], handle),
+        "time": urls.time(run),
+        "read": urls.read(run),
+        "jobs": "/jobs",
+        "capture": "/capture",
+    }
+
+
+NAMES = (
+    "runs",
+    "search",
+    "run",
+    "explorer",
+    "explorer state",
+    "kernel",
+    "time",
+    "read",
+    "jobs",
+    "capture",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_and_twin(filled: TestClient, addresses: dict[str, str], name: str) -> None:
+    address = addresses[name]
+    page = filled.get(address)
+    assert page.status_code == 200, page.text
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "Inductorscope" in re.findall(r"<title>(.*?)</title>", page.text, re.DOTALL)[0]
+    assert 'style="' not in page.text
+    assert "<style" not in page.text
+    assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*type=.application/json)", page.text)
+    assert not re.search(r"\son[a-z]+=", page.text)
+    twin = filled.get(f"/api{address}")
+    assert twin.status_code == 200, twin.text
+    assert twin.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_addresses_in_pages_lead_somewhere(
+    filled: TestClient, addresses: dict[str, str], name: str
+) -> None:
+    text = filled.get(addresses[name]).text
+    links = set(re.findall(r'(?:href|src)="(/[^"#]*)"', text)) - {"/static/"}
+    for link in sorted(links)[:60]:
+        link = link.replace("&amp;", "&")
+        if link.startswith("/static/"):
+            continue  # there after a build
+        assert filled.get(link).status_code in (200, 302), link
+
+
+def test_the_run(filled: TestClient, run: str) -> None:
+    page = filled.get(f"/api/runs/{run}").json()
+    assert (page["id"], page["name"], page["origin"]) == (run, "foo1", "ingest")
+    assert [graph["slug"] for graph in page["graphs"]] == [GRAPH]
+    assert page["kernel_count"] == len(
+        [kernel for kernel in page["kernels"] if kernel["kind"] != "extern"]
+    )
+    assert page["coverage"]["lines"] > 0
+
+
+def test_the_explorer(filled: TestClient, run: str, explorer: Any) -> None:
+    assert explorer["run"] == {"id": run, "name": "foo1"}
+    assert explorer["graph"]["slug"] == GRAPH
+    stages = {stage["id"]: stage for stage in explorer["stages"]}
+    assert {"source", "post_grad", "ir_post", "kernel", "wrapper"} <= stages.keys()
+    for stage in stages.values():
+        for file in stage["files"]:
+            text = filled.get(urls.artifact_text(file["artifact"])).text
+            assert text
+    kernel = explorer["kernels"][0]
+    code = filled.get(
+        urls.artifact_text(
+            stages["kernel"]["files"][0]["artifact"], kernel["first"], kernel["last"]
+        )
+    )
+    assert kernel["name"] in code.text
+    page = filled.get(f"/api{urls.graph(run, GRAPH, panes='ir_pre,code', sel='ir_pre:3')}").json()
+    assert page["state"] == {
+        "panes": ["ir_pre", "code"],
+        "sel": "ir_pre:3",
+        "kernel": "",
+        "file": "",
+    }
+    assert [graph["slug"] for graph in page["graphs"]] == [GRAPH]
+
+
+def test_links_come_packed_and_plain(filled: TestClient, run: str) -> None:
+    url = urls.api_links(run, GRAPH)
+    plain = filled.get(url, headers={"Accept-Encoding": "identity"})
+    assert plain.headers["content-type"] == "application/json"
+    links = plain.json()
+    assert "fx:neg" in links["entities"]
+    for stage in links["stages"].values():
+        assert len({len(column) for column in stage.values()}) == 1
+        assert max(stage["entities"], default=0) < len(links["entities"])
+    with filled.stream("GET", url, headers={"Accept-Encoding": "zstd"}) as answer:
+        packed = b"".join(answer.iter_raw())
+    assert answer.headers["content-encoding"] == "zstd"
+    assert zstandard.ZstdDecompressor().decompress(packed) == plain.content
+    known = {"Accept-Encoding": "zstd", "If-None-Match": answer.headers["etag"]}
+    assert filled.get(url, headers=known).status_code == 304
+
+
+def test_permalinks_lead_to_the_kernel_and_keep_the_selection(
+    filled: TestClient, run: str, explorer: Any
+) -> None:
+    kernel = explorer["kernels"][0]
+    call = kernel["calls"][0]
+    answer = filled.get(urls.permalink(call["permalink"], sel="kernel:4"))
+    assert answer.status_code == 302
+    target = answer.headers["location"]
+    assert target.startswith(urls.graph(run, GRAPH))
+    assert f"kernel={kernel['name']}:{call['handle']}" in target
+    assert target.endswith("&sel=kernel:4")
+    assert filled.get(target).status_code == 200
+    twin = filled.get(f"/api/k/{call['permalink']}").json()
+    assert (twin["run"]["id"], twin["name"]) == (run, kernel["name"])
+    for link in ("aaaaaaaaaaaa", "nope"):
+        assert filled.get(f"/k/{link}").status_code == 404
+        assert filled.get(f"/api/k/{link}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/0123456789abcdef",
+        "/runs/0123456789abcdef/time",
+        "/runs/0123456789abcdef/read",
+        f"/runs/0123456789abcdef/graphs/{GRAPH}",
+        "{run}/graphs/none",
+        "{run}/graphs/none/kernels/none:1",
+        f"{{run}}/graphs/{GRAPH}/kernels/none:1",
+        f"{{run}}/graphs/{GRAPH}/kernels/none",
+        "/runs/<script>",
+        "/runs/..%2f..%2fetc",
+    ],
+)
+def test_what_is_not_there_is_said(filled: TestClient, run: str, path: str) -> None:
+    path = path.format(run=urls.run(run))
+    page = filled.get(path)
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<script>" not in page.text
+    twin = filled.get(f"/api{path}")
+    assert twin.status_code == 404
+    assert twin.json()["error"]["what"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    "query", ["sort=size", "order=up", "cursor=%zz", "cursor=bm90aGluZw", "q=%0a"]
+)
+def test_a_list_that_cannot_be(filled: TestClient, query: str) -> None:
+    assert filled.get(f"/api/?{query}").status_code == 422
+
+
+def test_htmx_gets_the_table_alone(filled: TestClient) -> None:
+    part = {"HX-Request": "true", "HX-Request-Type": "partial"}
+    whole = {"HX-Request": "true", "HX-Request-Type": "full"}
+    assert "<title>" not in filled.get("/", headers=part).text
+    assert "<title>" in filled.get("/", headers=whole).text
+    assert "HX-Request" in filled.get("/").headers["vary"]
+
+
+def test_deleting_a_run(own_settings: Settings, opened: Opened, fixtures: Path) -> None:
+    with opened(own_settings) as client:
+        for way in ("api", "form"):
+            read_paths(
+                own_settings,
+                [fixtures / "cuda-foo1"],
+                name="foo1",
+                tags=[],
+                origin="ingest",
+                progress=lambda step, done, total, unit: None,
+            )
+            run = client.get("/api/").json()["runs"][0]["id"]
+            foreign = {"Sec-Fetch-Site": "cross-site"}
+            assert client.delete(f"/api/runs/{run}", headers=foreign).status_code == 403
+            if way == "api":
+                answer = client.delete(f"/api/runs/{run}", headers={"HX-Request": "true"})
+                assert (answer.status_code, answer.headers["hx-redirect"]) == (204, "/")
+            else:
+                answer = client.post(f"/runs/{run}/delete")
+                assert (answer.status_code, answer.headers["location"]) == (303, "/")
+            assert client.get(f"/api/runs/{run}").status_code == 404
+            assert client.delete(f"/api/runs/{run}").status_code == 404
+        assert client.get("/api/").json()["any_runs"] is False
+
+
+def test_static_files_are_kept_by_their_version(own_settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "app.js").write_text("1")
+    (tmp_path / "dist" / "chunk-ABCD2345.js").write_text("2")
+    (tmp_path / "secret").write_text("3")
+    pages = Pages(own_settings, tmp_path)
+    with TestClient(create_app(own_settings, pages), base_url="http://127.0.0.1") as client:
+        versioned = pages.assets.url("app.js")
+        assert "immutable" in client.get(versioned).headers["cache-control"]
+        plain = client.get("/static/app.js")
+        assert plain.headers["cache-control"] == "no-cache"
+        tag = {"If-None-Match": plain.headers["etag"]}
+        assert client.get("/static/app.js", headers=tag).status_code == 304
+        assert client.get("/static/app.js?v=old").headers["cache-control"] == "no-cache"
+        assert "immutable" in client.get("/static/chunk-ABCD2345.js").headers["cache-control"]
+        for path in ("/static/../secret", "/static/%2e%2e/secret", "/static/..%2fsecret"):
+            assert client.get(path).status_code == 404
+        (tmp_path / "dist" / "app.js").write_text("changed")
+        assert pages.assets.url("app.js") != versioned
+        assert pages.assets.url("none.js") == "/static/none.js"
