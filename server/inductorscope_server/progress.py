@@ -51,6 +51,11 @@ class Progress:
         return self.job.state in OVER and len(self.new_lines) < MOST_LINES
 
 
+END = "event: end\ndata: over\n\n"
+"""A named message after the last, on which htmx closes (`hx-sse:close="end"`) instead of coming
+back; readers of unnamed messages never see it."""
+
+
 def event(data: str) -> str:
     """One unnamed message."""
     lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -82,3 +87,5 @@ async def _messages(
             yield ": still here\n\n"
             said = time.monotonic()
         progress = now
+    if progress.over:
+        yield END

@@ -15,6 +15,7 @@ from pathlib import Path
 from inductorscope import __version__
 from inductorscope.settings import Settings
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -41,6 +42,11 @@ class PublicSettings:
     max_upload_bytes: int
     max_unpacked_bytes: int
     max_members: int
+
+
+def _json(value: object, **_options: object) -> str:
+    """What `tojson` writes, of structs too; it makes the text safe to stand in a page itself."""
+    return to_json(value).decode()
 
 
 class Assets:
@@ -86,6 +92,7 @@ class Pages:
             auto_reload=web != PACKAGED,
         )
         self._environment.filters.update(FILTERS)
+        self._environment.policies["json.dumps_function"] = _json
         self._environment.globals.update(urls=urls, static=self.assets.url, version=__version__)
 
     def has(self, name: str) -> bool:

@@ -20,8 +20,7 @@ def with_query(path: str, **query: str | int | None) -> str:
 
 def api(path: str) -> str:
     """The JSON twin of a page's address."""
-    bare = path.removeprefix("/")
-    return f"{API}/{bare}" if bare and not bare.startswith("?") else f"{API}/runs{bare}"
+    return f"{API}{path}"
 
 
 def runs(**query: str | int | None) -> str:
