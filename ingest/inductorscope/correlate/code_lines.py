@@ -7,6 +7,7 @@ from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_lines import align_call, read_kernel_text
 from inductorscope.correlate.model import Confidence
 from inductorscope.correlate.origins import Origins, find_origins
+from inductorscope.correlate.reordering import reordered_nodes
 from inductorscope.correlate.schedule import call_sites, unpacked_outputs
 from inductorscope.correlate.text_stages import op_entity
 from inductorscope.formats.ir import IrText
@@ -15,19 +16,26 @@ from inductorscope.formats.scan import lines_of
 
 
 def link_lines(
-    collector: Collector, code: OutputCode, text: str, ir: IrText, graph: FxGraph
+    collector: Collector,
+    code: OutputCode,
+    text: str,
+    ir: tuple[IrText, IrText],
+    graph: FxGraph,
 ) -> Origins:
+    """`ir`: scheduler nodes before and after fusion."""
     lines = lines_of(text)
-    origins = find_origins(graph, ir, unpacked_outputs(code, lines))
+    before, after = ir
+    reordered = reordered_nodes(before, after)
+    origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
     texts = {kernel.name: read_kernel_text(kernel, lines) for kernel in code.kernels}
-    for site in call_sites(code, lines, ir):
+    for site in call_sites(code, lines, after):
         entity = f"call:{site.call.kernel}:{site.call.handle}"
         found = align_call(texts[site.kernel.name], site)
         for line, keys in found.lines.items():
             for node, block, op in keys:
                 name = op_entity(node, block, op)
                 collector.add("code", line, name, Confidence.inferred, call=entity)
-                origin = origins.nodes.get((node, block, op))
+                origin = origins.makers.get(node) or origins.nodes.get((node, block, op))
                 if origin is not None:
                     fx = f"fx:{origin}"
                     collector.add("code", line, fx, Confidence.inferred, call=entity)

@@ -24,16 +24,17 @@ def graph_links(texts: GraphTexts) -> GraphLinks:
     if texts.fx_readable is not None:
         readable = parse_fx(texts.fx_readable)
         text_stages.link_readable(collector, texts.fx_readable, readable, post)
-    scheduled = IrText()
+    before, after = IrText(), IrText()
     for stage, text in (("ir_pre", texts.ir_pre), ("ir_post", texts.ir_post)):
         if text is not None:
-            scheduled = parse_ir(text)
-            text_stages.link_ir(collector, stage, scheduled)
+            parsed = parse_ir(text)
+            text_stages.link_ir(collector, stage, parsed)
+            before, after = (parsed, after) if stage == "ir_pre" else (before, parsed)
     if texts.output_code is not None:
         code = parse_output_code(texts.output_code)
         text_stages.link_code(collector, texts.output_code, code, known)
         nodes = nodes_of_calls(code, parse_provenance(texts.provenance or b"{}"), known)
         link_kernels(collector, code, nodes)
         graph = FxGraph(post)
-        link_lines(collector, code, texts.output_code, scheduled, graph)
+        link_lines(collector, code, texts.output_code, (before, after), graph)
     return collector.finish()

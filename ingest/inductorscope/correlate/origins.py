@@ -33,21 +33,37 @@ class Origins:
     """Node of each operation, and what buffers hold."""
 
     nodes: dict[OpKey, str] = field(default_factory=dict)
+    """The node whose value or computation the operation is part of."""
+    makers: dict[str, str] = field(default_factory=dict)
+    """By scheduler node, where its loops were reordered: all that was recorded of its operations."""
     costs: dict[str, float] = field(default_factory=dict)
     """By scheduler node: what its reading cost; absent when nothing fits."""
     held: dict[str, Root] = field(default_factory=dict)
 
 
-def find_origins(graph: FxGraph, ir: IrText, outputs_of: dict[str, tuple[str, int]]) -> Origins:
-    """`outputs_of`: buffer → (buffer of several outputs, which), as the wrapper unpacks them."""
-    return _Walk(graph, ir, outputs_of).run()
+def find_origins(
+    graph: FxGraph,
+    ir: IrText,
+    outputs_of: dict[str, tuple[str, int]],
+    reordered: set[str],
+) -> Origins:
+    """`outputs_of`: buffer → (buffer of several outputs, which), as the wrapper unpacks them.
+
+    `reordered`: scheduler nodes whose loops fusion put in another order.
+    """
+    return _Walk(graph, ir, outputs_of, reordered).run()
 
 
 class _Walk:
     def __init__(
-        self, graph: FxGraph, ir: IrText, outputs_of: dict[str, tuple[str, int]]
+        self,
+        graph: FxGraph,
+        ir: IrText,
+        outputs_of: dict[str, tuple[str, int]],
+        reordered: set[str],
     ) -> None:
         self.graph = graph
+        self.reordered = reordered
         self.outputs_of = outputs_of
         self.result = Origins()
         nodes = {node.name: node for node in ir.nodes if _is_leaf(node)}
@@ -156,6 +172,8 @@ class _Walk:
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = name
         self.result.costs[node.name] = cost
+        if node.name in self.reordered:
+            self.result.makers[node.name] = owner
         self.used[producer.name] = self.used.get(producer.name, 0) + 1
         self.reached = max(self.reached, producer.order)
         self.result.held[buffer.name] = (producer.name, index)
@@ -219,6 +237,10 @@ class _Walk:
         for value in nearby:
             if value.placeholder or value.op == "output" or value.view:
                 continue
+            if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
+                if self._mutates(value, buffer):
+                    self._offer(found, value, 0, -0.3)
+                continue
             same = value.numel == size
             penalty = 0.0 if value.dtype == dtype else 0.6
             if value.op == "getitem":
@@ -233,8 +255,6 @@ class _Walk:
                 self._offer(found, value, 0, 0.2)
             elif reduces and value.op in REDUCES:
                 self._offer(found, value, 0, penalty + 0.4)
-            elif buffer.mutations and value.op in SCATTERS:
-                self._offer(found, value, 0, penalty + 0.3)
             elif value.op in ("cat", "stack", "constant_pad_nd", *SCATTERS):
                 self._offer(found, value, 0, penalty + 0.4)
         held = self._held(operation.buffer) if operation.op == "load" else None
@@ -244,6 +264,17 @@ class _Walk:
                 self._offer(found, source, held[1], 0.0)
         ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
         return ordered[:_CANDIDATES]
+
+    def _mutates(self, value: FxValue, buffer: IrBuffer) -> bool:
+        """An in-place node writes into the memory of its first argument."""
+        target = self.graph.root(value.inputs[0]) if value.inputs else None
+        for name in buffer.mutations:
+            held = self._held(name)
+            if name == (target[0] if target else "") or (held is not None and held == target):
+                return True
+            if held is not None and held[0] == value.name:
+                return True
+        return False
 
     def _offer(
         self,
@@ -292,15 +323,41 @@ class _Walk:
         copies = operation.op == "load" and not operation.indirect
         held = self._held(operation.buffer) if copies else None
         is_copy = copies and held is not None and held[0] == producer.name
+        alone = len(users) == len([u for u in users if u.body is None])
         externs = [user for user in users if user.body is None and user.detail != "MultiOutput"]
-        if not externs or (len(externs) < len(users) and not is_copy):
+        shaped = self._shaped(producer, buffer)
+        if shaped is not None:
+            if len(shaped.users) > 1:
+                return shaped.name
+            follower = self.graph.values.get(shaped.users[0]) if shaped.users else None
+            if follower is not None and any(
+                same_operation(_kernel(user), follower.op) for user in externs
+            ):
+                return follower.name
+            return shaped.name
+        if not externs or (not alone and not is_copy):
             return producer.name
         for user in externs:
-            name = "cat" if "Concat" in user.detail else extern_name(user.extern)
+            name = _kernel(user)
             owner = self._asked(producer, name, user, is_copy)
             if owner is not None:
                 return owner
         return producer.name
+
+    def _shaped(self, producer: FxValue, buffer: IrBuffer) -> FxValue | None:
+        """The view whose shape the buffer has, when it is not the producer's own."""
+        if producer.shape is None or buffer.size is None or producer.shape == buffer.size:
+            return None
+        queue = [producer]
+        for value in queue:
+            for name in value.users:
+                child = self.graph.values.get(name)
+                if child is None or not child.view or len(queue) > 40:
+                    continue
+                if child.shape == buffer.size and child.numel == producer.numel:
+                    return child
+                queue.append(child)
+        return None
 
     def _asked(
         self, producer: FxValue, name: str, user: IrTextNode, is_copy: bool
@@ -343,6 +400,10 @@ def _is_leaf(node: IrTextNode) -> bool:
     return node.body is not None or node.kind.startswith(("Extern", "Nop")) or (
         "Template" in node.detail
     )
+
+
+def _kernel(node: IrTextNode) -> str:
+    return "cat" if "Concat" in node.detail else extern_name(node.extern)
 
 
 def _order(name: str) -> int:

@@ -17,6 +17,7 @@ BAD = 4.0
 """Cost of something that cannot be; sums of it lose against any reading that fits."""
 _DEPTH = 120
 _BUDGET = 60_000
+LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
 """(`inside`, node): the child belongs to the node; (`value`, argument): it is the argument's."""
@@ -33,6 +34,8 @@ class Unifier:
         self.held = held
         self.costs: dict[tuple[Place, str], float] = {}
         self.choices: dict[tuple[Place, str], list[Choice]] = {}
+        self.passes: dict[tuple[Place, str], str] = {}
+        """Copies that compute nothing: the operation is the value of this argument."""
         self.active: set[tuple[Place, str]] = set()
         self.work = 0
 
@@ -62,6 +65,12 @@ class Unifier:
         self.work += 1
         self.active.add(key)
         cost = self._inside(place, node, depth)
+        if node.op in MOVES and cost > 0.0 and self.region.operations[place].op not in LEAVES:
+            for name in node.inputs:
+                through = self.value(place, name, depth + 1) + 0.03
+                if through < cost:
+                    cost = through
+                    self.passes[key] = name
         self.active.discard(key)
         self.costs[key] = cost
         return cost
@@ -90,7 +99,7 @@ class Unifier:
     def _top(self, operation: Operation, node: FxValue) -> float:
         op = operation.op
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
-            return 0.0 if node.op not in STRICT or op in ("set_indirect", "getitem") else 0.6
+            return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
             return 0.1
         strict = STRICT.get(node.op)
@@ -183,6 +192,11 @@ class Unifier:
             where, node = pending.pop()
             if where in result:
                 continue
+            for _ in range(20):
+                through = self.passes.get((where, node))
+                if through is None:
+                    break
+                node = self.graph.root(through)[0]
             result[where] = node
             operation = self.region.operations[where]
             choices = self.choices.get((where, node))
