@@ -19,6 +19,8 @@ from inductorscope.intake.tars import unpack_tar
 from inductorscope.intake.writing import Target
 from inductorscope.intake.zips import broken, unpack_zip
 
+__all__ = ["Limits", "Refused", "unpack"]
+
 TAKEN = "send a folder, a file, or a zip, tar, tar.gz, tar.xz or tar.zst of them"
 
 
