@@ -26,6 +26,8 @@ VIEWS = frozenset(
     ]
 )  # fmt: skip
 
+RANDOM = frozenset(["inductor_seeds", "inductor_lookup_seed", "inductor_random", "inductor_randint"])
+
 Root = tuple[str, int]
 """(producing node, which of its outputs)"""
 
@@ -45,6 +47,8 @@ class FxValue:
     numel: str = ""
     shape: tuple[str, ...] | None = None
     placeholder: bool = False
+    constant: bool = False
+    """No tensor goes into it: its elements follow from their indices alone."""
 
     @property
     def view(self) -> bool:
@@ -87,6 +91,13 @@ class FxGraph:
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
             node.kind in ("placeholder", "get_attr"),
         )  # fmt: skip
+        inputs = [self.values[name] for name in node.inputs if name in self.values]
+        number = node.annotation.startswith(("Sym", "PythonKeyType"))
+        value.constant = number or (
+            not value.placeholder
+            and node.op not in RANDOM
+            and all(each.constant for each in inputs)
+        )
         self.values[node.name] = value
         self.by_op.setdefault(node.op, []).append(value)
 

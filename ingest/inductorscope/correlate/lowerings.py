@@ -48,9 +48,16 @@ _STRICT: dict[str, str] = {
     "inductor_lookup_seed": "load_seed",
     "bucketize": "bucketize",
     "sort": "sort",
+    "iota": "index_expr constant to_dtype add mul",
+    "arange": "index_expr constant to_dtype add mul",
+    "full": "constant",
+    "full_like": "constant",
+    "scalar_tensor": "constant index_expr",
+    "empty": "constant",
 }  # fmt: skip
 
 STRICT: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _STRICT.items()}
+STRICT.update({f"_foreach_{name}": operations for name, operations in list(STRICT.items())})
 
 _REDUCES: dict[str, str] = {
     "sum": "sum", "mean": "sum", "amax": "max", "amin": "min", "max": "max argmax",

@@ -70,6 +70,8 @@ class _Walk:
         self.nodes = sorted(nodes.values(), key=lambda node: _order(node.name))
         self.by_name = nodes
         self.used: dict[str, int] = {}
+        self.extern: set[str] = set()
+        """Nodes that extern calls compute."""
         self.reached = 0
         self.by_size: dict[tuple[str, str], list[FxValue]] = {}
         for value in graph.values.values():
@@ -106,6 +108,7 @@ class _Walk:
         found = self._extern_node(node)
         if found is not None:
             self.used[found.name] = self.used.get(found.name, 0) + 1
+            self.extern.add(found.name)
             for each in node.buffers:
                 self.result.held[each.name] = (found.name, 0)
                 for mutated in each.mutations:
@@ -148,7 +151,7 @@ class _Walk:
         if not node.buffers or not region.stores:
             return
         buffer = node.buffers[0]
-        unifier = Unifier(self.graph, region, self._held)
+        unifier = Unifier(self.graph, region, self._held, self.extern)
         store = region.stores[-1]
         value = _stored(region, store)
         if value is None:
@@ -200,7 +203,7 @@ class _Walk:
             else:
                 cost = unifier.inside(value, candidate)
             cost += penalty
-            if cost > DOUBTFUL:
+            if cost > DOUBTFUL + 0.02 * operation.size:
                 continue
             distance = candidate.order - self.reached
             rank = (
@@ -234,7 +237,10 @@ class _Walk:
         reduces = any(o.op == "reduction" for o in region.operations.values())
         reachable = self._reachable(region)
         nearby = reachable if reachable is not None else self.by_size.get((dtype, size), [])
+        refilled = self._refilled(buffer)
         for value in nearby:
+            if operation.loads == value.constant and not (refilled and value.op in SCATTERS):
+                continue
             if value.placeholder or value.op == "output" or value.view:
                 continue
             if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
@@ -243,6 +249,11 @@ class _Walk:
                 continue
             same = value.numel == size
             penalty = 0.0 if value.dtype == dtype else 0.6
+            differs = 0.0 if value.shape == buffer.size else 0.06
+            penalty += differs
+            if refilled and value.op in SCATTERS and not value.op.endswith("_") and same:
+                self._offer(found, value, 0, penalty - 0.1)
+                continue
             if value.op == "getitem":
                 root, index = self.graph.root(value.name)
                 producer = self.graph.values.get(root)
@@ -264,6 +275,15 @@ class _Walk:
                 self._offer(found, source, held[1], 0.0)
         ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
         return ordered[:_CANDIDATES]
+
+    def _refilled(self, buffer: IrBuffer) -> bool:
+        """Somebody writes into the buffer later on: it is a copy or a fill made for that."""
+        for name in buffer.users:
+            user = self.by_name.get(name)
+            for each in user.buffers if user is not None else []:
+                if buffer.name in each.mutations:
+                    return True
+        return False
 
     def _mutates(self, value: FxValue, buffer: IrBuffer) -> bool:
         """An in-place node writes into the memory of its first argument."""

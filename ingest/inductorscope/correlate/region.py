@@ -24,6 +24,8 @@ class Operation:
     indirect: bool = False
     size: int = 1
     """Operations at and below it."""
+    loads: bool = False
+    """Something at or below it reads a buffer."""
 
 
 class Region:
@@ -66,6 +68,9 @@ class Region:
                 if child in self.operations
             )
             operation.size = min(operation.size, 10**6)
+            operation.loads = op.op in ("load", "load_seed") or any(
+                self.operations[child].loads for child in operation.children
+            )
             if op.op in ("store", "store_reduction"):
                 self.stores.append(operation)
 

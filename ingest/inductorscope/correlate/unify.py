@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
-from inductorscope.correlate.lowerings import MOVES, REDUCES, STRICT
+from inductorscope.correlate.lowerings import MOVES, REDUCES, SCATTERS, STRICT
 from inductorscope.correlate.region import Operation, Place, Region
 
 BAD = 4.0
@@ -27,8 +27,13 @@ class Unifier:
     """Costs and choices within one loop body. `held` tells which value a buffer holds."""
 
     def __init__(
-        self, graph: FxGraph, region: Region, held: Callable[[str], Root | None]
+        self,
+        graph: FxGraph,
+        region: Region,
+        held: Callable[[str], Root | None],
+        extern: set[str],
     ) -> None:
+        self.extern = extern
         self.graph = graph
         self.region = region
         self.held = held
@@ -52,6 +57,10 @@ class Unifier:
         producer = self.graph.values.get(root[0])
         if producer is None or producer.placeholder:
             return BAD
+        if operation.loads == producer.constant:
+            return BAD  # what follows from indices alone reads nothing, and the other way round
+        if producer.name in self.extern:
+            return 0.4 + self.inside(place, producer, depth)
         return self.inside(place, producer, depth)
 
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
@@ -65,7 +74,9 @@ class Unifier:
         self.work += 1
         self.active.add(key)
         cost = self._inside(place, node, depth)
-        if node.op in MOVES and cost > 0.0 and self.region.operations[place].op not in LEAVES:
+        operation = self.region.operations[place]
+        computed = operation.op not in LEAVES or operation.indirect
+        if cost > 0.0 and computed and (node.op in MOVES or node.op in SCATTERS):
             for name in node.inputs:
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
@@ -101,7 +112,7 @@ class Unifier:
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
-            return 0.1
+            return 0.03
         strict = STRICT.get(node.op)
         if strict is not None:
             return 0.0 if op in strict else BAD
@@ -112,7 +123,7 @@ class Unifier:
             return 0.0 if operation.reduction in kinds else 1.0
         if op == node.op:
             return 0.0
-        return 0.3 if node.op in MOVES else 0.12
+        return 0.15 if node.op in MOVES else 0.03
 
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.held(operation.buffer)
@@ -161,7 +172,7 @@ class Unifier:
         if operation.op == "to_dtype" and strict:
             if node.op in ("convert_element_type", "_to_copy"):
                 return BAD
-            return 0.05 + self.inside(child, node, depth + 1)
+            return 0.02 + self.inside(child, node, depth + 1)
         if strict and operation.op not in ("getitem", "set_indirect", "masked_subblock"):
             if operation.op in ("load", "load_seed"):
                 return self.inside(child, node, depth + 1) + 0.2
