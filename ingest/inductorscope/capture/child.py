@@ -15,15 +15,26 @@ import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from inductorscope.capture.facts import COMPILED, EAGER, CaptureError, CaptureFacts, State
+from inductorscope.capture.facts import (
+    COMPILED,
+    EAGER,
+    CaptureError,
+    CaptureFacts,
+    RecordFacts,
+    State,
+)
 from inductorscope.capture.inside import environment, sources
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.inside.untyped import Untyped
 from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec, SpecError, from_json
+
+if TYPE_CHECKING:
+    from inductorscope.capture.record.install import Installed
 
 LONGEST_MESSAGE = 20_000
 LONGEST_TRACE = 20_000
@@ -76,10 +87,31 @@ class Capture:
             environment.limit_memory(self.memory, "cuda")  # the script may use it
         else:
             environment.limit_memory(self.memory, self.facts.device)
-        if script:
-            self._run_script()
-        else:
-            self._measure()
+        record = self._start_record()
+        try:
+            if script:
+                self._run_script()
+            else:
+                self._measure()
+        finally:
+            if record is not None:
+                self.facts.record = record.write(self.out)
+
+    def _start_record(self) -> Installed | None:
+        """Record which operation writes which line, where this torch allows it."""
+        if not self.spec.record:
+            self.facts.record = RecordFacts(made=False, reason="It was left out on request.")
+            return None
+        try:
+            from inductorscope.capture.record.install import install
+
+            started = install()
+        except (ImportError, AttributeError) as error:  # another torch inside than its number says
+            started = RecordFacts(made=False, reason=f"This torch has no place for it: {error}.")
+        if isinstance(started, RecordFacts):
+            self.facts.record = started
+            return None
+        return started
 
     def _run_script(self) -> None:
         import torch

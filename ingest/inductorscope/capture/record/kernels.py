@@ -1,0 +1,89 @@
+"""Whole kernels: the origins of their lines, each time a kernel is defined for a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+
+from torch._inductor.codegen.cpp import CppScheduling
+from torch._inductor.codegen.triton import TritonScheduling
+from torch._inductor.virtualized import NullHandler, V
+
+from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.record.align import adopt, fill_accumulators
+from inductorscope.capture.record.lines import Origins, Texts
+from inductorscope.capture.record.origins import Recorder
+
+
+@dataclass
+class Definition:
+    """A kernel as defined for one of its calls; calls share a kernel whose text is the same."""
+
+    kernel: str
+    nth: int
+    """Counts the calls of this kernel in its graph, from 1."""
+    source: list[str]
+    origins: Origins
+
+
+@dataclass
+class Definitions:
+    """All kernels defined so far, by the graph's debug folder."""
+
+    by_folder: dict[Path, list[Definition]] = field(default_factory=dict)
+
+    def add(self, folder: Path, kernel: str, source: list[str], origins: Origins) -> None:
+        known = self.by_folder.setdefault(folder, [])
+        nth = 1 + sum(definition.kernel == kernel for definition in known)
+        known.append(Definition(kernel, nth, source, origins))
+
+
+def follow_kernels(recorder: Recorder, texts: Texts, definitions: Definitions) -> None:
+    """Put the hooks in place."""
+    for scheduling in (CppScheduling, TritonScheduling):
+        _note_definition(recorder, texts, definitions, scheduling)
+
+
+def _note_definition(
+    recorder: Recorder, texts: Texts, definitions: Definitions, scheduling: Untyped
+) -> None:
+    original = scheduling.define_kernel
+
+    @wraps(original)
+    def define_kernel(self: Untyped, src_code: str, *args: Untyped, **kwargs: Untyped) -> Untyped:
+        pieces = list(texts.since_last_kernel)
+        name = original(self, src_code, *args, **kwargs)
+
+        def note() -> None:
+            folder = _debug_folder()
+            if folder is None:
+                return
+            source = src_code.split("\n")
+            definitions.add(folder, str(name), source, _origins(src_code, source, texts, pieces))
+            texts.since_last_kernel.clear()
+
+        recorder.guarded(note)
+        return name
+
+    scheduling.define_kernel = define_kernel
+
+
+def _origins(
+    text: str, source: list[str], texts: Texts, pieces: list[tuple[str, Origins]]
+) -> Origins:
+    known = texts.of(text)
+    if known is not None:
+        origins = [*known, *[None] * (len(source) - len(known))]
+    else:
+        origins = adopt(source, [(piece.split("\n"), found) for piece, found in pieces])
+    fill_accumulators(source, origins)
+    return origins
+
+
+def _debug_folder() -> Path | None:
+    handler = V.debug
+    if isinstance(handler, NullHandler):
+        return None
+    path = getattr(handler, "_path", None)
+    return Path(path) if path else None
