@@ -84,6 +84,20 @@ class FxGraph:
         for order, node in enumerate(text.main()):
             self._add(order, node)
         self._roots: dict[str, Root] = {}
+        self._find_constants()
+
+    def _find_constants(self) -> None:
+        """Fills and index arithmetic, unless somebody writes into their memory."""
+        written = {
+            self.root(value.inputs[0])[0]
+            for value in self.values.values()
+            if value.op.endswith("_") and not value.op.endswith("__") and value.inputs
+        }
+        for value in self.values.values():
+            if value.placeholder or value.op in RANDOM or value.name in written:
+                continue
+            inputs = [self.values[name] for name in value.inputs if name in self.values]
+            value.constant = value.constant or all(each.constant for each in inputs)
 
     def _add(self, order: int, node: FxTextNode) -> None:
         value = FxValue(
@@ -91,13 +105,7 @@ class FxGraph:
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
             node.kind in ("placeholder", "get_attr"),
         )  # fmt: skip
-        inputs = [self.values[name] for name in node.inputs if name in self.values]
-        number = node.annotation.startswith(("Sym", "PythonKeyType"))
-        value.constant = number or (
-            not value.placeholder
-            and node.op not in RANDOM
-            and all(each.constant for each in inputs)
-        )
+        value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
         self.values[node.name] = value
         self.by_op.setdefault(node.op, []).append(value)
 

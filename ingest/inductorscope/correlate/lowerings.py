@@ -86,6 +86,8 @@ MOVES = frozenset(
     ]
 )  # fmt: skip
 
+FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
+
 # Written into: what they are first given is changed or copied, then stored to.
 SCATTERS = frozenset(
     [
@@ -97,6 +99,23 @@ SCATTERS = frozenset(
         "_low_memory_max_pool_offsets_to_indices", "kthvalue",
     ]
 )  # fmt: skip
+
+# Kernels of libraries compute them; a loop body adds a bias to their result at most.
+LIBRARY = frozenset(
+    [
+        "mm", "addmm", "bmm", "baddbmm", "_int_mm", "_scaled_mm", "convolution",
+        "convolution_backward", "_thnn_fused_gru_cell", "_thnn_fused_gru_cell_backward",
+        "_thnn_fused_lstm_cell", "_thnn_fused_lstm_cell_backward_impl", "mkldnn_rnn_layer",
+        "_linear_pointwise", "_convolution_pointwise", "_cudnn_rnn", "mkl_linear", "_fft_c2c",
+    ]
+)  # fmt: skip
+
+
+def by_library(op: str) -> bool:
+    return op in LIBRARY or op.startswith(
+        ("_scaled_dot_product", "_flash_attention", "_efficient_attention", "_cudnn", "miopen")
+    )
+
 
 # Their inputs are realised as they are; every other extern call asks for strides and copies.
 TAKES_AS_IS = frozenset(

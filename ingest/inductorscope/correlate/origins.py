@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root, numel
 from inductorscope.correlate.lowerings import (
+    FILLS,
     MOVES,
     REDUCES,
     SCATTERS,
     STRICT,
     TAKES_AS_IS,
+    by_library,
     extern_name,
     same_operation,
 )
@@ -161,7 +163,7 @@ class _Walk:
             return
         cost, producer, index = best
         owners = unifier.owners(value, producer.name)
-        owner = self._store_owner(node, buffer, region.operations[value], producer)
+        owner = self._store_owner(buffer, region.operations[value], producer, index)
         operation = region.operations[value]
         if operation.op == "load" and not operation.indirect and owner != producer.name:
             owners = {value: owner}
@@ -205,6 +207,8 @@ class _Walk:
             cost += penalty
             if cost > DOUBTFUL + 0.02 * operation.size:
                 continue
+            if self._only_cloned(candidate):
+                cost += 0.1
             distance = candidate.order - self.reached
             rank = (
                 cost
@@ -215,6 +219,18 @@ class _Walk:
             if best is None or rank < best[0]:
                 best = (rank, cost, candidate, index)
         return (best[1], best[2], best[3]) if best else None
+
+    def _only_cloned(self, value: FxValue) -> bool:
+        """A value that is merely copied is seldom stored itself: its copy is."""
+        for _ in range(8):
+            if len(value.users) != 1 or value.users[0] not in self.graph.values:
+                return False
+            value = self.graph.values[value.users[0]]
+            if value.op == "clone":
+                return True
+            if not value.view:
+                return False
+        return False
 
     def _copy_cost(
         self, operation: Operation, candidate: FxValue, unifier: Unifier, value: Place
@@ -239,7 +255,9 @@ class _Walk:
         nearby = reachable if reachable is not None else self.by_size.get((dtype, size), [])
         refilled = self._refilled(buffer)
         for value in nearby:
-            if operation.loads == value.constant and not (refilled and value.op in SCATTERS):
+            if operation.loads == value.constant and not (
+                not operation.loads and (value.op in FILLS or (refilled and value.op in SCATTERS))
+            ):
                 continue
             if value.placeholder or value.op == "output" or value.view:
                 continue
@@ -334,35 +352,55 @@ class _Walk:
     # -- who made the buffer ---------------------------------------------------------------------
 
     def _store_owner(
-        self, node: IrTextNode, buffer: IrBuffer, operation: Operation, producer: FxValue
+        self,
+        buffer: IrBuffer,
+        operation: Operation,
+        producer: FxValue,
+        index: int,
     ) -> str:
-        """The node being lowered when the buffer was made: its producer, or who asked for a copy."""
+        """The node being lowered when the buffer was made: its producer, or who wanted a copy."""
         if buffer.mutations and not producer.op.endswith("_"):
             return producer.name
-        users = [self.by_name[name] for name in buffer.users if name in self.by_name]
-        copies = operation.op == "load" and not operation.indirect
-        held = self._held(operation.buffer) if copies else None
-        is_copy = copies and held is not None and held[0] == producer.name
-        alone = len(users) == len([u for u in users if u.body is None])
-        externs = [user for user in users if user.body is None and user.detail != "MultiOutput"]
-        shaped = self._shaped(producer, buffer)
-        if shaped is not None:
-            if len(shaped.users) > 1:
-                return shaped.name
-            follower = self.graph.values.get(shaped.users[0]) if shaped.users else None
-            if follower is not None and any(
-                same_operation(_kernel(user), follower.op) for user in externs
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        is_copy = held is not None and not operation.indirect and held[0] == producer.name
+        value = self._shaped(producer, buffer) or self._output(producer, index, operation)
+        followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
+        if len(followers) == 1 and self._copies(followers[0], buffer, is_copy):
+            return followers[0].name
+        if value is not producer:
+            return value.name
+        asked = self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
+        return asked or producer.name
+
+    def _output(self, producer: FxValue, index: int, operation: Operation) -> FxValue:
+        """Of a node with several outputs, the one that is meant, unless a reduction makes it."""
+        if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
+            return producer
+        for name in producer.users:
+            child = self.graph.values.get(name)
+            if child is not None and child.op == "getitem" and (
+                self.graph.root(name) == (producer.name, index)
             ):
-                return follower.name
-            return shaped.name
-        if not externs or (not alone and not is_copy):
-            return producer.name
-        for user in externs:
-            name = _kernel(user)
-            owner = self._asked(producer, name, user, is_copy)
-            if owner is not None:
-                return owner
-        return producer.name
+                return child
+        return producer
+
+    def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool) -> bool:
+        """An extern call that asks for strides copies what is not realised yet."""
+        if follower.op == "cat":
+            return any("Concat" in user.detail for user in self._users(buffer))
+        if follower.op in TAKES_AS_IS and not is_copy:
+            return False
+        return by_library(follower.op) or any(
+            user.body is None and same_operation(_kernel(user), follower.op)
+            for user in self._users(buffer)
+        )
+
+    def _users(self, buffer: IrBuffer) -> list[IrTextNode]:
+        return [self.by_name[name] for name in buffer.users if name in self.by_name]
+
+    def _only_extern(self, buffer: IrBuffer) -> bool:
+        users = self._users(buffer)
+        return bool(users) and all(user.body is None for user in users)
 
     def _shaped(self, producer: FxValue, buffer: IrBuffer) -> FxValue | None:
         """The view whose shape the buffer has, when it is not the producer's own."""
@@ -379,25 +417,27 @@ class _Walk:
                 queue.append(child)
         return None
 
-    def _asked(
-        self, producer: FxValue, name: str, user: IrTextNode, is_copy: bool
-    ) -> str | None:
+    def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:
         """The extern call, or the last view before it when that has other users too."""
-        if name in TAKES_AS_IS and not is_copy:
-            return None
-        queue = [producer]
-        seen = {producer.name}
-        for value in queue:
-            for follower in value.users:
-                child = self.graph.values.get(follower)
-                if child is None or follower in seen:
-                    continue
-                seen.add(follower)
-                if child.view or child.op == "getitem":
-                    queue.append(child)
-                elif same_operation(name, child.op) and child.name not in self.used:
-                    shared = len(value.users) > 1 and child.op != "cat"
-                    return value.name if shared else child.name
+        for user in self._users(buffer):
+            name = _kernel(user)
+            if user.body is not None or not name:
+                continue
+            queue = [producer]
+            seen = {producer.name}
+            for value in queue:
+                for follower in value.users:
+                    child = self.graph.values.get(follower)
+                    if child is None or follower in seen:
+                        continue
+                    seen.add(follower)
+                    if child.view or child.op == "getitem":
+                        queue.append(child)
+                    elif same_operation(name, child.op) and child.name not in self.used:
+                        shared = len(value.users) > 1 and child.op != "cat"
+                        if child.op in TAKES_AS_IS and not is_copy:
+                            continue
+                        return value.name if shared else child.name
         return None
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:

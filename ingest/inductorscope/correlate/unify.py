@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
-from inductorscope.correlate.lowerings import MOVES, REDUCES, SCATTERS, STRICT
+from inductorscope.correlate.lowerings import FILLS, MOVES, REDUCES, SCATTERS, STRICT, by_library
 from inductorscope.correlate.region import Operation, Place, Region
 
 BAD = 4.0
@@ -57,7 +57,9 @@ class Unifier:
         producer = self.graph.values.get(root[0])
         if producer is None or producer.placeholder:
             return BAD
-        if operation.loads == producer.constant:
+        if operation.loads == producer.constant and not (
+            producer.op in FILLS and not operation.loads
+        ):
             return BAD  # what follows from indices alone reads nothing, and the other way round
         if producer.name in self.extern:
             return 0.4 + self.inside(place, producer, depth)
@@ -111,6 +113,8 @@ class Unifier:
         op = operation.op
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
+        if by_library(node.op):
+            return 0.05 if op in ("add", "to_dtype") and operation.size < 12 else BAD
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
             return 0.03
         strict = STRICT.get(node.op)
@@ -123,7 +127,7 @@ class Unifier:
             return 0.0 if operation.reduction in kinds else 1.0
         if op == node.op:
             return 0.0
-        return 0.15 if node.op in MOVES else 0.03
+        return 0.15 if node.op in MOVES and operation.loads else 0.03
 
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.held(operation.buffer)
