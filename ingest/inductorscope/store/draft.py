@@ -77,6 +77,8 @@ class GraphDraft:
     compile_id: str | None = None
     node_count: int = 0
     time_us: float | None = None
+    wrapper_first: int | None = None
+    wrapper_last: int | None = None
     fx_nodes: list[FxNodeDraft] = field(default_factory=list)
     ir_nodes: list[IrNodeDraft] = field(default_factory=list)
     kernels: list[KernelDraft] = field(default_factory=list)

@@ -157,6 +157,9 @@ class Graph(Base):
     call_count: Mapped[int]
     time_us: Mapped[float | None]
     """Kernel time of one step that the profile attributes to this graph."""
+    wrapper_first: Mapped[int | None]
+    wrapper_last: Mapped[int | None]
+    """Lines of the output code that hold the wrapper."""
 
 
 class Artifact(Base):

@@ -145,6 +145,8 @@ def _insert_graphs(session: Session, draft: RunDraft) -> dict[GraphDraft, int]:
                 "kernel_count": _generated(graph),
                 "call_count": sum(len(kernel.calls) for kernel in graph.kernels),
                 "time_us": graph.time_us,
+                "wrapper_first": graph.wrapper_first,
+                "wrapper_last": graph.wrapper_last,
             }
         )
         for position, graph in enumerate(draft.graphs)

@@ -114,6 +114,8 @@ def upgrade() -> None:
         sa.Column("kernel_count", WIDE, nullable=False),
         sa.Column("call_count", WIDE, nullable=False),
         sa.Column("time_us", sa.Double(), nullable=True),
+        sa.Column("wrapper_first", WIDE, nullable=True),
+        sa.Column("wrapper_last", WIDE, nullable=True),
         sa.ForeignKeyConstraint(
             ["run_id"], ["runs.id"], name=op.f("fk_graphs_run_id_runs"), ondelete="CASCADE"
         ),
