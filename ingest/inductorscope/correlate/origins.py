@@ -94,6 +94,11 @@ class _Walk:
     def _held(self, buffer: str) -> Root | None:
         return self.result.held.get(buffer)
 
+    def _fixed(self, buffer: str) -> bool:
+        held = self._held(buffer)
+        value = self.graph.values.get(held[0]) if held is not None else None
+        return value is not None and value.constant
+
     # -- extern calls ----------------------------------------------------------------------------
 
     def _extern(self, node: IrTextNode) -> None:
@@ -149,7 +154,7 @@ class _Walk:
     # -- computed buffers ------------------------------------------------------------------------
 
     def _computed(self, node: IrTextNode) -> None:
-        region = Region(node)
+        region = Region(node, self._fixed)
         if not node.buffers or not region.stores:
             return
         buffer = node.buffers[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from inductorscope.formats.ir import IrOp, IrTextNode
@@ -31,8 +32,10 @@ class Operation:
 class Region:
     """Operations by place; children are operands, and what an indirect index depends on."""
 
-    def __init__(self, node: IrTextNode) -> None:
+    def __init__(self, node: IrTextNode, fixed: Callable[[str], bool]) -> None:
+        """`fixed` tells whether a buffer holds what follows from indices alone."""
         self.node = node
+        self.fixed = fixed
         self.operations: dict[Place, Operation] = {}
         self.stores: list[Operation] = []
         self.order: list[Place] = []
@@ -68,7 +71,8 @@ class Region:
                 if child in self.operations
             )
             operation.size = min(operation.size, 10**6)
-            operation.loads = op.op in ("load", "load_seed") or any(
+            read = op.op in ("load", "load_seed") and not self.fixed(operation.buffer)
+            operation.loads = read or any(
                 self.operations[child].loads for child in operation.children
             )
             if op.op in ("store", "store_reduction"):

@@ -48,12 +48,13 @@ class Unifier:
         """Cost of reading the operation as the value of the node `name`."""
         operation = self.region.operations[place]
         root = self.graph.root(name)
-        if operation.op == "load" and not operation.indirect:
+        if operation.op == "load":
             held = self.held(operation.buffer)
+            through = 0.08 if operation.indirect else 0.0  # an index further up reaches down here
             if held == root:
-                return 0.0
+                return through
             if held is not None and held[0] == root[0]:
-                return 0.05
+                return through + 0.05
         producer = self.graph.values.get(root[0])
         if producer is None or producer.placeholder:
             return BAD
@@ -202,12 +203,13 @@ class Unifier:
     def owners(self, place: Place, name: str) -> dict[Place, str]:
         """Node by operation, of the cheapest reading of `place` as written by `name`."""
         result: dict[Place, str] = {}
-        pending = [(place, name)]
+        pending = [(place, name, "")]
         while pending:
-            where, node = pending.pop()
+            where, node, indexer = pending.pop()
             if where in result:
                 continue
             for _ in range(20):
+                indexer = self._indexer(node, indexer)
                 through = self.passes.get((where, node))
                 if through is None:
                     break
@@ -216,9 +218,18 @@ class Unifier:
             operation = self.region.operations[where]
             choices = self.choices.get((where, node))
             for index, child in enumerate(operation.children):
+                if operation.indirect and indexer and self._indexer(node, "") != node:
+                    self.inside(child, self.graph.values[indexer])
+                    pending.append((child, indexer, indexer))
+                    continue
                 choice = choices[index] if choices and index < len(choices) else ("inside", node)
-                pending.append((child, self._owner_of(child, choice, node)))
+                pending.append((child, self._owner_of(child, choice, node), indexer))
         return result
+
+    def _indexer(self, node: str, known: str) -> str:
+        """The node whose indices reach down to loads below it."""
+        value = self.graph.values.get(node)
+        return node if value is not None and value.op in MOVES else known
 
     def _owner_of(self, child: Place, choice: Choice, node: str) -> str:
         """A value that is merely loaded belongs to the node that asked for it."""
@@ -226,7 +237,7 @@ class Unifier:
             return node
         operation = self.region.operations[child]
         root = self.graph.root(choice[1])
-        if operation.op == "load" and not operation.indirect:
+        if operation.op == "load":
             held = self.held(operation.buffer)
             if held is not None and held[0] == root[0]:
                 return node
