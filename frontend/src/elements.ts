@@ -65,9 +65,9 @@ export function button(label: string, attributes: Attributes, pressed: () => voi
 export function hueOf(kind: string, category: string): string {
   const words = `${kind} ${category}`.toLowerCase();
   if (/attention|sdpa|flash/.test(words)) return "attention";
-  if (/persistent/.test(words)) return "persistent";
-  if (/reduc/.test(words)) return "reduction";
-  if (/extern|template|gemm|matmul|conv/.test(words)) return "gemm";
-  if (/pointwise|cpp|foreach/.test(words)) return "pointwise";
+  if (/\bper\b|persistent/.test(words)) return "persistent";
+  if (/\bred\b|reduc/.test(words)) return "reduction";
+  if (/extern|template|\btem\b|gemm|matmul|conv/.test(words)) return "gemm";
+  if (/pointwise|\bpoi\b|cpp|foreach/.test(words)) return "pointwise";
   return "other";
 }

@@ -5,9 +5,8 @@ import { type Colours, plot } from "./plot";
 
 interface Timing {
   median_ms?: number;
-  p10_ms?: number;
-  p90_ms?: number;
-  samples_ms?: number[];
+  p10?: number;
+  p90?: number;
 }
 
 export interface TimeCharts {
@@ -47,12 +46,16 @@ function eagerAndCompiled(data: TimeCharts) {
         x: [median],
         y: [label],
         width: 0.5,
+        text: [microseconds(median * 1000)],
+        textposition: "inside",
+        insidetextanchor: "start",
+        insidetextfont: { color: colours(label === "compiled" ? "accent-ink" : "panel") },
         marker: { color: colour },
         error_x: {
           type: "data",
           symmetric: false,
-          array: [Math.max(0, (timing.p90_ms ?? median) - median)],
-          arrayminus: [Math.max(0, median - (timing.p10_ms ?? median))],
+          array: [Math.max(0, (timing.p90 ?? median) - median)],
+          arrayminus: [Math.max(0, median - (timing.p10 ?? median))],
           color: colours("ink"),
           thickness: 1.2,
         },
@@ -73,7 +76,8 @@ function byCategory(data: TimeCharts) {
         x: rows.map((row) => row.time_us),
         y: rows.map((row) => plain(row.category)),
         text: rows.map((row) => microseconds(row.time_us)),
-        textposition: "auto",
+        textposition: "outside",
+        cliponaxis: false,
         marker: { color: rows.map((row) => colours(hueOf(row.category, row.category))) },
         hovertemplate: "%{y}: %{text}<extra></extra>",
       },
@@ -94,7 +98,8 @@ function topKernels(data: TimeCharts) {
         x: rows.map((row) => row.time_us ?? 0),
         y: rows.map((_, at) => at),
         text: rows.map((row) => microseconds(row.time_us ?? 0)),
-        textposition: "auto",
+        textposition: "outside",
+        cliponaxis: false,
         hovertext: rows.map((row) => plain(row.name)),
         marker: { color: rows.map((row) => colours(hueOf(row.kind, row.category))) },
         hovertemplate: "%{hovertext}<br>%{text}<extra></extra>",

@@ -121,6 +121,7 @@ export class Code {
       EditorView.contentAttributes.of({
         "aria-label": shown.label,
         "aria-readonly": "true",
+        tabindex: "0",
         inputmode: "none",
         spellcheck: "false",
       }),

@@ -282,11 +282,12 @@ export class Explorer implements PaneHost {
 
   private revealIn(pane: Pane): void {
     const origin = this.originIn(pane);
-    const found = this.matchesOf(pane, this.selected);
-    const first = origin ?? found.lines[0];
-    const lit = [...found.lines.subarray(0, 2000)];
-    if (first === undefined || lit.some((line) => pane.inSight(line))) return;
-    pane.reveal(first);
+    const lit = [...this.matchesOf(pane, this.selected).lines.subarray(0, 2000)];
+    // Comments name what they are about; the code itself is what one wants to see.
+    const code = lit.filter((line) => !/^\s*(#|\/\/)/.test(pane.text(line) ?? ""));
+    const wanted = origin !== null ? [origin] : code.length ? code : lit;
+    if (wanted[0] === undefined || wanted.some((line) => pane.inSight(line))) return;
+    pane.reveal(wanted[0]);
   }
 
   // --- what panes report -------------------------------------------------------------------------

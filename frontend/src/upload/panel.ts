@@ -127,24 +127,23 @@ function carriesFiles(event: DragEvent): boolean {
 
 /** Anything dropped anywhere, or chosen by one of the inputs. */
 export function startUploads(): void {
-  const veil = make("div", { class: "drop-veil", hidden: true }, "Drop it to upload");
-  document.body.append(veil);
+  const veil = make("div", { class: "drop-veil" }, "Drop it to upload");
   let depth = 0;
   document.addEventListener("dragenter", (event) => {
     if (!carriesFiles(event)) return;
     depth += 1;
-    veil.hidden = false;
+    document.body.append(veil);
   });
   document.addEventListener("dragleave", () => {
     depth = Math.max(0, depth - 1);
-    if (depth === 0) veil.hidden = true;
+    if (depth === 0) veil.remove();
   });
   document.addEventListener("dragover", (event) => {
     if (carriesFiles(event)) event.preventDefault();
   });
   document.addEventListener("drop", (event) => {
     depth = 0;
-    veil.hidden = true;
+    veil.remove();
     if (!event.dataTransfer || !carriesFiles(event)) return;
     event.preventDefault();
     void dropped(event.dataTransfer).then(upload, (trouble) => {
