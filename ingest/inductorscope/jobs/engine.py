@@ -6,7 +6,6 @@ Only `engine`, `workflow`, `reaper` and `api` know it.
 from __future__ import annotations
 
 import logging
-import re
 from typing import Any, Never
 
 from dbos import DBOS, DBOSClient, DBOSConfig
@@ -22,8 +21,6 @@ APPLICATION_VERSION = "1"
 QUEUE = "inductorscope"
 WORKFLOW = "inductorscope_job"
 POLL_SECONDS = 0.5
-
-_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 
 log = logging.getLogger("inductorscope.jobs")
 
@@ -73,11 +70,6 @@ def quiet() -> None:
     """Warnings only, and no pickle: whoever can write rows must not run code in a worker."""
     logging.getLogger("dbos").setLevel(logging.WARNING)
     setattr(DefaultSerializer, "deserialize", _refuse_pickle)  # noqa: B010  # not for mypy to see
-
-
-def without_password(text: str) -> str:
-    """A message fit for a log: database addresses lose their password."""
-    return _PASSWORD.sub(r"\1:…@", text)
 
 
 def _refuse_pickle(_self: object, _text: Any) -> Never:  # noqa: ANN401  # whatever was stored

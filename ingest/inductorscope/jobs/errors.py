@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+# postgresql://user:secret@host
+_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
+
+
+def without_password(text: str) -> str:
+    """A message fit for a log: database addresses lose their password."""
+    return _PASSWORD.sub(r"\1:…@", text)
+
 
 class JobsError(Exception):
     """A request that is not carried out: what is wrong, what to do, which limit if it is one."""

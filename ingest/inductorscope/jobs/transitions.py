@@ -22,6 +22,8 @@ from .records import ACTIVE, CANCELLED, DONE, FAILED, QUEUED, RUNNING
 MOST_ATTEMPTS = 5
 WAITING = "Waiting for a worker"
 LONGEST_EVENT = 20_000
+TRY_AGAIN = 75
+"""A child's exit status when the database was out of reach: EX_TEMPFAIL."""
 
 Event = tuple[datetime, str, str]
 """When, level, text."""
@@ -50,7 +52,7 @@ def claim(sessions: Sessions, job_id: str, worker: str) -> Attempt | None:
             job.state, job.ended_at = FAILED, now()
             job.message = (
                 f"The worker died {job.attempts} times while doing this, so it was given up. "
-                "The log of the worker may tell why."
+                "What the workers printed may tell why."
             )
             add_event(session, job_id, "error", job.message)
             return None

@@ -1,0 +1,218 @@
+"""The process that does a job's work: `python -m inductorscope.jobs.child ingest|capture <job id>`.
+
+It ends the job itself, with a run or a sentence. Its worker only speaks for it when it could not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import resource
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from ..capture.run import CaptureFailed, run_capture
+from ..capture.spec import SpecError, from_builtins
+from ..intake.limits import Limits, Refused
+from ..intake.unpack import unpack
+from ..reading import NothingToRead, read_run
+from ..settings import PREFIX, Settings, load
+from ..store.engine import Sessions, make_engine, sessions
+from ..store.models import Job, Upload
+from . import transitions
+from .ending import OvertakenError, ending_sessions, read_sentence
+from .errors import without_password
+from .folders import work_folder
+from .processes import die_with
+from .progress import Report
+from .transitions import TRY_AGAIN, Attempt
+from .uploads import UploadFolder
+
+SHOWN = 300
+"""Characters of an unexpected error's text in the job's message; the log has all of it."""
+
+Refusals = (Refused, NothingToRead, CaptureFailed, SpecError)
+"""Errors whose text is a sentence for the person who asked."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One attempt and what it works with."""
+
+    settings: Settings
+    engine: Engine
+    sessions: Sessions
+    attempt: Attempt
+    spec: dict[str, Any]
+    report: Report
+
+    @property
+    def folder(self) -> Path:
+        return work_folder(self.settings, self.attempt.job_id)
+
+
+def ingest(task: Task) -> None:
+    """Reads an upload."""
+    upload_id = str(task.spec["upload"])
+    with task.sessions() as session:
+        upload = session.get_one(Upload, upload_id)
+    files = UploadFolder(task.settings.uploads, upload_id)
+    if not files.exists():
+        raise Refused(
+            "The files of the upload are not in this worker's data folder",
+            f"let web process and worker share the folder that {PREFIX}DATA names",
+        )
+    sent = _lay_out(task, files, [str(file["path"]) for file in upload.files])
+    root = sent
+    if len(upload.files) == 1:
+        root = task.folder / "unpacked"
+        size = int(upload.files[0]["size"])
+        step = f"Unpacking {Path(upload.files[0]['path']).name}"
+        task.report(step, 0, None, "bytes")
+        unpack(
+            sent / upload.files[0]["path"],
+            root,
+            Limits.of(task.settings),
+            lambda done: task.report(step, done, size if done <= size else None, "bytes"),
+        )
+    _read(task, root, "upload")
+    files.remove()
+
+
+def _lay_out(task: Task, files: UploadFolder, paths: list[str]) -> Path:
+    """The upload's files under the names they had, without copying them."""
+    sent = task.folder / "sent"
+    for index, path in enumerate(paths):
+        target = sent / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if files.file(index).exists():
+            os.link(files.file(index), target)
+        else:
+            target.touch()  # an empty file sends no bytes
+        if index % 100 == 0:
+            task.report("Laying out the files", index, len(paths), "files")
+    return sent
+
+
+def capture(task: Task) -> None:
+    """Runs a model and reads what was recorded."""
+    out = task.folder
+    run_capture(
+        from_builtins(task.spec["capture"]),
+        out,
+        task.settings,
+        task.report,
+        log=task.report.line,
+    )
+    _read(task, out, "capture")
+
+
+def _read(task: Task, root: Path, origin: str) -> None:
+    """Stores the files as a run, which ends the job."""
+    result = read_run(
+        root,
+        settings=task.settings,
+        session_factory=ending_sessions(task.engine, task.attempt, task.report.finishing),
+        origin=origin,
+        name=task.spec.get("name"),
+        tags=[str(tag) for tag in task.spec.get("tags", [])],
+        progress=task.report,
+    )
+    task.report.finishing()
+    if result.duplicate:
+        _end_as_duplicate(task, result.run_id, read_sentence(result.graphs, result.kernels))
+    for item in result.dropped:
+        task.report.line(f"Left out {item.file}: {item.reason} ({item.count})", "warning")
+
+
+def _end_as_duplicate(task: Task, run_id: str, read: str) -> None:
+    message = f"These files were here already, as run {run_id}. {read}"
+    with task.sessions.begin() as session:
+        if not transitions.complete(
+            session, task.attempt, run_id=run_id, duplicate=True, message=message
+        ):
+            raise OvertakenError
+        transitions.add_event(session, task.attempt.job_id, "info", message)
+
+
+WORK: dict[str, Callable[[Task], None]] = {"ingest": ingest, "capture": capture}
+
+
+def attend(settings: Settings, attempt: Attempt) -> int:
+    """Does the work and ends the job; the process's exit status."""
+    engine = make_engine(settings)
+    factory = sessions(engine)
+    with factory() as session:
+        spec = dict(session.get_one(Job, attempt.job_id).spec)
+    report = Report(factory, attempt)
+    task = Task(settings, engine, factory, attempt, spec, report)
+    try:
+        WORK[attempt.kind](task)
+    except OvertakenError:
+        return 0
+    except (OperationalError, InterfaceError) as error:
+        report.line(f"The database is out of reach: {without_password(str(error))}", "warning")
+        return TRY_AGAIN
+    except Refusals as error:
+        _fail(task, str(error), str(error))
+    except MemoryError:
+        _fail(task, _memory_sentence(settings), traceback.format_exc())
+    except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with it
+        text = without_password(str(error)).strip()[:SHOWN]
+        what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        message = f"This failed in a way that was not foreseen: {what}"
+        _fail(task, message, without_password(traceback.format_exc()))
+    finally:
+        report.close()
+        engine.dispose()
+    return 0
+
+
+def _fail(task: Task, message: str, details: str) -> None:
+    task.report.finishing()
+    transitions.fail(task.sessions, task.attempt, message, details)
+
+
+def _memory_sentence(settings: Settings) -> str:
+    limit = settings.capture_bytes / 1024**3
+    return (
+        f"This needed more memory than its limit of {limit:g} GiB. "
+        f"Do less at a time, or raise {PREFIX}CAPTURE_BYTES."
+    )
+
+
+def _limit_memory(settings: Settings) -> None:
+    """Of reading only: a capture's own process gets a limit that knows what torch maps."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = settings.capture_bytes
+    if hard != resource.RLIM_INFINITY:
+        allowed = min(allowed, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.child")
+    parser.add_argument("kind", choices=sorted(WORK))
+    parser.add_argument("job_id")
+    parser.add_argument("--attempt", type=int, required=True)
+    parser.add_argument("--parent", type=int, help="end when this process does")
+    given = parser.parse_args(arguments)
+    if given.parent:
+        die_with(given.parent)
+    logging.basicConfig(level=logging.WARNING)
+    settings = load()
+    if given.kind == "ingest":
+        _limit_memory(settings)
+    return attend(settings, Attempt(given.job_id, given.kind, given.attempt))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

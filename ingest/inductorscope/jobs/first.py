@@ -1,0 +1,31 @@
+"""The capture that a new installation starts with, so that there is something to see."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from ..settings import Settings
+from ..store.engine import make_engine, sessions
+from ..store.models import Job, Run
+from .api import JobsClient
+from .engine import prepare
+
+
+def capture_if_empty(settings: Settings, model: str) -> str | None:
+    """Asks for a capture when there is no run and no job yet; the job's id."""
+    prepare(settings)
+    engine = make_engine(settings)
+    try:
+        with sessions(engine, read_only=True)() as session:
+            used = session.scalar(select(Run.id).limit(1)) or session.scalar(
+                select(Job.id).limit(1)
+            )
+        if used:
+            return None
+        client = JobsClient(settings, engine)
+        try:
+            return client.enqueue_capture({"model": model})
+        finally:
+            client.close()
+    finally:
+        engine.dispose()

@@ -1,0 +1,64 @@
+"""Processes of a job: they die with their worker, and none is left behind.
+
+Every process of a job inherits a mark in its environment. A compiler that a capture started in a
+session of its own, or that outlived its parents, is found by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+from ..settings import PREFIX, Settings
+
+MARK = f"{PREFIX}JOB"
+PR_SET_PDEATHSIG = 1
+KILL_SECONDS = 10.0
+
+
+def die_with(parent: int, sign: int = signal.SIGKILL) -> None:
+    """This process gets the signal when its parent dies; Linux only, elsewhere it does nothing."""
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, sign, 0, 0, 0)
+    if os.getppid() != parent:  # it died before we asked
+        os.kill(os.getpid(), sign)
+
+
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    """This process's environment, with the settings as they are, for a process of ours."""
+    values = dict(os.environ)
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        values[PREFIX + field.name.upper()] = str(int(value) if value in (True, False) else value)
+    return values | more
+
+
+def processes_of(job_id: str) -> list[int]:
+    """Living processes that carry a job's mark."""
+    mark = f"{MARK}={job_id}".encode()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # ended meanwhile, or somebody else's
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
+
+
+def end_processes(job_id: str) -> bool:
+    """Kills whatever carries a job's mark; False when something withstands."""
+    until = time.monotonic() + KILL_SECONDS
+    while left := processes_of(job_id):
+        if time.monotonic() > until:
+            return False
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+    return True

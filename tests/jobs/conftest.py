@@ -1,0 +1,101 @@
+"""Workers as processes of their own, and waiting for what they do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.processes import environment
+from inductorscope.jobs.records import OVER, JobStatus
+from inductorscope.jobs.slots import executor_id
+from inductorscope.settings import Settings
+
+Found = TypeVar("Found")
+WORKER = Path(__file__).parent / "stand_in_worker.py"
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[JobsClient]:
+    made = JobsClient(settings)
+    yield made
+    made.close()
+
+
+@dataclass
+class Crew:
+    """Worker processes of one test."""
+
+    settings: Settings
+    client: JobsClient
+    living: list[subprocess.Popen[bytes]]
+
+    def start(
+        self, number: int = 1, dead_after: float = 60.0, **changes: object
+    ) -> subprocess.Popen[bytes]:
+        settings = replace(self.settings, **changes)  # type: ignore[arg-type]
+        name = executor_id(self.settings, number)
+        process = subprocess.Popen(
+            [sys.executable, str(WORKER), name, str(dead_after)], env=environment(settings)
+        )
+        self.living.append(process)
+        return process
+
+    def ask(self, name: str) -> str:
+        """A job whose process behaves as the name says."""
+        return self.client.enqueue_capture({"model": "neg-maximum-cat", "name": name})
+
+    def wait(self, job_id: str, seconds: float = 30.0) -> JobStatus:
+        return self.until(lambda: self._if_over(job_id), seconds, f"the end of {job_id}")
+
+    def wait_running(self, job_id: str, seconds: float = 30.0) -> JobStatus:
+        """Waits until the job's process has told how far it is."""
+        return self.until(lambda: self._if_moving(job_id), seconds, f"{job_id} to run")
+
+    @staticmethod
+    def until(look: Callable[[], Found | None], seconds: float, what: str) -> Found:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = look()
+            if found:
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"waited {seconds:.0f} s for {what}")
+
+    def attempts(self, job_id: str) -> int:
+        lines = (self.settings.data / "attempts").read_text().splitlines()
+        return sum(line.startswith(f"{job_id} ") for line in lines)
+
+    def log(self, job_id: str) -> str:
+        return "\n".join(line.text for line in self.client.events(job_id))
+
+    def _if_over(self, job_id: str) -> JobStatus | None:
+        status = self.client.job(job_id)
+        return status if status.state in OVER else None
+
+    def _if_moving(self, job_id: str) -> JobStatus | None:
+        status = self.client.job(job_id)
+        return status if status.state == "running" and status.done else None
+
+
+@pytest.fixture
+def crew(settings: Settings, client: JobsClient) -> Iterator[Crew]:
+    made = Crew(settings, client, [])
+    yield made
+    for process in made.living:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+    for process in made.living:
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()

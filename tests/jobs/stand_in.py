@@ -1,0 +1,88 @@
+"""A job's child process that behaves as the job's name says, in place of the real one.
+
+`sleep 3`, `exit 4`, `nothing 1` (says nothing for so long), `die` (kills itself), `temporary`,
+`spawn 30` (starts a process in a session of its own that lives so long), `slow-commit 2`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from inductorscope.jobs.ending import OvertakenError, ending_sessions
+from inductorscope.jobs.processes import die_with
+from inductorscope.jobs.progress import Report
+from inductorscope.jobs.transitions import TRY_AGAIN, Attempt
+from inductorscope.settings import load
+from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.models import Job, Run
+from sqlalchemy import insert
+
+
+def run_values(run_id: str) -> dict[str, object]:
+    return {
+        "id": run_id,
+        "content_digest": run_id,
+        "name": run_id,
+        "tags": [],
+        "origin": "upload",
+        "created_at": datetime.now(UTC),
+        "graph_count": 1,
+        "kernel_count": 2,
+        "timings": {},
+        "environment": {},
+        "report": {},
+        "bytes_in": 0,
+        "bytes_stored": 0,
+    }
+
+
+def main() -> int:
+    kind, job_id, number, parent = sys.argv[1], sys.argv[2], int(sys.argv[4]), int(sys.argv[6])
+    die_with(parent)
+    settings = load()
+    with Path(settings.data / "attempts").open("a") as log:
+        log.write(f"{job_id} {number} {os.getpid()}\n")
+    attempt = Attempt(job_id, kind, number)
+    engine = make_engine(settings)
+    with sessions(engine)() as session:
+        what, _, amount = str(session.get_one(Job, job_id).spec["name"]).partition(" ")
+    seconds = float(amount or 0)
+    if what == "exit":
+        print("the last words")
+        return int(seconds)
+    if what == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "temporary" and number < 3:
+        return TRY_AGAIN
+    if what == "spawn":
+        subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({amount})"],
+                         start_new_session=True)  # fmt: skip
+        seconds = 0
+    if what == "nothing":
+        time.sleep(seconds)
+    report = Report(sessions(engine), attempt)
+    until = time.monotonic() + seconds
+    step = 0
+    while time.monotonic() < until:
+        step += 1
+        report("Standing in", step, None, "steps")
+        time.sleep(0.01)
+    try:
+        with ending_sessions(engine, attempt, report.finishing).begin() as session:
+            session.execute(insert(Run), [run_values(job_id[-16:])])
+            if what == "slow-commit":
+                time.sleep(seconds)
+    except OvertakenError:
+        print("overtaken")
+    report.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Real worker processes whose jobs stand in: ends of every kind, deaths of every kind."""
+
+from __future__ import annotations
+
+import signal
+import time
+from datetime import UTC, datetime
+
+import pytest
+from inductorscope.jobs.processes import processes_of
+from inductorscope.jobs.slots import executor_id
+from inductorscope.settings import Settings
+from inductorscope.store.engine import sessions
+from inductorscope.store.models import Job, Run, Worker
+from sqlalchemy import Engine, select, update
+
+
+def runs(engine: Engine) -> list[str]:
+    with sessions(engine)() as session:
+        return list(session.scalars(select(Run.id)))
+
+
+def test_ends_of_every_kind(crew, engine: Engine) -> None:
+    crew.start(capture_seconds=1, ingest_seconds=1)
+    names = ("sleep 0.5", "exit 4", "die", "nothing 30", "spawn 60", "temporary")
+    jobs = {name: crew.ask(name) for name in names}
+    ends = {name: crew.wait(job, 60) for name, job in jobs.items()}
+    done = ends["sleep 0.5"]
+    assert (done.state, done.run_id, done.attempts) == ("done", done.id[-16:], 1)
+    assert done.message == "Read 1 graph with 2 generated kernels."
+    assert None not in (done.started_at, done.ended_at, done.worker)
+    assert ends["exit 4"].state == "failed"
+    assert "status 4" in (ends["exit 4"].message or "")
+    assert "the last words" in crew.log(jobs["exit 4"])
+    assert "SIGKILL" in (ends["die"].message or "")
+    assert "time limit of 2 s" in (ends["nothing 30"].message or "")
+    assert "INDUCTORSCOPE_CAPTURE_SECONDS" in (ends["nothing 30"].message or "")
+    assert ends["spawn 60"].state == "done"
+    assert ends["temporary"].state == "done"
+    assert ends["temporary"].attempts == 3
+    crew.until(lambda: not processes_of(jobs["spawn 60"]), 5, "left-over processes to end")
+    assert sorted(runs(engine)) == sorted(
+        jobs[name][-16:] for name in ("sleep 0.5", "spawn 60", "temporary")
+    )
+
+
+def test_cancel_ends_processes_and_frees_the_worker(crew, engine: Engine) -> None:
+    crew.start()
+    long, next_one = crew.ask("sleep 60"), crew.ask("sleep 0")
+    never = crew.ask("sleep 0")
+    assert crew.client.cancel(never)
+    crew.wait_running(long)
+    asked = time.monotonic()
+    assert crew.client.cancel(long)
+    assert not crew.client.cancel(long)
+    assert crew.client.job(long).state == "cancelled"
+    crew.until(lambda: not processes_of(long), 5, "its processes to end")
+    assert time.monotonic() - asked < 5
+    assert crew.wait(next_one).state == "done"
+    assert crew.client.job(never).state == "cancelled"
+    assert crew.client.job(never).attempts == 0
+    assert runs(engine) == [next_one[-16:]]
+
+
+def test_a_job_cancelled_while_its_run_is_written_leaves_none(crew, engine: Engine) -> None:
+    if engine.dialect.name == "sqlite":
+        pytest.skip("on SQLite the writer holds the only write lock, so the cancel comes after")
+    crew.start()
+    job = crew.ask("slow-commit 3")
+    crew.until(lambda: crew.client.job(job).state == "running", 20, "the job to run")
+    time.sleep(1.5)
+    assert crew.client.cancel(job)
+    crew.until(lambda: not processes_of(job), 10, "its processes to end")
+    assert runs(engine) == []
+
+
+def test_a_worker_killed_and_started_again_finishes_once(crew, engine: Engine) -> None:
+    worker = crew.start()
+    job = crew.ask("sleep 2")
+    crew.wait_running(job)
+    worker.kill()
+    worker.wait()
+    crew.until(lambda: not processes_of(job), 5, "the child to die with its worker")
+    assert crew.client.job(job).state == "running"
+    crew.start()
+    end = crew.wait(job)
+    assert (end.state, end.attempts) == ("done", 2)
+    assert runs(engine) == [job[-16:]]
+    assert "died" in crew.log(job)
+
+
+def test_a_living_worker_takes_over_from_a_dead_one(crew, engine: Engine) -> None:
+    doomed = crew.start(1)
+    job = crew.ask("sleep 2")
+    crew.wait_running(job)
+    crew.start(2)
+    doomed.kill()
+    doomed.wait()
+    end = crew.wait(job)
+    assert (end.state, end.attempts) == ("done", 2)
+    assert end.worker == executor_id(crew.settings, 2)
+    assert runs(engine) == [job[-16:]]
+
+
+def test_a_silent_worker_elsewhere_is_taken_for_dead(crew, engine: Engine) -> None:
+    doomed = crew.start(1)
+    job = crew.ask("sleep 2")
+    crew.wait_running(job)
+    doomed.kill()
+    doomed.wait()
+    elsewhere = update(Worker).values(host="elsewhere")
+    with sessions(engine).begin() as session:
+        session.execute(elsewhere)
+    crew.start(2, dead_after=4.0)
+    started = time.monotonic()
+    end = crew.wait(job)
+    assert end.state == "done"
+    assert time.monotonic() - started > 4.0
+    with sessions(engine)() as session:
+        assert session.get(Worker, executor_id(crew.settings, 1)) is None
+
+
+def test_a_worker_that_stops_in_order_gives_its_job_back(crew) -> None:
+    worker = crew.start(1)
+    job = crew.ask("sleep 2")
+    crew.wait_running(job)
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(10) == 0
+    status = crew.client.job(job)
+    assert (status.state, status.attempts) == ("queued", 0)
+    assert not processes_of(job)
+    assert crew.client.workers() == []
+    crew.start(2)
+    end = crew.wait(job)
+    assert (end.state, end.attempts) == ("done", 1)
+
+
+def test_what_kills_every_worker_is_given_up(crew, engine: Engine) -> None:
+    job = crew.ask("sleep 60")
+    for _ in range(5):
+        worker = crew.start()
+        crew.wait_running(job)
+        worker.kill()
+        worker.wait()
+        with sessions(engine).begin() as session:  # so that the next one is seen to run
+            session.execute(update(Job).values(done=0))
+    crew.start()
+    end = crew.wait(job)
+    assert end.state == "failed"
+    assert "died 5 times" in (end.message or "")
+
+
+def test_two_workers_cannot_have_one_name(crew, settings: Settings) -> None:
+    crew.start(1)
+    crew.until(crew.client.workers, 20, "the first worker")
+    second = crew.start(1)
+    assert second.wait(30) == 1
+
+
+def test_workers_are_listed_with_signs_of_life(crew, engine: Engine) -> None:
+    crew.start(1)
+    (worker,) = crew.until(crew.client.workers, 20, "the worker")
+    assert worker.alive
+    assert worker.pid == crew.living[0].pid
+    with sessions(engine).begin() as session:
+        long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+        session.add(Worker(id="old", host="h", pid=1, started_at=long_ago, beat_at=long_ago))
+    assert [worker.alive for worker in crew.client.workers() if worker.id == "old"] == [False]
