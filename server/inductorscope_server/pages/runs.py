@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from inductorscope.store.queries import runs as queries
+from sqlalchemy.exc import StatementError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -30,11 +31,17 @@ def load(
         found = queries.list_runs(
             session, q=q, sort=sort, order=order, device=device or None, cursor=cursor
         )
-    except ValueError as error:
-        raise Refusal(
-            422, "The cursor is not one of this list.", do="Start again without it."
-        ) from error
+    except (ValueError, OverflowError) as error:
+        raise _wrong_cursor() from error
+    except StatementError as error:
+        if cursor is None or not isinstance(error.orig, ValueError):
+            raise
+        raise _wrong_cursor() from error
     return RunsPage.model_validate(found)
+
+
+def _wrong_cursor() -> Refusal:
+    return Refusal(422, "The cursor is not one of this list.", do="Start again without it.")
 
 
 @twin.get("/", summary="Runs", name="list_runs", responses=documented(422))
