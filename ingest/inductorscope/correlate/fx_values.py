@@ -47,6 +47,8 @@ class FxValue:
     numel: str = ""
     shape: tuple[str, ...] | None = None
     placeholder: bool = False
+    owner: str = ""
+    """The node that stands for it: a `_foreach_` node stands for each of its outputs."""
     constant: bool = False
     """No tensor goes into it: its elements follow from their indices alone."""
 
@@ -84,7 +86,31 @@ class FxGraph:
         for order, node in enumerate(text.main()):
             self._add(order, node)
         self._roots: dict[str, Root] = {}
+        for value in list(self.values.values()):
+            if value.op == "getitem" and value.inputs:
+                self._unpack(value)
         self._find_constants()
+
+    def _unpack(self, value: FxValue) -> None:
+        """Output k of a `_foreach_` node is computed from element k of each of its lists."""
+        source = self.values.get(value.inputs[0])
+        if source is None or not source.op.startswith("_foreach_"):
+            return
+        index = _index(value)
+        value.op = source.op.removeprefix("_foreach_")
+        value.owner = source.name
+        value.order = source.order
+        value.inputs = []
+        value.arguments = []
+        for argument in source.arguments:
+            element = argument
+            if argument.startswith("["):
+                elements = split_top(argument.strip()[1:-1])
+                element = elements[index] if index < len(elements) else ""
+            value.arguments.append(element)
+            if element in self.values:
+                value.inputs.append(element)
+                self.values[element].users.append(value.name)
 
     def _find_constants(self) -> None:
         """Fills and index arithmetic, unless somebody writes into their memory."""
@@ -104,6 +130,7 @@ class FxGraph:
             node.name, node.op, order, node.line, node.arguments, list(node.inputs), node.users,
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
             node.kind in ("placeholder", "get_attr"),
+            node.name,
         )  # fmt: skip
         value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
         self.values[node.name] = value

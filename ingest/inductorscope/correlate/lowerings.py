@@ -42,7 +42,7 @@ _STRICT: dict[str, str] = {
     "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sign": "sign",
     "isnan": "isnan", "isinf": "isinf", "signbit": "signbit",
     "fmod": "fmod mod", "remainder": "remainder mod where",
-    "fma": "fma", "addcmul": "add fma", "addcdiv": "add fma",
+    "fma": "fma", "addcmul": "add fma", "addcdiv": "add fma", "lerp": "add where fma",
     "inductor_random": "rand randn",
     "inductor_randint": "randint64",
     "inductor_lookup_seed": "load_seed",
@@ -57,7 +57,7 @@ _STRICT: dict[str, str] = {
 }  # fmt: skip
 
 STRICT: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _STRICT.items()}
-STRICT.update({f"_foreach_{name}": operations for name, operations in list(STRICT.items())})
+STRICT.update({f"{name}_": operations for name, operations in list(STRICT.items())})
 
 _REDUCES: dict[str, str] = {
     "sum": "sum", "mean": "sum", "amax": "max", "amin": "min", "max": "max argmax",

@@ -180,10 +180,10 @@ class _Walk:
                     owners.setdefault(place, name)
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
-            self.result.nodes[node.name, *place] = name
+            self.result.nodes[node.name, *place] = self.graph.values[name].owner
         self.result.costs[node.name] = cost
         if node.name in self.reordered:
-            self.result.makers[node.name] = owner
+            self.result.makers[node.name] = self.graph.values[owner].owner
         self.used[producer.name] = self.used.get(producer.name, 0) + 1
         self.reached = max(self.reached, producer.order)
         self.result.held[buffer.name] = (producer.name, index)
@@ -266,6 +266,8 @@ class _Walk:
                 continue
             if value.placeholder or value.op == "output" or value.view:
                 continue
+            if operation.op == "load" and not operation.indirect and by_library(value.op):
+                continue
             if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
                 if self._mutates(value, buffer):
                     self._offer(found, value, 0, -0.3)
@@ -289,7 +291,7 @@ class _Walk:
                 self._offer(found, value, 0, 0.2)
             elif reduces and value.op in REDUCES:
                 self._offer(found, value, 0, penalty + 0.4)
-            elif value.op in ("cat", "stack", "constant_pad_nd", *SCATTERS):
+            elif value.op == "constant_pad_nd" or value.op in SCATTERS:
                 self._offer(found, value, 0, penalty + 0.4)
         held = self._held(operation.buffer) if operation.op == "load" else None
         if held is not None and not operation.indirect:
@@ -441,6 +443,8 @@ class _Walk:
                     elif same_operation(name, child.op) and child.name not in self.used:
                         shared = len(value.users) > 1 and child.op != "cat"
                         if child.op in TAKES_AS_IS and not is_copy:
+                            continue
+                        if child.op == "cat" and not is_copy and len(producer.users) > 1:
                             continue
                         return value.name if shared else child.name
         return None

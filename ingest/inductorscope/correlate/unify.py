@@ -17,6 +17,8 @@ BAD = 4.0
 """Cost of something that cannot be; sums of it lose against any reading that fits."""
 _DEPTH = 120
 _BUDGET = 60_000
+COMPOSED = frozenset(["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp"])
+"""Lowered to one operation on top of others that are theirs as well."""
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
@@ -181,11 +183,12 @@ class Unifier:
         if strict and operation.op not in ("getitem", "set_indirect", "masked_subblock"):
             if operation.op in ("load", "load_seed"):
                 return self.inside(child, node, depth + 1) + 0.2
-            if node.op not in ("add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder"):
+            if node.op.rstrip("_") not in COMPOSED:
                 return BAD
-            if operation.op not in ("mul", "to_dtype", "neg", "fma", "truediv"):
+            if operation.op not in ("mul", "to_dtype", "neg", "fma", "truediv", "sub"):
                 return BAD
-            return 0.7 + self._loose(child, node, depth)
+            cost = 0.7 if node.op in ("add", "sub") else 0.05
+            return cost + self._loose(child, node, depth)
         return 0.01 + self.inside(child, node, depth + 1)
 
     def _loose(self, child: Place, node: FxValue, depth: int) -> float:
