@@ -1,0 +1,5 @@
+"""From a folder of files to a run in the database: recognise, parse, link, join times, store."""
+
+from .run import NothingToRead, Progress, ReadResult, read_run
+
+__all__ = ["NothingToRead", "Progress", "ReadResult", "read_run"]

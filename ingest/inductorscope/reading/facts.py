@@ -1,0 +1,162 @@
+"""What is known about a run as a whole, from whichever file says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from ..capture.facts import CaptureFacts, read_facts_file
+from ..intake.recognise import File
+from ..store.draft import RunDraft
+from .graph import GraphRead
+from .logs import LogFacts
+from .notes import Notes
+from .profiles import ProfileRead
+from .texts import read_text
+
+# # torch version: 2.11.0+cu130
+_VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
+# # torch git version: 70d99e998b4955e0049d13a98d77ae1b14db1f45
+_GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
+# # GPU Hardware Info:
+# # NVIDIA H200 : 1
+_GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
+# f32[4, 256][256, 1]cuda:0
+_DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
+_ACCELERATORS = ("cuda", "xpu", "mps", "hpu", "npu")
+
+
+class _Result(msgspec.Struct):
+    """`result.json`: what a measuring script wrote down. Means, in milliseconds."""
+
+    model: str | None = None
+    device: str | None = None
+    torch: str | None = None
+    eager_ms: float | None = None
+    compiled_ms: float | None = None
+    first_call_s: float | None = None
+
+
+def capture_facts(files: list[File], notes: Notes) -> CaptureFacts | None:
+    """Of the first `capture.json`."""
+    for file in files:
+        if file.role == "capture":
+            facts = read_facts_file(file.absolute)
+            if facts is not None:
+                return facts
+            notes.add(file.path, "not the facts that a capture writes")
+    return None
+
+
+def fill_run(
+    run: RunDraft,
+    files: list[File],
+    graphs: list[GraphRead],
+    logs: LogFacts,
+    profiles: list[ProfileRead],
+    facts: CaptureFacts | None,
+    notes: Notes,
+) -> None:
+    """Facts of the capture win over the measuring script's, those over what texts mention."""
+    result = _result(files, notes)
+    told = facts or CaptureFacts(device="")
+    runnable = _runnables(files)
+    run.graph_breaks, run.recompiles = logs.graph_breaks, logs.recompiles
+    run.compile_seconds = logs.compile_seconds
+    run.torch_version = _first(
+        told.torch_version,
+        result.torch,
+        _found(_VERSION, runnable),
+        logs.first("torch_version"),
+    )
+    run.torch_git = _first(told.torch_git, _found(_GIT, runnable), logs.first("torch_git"))
+    run.device_kind = _first(
+        told.device.partition(":")[0], result.device, _device_kind(graphs, profiles)
+    )
+    run.device_name = _first(told.device_name)
+    if run.device_name is None and run.device_kind in _ACCELERATORS:
+        names = (profile.trace.device_name for profile in profiles if profile.trace is not None)
+        run.device_name = _first(*names, _found(_GPU, runnable), logs.first("device_name"))
+    run.name = run.name or _first(told.name, result.model) or ""
+    _fill_timings(run, result, facts)
+    _fill_environment(run, logs, facts)
+
+
+def _fill_timings(run: RunDraft, result: _Result, facts: CaptureFacts | None) -> None:
+    if facts is not None and facts.timings:
+        run.timings = {label: _timing_json(timing) for label, timing in facts.timings.items()}
+        eager, compiled = facts.timings.get("eager"), facts.timings.get("compiled")
+        run.eager_ms = eager.median_ms if eager is not None else None
+        run.compiled_ms = compiled.median_ms if compiled is not None else None
+    else:
+        run.eager_ms, run.compiled_ms = result.eager_ms, result.compiled_ms
+        known = {"eager": result.eager_ms, "compiled": result.compiled_ms}
+        run.timings = {
+            label: {"mean_ms": value} for label, value in known.items() if value is not None
+        }
+    first_call = facts.first_call_s if facts is not None else result.first_call_s
+    if first_call is not None:
+        run.timings["first_call_s"] = first_call
+
+
+def _timing_json(timing: msgspec.Struct) -> dict[str, object]:
+    found = msgspec.to_builtins(timing)
+    assert isinstance(found, dict)
+    samples = found.get("samples")
+    return found | {"count": len(samples) if isinstance(samples, list) else 0}
+
+
+def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None) -> None:
+    if facts is not None:
+        whole = msgspec.to_builtins(facts)
+        shown = (
+            "state", "error", "model", "python_version", "cpu_name", "gpu_name", "cores", "threads",
+            "options", "config", "env", "record", "missing",
+        )  # fmt: skip
+        run.environment = {name: whole[name] for name in shown if whole.get(name) not in (None, [])}
+    if logs.summaries:
+        run.environment["log"] = logs.json()
+
+
+def _result(files: list[File], notes: Notes) -> _Result:
+    for file in files:
+        if file.role == "result":
+            try:
+                return msgspec.json.decode(file.absolute.read_bytes(), type=_Result)
+            except msgspec.DecodeError as error:
+                notes.add(file.path, f"no result of a measurement: {error}")
+    return _Result()
+
+
+def _runnables(files: list[File]) -> list[str]:
+    """Programs that reproduce a graph say in comments what compiled it; one is enough."""
+    runnable = [file for file in files if file.role == "fx_runnable" and file.size < 2**26]
+    return [read_text(file.absolute) for file in runnable[:1]]
+
+
+def _device_kind(graphs: list[GraphRead], profiles: list[ProfileRead]) -> str | None:
+    seen = set()
+    for graph in graphs:
+        for node in graph.draft.fx_nodes:
+            found = _DEVICE.search(node.annotation or "")
+            if found:
+                seen.add(found.group(1))
+        kinds = {kernel.kind for kernel in graph.draft.kernels}
+        if "cpp" in kinds:
+            seen.add("cpu")
+    for kind in _ACCELERATORS:
+        if kind in seen:
+            return kind
+    if any(profile.trace is not None and profile.trace.kernels for profile in profiles):
+        return "cuda"
+    return "cpu" if seen else None
+
+
+def _found(pattern: re.Pattern[str], texts: Iterable[str]) -> str | None:
+    return next((found.group(1) for text in texts if (found := pattern.search(text))), None)
+
+
+def _first(*values: str | None) -> str | None:
+    return next((value for value in values if value), None)

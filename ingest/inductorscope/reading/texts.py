@@ -1,0 +1,23 @@
+"""Reading text files as every reader expects them: UTF-8 with replacements, `\\n` untouched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LARGEST_TEXT = 256 * 1024 * 1024
+
+
+class TooLong(ValueError):
+    """A text is longer than what is parsed; it is still stored."""
+
+
+def read_text(path: Path) -> str:
+    size = path.stat().st_size
+    if size > LARGEST_TEXT:
+        raise TooLong(f"{size:,} bytes; texts up to {LARGEST_TEXT:,} are read")
+    return path.read_bytes().decode("utf-8", "replace")
+
+
+def count_lines(data: bytes) -> int:
+    """Lines as panes show them: a last line without an end counts."""
+    return data.count(b"\n") + (0 if not data or data.endswith(b"\n") else 1)
