@@ -1,0 +1,96 @@
+"""What there is to say about a run, in plain words before any number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["good", "note", "warn", "bad"]
+
+SLOWER, FASTER = 0.97, 1.03
+"""Speed-ups between these are called equal: timings of one machine differ by that much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One finding."""
+
+    level: Level
+    label: str
+    """A word or two for a chip."""
+    text: str
+    """The sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What verdicts are made of; None where nothing is known."""
+
+    failure: str | None
+    eager_ms: float | None
+    compiled_ms: float | None
+    graph_breaks: int | None
+    recompiles: int | None
+    dropped: int
+
+
+def verdicts(facts: Facts) -> list[Verdict]:
+    """The findings, the gravest first; never empty."""
+    found = [
+        *_failure(facts),
+        *_speed(facts),
+        *_breaks(facts),
+        *_dropped(facts),
+    ]
+    order = ("bad", "warn", "note", "good")
+    found.sort(key=lambda verdict: order.index(verdict.level))
+    if not found:
+        found.append(
+            Verdict(
+                "note", "no timings", "The files hold no timings, so there is no speed to judge."
+            )
+        )
+    return found
+
+
+def _failure(facts: Facts) -> list[Verdict]:
+    if facts.failure is None:
+        return []
+    return [Verdict("bad", "failed", f"The capture did not succeed: {facts.failure}")]
+
+
+def _speed(facts: Facts) -> list[Verdict]:
+    if not facts.eager_ms or not facts.compiled_ms:
+        return []
+    ratio = facts.eager_ms / facts.compiled_ms
+    times = f"{facts.compiled_ms:.3g} ms compiled against {facts.eager_ms:.3g} ms eager a step."
+    if ratio < SLOWER:
+        return [Verdict("bad", "slower than eager", f"Compiling made it slower: {times}")]
+    if ratio < FASTER:
+        return [Verdict("note", "as fast as eager", f"Compiling changed little: {times}")]
+    return [Verdict("good", "faster", f"{ratio:.2f}× faster: {times}")]
+
+
+def _breaks(facts: Facts) -> list[Verdict]:
+    parts = []
+    if facts.graph_breaks:
+        parts.append(_count(facts.graph_breaks, "graph break"))
+    if facts.recompiles:
+        parts.append(_count(facts.recompiles, "recompile"))
+    if parts:
+        both = " and ".join(parts)
+        return [Verdict("warn", ", ".join(parts), f"The log tells of {both}.")]
+    if facts.graph_breaks == 0 and facts.recompiles == 0:
+        return [Verdict("good", "healthy", "No graph breaks and no recompiles.")]
+    return []
+
+
+def _dropped(facts: Facts) -> list[Verdict]:
+    if not facts.dropped:
+        return []
+    said = _count(facts.dropped, "thing")
+    return [Verdict("note", "partly read", f"{said} in the files could not be read.")]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

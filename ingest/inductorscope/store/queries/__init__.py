@@ -1,0 +1,1 @@
+"""What the pages ask the database, one module a page; each answers with typed records."""

@@ -1,0 +1,187 @@
+"""The explorer: which artifact holds the text of which stage, the kernels by time, the links."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from ...correlate.model import Coverage
+from ...stages import STAGES, Stage
+from ..models import Artifact, FxNode, Graph, Kernel, KernelCall, Links
+from .parts import GraphName, RunName, graph_of, run_name, share
+
+
+@dataclass(frozen=True, slots=True)
+class StageFile:
+    artifact: int
+    path: str
+    lines: int | None
+    first: int
+    last: int | None
+    derived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StageTexts:
+    id: str
+    title: str
+    language: str
+    files: list[StageFile]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    handle: int
+    line: int
+    permalink: str
+    fx: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerKernel:
+    name: str
+    kind: str
+    category: str
+    first: int | None
+    last: int | None
+    time_us: float | None
+    share: float | None
+    time_source: str | None
+    calls: list[CallSite]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerGraph:
+    slug: str
+    name: str
+    direction: str
+    node_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    run: RunName
+    graph: ExplorerGraph
+    stages: list[StageTexts]
+    kernels: list[ExplorerKernel]
+    graph_time_us: float | None
+    coverage: Coverage
+    notes: list[str]
+
+
+def graphs_of(session: Session, run: str) -> list[GraphName]:
+    """All graphs of a run, in order; none where there is no such run."""
+    query = select(Graph.slug, Graph.name, Graph.direction).where(Graph.run_id == run)
+    return [GraphName(*row) for row in session.execute(query.order_by(Graph.position))]
+
+
+def links_payload(session: Session, run: str, slug: str) -> bytes | None:
+    """The packed links of a graph."""
+    query = select(Links.payload).join(Graph, Graph.id == Links.graph_id)
+    return session.scalar(query.where(Graph.run_id == run, Graph.slug == slug))
+
+
+def explorer(session: Session, run: str, slug: str) -> Explorer | None:
+    graph = graph_of(session, run, slug)
+    named = run_name(session, run)
+    if graph is None or named is None:
+        return None
+    links = session.execute(
+        select(Links.coverage, Links.notes).where(Links.graph_id == graph.id)
+    ).one_or_none()
+    return Explorer(
+        run=named,
+        graph=ExplorerGraph(graph.slug, graph.name, graph.direction, graph.node_count),
+        stages=_stages(session, graph),
+        kernels=_kernels(session, graph),
+        graph_time_us=graph.time_us,
+        coverage=Coverage(**links.coverage) if links else Coverage(),
+        notes=list(links.notes) if links else ["No lines of this graph could be linked."],
+    )
+
+
+def _stages(session: Session, graph: Graph) -> list[StageTexts]:
+    by_role: dict[str, list[Artifact]] = defaultdict(list)
+    query = select(Artifact).where(
+        Artifact.run_id == graph.run_id,
+        or_(Artifact.graph_id == graph.id, Artifact.graph_id.is_(None)),
+    )
+    for artifact in session.scalars(query.order_by(Artifact.derived, Artifact.id)):
+        if artifact.graph_id == graph.id or artifact.role == "source":
+            by_role[artifact.role].append(artifact)
+    by_role["source"] = _sources(session, graph, by_role["source"])
+    return [
+        StageTexts(
+            stage.id,
+            stage.title,
+            stage.language,
+            [_file(stage, graph, artifact) for artifact in by_role[stage.role]],
+        )
+        for stage in STAGES
+    ]
+
+
+def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
+    first, last = 1, artifact.line_count
+    if stage.id == "wrapper" and graph.wrapper_first and graph.wrapper_last:
+        first, last = graph.wrapper_first, graph.wrapper_last
+    return StageFile(
+        artifact=artifact.id,
+        path=artifact.path,
+        lines=artifact.line_count,
+        first=first,
+        last=last,
+        derived=artifact.derived,
+    )
+
+
+def _sources(session: Session, graph: Graph, found: list[Artifact]) -> list[Artifact]:
+    """The files this graph's nodes come from, the one of most nodes first, each once: a real file
+    rather than what was rebuilt from comments."""
+    counts = dict(
+        session.execute(
+            select(FxNode.stack_file, func.count())
+            .where(FxNode.graph_id == graph.id, FxNode.stack_file.is_not(None))
+            .group_by(FxNode.stack_file)
+        )
+        .tuples()
+        .all()
+    )
+    once: dict[str, Artifact] = {}
+    for artifact in found:
+        once.setdefault(artifact.path, artifact)
+    named = [artifact for artifact in once.values() if artifact.path in counts]
+    return sorted(named or once.values(), key=lambda item: (-counts.get(item.path, 0), item.path))
+
+
+def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
+    calls: dict[int, list[CallSite]] = defaultdict(list)
+    query = select(KernelCall).where(KernelCall.graph_id == graph.id)
+    for call in session.scalars(query.order_by(KernelCall.line, KernelCall.id)):
+        calls[call.kernel_id].append(
+            CallSite(call.handle, call.line, call.permalink, call.fx_nodes)
+        )
+    kernels = session.scalars(
+        select(Kernel)
+        .where(Kernel.graph_id == graph.id)
+        .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Kernel.id)
+    ).all()
+    times = [kernel.time_us for kernel in kernels if kernel.time_us is not None]
+    whole = sum(times) if times else None
+    return [
+        ExplorerKernel(
+            name=kernel.name,
+            kind=kernel.kind,
+            category=kernel.category,
+            first=kernel.first_line,
+            last=kernel.last_line,
+            time_us=kernel.time_us,
+            share=share(kernel.time_us, whole),
+            time_source=kernel.time_source,
+            calls=calls[kernel.id],
+        )
+        for kernel in kernels
+    ]

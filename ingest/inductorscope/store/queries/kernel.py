@@ -1,0 +1,196 @@
+"""One kernel and one of its calls; and what a permalink leads to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from ..blobs import read_blob
+from ..models import Artifact, FxNode, Graph, IrNode, Kernel, KernelCall, Links, Run
+from .ir import ir_names
+from .parts import GraphName, RunName, each, graph_of, kernel_time, run_name, share
+
+
+@dataclass(frozen=True, slots=True)
+class FxNodeRow:
+    name: str
+    target: str
+    line: int
+    annotation: str | None
+    stack_file: str | None
+    stack_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IrNodeRow:
+    name: str
+    kind: str
+    stage: str
+    first_line: int
+    last_line: int
+    buffers: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCallRow:
+    handle: int
+    handle_known: bool
+    line: int
+    arguments: list[Any]
+    fx_nodes: list[Any]
+    permalink: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeText:
+    artifact: int
+    first: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelElsewhere:
+    run: RunName
+    graph: GraphName
+    created_at: datetime
+    name: str
+    handle: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPage:
+    run: RunName
+    graph: GraphName
+    name: str
+    kind: str
+    category: str
+    call_count: int
+    time_us: float | None
+    each_us: float | None
+    share: float | None
+    time_source: str | None
+    facts: dict[str, Any]
+    call: KernelCallRow
+    calls: list[KernelCallRow]
+    fx_nodes: list[FxNodeRow]
+    ir_nodes: list[IrNodeRow]
+    code: CodeText | None
+    elsewhere: list[KernelElsewhere]
+
+
+def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewhere]:
+    """Every call of exactly this content, of the newest run first."""
+    query = (
+        select(KernelCall.handle, Kernel.name, Graph, Run.id, Run.name, Run.created_at)
+        .join(Kernel, Kernel.id == KernelCall.kernel_id)
+        .join(Graph, Graph.id == KernelCall.graph_id)
+        .join(Run, Run.id == Graph.run_id)
+        .where(KernelCall.permalink == permalink)
+        .order_by(Run.created_at.desc(), Run.id, Graph.position)
+    )
+    return [
+        KernelElsewhere(
+            run=RunName(run_id, run),
+            graph=GraphName(graph.slug, graph.name, graph.direction),
+            created_at=created_at,
+            name=name,
+            handle=handle,
+        )
+        for handle, name, graph, run_id, run, created_at in session.execute(query)
+    ]
+
+
+def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -> KernelPage | None:
+    graph = graph_of(session, run, slug)
+    named = run_name(session, run)
+    if graph is None or named is None:
+        return None
+    kernel = session.scalars(
+        select(Kernel).where(Kernel.graph_id == graph.id, Kernel.name == name)
+    ).one_or_none()
+    if kernel is None:
+        return None
+    calls = [
+        KernelCallRow(
+            call.handle,
+            call.handle_known,
+            call.line,
+            call.arguments,
+            call.fx_nodes,
+            call.permalink,
+        )
+        for call in session.scalars(
+            select(KernelCall).where(KernelCall.kernel_id == kernel.id).order_by(KernelCall.line)
+        )
+    ]
+    call = next((item for item in calls if item.handle == handle), None)
+    if call is None:
+        return None
+    return KernelPage(
+        run=named,
+        graph=GraphName(graph.slug, graph.name, graph.direction),
+        name=kernel.name,
+        kind=kernel.kind,
+        category=kernel.category,
+        call_count=kernel.call_count,
+        time_us=kernel.time_us,
+        each_us=each(kernel),
+        share=share(kernel.time_us, kernel_time(session, run)),
+        time_source=kernel.time_source,
+        facts=kernel.facts,
+        call=call,
+        calls=calls,
+        fx_nodes=_fx_nodes(session, graph, call),
+        ir_nodes=_ir_nodes(session, graph, kernel),
+        code=_code(session, graph, kernel),
+        elsewhere=[
+            other
+            for other in kernel_by_permalink(session, call.permalink)
+            if (other.run.id, other.graph.slug) != (run, slug)
+        ],
+    )
+
+
+def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:
+    wanted = set(call.fx_nodes)
+    query = select(FxNode).where(FxNode.graph_id == graph.id, FxNode.stage == "post_grad")
+    return [
+        FxNodeRow(
+            node.name, node.target, node.line, node.annotation, node.stack_file, node.stack_line
+        )
+        for node in session.scalars(query.order_by(FxNode.line))
+        if node.name in wanted
+    ]
+
+
+def _ir_nodes(session: Session, graph: Graph, kernel: Kernel) -> list[IrNodeRow]:
+    """The scheduler nodes whose ops the kernel's lines name."""
+    links = session.get(Links, graph.id)
+    if links is None or kernel.first_line is None or kernel.last_line is None:
+        return []
+    wanted = ir_names(links.payload, kernel.first_line, kernel.last_line)
+    query = select(IrNode).where(IrNode.graph_id == graph.id, IrNode.stage == "ir_post")
+    return [
+        IrNodeRow(node.name, node.kind, node.stage, node.first_line, node.last_line, node.buffers)
+        for node in session.scalars(query.order_by(IrNode.first_line))
+        if node.name in wanted
+    ]
+
+
+def _code(session: Session, graph: Graph, kernel: Kernel) -> CodeText | None:
+    if kernel.first_line is None or kernel.last_line is None:
+        return None
+    artifact = session.scalars(
+        select(Artifact).where(Artifact.graph_id == graph.id, Artifact.role == "output_code")
+    ).first()
+    content = None if artifact is None else read_blob(session, artifact.digest)
+    if artifact is None or content is None:
+        return None
+    lines = content.split(b"\n")[kernel.first_line - 1 : kernel.last_line]
+    text = b"\n".join(lines).decode(errors="replace")
+    return CodeText(artifact.id, kernel.first_line, kernel.last_line, text)

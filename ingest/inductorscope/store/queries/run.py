@@ -1,0 +1,188 @@
+"""One run, and what was read for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from ...analyze.verdicts import Verdict, verdicts
+from ...correlate.model import Coverage
+from ..models import Artifact, Graph, Run
+from .lines import source_times
+from .parts import (
+    CategoryTime,
+    GraphRow,
+    KernelRow,
+    RunName,
+    categories,
+    graph_rows,
+    kernel_rows,
+    kernel_time,
+    share,
+    summed,
+)
+from .runs import facts_of, run_row
+
+TOP_KERNELS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    path: str
+    artifact: int
+    graph: str | None
+    line_count: int | None
+    derived: bool
+    time_us: float | None
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    id: str
+    name: str
+    tags: list[Any]
+    origin: str
+    created_at: datetime
+    torch_version: str | None
+    device_kind: str | None
+    device_name: str | None
+    graph_count: int
+    kernel_count: int
+    graph_breaks: int | None
+    recompiles: int | None
+    compile_seconds: float | None
+    eager_ms: float | None
+    compiled_ms: float | None
+    speed_up: float | None
+    verdict: Verdict
+    content_digest: str
+    torch_git: str | None
+    timings: dict[str, Any]
+    environment: dict[str, Any]
+    bytes_in: int
+    bytes_stored: int
+    verdicts: list[Verdict]
+    graphs: list[GraphRow]
+    kernels: list[KernelRow]
+    categories: list[CategoryTime]
+    sources: list[SourceRow]
+    coverage: Coverage | None
+    kernel_time_us: float | None
+    file_count: int
+    dropped_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    path: str
+    role: str
+    size: int
+    graph: str | None
+    artifact: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    file: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    run: RunName
+    origin: str
+    created_at: datetime
+    files: list[FileRead]
+    dropped: list[Dropped]
+    bytes_in: int
+    bytes_stored: int
+
+
+def run_page(session: Session, run_id: str) -> RunPage | None:
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    row = run_row(run)
+    graphs = graph_rows(session, run_id)
+    facts = facts_of(run)
+    return RunPage(
+        **{name: getattr(row, name) for name in row.__slots__},
+        content_digest=run.content_digest,
+        torch_git=run.torch_git,
+        timings=run.timings,
+        environment=run.environment,
+        bytes_in=run.bytes_in,
+        bytes_stored=run.bytes_stored,
+        verdicts=verdicts(facts),
+        graphs=graphs,
+        kernels=kernel_rows(session, run_id, TOP_KERNELS),
+        categories=categories(session, run_id),
+        sources=_sources(session, run_id),
+        coverage=summed([graph.coverage for graph in graphs]),
+        kernel_time_us=kernel_time(session, run_id),
+        file_count=len(run.report.get("files", ())),
+        dropped_count=facts.dropped,
+    )
+
+
+def _sources(session: Session, run: str) -> list[SourceRow]:
+    """The user's files, each once: a real file rather than what was rebuilt from comments."""
+    times = source_times(session, run)
+    whole = kernel_time(session, run)
+    query = (
+        select(Artifact, Graph.slug)
+        .outerjoin(Graph, Graph.id == Artifact.graph_id)
+        .where(Artifact.run_id == run, Artifact.role == "source")
+        .order_by(Artifact.derived, Artifact.id)
+    )
+    found: dict[str, SourceRow] = {}
+    for artifact, slug in session.execute(query):
+        if artifact.path not in found:
+            spent = times.get(artifact.path)
+            found[artifact.path] = SourceRow(
+                path=artifact.path,
+                artifact=artifact.id,
+                graph=slug,
+                line_count=artifact.line_count,
+                derived=artifact.derived,
+                time_us=spent,
+                share=share(spent, whole),
+            )
+    return sorted(found.values(), key=lambda row: (-(row.time_us or 0.0), row.path))
+
+
+def read_page(session: Session, run_id: str) -> ReadPage | None:
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    query = select(Artifact.path, func.min(Artifact.id)).where(
+        Artifact.run_id == run_id, Artifact.derived.is_(False)
+    )
+    artifacts = dict(session.execute(query.group_by(Artifact.path)).tuples().all())
+    return ReadPage(
+        run=RunName(run.id, run.name),
+        origin=run.origin,
+        created_at=run.created_at,
+        files=[
+            FileRead(
+                path=item["path"],
+                role=item["role"],
+                size=item["size"],
+                graph=item.get("graph"),
+                artifact=artifacts.get(item["path"]),
+            )
+            for item in run.report.get("files", ())
+        ],
+        dropped=[
+            Dropped(item["file"], item["reason"], item.get("count", 1))
+            for item in run.report.get("dropped", ())
+        ],
+        bytes_in=run.bytes_in,
+        bytes_stored=run.bytes_stored,
+    )
