@@ -30,7 +30,7 @@ function themed(layout: Record<string, unknown>): Record<string, unknown> {
     fixedrange: true,
   };
   return {
-    margin: { l: 8, r: 16, t: 8, b: 32 },
+    margin: { l: 8, r: 56, t: 8, b: 32 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 12, color: colourOf("ink") },

@@ -25,6 +25,13 @@ export interface PaneHost {
 
 let paneCount = 0;
 
+/** Where reading begins: a kernel at its function, a rebuilt source at its first line with text. */
+function startOf(text: string, stage: string, derived: boolean): number {
+  if (stage !== "kernel" && !derived) return 0;
+  const sign = stage === "kernel" ? /^(?:@triton\.jit|extern "C"|def )/ : /\S/;
+  return text.split("\n", 2000).findIndex((line) => sign.test(line));
+}
+
 export class Pane {
   readonly root: HTMLElement;
   readonly address: PaneAddress;
@@ -137,6 +144,8 @@ export class Pane {
     }
     const { first, language, label, annotated } = content;
     this.code.show({ text, first, language, label, annotated }, this.host.options);
+    const start = startOf(text, this.address.stage, content.file.derived);
+    if (start > 0) this.code.reveal(first + start);
   }
 
   private say(

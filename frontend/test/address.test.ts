@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_PANES, read, write } from "../src/explorer/address";
+
+const STAGES = ["source", "post_grad", "ir_post", "kernel", "wrapper", "code"];
+
+test("no query is the standard view", () => {
+  const address = read("", STAGES);
+  assert.deepEqual(
+    address.panes.map((pane) => pane.stage),
+    DEFAULT_PANES,
+  );
+  assert.equal(address.kernel, null);
+  assert.equal(address.selected, null);
+});
+
+test("what is written is read again", () => {
+  const query =
+    "?panes=source,post_grad,source,kernel&file=/home/u/a.py&file=/home/u/b.py&kernel=triton_poi_0:3&sel=post_grad:17";
+  const address = read(query, STAGES);
+  assert.deepEqual(
+    address.panes.map((pane) => pane.file),
+    ["/home/u/a.py", null, "/home/u/b.py", null],
+  );
+  assert.equal(address.kernel, "triton_poi_0");
+  assert.equal(address.handle, 3);
+  assert.deepEqual(address.selected, { stage: "post_grad", line: 17 });
+  assert.equal(write(address), query);
+});
+
+test("a selection is a stage's line or an entity", () => {
+  const selected = (query: string) => read(query, STAGES).selected;
+  assert.deepEqual(selected("?sel=fx:neg"), { entity: "fx:neg" });
+  assert.deepEqual(selected("?sel=kernel:134"), { stage: "kernel", line: 134 });
+  assert.deepEqual(selected("?sel=call:triton_poi_0:3"), { entity: "call:triton_poi_0:3" });
+  assert.deepEqual(selected("?sel=src:/a/b.py:26"), { entity: "src:/a/b.py:26" });
+});
+
+test("unknown stages are left out, and names with odd characters survive", () => {
+  assert.deepEqual(
+    read("?panes=nonsense,kernel", STAGES).panes.map((pane) => pane.stage),
+    ["kernel"],
+  );
+  const name = "extern<b>&kernels.mm";
+  const query = write({ panes: [], kernel: name, handle: null, selected: null });
+  assert.equal(read(query, STAGES).kernel, name);
+});

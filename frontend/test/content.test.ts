@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contentOf, slice } from "../src/explorer/content";
+import type { GraphPicture, Kernel } from "../src/explorer/shapes";
+import { stopAfter, stopsOf } from "../src/explorer/walk";
+
+const kernel = (name: string, first: number | null): Kernel => ({
+  name,
+  kind: first === null ? "extern" : "cpp",
+  category: "",
+  first,
+  last: first === null ? null : first + 10,
+  time_us: null,
+  share: null,
+  time_source: null,
+  calls: [{ handle: 1, line: 90, permalink: "abc", fx: [] }],
+});
+const code = {
+  artifact: 1,
+  path: "output_code.py",
+  lines: 100,
+  first: 1,
+  last: 100,
+  derived: false,
+};
+const picture: GraphPicture = {
+  run: { id: "r", name: "r" },
+  graph: { slug: "g", name: "g", direction: "forward", node_count: 1 },
+  stages: [
+    { id: "source", title: "Source", language: "python", files: [] },
+    { id: "kernel", title: "Kernel", language: "python", files: [code] },
+    {
+      id: "wrapper",
+      title: "Wrapper",
+      language: "python",
+      files: [{ ...code, first: 80, last: 100 }],
+    },
+  ],
+  kernels: [],
+  graph_time_us: null,
+  coverage: {},
+  notes: [],
+};
+
+test("a kernel pane shows the kernel's lines of the output code", () => {
+  const content = contentOf(picture, { stage: "kernel", file: null }, kernel("cpp_fused_0", 20));
+  assert.ok(content.kind === "code");
+  assert.deepEqual(
+    [content.first, content.last, content.key, content.language],
+    [20, 30, "code", "cpp"],
+  );
+});
+
+test("a library's kernel says where it is called", () => {
+  const content = contentOf(
+    picture,
+    { stage: "kernel", file: null },
+    kernel("extern_kernels.mm", null),
+  );
+  assert.ok(content.kind === "empty");
+  assert.deepEqual(content.go && [content.go.stage, content.go.line], ["wrapper", 90]);
+});
+
+test("a stage without a file says why", () => {
+  const content = contentOf(picture, { stage: "source", file: null }, null);
+  assert.ok(content.kind === "empty");
+  assert.match(content.why, /Upload the source/);
+});
+
+test("slices count lines from one and keep the last", () => {
+  const text = "a\nb\nc\nd\n";
+  assert.equal(slice(text, 2, 3), "b\nc");
+  assert.equal(slice(text, 1, 9), text);
+  assert.equal(slice("a\nb", 2, 2), "b");
+  assert.equal(slice("a\nb", 5, 6), "");
+});
+
+test("the walk goes through all panes and wraps, and starts in the pane at hand", () => {
+  const matches: Record<string, number[]> = { source: [7], fx: [3, 5], kernel: [40] };
+  const stops = stopsOf(
+    Object.keys(matches),
+    (pane) => ({ lines: Int32Array.from(matches[pane] ?? []), known: new Uint8Array(9) }),
+    (pane) => (pane === "fx" ? 3 : null),
+  );
+  assert.deepEqual(
+    stops.map((stop) => [stop.pane, stop.line]),
+    [
+      ["source", 7],
+      ["fx", 5],
+      ["kernel", 40],
+    ],
+  );
+  const first = stopAfter(stops, null, 1, "fx");
+  assert.equal(first?.line, 5);
+  const next = stopAfter(stops, first, 1, "fx");
+  assert.equal(next?.pane, "kernel");
+  assert.equal(stopAfter(stops, next, 1, "kernel")?.pane, "source");
+  assert.equal(stopAfter(stops, null, -1, "nowhere")?.pane, "kernel");
+  assert.equal(stopAfter([], null, 1, null), null);
+});
