@@ -22,6 +22,8 @@ WINDOW = 14
 """How far ahead an operation's statement is looked for."""
 ACCEPT = 1.6
 """The worst match that is still taken."""
+_LOCAL = frozenset(["local_buffer_data_"])
+"""Stands for memory that never leaves the kernel."""
 _NUMBER = re.compile(r"\d+")
 
 OpKey = tuple[str, str, str]
@@ -71,8 +73,16 @@ class Alignment:
 class Aligner:
     """Replays scheduler nodes into one block."""
 
-    def __init__(self, block: Block, pointers: dict[str, frozenset[str]], cpp: bool) -> None:
+    def __init__(
+        self,
+        block: Block,
+        pointers: dict[str, frozenset[str]],
+        inside: frozenset[str],
+        cpp: bool,
+    ) -> None:
+        """`inside`: buffers that the kernel makes itself."""
         self.block = block
+        self.inside = inside
         self.pointers = pointers
         self.cpp = cpp
         self.result = Alignment()
@@ -215,8 +225,10 @@ class Aligner:
         if known is not None:
             return known
         places = self.pointers.get(buffer, frozenset())
-        position = self._load_at(places, index)
         forwarded = self.stored.get(buffer)
+        if not places and buffer in self.inside:
+            places = _LOCAL
+        position = self._load_at(places, index)
         if position < 0 and forwarded is not None:
             return forwarded
         if position < 0:

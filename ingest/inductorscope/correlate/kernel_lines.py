@@ -57,15 +57,16 @@ def read_kernel_text(kernel: CodeKernel, lines: list[str]) -> KernelText:
 def align_call(text: KernelText, site: CallSite) -> LineOps:
     """Replay the nodes of one call into the blocks of its kernel."""
     pointers = _with_aliases(site.pointers, text.aliases)
+    inside = frozenset(buffer.name for node in site.nodes for buffer in node.buffers)
     result = LineOps()
     done: list[Alignment] = []
     remaining = list(site.nodes)
     used: list[IrTextNode] = []
     for block in text.blocks:
         if block.again and used:
-            alignment, taken = _fit(block, used, pointers, text.cpp)
+            alignment, taken = _fit(block, used, pointers, inside, text.cpp)
         else:
-            alignment, taken = _fit(block, remaining, pointers, text.cpp)
+            alignment, taken = _fit(block, remaining, pointers, inside, text.cpp)
             used = taken
             gone = {node.name for node in taken}
             remaining = [node for node in remaining if node.name not in gone]
@@ -94,16 +95,20 @@ def _with_aliases(
 
 
 def _fit(
-    block: Block, nodes: list[IrTextNode], pointers: dict[str, frozenset[str]], cpp: bool
+    block: Block,
+    nodes: list[IrTextNode],
+    pointers: dict[str, frozenset[str]],
+    inside: frozenset[str],
+    cpp: bool,
 ) -> tuple[Alignment, list[IrTextNode]]:
     """Replay nodes until the block is explained. Fused nodes may be written in another order."""
-    aligner = Aligner(block, pointers, cpp)
+    aligner = Aligner(block, pointers, inside, cpp)
     taken: list[IrTextNode] = []
     waiting = list(nodes)
     while waiting and not (taken and aligner.result.complete(block)):
         best = 0
         if len(waiting) > 1:
-            best = _next_node(aligner, waiting, taken, block, pointers, cpp)
+            best = _next_node(aligner, waiting, taken, block, pointers, inside, cpp)
         if best < 0:
             break
         node = waiting.pop(best)
@@ -118,12 +123,13 @@ def _next_node(
     taken: list[IrTextNode],
     block: Block,
     pointers: dict[str, frozenset[str]],
+    inside: frozenset[str],
     cpp: bool,
 ) -> int:
     """The next node in order, unless another one fits what follows and it does not."""
     costs: list[float] = []
     for position, node in enumerate(waiting[:NODE_TRIES]):
-        trial = _again(taken, block, pointers, cpp)
+        trial = _again(taken, block, pointers, inside, cpp)
         before = len(trial.result.owner)
         cost = trial.replay(node)
         gained = len(trial.result.owner) - before
@@ -137,9 +143,13 @@ def _next_node(
 
 
 def _again(
-    taken: list[IrTextNode], block: Block, pointers: dict[str, frozenset[str]], cpp: bool
+    taken: list[IrTextNode],
+    block: Block,
+    pointers: dict[str, frozenset[str]],
+    inside: frozenset[str],
+    cpp: bool,
 ) -> Aligner:
-    aligner = Aligner(block, pointers, cpp)
+    aligner = Aligner(block, pointers, inside, cpp)
     for node in taken:
         aligner.replay(node)
     return aligner

@@ -266,7 +266,9 @@ class _Walk:
                 continue
             if value.placeholder or value.op == "output" or value.view:
                 continue
-            if operation.op == "load" and not operation.indirect and by_library(value.op):
+            if value.op.startswith("_foreach_"):  # its outputs stand for it
+                continue
+            if by_library(value.op) and (operation.op == "load" or operation.size > 8):
                 continue
             if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
                 if self._mutates(value, buffer):
@@ -282,7 +284,7 @@ class _Walk:
             if value.op == "getitem":
                 root, index = self.graph.root(value.name)
                 producer = self.graph.values.get(root)
-                if producer is None or producer.placeholder:
+                if producer is None or producer.placeholder or by_library(producer.op):
                     continue
                 self._offer(found, producer, index, penalty + (0.0 if same else 0.6))
             elif same:
