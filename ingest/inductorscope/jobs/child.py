@@ -12,7 +12,7 @@ import resource
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def _read(task: Task, root: Path, origin: str) -> None:
     """Stores the files as a run, which ends the job."""
     result = read_run(
         root,
-        settings=task.settings,
+        settings=replace(task.settings, data=task.folder),  # for its temporary files
         session_factory=ending_sessions(task.engine, task.attempt, task.report.finishing),
         origin=origin,
         name=task.spec.get("name"),

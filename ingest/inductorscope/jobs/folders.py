@@ -21,6 +21,8 @@ ABANDONED_AFTER = timedelta(days=7)
 """An upload that nobody finished."""
 FAILED_KEPT = timedelta(days=1)
 """Files of an upload that could not be read, for a person to look at."""
+FORGOTTEN_SECONDS = 86_400.0
+"""Temporary folders of a command that was killed."""
 NEW_SECONDS = 3600.0
 """A folder this new may belong to a row that is not there yet."""
 
@@ -59,6 +61,10 @@ def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
             if is_ours and not needed.get(folder.name, _is_new(folder)):
                 clear(settings, folder.name)
                 removed.append(folder)
+    for folder in settings.data.glob("reading-*"):
+        if time.time() - folder.stat().st_mtime > FORGOTTEN_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+            removed.append(folder)
     return removed
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..settings import Settings, load
 from ..store.engine import make_engine, sessions
 from . import folders, transitions
-from .engine import POLL_SECONDS, QUEUE, configuration, make_client, prepare
+from .engine import APPLICATION, POLL_SECONDS, QUEUE, configuration, make_client, prepare
 from .errors import without_password
 from .health import DEAD_AFTER_SECONDS
 from .heartbeat import Heartbeat
@@ -100,13 +100,14 @@ class _Worker:
         set_work(self.work)
         DBOS(config=configuration(self.settings, self.work.executor_id))
         DBOS.listen_queues([QUEUE])
-        DBOS.launch()
-        DBOS.register_queue(
+        # Known before the engine looks for queues, which it does once a second.
+        self.client.register_queue(
             QUEUE,
             worker_concurrency=self.options.concurrency,
             polling_interval_sec=POLL_SECONDS,
-            on_conflict="always_update",
+            application_name=APPLICATION,
         )
+        DBOS.launch()
 
     def _look_after(self, rounds: int) -> None:
         try:
