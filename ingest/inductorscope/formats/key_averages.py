@@ -164,11 +164,18 @@ def _row(cells: dict[str, str]) -> KeyAverageRow | None:
         cpu_us=_microseconds(cells.get("CPU total")),
         cut=name.endswith(CUT),
     )  # fmt: skip
+    device = None
     for heading, cell in cells.items():
-        if _SELF_DEVICE.match(heading):
+        own = _SELF_DEVICE.match(heading)
+        if own:
+            device = own.group(1).lower()
             row.self_device_us = _microseconds(cell)
         elif _DEVICE_TOTAL.match(heading):
             row.device_us = _microseconds(cell)
+    # An operator that launched a kernel shows its device time as well, under the same name; only
+    # a row without time on the CPU is the kernel itself.
+    row.device = device if row.self_device_us and not row.cpu_us else "cpu"
+    row.annotation = row.name.startswith(("## Call ", "ProfilerStep"))
     return row
 
 

@@ -105,8 +105,8 @@ def _check_kind(member: zipfile.ZipInfo, where: str) -> None:
 def _check_overlap(members: list[zipfile.ZipInfo], directory: int, where: str) -> None:
     """Members that share bytes: how a small file unpacks to petabytes without nesting."""
     ordered = sorted(members, key=lambda member: member.header_offset)
-    for member, after in zip(ordered, [*ordered[1:], None], strict=True):
-        limit = after.header_offset if after else directory
+    limits = [member.header_offset for member in ordered[1:]] + [directory]
+    for member, limit in zip(ordered, limits, strict=False):
         if member.header_offset + LOCAL_SIZE + member.compress_size > limit:
             raise Refused(
                 f"{where} has members that overlap, {shown(member.orig_filename)} and the next",

@@ -1,0 +1,248 @@
+"""What an upload is taken for: any level of a debug folder, logs and profiles beside it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import zstandard
+from inductorscope.intake.limits import Limits
+from inductorscope.intake.recognise import Intake, recognise
+from inductorscope.intake.unpack import unpack
+from inductorscope.settings import load
+
+RUN = "torch_compile_debug/run_2026_11_21_01_25_55_680737-pid_420"
+GRAPH = f"{RUN}/torchinductor/model__0_inference_0.0"
+GRAPH_FILES = {
+    "fx_graph_readable.py": "fx_readable",
+    "fx_graph_runnable.py": "fx_runnable",
+    "fx_graph_transformed.py": "fx_transformed",
+    "inductor_provenance_tracking_node_mappings.json": "provenance",
+    "ir_post_fusion.txt": "ir_post_fusion",
+    "ir_pre_fusion.txt": "ir_pre_fusion",
+    "output_code.py": "output_code",
+}
+
+
+@pytest.fixture
+def foo(fixtures: Path) -> Path:
+    return fixtures / "cuda-foo1"
+
+
+def roles(intake: Intake) -> dict[str, str]:
+    return {file.path: file.role for file in intake.files}
+
+
+def test_a_whole_run(foo: Path) -> None:
+    intake = recognise(foo)
+    assert roles(intake) == {
+        "compiled.table.txt": "key_averages",
+        "compiled.trace.json.gz": "chrome_trace",
+        "eager.table.txt": "key_averages",
+        "eager.trace.json.gz": "chrome_trace",
+        "result.json": "result",
+        f"{RUN}/torchdynamo/debug.log": "debug_log",
+        f"{RUN}/torchinductor/aot_model___0_debug.log": "debug_log",
+        "torch_trace/dedicated_log_torch_trace_dvmw878j.log": "trace_log",
+        **{f"{GRAPH}/{name}": role for name, role in GRAPH_FILES.items()},
+    }
+    (graph,) = intake.graphs
+    assert (graph.name, graph.slug) == ("model__0_inference_0.0", "model__0_inference_0.0")
+    assert graph.process == "run_2026_11_21_01_25_55_680737-pid_420"
+    assert graph.files == {role: foo / GRAPH / name for name, role in GRAPH_FILES.items()}
+    assert intake.dropped == []
+    assert intake.known
+    assert {file.path for file in intake.files if file.graph} == {
+        f"{GRAPH}/{name}" for name in GRAPH_FILES
+    }
+
+
+@pytest.mark.parametrize("level", ["torch_compile_debug", RUN, f"{RUN}/torchinductor", GRAPH])
+def test_any_level_of_the_debug_folder(foo: Path, level: str) -> None:
+    intake = recognise(foo / level)
+    assert [graph.name for graph in intake.graphs] == ["model__0_inference_0.0"]
+    assert set(intake.graphs[0].files) == set(GRAPH_FILES.values())
+
+
+@pytest.mark.parametrize(("name", "role"), GRAPH_FILES.items())
+@pytest.mark.parametrize("renamed", [False, True])
+def test_single_files_by_their_content(
+    foo: Path, tmp_path: Path, name: str, role: str, renamed: bool
+) -> None:
+    target = tmp_path / ("thing" if renamed else name)
+    shutil.copy(foo / GRAPH / name, target)
+    intake = recognise(target)
+    (file,) = intake.files
+    (graph,) = intake.graphs
+    if renamed and role == "fx_readable":
+        role = "fx_transformed"  # both hold the same kind of text
+    if renamed and role == "ir_post_fusion":
+        role = "ir_pre_fusion"  # nothing was fused in this one
+    assert (file.role, file.path) == (role, target.name)
+    assert graph.files == {role: target}
+    assert file.graph == graph.slug
+
+
+def test_a_lone_output_code_is_named_by_its_aot_id(foo: Path, tmp_path: Path) -> None:
+    shutil.copy(foo / GRAPH / "output_code.py", tmp_path / "c2hxy.py")
+    (graph,) = recognise(tmp_path / "c2hxy.py").graphs
+    assert graph.name == "model__0_inference"
+    text = (foo / GRAPH / "output_code.py").read_text().split("\n", 1)[1]
+    (tmp_path / "c2hxy.py").write_text(text)
+    (graph,) = recognise(tmp_path / "c2hxy.py").graphs
+    assert graph.name == "c2hxy"
+
+
+def test_several_output_codes_in_a_folder_are_several_graphs(foo: Path, tmp_path: Path) -> None:
+    for name in ("ca.py", "cb.py"):
+        shutil.copy(foo / GRAPH / "output_code.py", tmp_path / name)
+    intake = recognise(tmp_path)
+    assert [graph.slug for graph in intake.graphs] == [
+        "model__0_inference",
+        "model__0_inference~2",
+    ]
+    assert {file.graph for file in intake.files} == {graph.slug for graph in intake.graphs}
+
+
+def test_two_processes_with_the_same_folder_names(foo: Path, tmp_path: Path) -> None:
+    for rank in (0, 1):
+        shutil.copytree(foo / RUN, tmp_path / f"run_2026_11_21_01_25_55_68073{rank}-pid_42{rank}")
+    intake = recognise(tmp_path)
+    assert [graph.slug for graph in intake.graphs] == [
+        "model__0_inference_0.0",
+        "model__0_inference_0.0~2",
+    ]
+    assert len({graph.process for graph in intake.graphs}) == 2
+    assert len({file.graph for file in intake.files if file.graph}) == 2
+
+
+def test_slugs_fit_a_url(foo: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "up" / "model_<script>alert(1)</scr ipt>~2"[:20]
+    shutil.copytree(foo / GRAPH, folder)
+    (graph,) = recognise(tmp_path).graphs
+    assert graph.name == folder.name
+    assert graph.slug == "model_-script-alert"
+
+
+def as_zip(folder: Path, out: Path) -> Path:
+    with zipfile.ZipFile(out, "w") as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, Path("some") / folder.name / path.relative_to(folder))
+    return out
+
+
+def as_tar_zst(folder: Path, out: Path) -> Path:
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
+        archive.add(folder, arcname=".")
+    out.write_bytes(zstandard.compress(plain.getvalue()))
+    return out
+
+
+def test_folder_and_archives_have_the_same_digest(foo: Path, tmp_path: Path) -> None:
+    limits = Limits.of(load())
+    sources = [foo, as_zip(foo, tmp_path / "x.zip"), as_tar_zst(foo, tmp_path / "x.tar.zst")]
+    digests = {recognise(foo).content_digest}
+    for number, source in enumerate(sources):
+        unpack(source, tmp_path / str(number), limits)
+        digests.add(recognise(tmp_path / str(number)).content_digest)
+    assert len(digests) == 1
+    (tmp_path / "0" / foo.name / "result.json").write_text("{}")
+    assert recognise(tmp_path / "0").content_digest not in digests
+
+
+def test_junk_is_left_out_and_reported(foo: Path, tmp_path: Path) -> None:
+    shutil.copytree(foo, tmp_path / "a" / "foo")
+    before = recognise(tmp_path).content_digest
+    (tmp_path / "a" / ".DS_Store").write_bytes(b"junk")
+    (tmp_path / "a" / "foo" / "._result.json").write_bytes(b"junk")
+    (tmp_path / "__MACOSX" / "deep").mkdir(parents=True)
+    (tmp_path / "__MACOSX" / "deep" / "x").write_bytes(b"junk")
+    (tmp_path / "a" / "hollow").mkdir()
+    after = recognise(tmp_path)
+    assert after.content_digest == before
+    assert {(dropped.reason, dropped.count) for dropped in after.dropped} == {
+        ("left behind by another program", 3),
+        ("an empty folder", 1),
+    }
+
+
+def test_packed_logs_are_kept_and_nested_archives_dropped(foo: Path, tmp_path: Path) -> None:
+    (log,) = (foo / "torch_trace").iterdir()
+    (tmp_path / "log.log.gz").write_bytes(gzip.compress(log.read_bytes()))
+    shutil.copy(foo / "compiled.trace.json.gz", tmp_path)
+    as_zip(foo, tmp_path / "nested.zip")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(foo / "result.json", "result.json")
+    (tmp_path / "nested.tar.gz").write_bytes(packed.getvalue())
+    intake = recognise(tmp_path)
+    assert roles(intake) == {"log.log.gz": "trace_log", "compiled.trace.json.gz": "chrome_trace"}
+    (dropped,) = intake.dropped
+    assert (dropped.file, dropped.count) == ("nested.tar.gz", 2)
+    assert "inside the upload" in dropped.reason
+
+
+def test_links_in_a_folder_are_not_followed(foo: Path, tmp_path: Path) -> None:
+    shutil.copy(foo / "result.json", tmp_path)
+    (tmp_path / "passwd").symlink_to("/etc/passwd")
+    (tmp_path / "etc").symlink_to("/etc")
+    intake = recognise(tmp_path)
+    assert list(roles(intake)) == ["result.json"]
+    assert [(dropped.count, "link" in dropped.reason) for dropped in intake.dropped] == [(2, True)]
+
+
+def test_sources_that_a_capture_copied(foo: Path, tmp_path: Path) -> None:
+    code = (foo / GRAPH / "output_code.py").read_bytes()
+    (tmp_path / "sources" / "0").mkdir(parents=True)
+    (tmp_path / "sources" / "0" / "models.py").write_bytes(code)  # looks like generated code
+    (tmp_path / "sources.json").write_text('{"/home/u/models.py": "sources/0/models.py"}')
+    (tmp_path / "capture.json").write_text('{"torch_version": "2.13.0"}')
+    intake = recognise(tmp_path)
+    assert intake.graphs == []
+    assert roles(intake)["capture.json"] == "capture"
+    (source,) = [file for file in intake.files if file.role == "source"]
+    assert source.source_path == "/home/u/models.py"
+
+
+def test_a_folder_of_nothing_known(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "photo.bin").write_bytes(bytes(range(256)))
+    intake = recognise(tmp_path)
+    assert set(roles(intake).values()) == {"other"}
+    assert not intake.known
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    intake = recognise(tmp_path)
+    assert (intake.files, intake.graphs, intake.known) == ([], [], False)
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    import os
+
+    with open(os.fsencode(tmp_path) + b"/bad\xff.txt", "wb") as file:  # noqa: PTH123
+        file.write(b"x")
+    (file,) = recognise(tmp_path).files
+    file.path.encode()  # fit for a database
+
+
+def test_real_captures(shared: Path) -> None:
+    train = recognise(shared / "traces" / "cuda-gpt-train")
+    assert [graph.name for graph in train.graphs] == [
+        "model__0_forward_1.0",
+        "model__0_backward_3.1",
+    ]
+    assert "provenance" not in train.graphs[1].files
+    by_graph = [file.graph for file in train.files if file.role == "chrome_trace"]
+    assert sorted(filter(None, by_graph)) == ["model__0_backward_3.1", "model__0_forward_1.0"]
+    assert len(recognise(shared / "traces" / "cuda-dynamic").graphs) == 6
+    logs = recognise(shared / "traces" / "logs")
+    assert {file.role for file in logs.files} == {"trace_log"}
+    profiles = recognise(shared / "traces" / "profiles")
+    assert {file.role for file in profiles.files} == {"chrome_trace"}
