@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.emission import COMMUTATIVE, SEVERAL_STEPS, expected
+from inductorscope.correlate.emission import COMMUTATIVE, EXTENDED, SEVERAL_STEPS, expected
 from inductorscope.correlate.reductions import accumulation_end, persistent_end
 from inductorscope.correlate.statements import Block, Statement
 from inductorscope.formats.ir import IrOp, IrTextNode
@@ -66,7 +66,7 @@ class Alignment:
 
     def complete(self, block: Block) -> bool:
         return all(id(s) in self.owner for s in block.numbered) and all(
-            id(s) in self.owner for s in block.others if s.stores
+            id(s) in self.owner for s in block.others if s.stores or s.accumulators
         )
 
 
@@ -253,13 +253,12 @@ class Aligner:
                 continue
             pointer = statement.pointer if statement.is_load else self._tile_pointer(statement)
             if not pointer:
-                if statement.is_cast or statement.is_leaf:
+                if statement.is_cast or statement.is_leaf or "tmpbuf" in statement.text:
                     continue
                 break
             if pointer in places or pointer.startswith("local_") or not places:
-                if position == start:
-                    return position
-                self.result.cost += 0.2
+                if position > start and "tmpbuf" not in self.block.numbered[start].text:
+                    self.result.cost += 0.2
                 return position
             break
         return -1
@@ -269,7 +268,7 @@ class Aligner:
         if not statement.text.startswith("alignas"):
             return ""
         for other in self.block.others:
-            if "transpose_mxn" in other.tags and statement.defines[0] in other.uses:
+            if not other.stores and other.fills and statement.defines[0] in other.uses:
                 return other.pointer
         return ""
 
@@ -281,7 +280,7 @@ class Aligner:
         tile = statement.text.startswith("alignas")
         if tile:
             for other in self.block.others:
-                if "transpose_mxn" in other.tags and name in other.uses:
+                if other.fills and name in other.uses:
                     self._own(other, key)
         if position + 1 < len(numbered):
             following = numbered[position + 1]
@@ -333,12 +332,22 @@ class Aligner:
             if not statement.stores or id(statement) in self.result.owner:
                 continue
             placed = statement.pointer in places or statement.pointer.startswith("local_")
-            fits = isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
+            uses = self._tiled(statement) if statement.fills else statement.uses
+            fits = isinstance(value, str) and any(self._same(u, value) for u in uses)
             if placed and fits:
                 return statement
             if placed and value is None and fallback is None:
                 fallback = statement
         return fallback
+
+    def _tiled(self, statement: Statement) -> tuple[str, ...]:
+        """What was put into the tile that a transposing store empties."""
+        return tuple(
+            name
+            for other in self.block.others
+            if other is not statement and set(other.uses) & set(statement.uses)
+            for name in other.uses
+        )
 
     def _own_store(self, statement: Statement, key: OpKey) -> None:
         """The store, and conversions and index arithmetic written for it alone."""
@@ -355,9 +364,10 @@ class Aligner:
             if self.place[id(source)] <= start + 6:
                 self._own(source, key)
                 pending.extend(source.uses)
-        for other in self.block.others:
-            if "transpose_mxn" in other.tags and set(other.uses) & set(statement.uses):
-                self._own(other, key)
+        if statement.fills:
+            for other in self.block.others:
+                if set(other.uses) & set(statement.uses):
+                    self._own(other, key)
 
     # -- reductions ------------------------------------------------------------------------------
 
@@ -509,25 +519,33 @@ class Aligner:
         """`where(mask, value, other)`; in C++ a lambda, its call and a blend."""
         start = self._at()
         numbered = self.block.numbered
-        best = -1
-        for position in range(start, min(start + 8, len(numbered))):
+        for position in range(start, min(start + 4, len(numbered))):
             statement = numbered[position]
-            if statement.is_load and not statement.has_inner:
-                break
             if statement.has_inner:
-                best = position
-                continue
-            if statement.tags & {"where", "blendv", "?"}:
-                uses = statement.uses
-                fits = isinstance(mask, str) and any(self._same(u, mask) for u in uses)
-                value = isinstance(inner, str) and any(self._same(u, inner) for u in uses)
-                if fits and (value or inner is None or best >= 0):
-                    return position
-            if best >= 0 and not (statement.is_cast or statement.is_leaf or statement.uses):
+                return self._called_end(position)
+            if statement.is_load:
                 break
-            if best >= 0 and numbered[best].defines[0] in statement.uses:
-                return position
-        return best
+            if statement.tags & {"where", "blendv", "?"}:
+                fits = [
+                    isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
+                    for value in (mask, inner)
+                ]
+                if fits[0] and (fits[1] or inner is None):
+                    return position
+        return -1
+
+    def _called_end(self, head: int) -> int:
+        """Where the value of a lambda is taken: by a conditional, or inside another lambda."""
+        numbered = self.block.numbered
+        name = numbered[head].defines[0]
+        depth = len(numbered[head].scope)
+        seen = False
+        for position in range(head + 1, min(head + 8, len(numbered))):
+            statement = numbered[position]
+            seen = seen or name in statement.uses
+            if len(statement.scope) <= depth:
+                return position if seen else head
+        return head
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -584,15 +602,16 @@ class Aligner:
             return position
         last = position
         kind = op.arguments[1].removeprefix("torch.") if len(op.arguments) > 1 else ""
-        while last + 1 < len(numbered) and last - position < 4:
+        while last + 1 < len(numbered) and last - position < 3:
             following = numbered[last + 1]
             if following.uses != numbered[last].defines or not following.is_cast:
                 break
-            text = following.text
-            if (self.cpp and ("arange" in following.tags or "convert" in following.tags)) or (not self.cpp and kind and f"tl.{kind})" in text):
-                last += 1
-            else:
+            if self.cpp and "arange" in following.tags:
+                return last + 1
+            converts = "convert" in following.tags if self.cpp else f"tl.{kind})" in following.text
+            if not converts or (self.cpp and last > position):
                 break
+            last += 1
         return last
 
     def _computed(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
@@ -610,6 +629,8 @@ class Aligner:
             self._miss()
             return None
         first, last, cost = found
+        if op.op in EXTENDED:
+            last = self._extended(first, last)
         self.result.cost += cost
         self._own_run(first, last, key)
         results = self.block.numbered[last].defines
@@ -647,6 +668,20 @@ class Aligner:
         if best is None or best[0] > ACCEPT:
             return None
         return start, best[1], best[0]
+
+    def _extended(self, first: int, last: int) -> int:
+        """The sign of a remainder is corrected in further steps that end in a choice."""
+        numbered = self.block.numbered
+        for position in range(last + 1, min(last + 14, len(numbered))):
+            statement = numbered[position]
+            if statement.is_load:
+                break
+            if statement.tags & {"where", "?", "blendv"}:
+                members = self._behind(statement.defines, first)
+                if last in members and min(members) >= first:
+                    return position
+                break
+        return last
 
     def _strays(self, start: int, position: int) -> int:
         """Statements before `position` that do not lead to it."""

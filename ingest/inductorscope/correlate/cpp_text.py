@@ -151,6 +151,12 @@ class _Reader:
             statement.checks, statement.pointer = True, ""
             self._block().others.append(statement)
             return
+        if text.startswith("transpose_mxn"):
+            describe(statement, "", text)
+            statement.fills = True
+            statement.stores = 0 < text.find("tmp") < text.find("ptr")
+            self._block().others.append(statement)
+            return
         names = ACCUMULATOR.findall(text)
         temporary = TEMPORARY.search(text)
         if names:

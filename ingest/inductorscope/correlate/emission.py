@@ -81,6 +81,9 @@ SEVERAL_STEPS = frozenset(
     ["remainder", "set_indirect", "sort", "scan", "rand", "randn", "randint64", "bucketize", "floordiv", "sign", "pow", "round", "trunc", "mod", "fmod", "isnan", "masked_subblock", "reduction", "check_bounds", "frexp", "erfinv", "digamma", "logical_not", "logical_and", "logical_or"]
 )
 
+EXTENDED = frozenset(["remainder", "floordiv"])
+"""Their first step may look complete while corrections follow."""
+
 
 def expected(op: str) -> frozenset[str]:
     found = EXPECTED.get(op)

@@ -24,7 +24,7 @@ _FUNCTION = re.compile(r"([A-Za-z_]\w*)\(")
 _OPERATOR = re.compile(
     r"(?<=[\w)\]\"]) (\+|-|\*|/|//|%|<<|>>|<=|>=|<|>|==|!=|&&|\|\||&|\||\^|\?) (?=[\w(\-~!.])"
 )
-_UNARY = re.compile(r"(?:^|[(,=])\s*([-~!])\s*(?=[\w(])")
+_UNARY = re.compile(r"(?:^|[(,=])\s*([-~!])\s*(?=tmp|_tmp|\()")
 _LITERAL = re.compile(r"(?<![\w.\[])-?(?:\d+\.?\d*(?:e[+-]?\d+)?)(?![\w.]*ptr)(?=[fFLlu]*\b|$)")
 _SHAPE = re.compile(r"\[[^\]]*\]")
 _CASTS = frozenset(
@@ -51,6 +51,8 @@ class Statement:
     pointer: str = ""
     stores: bool = False
     checks: bool = False
+    fills: bool = False
+    """It transposes a tile into memory or memory into a tile."""
     literals: tuple[float, ...] = ()
     has_inner: bool = False
     """A lambda whose inner statements are listed on their own."""
