@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 
-def command(data: Path, port: int, **settings: str) -> subprocess.Popen[str]:
+def command(data: Path, port: int | str, **settings: str) -> subprocess.Popen[str]:
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     environment |= {"INDUCTORSCOPE_DATA": str(data), "INDUCTORSCOPE_PORT": str(port)}
     environment |= {f"INDUCTORSCOPE_{name.upper()}": value for name, value in settings.items()}
@@ -50,17 +50,16 @@ def test_an_open_address_needs_a_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("port", "settings", "said"),
     [
-        ({"port": "many"}, "INDUCTORSCOPE_PORT"),
-        ({"host": "no.such.host.invalid", "token": "x"}, "no address of this machine"),
+        ("many", {}, "INDUCTORSCOPE_PORT"),
+        (0, {"host": "no.such.host.invalid", "token": "x"}, "no address of this machine"),
     ],
 )
-def test_settings_that_cannot_be_used(tmp_path: Path, settings: dict[str, str], said: str) -> None:
-    given = {"port": "0", **settings}
-    port = given.pop("port")
-    process = command(tmp_path, 0, **given, **({"port": port} if port != "0" else {}))
-    code, text = ended(process)
+def test_settings_that_cannot_be_used(
+    tmp_path: Path, port: int | str, settings: dict[str, str], said: str
+) -> None:
+    code, text = ended(command(tmp_path, port, **settings))
     assert code == 2
     assert said in text
     assert "Traceback" not in text

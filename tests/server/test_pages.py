@@ -230,6 +230,35 @@ def test_deleting_a_run(own_settings: Settings, opened: Opened, fixtures: Path) 
         assert client.get("/api/").json()["any_runs"] is False
 
 
+def test_pages_on_either_database(settings: Settings, opened: Opened, fixtures: Path) -> None:
+    read_paths(
+        settings,
+        [fixtures / "cuda-foo1"],
+        name="foo1",
+        tags=[],
+        origin="ingest",
+        progress=lambda step, done, total, unit: None,
+    )
+    with opened(settings) as client:
+        run = client.get("/api/?q=foo1&sort=speed_up").json()["runs"][0]["id"]
+        kernel = client.get(urls.api_explorer(run, GRAPH)).json()["kernels"][0]
+        call = kernel["calls"][0]
+        for address in (
+            "/",
+            urls.run(run),
+            urls.graph(run, GRAPH),
+            urls.kernel(run, GRAPH, kernel["name"], call["handle"]),
+            urls.time(run),
+            urls.read(run),
+            "/jobs",
+        ):
+            assert client.get(address).status_code == 200
+            assert client.get(f"/api{address}").status_code == 200
+        assert client.get(urls.permalink(call["permalink"])).status_code == 302
+        assert client.get(urls.api_links(run, GRAPH)).json()["entities"]
+        assert client.delete(urls.api_run(run)).status_code == 204
+
+
 def test_static_files_are_kept_by_their_version(own_settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "templates").mkdir()
     (tmp_path / "dist").mkdir()
