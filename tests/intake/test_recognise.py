@@ -6,6 +6,7 @@ import gzip
 import io
 import shutil
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -246,3 +247,23 @@ def test_real_captures(shared: Path) -> None:
     assert {file.role for file in logs.files} == {"trace_log"}
     profiles = recognise(shared / "traces" / "profiles")
     assert {file.role for file in profiles.files} == {"chrome_trace"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"-" * 65536,
+        b"\n" * 65536,
+        b"class G(torch.nn.Module):" + b"\n" * 65536,
+        b"def forward(self," * 4000,
+        b"x" * 65536,
+        b"x: y" * 20000,
+        b"V1121 01:25:55.0 1 " + b"a:1" * 20000,
+        b'{"' * 30000,
+    ],
+)
+def test_no_text_takes_long_to_recognise(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "odd").write_bytes(text)
+    start = time.perf_counter()
+    recognise(tmp_path)
+    assert time.perf_counter() - start < 2

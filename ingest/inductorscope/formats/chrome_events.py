@@ -23,7 +23,7 @@ EXAMPLE = 160
 #  {
 #    "ph": "X", …
 _SEPARATOR = re.compile(rb"\}\s{0,40},\s{0,40}\{")
-_NEXT_EVENT = re.compile(r'\}\s*,?\s*(?=\{\s*"(?:ph|name|cat|pid|ts|args)")')
+_NEXT_EVENT = re.compile(r'\}\s{0,40},?\s{0,40}(?=\{\s{0,40}"(?:ph|name|cat|pid|ts|args)")')
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 # C:\models\x.py: a backslash that begins no escape of JSON
 _BARE_BACKSLASH = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
@@ -110,11 +110,13 @@ class EventReader:
 
     def _fill(self, size: int) -> None:
         """Has at least `size` bytes in the buffer, or all that is left."""
+        # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
+        read = getattr(self.stream, "read1", self.stream.read)
         pieces = [self._buffer]
         have = len(self._buffer)
         while have < size and not self._ended:
             try:
-                piece = self.stream.read(CHUNK)
+                piece = read(CHUNK)
             except (EOFError, OSError, zlib.error) as error:
                 self.repair("the compressed file is damaged or cut short", str(error))
                 piece = b""

@@ -28,6 +28,7 @@ DEVICE_KINDS = {
 }  # fmt: skip
 RUNTIME = {"cuda_runtime", "cuda_driver", "runtime", "driver", "xpu_runtime"}
 OPERATORS = {"cpu_op", "operator"}
+DEVICES_SIZE = 256 * 1024
 LONGEST_US = 7 * 24 * 3600 * 1e6
 """A week: a longer event is a broken time stamp."""
 
@@ -39,7 +40,7 @@ _GRAPH_CALL = re.compile(r"^## Call CompiledFxGraph (.*) ##$")
 _COMPILED = re.compile(r"^Torch-Compiled Region: (\S+)$")
 # graph_0_cpp_fused_gelu_view_2
 _CPU_KERNEL = re.compile(r"^graph_(\d+)_(cpp_.+)$")
-_DEVICE_NAME = re.compile(rb'"deviceProperties"\s*:\s*\[(.*?)\]', re.S)
+_DEVICES = re.compile(rb'"deviceProperties"\s*:\s*\[([^\]]*)')
 _NAME = re.compile(rb'"name"\s*:\s*"([^"]{0,200})"')
 
 
@@ -141,7 +142,8 @@ def read_chrome_stream(stream: BinaryIO, max_bytes: int = 16 * GIB) -> ChromeTra
 
 
 def _device_names(around: bytes) -> list[str]:
-    found = _DEVICE_NAME.search(around)
+    start = max(0, around.find(b'"deviceProperties"'))
+    found = _DEVICES.match(around[start : start + DEVICES_SIZE])
     names = _NAME.findall(found.group(1)) if found else []
     return [name.decode("utf-8", "replace") for name in names if name]
 

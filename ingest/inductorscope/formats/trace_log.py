@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import re
 import zlib
@@ -261,11 +260,11 @@ class _Lines:
 
 
 def read_trace_log(stream: BinaryIO) -> TraceLog:
-    """Reads a log, gzipped or plain. The stream must be open for reading bytes."""
-    buffered = io.BufferedReader(cast(io.RawIOBase, stream), MIB)
-    if buffered.peek(2)[:2] == b"\x1f\x8b":
-        return TraceLog(cast(BinaryIO, gzip.GzipFile(fileobj=buffered)))
-    return TraceLog(buffered)
+    """Reads a log, gzipped or plain, from a stream of bytes that can seek."""
+    start = stream.tell()
+    packed = stream.read(2) == b"\x1f\x8b"
+    stream.seek(start)
+    return TraceLog(cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream)
 
 
 def _object(data: bytes) -> dict[str, Any] | None:

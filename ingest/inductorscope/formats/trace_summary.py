@@ -91,22 +91,27 @@ class Summariser:
 
     def __init__(self) -> None:
         self.summary = LogSummary()
-        self.compile_ids: set[str] = set()
+        self.compile_ids: dict[str, None] = {}
+        self.ranks: dict[int, None] = {}
+        self.pids: dict[int, None] = {}
+        self.recompiles: dict[str, Recompile] = {}
 
     def finish(self, log: TraceLog) -> LogSummary:
+        self.summary.compile_ids = list(self.compile_ids)
+        self.summary.ranks = list(self.ranks)
+        self.summary.pids = list(self.pids)
+        self.summary.recompiles = list(self.recompiles.values())
         self.summary.dropped = list(log.dropped.values())
         return self.summary
 
     def add(self, record: LogRecord) -> None:
         summary = self.summary
         summary.counts[record.kind] += 1
-        if record.rank is not None and record.rank not in summary.ranks:
-            summary.ranks.append(record.rank)
-        if record.pid not in summary.pids:
-            summary.pids.append(record.pid)
-        if record.compile_id is not None and record.compile_id not in self.compile_ids:
-            self.compile_ids.add(record.compile_id)
-            summary.compile_ids.append(record.compile_id)
+        if record.rank is not None:
+            self.ranks[record.rank] = None
+        self.pids[record.pid] = None
+        if record.compile_id is not None:
+            self.compile_ids[record.compile_id] = None
         if record.kind == "artifact":
             self._artifact(record)
         elif record.kind == "dynamo_start":
@@ -148,12 +153,11 @@ class Summariser:
     def _recompile(self, record: LogRecord, reason: str) -> None:
         if record.compile_id is None:
             return
-        for known in self.summary.recompiles:
-            if known.compile_id == record.compile_id:
-                if reason and reason not in known.reason:
-                    known.reason = f"{known.reason}\n{reason}".strip()[:MAX_REASON]
-                return
-        self.summary.recompiles.append(Recompile(record.compile_id, reason, record.line))
+        known = self.recompiles.get(record.compile_id)
+        if known is None:
+            self.recompiles[record.compile_id] = Recompile(record.compile_id, reason, record.line)
+        elif reason and reason not in known.reason:
+            known.reason = f"{known.reason}\n{reason}".strip()[:MAX_REASON]
 
     def _metrics(self, record: LogRecord) -> None:
         metrics = record.body if isinstance(record.body, dict) else {}

@@ -26,13 +26,17 @@ _IR = re.compile(rb"^(?:op|buf)\d[\w]*: \w*SchedulerNode\(|^\w+: \w+SchedulerNod
 _FUSED = re.compile(rb"^\w+: FusedSchedulerNode\(", re.M)
 # class GraphModule(torch.nn.Module):
 #     def forward(self, arg0_1: "u8[1, 8]"):
-_FX = re.compile(rb"^class [^\n(]{1,200}\(torch\.nn\.Module\):\s*\n\s+def forward\(self", re.M)
+_FX = re.compile(
+    rb"^class [^\n(]{1,200}\(torch\.nn\.Module\):[ \t\r]*\n[ \t]+def forward\(self", re.M
+)
 #     def forward(self, L_x_: "f32[4]"):
-_DYNAMO = re.compile(rb"def forward\(self,[^\n]*\bL_[A-Za-z]|= torch\._dynamo|\bl_[a-z]\w*_ = L_")
-_CPP_WRAPPER = re.compile(rb"inductor_entry_impl|AOTInductorModel|\bcall_impl\b.*\bRAIIAtenTensor")
-_TABLE = re.compile(rb"^-{10,}[- ]*\r?\n\s*Name\s+.*# of Calls", re.M)
+_DYNAMO = re.compile(
+    rb"def forward\(self,[^\n]{0,4000}?\bL_[A-Za-z]|= torch\._dynamo|\bl_[a-z]\w*_ = L_"
+)
+_CPP_WRAPPER = re.compile(rb"inductor_entry_impl|AOTInductorModel")
+_TABLE = re.compile(rb"^-{10}[- ]*\r?\n *Name .*# of Calls", re.M)
 _BENCHMARK = re.compile(
-    rb"Peak GPU memory usage|^\s*== \w+ category kernels ==|KERNELS BANDWIDTH INFO"
+    rb"Peak GPU memory usage|^[ \t]*== \w+ category kernels ==|KERNELS BANDWIDTH INFO"
     rb"|GB/s\s+\d+ regs",
     re.M,
 )

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from inductorscope.settings import MIB
+
 if TYPE_CHECKING:
     from inductorscope.intake.recognise import File
 
 MAPPING = "sources.json"
+MAX_MAPPING = 16 * MIB
 FOLDER = "sources"
 
 
@@ -28,6 +31,8 @@ def mark_sources(files: list[File]) -> None:
 
 
 def _read(listing: File) -> dict[str, str]:
+    if listing.size > MAX_MAPPING:
+        return {}
     try:
         return msgspec.json.decode(listing.absolute.read_bytes(), type=dict[str, str])
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,0 +1,317 @@
+"""Profiler traces: times, joins, old and broken files."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inductorscope.formats import chrome_events
+from inductorscope.formats.kineto import (
+    ChromeTrace,
+    read_chrome_stream,
+    read_chrome_trace,
+)
+
+Event = dict[str, Any]
+
+
+def read(data: bytes | str) -> ChromeTrace:
+    return read_chrome_stream(io.BytesIO(data.encode() if isinstance(data, str) else data))
+
+
+def event(name: str, cat: str = "cpu_op", ts: float = 0, dur: float = 1, **args: object) -> Event:
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur,
+            "args": args}  # fmt: skip
+
+
+def launch(name: str, file: str, external: int, ts: float = 0) -> Event:
+    return event(
+        name, ts=ts, dur=2,
+        **{"External id": external, "kernel_file": file, "kernel_hash": "h", "stream": 0,
+           "kernel_backend": "triton"},
+    )  # fmt: skip
+
+
+def kernel(name: str, external: int | None = None, dur: float = 1.25, **args: object) -> Event:
+    if external is not None:
+        args["External id"] = external
+    return event(name, "kernel", dur=dur, **args)
+
+
+def trace_of(*events: Event, **more: object) -> str:
+    return json.dumps({"schemaVersion": 1, **more, "traceEvents": list(events)})
+
+
+def test_our_own_trace(fixtures: Path) -> None:
+    trace = read_chrome_trace(fixtures / "cuda-foo1" / "compiled.trace.json.gz")
+    (triton,) = [one for one in trace.kernels if one.name.startswith("triton_")]
+    assert (triton.calls, triton.join) == (2, "external id")
+    assert triton.total_us == pytest.approx(1.952)
+    assert triton.kernel_file is not None
+    assert triton.kernel_file.endswith("cqlja6icwpx55hpqr5hj4q23tzclod56pqbjrfovln24kl2tkcvg.py")
+    assert trace.device_name == "NVIDIA H200"
+    assert (trace.steps, trace.repairs) == (None, [])
+    (region,) = trace.regions
+    assert (region.calls, region.compile_id, region.key) == (2, "0/0", None)
+    assert region.kernels == {triton.kernel_file}
+    assert triton.region == 0
+
+
+def test_a_launch_of_the_same_name_is_no_kernel() -> None:
+    trace = read(trace_of(launch("triton_a", "/x/a.py", 1), kernel("triton_a", 1)))
+    (only,) = trace.kernels
+    assert (only.calls, only.total_us, only.op) == (1, 1.25, "triton_a")
+    assert trace.device_us == 1.25
+
+
+def test_kernels_of_one_name_are_told_apart_by_file() -> None:
+    trace = read(trace_of(
+        launch("triton_a", "/f/a.py", 1), launch("triton_a", "/b/a.py", 2, ts=5),
+        kernel("triton_a", 1, 10.5), kernel("triton_a", 2, 3.25), kernel("triton_a", 2, 3.25),
+    ))  # fmt: skip
+    assert [(one.kernel_file, one.calls, one.total_us) for one in trace.kernels] == [
+        ("/f/a.py", 1, 10.5),
+        ("/b/a.py", 2, 6.5),
+    ]
+
+
+def test_join_by_correlation_when_the_kernel_has_no_id() -> None:
+    call = event("cuLaunchKernel", "cuda_driver", **{"External id": 4, "correlation": 77})
+    trace = read(trace_of(launch("triton_a", "/f/a.py", 4), call, kernel("k", correlation=77)))
+    (only,) = trace.kernels
+    assert (only.kernel_file, only.join) == ("/f/a.py", "correlation")
+
+
+def test_join_by_name_under_graph_replay() -> None:
+    trace = read(trace_of(
+        launch("triton_a", "/f/a.py", 1), launch("triton_b", "/f/b.py", 2),
+        launch("triton_b", "/f/other.py", 3), kernel("triton_a", 99), kernel("triton_b", 99),
+    ))  # fmt: skip
+    found = {one.name: (one.kernel_file, one.join) for one in trace.kernels}
+    assert found == {"triton_a": ("/f/a.py", "name"), "triton_b": (None, None)}
+    assert trace.joined_us() == {"name": 1.25, "none": 1.25}
+
+
+def test_fractions_of_microseconds_are_kept() -> None:
+    trace = read(trace_of(*(kernel("k", dur=0.352) for _ in range(1000))))
+    assert trace.kernels[0].total_us == pytest.approx(352)
+
+
+def test_copies_are_no_kernels() -> None:
+    trace = read(trace_of(event("Memcpy DtoH", "gpu_memcpy"), event("Memset", "gpu_memset")))
+    assert sorted(one.kind for one in trace.kernels) == ["memcpy", "memset"]
+
+
+def test_gpu_annotations_are_no_work() -> None:
+    name = "## Call CompiledFxGraph None ##"
+    assert read(trace_of(event(name, "gpu_user_annotation"))).kernels == []
+
+
+def test_steps() -> None:
+    events = [event(f"ProfilerStep#{step}", "user_annotation") for step in (7, 8, 8)]
+    assert read(trace_of(*events)).steps == 2
+
+
+def graph_call(ts: float, key: str = "None") -> Event:
+    return event(f"## Call CompiledFxGraph {key} ##", "user_annotation", ts=ts, dur=10)
+
+
+def test_forward_and_backward_cpu_kernels_are_told_apart() -> None:
+    events = []
+    for ts in (0, 100):
+        events += [
+            graph_call(ts), event("graph_0_cpp_fused_add_0", ts=ts + 1, dur=3),
+            event("aten::mm", ts=ts + 5, dur=2), event("aten::inner", ts=ts + 6, dur=1),
+            graph_call(ts + 50), event("graph_0_cpp_fused_add_0", ts=ts + 51, dur=7),
+            event("graph_0_cpp_fused_sum_1", ts=ts + 59, dur=1),
+        ]  # fmt: skip
+    trace = read(trace_of(*events))
+    assert [(region.calls, len(region.kernels)) for region in trace.regions] == [(2, 1), (2, 2)]
+    times = {(one.name, one.region): (one.calls, one.total_us) for one in trace.cpu_kernels}
+    assert times == {
+        ("cpp_fused_add_0", 0): (2, 6),
+        ("cpp_fused_add_0", 1): (2, 14),
+        ("cpp_fused_sum_1", 1): (2, 2),
+    }
+    own = trace.regions[0].ops
+    assert {name: (op.calls, op.total_us) for name, op in own.items()} == {
+        "graph_0_cpp_fused_add_0": (2, 6),
+        "aten::mm": (2, 4),
+    }
+
+
+def test_impossible_durations_are_left_out_and_reported() -> None:
+    text = trace_of(kernel("a", dur=-5), kernel("b", dur=1.8e19), kernel("c", dur=2))
+    trace = read(text.replace("-5", "NaN"))
+    assert [one.name for one in trace.kernels] == ["c"]
+    assert [(repair.count, "duration" in repair.reason) for repair in trace.repairs] == [(2, True)]
+
+
+def test_properties_after_the_events() -> None:
+    text = '{"traceEvents": [%s], "deviceProperties": [{"id": 0, "name": "X1"}, {"name": "X2"}]}'
+    trace = read(text % json.dumps(kernel("a")))
+    assert trace.devices == ["X1", "X2"]
+    assert trace.repairs == []
+
+
+def test_a_bare_list_of_events() -> None:
+    assert len(read(json.dumps([kernel("a"), kernel("b")])).kernels) == 2
+
+
+def test_an_empty_list() -> None:
+    trace = read('{"traceEvents": []}')
+    assert (trace.events, trace.repairs, trace.device_name) == (0, [], None)
+
+
+def test_separators_inside_of_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chrome_events, "CHUNK", 700)
+    tricky = event("aten::mm", groups=[{"a": {}}, {"b": 1}, {"c": "}, {"}])
+    trace = read(trace_of(*[tricky, kernel("k")] * 100))
+    assert (trace.events, trace.kernels[0].calls, trace.repairs) == (200, 100, [])
+
+
+def test_an_event_larger_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chrome_events, "CHUNK", 200)
+    trace = read(trace_of(event("x" * 5000), kernel("k")))
+    assert (trace.events, trace.repairs) == (2, [])
+
+
+def test_control_characters_and_bare_backslashes() -> None:
+    text = trace_of(kernel("a"), kernel("TAB"), kernel("PATH"), kernel("z"))
+    trace = read(text.replace("TAB", "t\tb\x01").replace("PATH", "C:\\models\\x.py \\q"))
+    names = {one.name for one in trace.kernels}
+    assert names == {"a", "t\tb\x01", "C:\\models\\x.py \\q", "z"}
+    (repair,) = trace.repairs
+    assert (repair.reason, repair.count) == ("a bare backslash was escaped", 1)
+
+
+def test_a_bare_backslash_in_the_last_event() -> None:
+    text = trace_of(kernel("a"), kernel("PATH"))
+    trace = read(text.replace("PATH", "C:\\models"))
+    assert {one.name for one in trace.kernels} == {"a", "C:\\models"}
+    assert [repair.reason for repair in trace.repairs] == ["a bare backslash was escaped"]
+
+
+def test_an_event_that_cannot_be_mended_costs_itself_only() -> None:
+    text = trace_of(kernel("a"), kernel("BAD"), kernel("c"))
+    trace = read(text.replace('"BAD"', "oh no"))
+    assert {one.name for one in trace.kernels} == {"a", "c"}
+    assert [repair.reason for repair in trace.repairs] == ["an event that is no JSON was left out"]
+
+
+def test_text_that_is_no_utf8() -> None:
+    trace = read(trace_of(kernel("NAME"), kernel("b")).encode().replace(b"NAME", b"caf\xe9"))
+    assert {one.name for one in trace.kernels} == {"caf\ufffd", "b"}
+    assert "UTF-8" in trace.repairs[0].reason
+
+
+def test_truncated_plain_and_packed(fixtures: Path, tmp_path: Path) -> None:
+    path = fixtures / "cuda-foo1" / "compiled.trace.json.gz"
+    packed = path.read_bytes()
+    plain = gzip.decompress(packed)
+    whole = read(plain)
+    for name, data in (("a.json", plain[: len(plain) // 2]), ("a.json.gz", packed[:-200])):
+        (tmp_path / name).write_bytes(data)
+        trace = read_chrome_trace(tmp_path / name)
+        assert 0 < trace.events < whole.events
+        assert any("cut short" in repair.reason for repair in trace.repairs)
+
+
+def test_a_limit_on_bytes() -> None:
+    text = trace_of(*[kernel("k")] * 100)
+    trace = read_chrome_stream(io.BytesIO(text.encode()), max_bytes=100)
+    assert any("only the first 100 bytes" in repair.reason for repair in trace.repairs)
+
+
+def test_not_a_trace() -> None:
+    (repair,) = read('{"hello": 1}').repairs
+    assert "no list of trace events" in repair.reason
+
+
+def test_agrees_with_a_plain_reading_of_real_traces(shared: Path) -> None:
+    paths = sorted((shared / "traces").glob("c*/*.trace.json.gz"))
+    paths += sorted((shared / "traces" / "profiles").glob("*.gz"))
+    assert len(paths) > 15
+    for path in paths:
+        events = json.loads(gzip.decompress(path.read_bytes()), strict=False)["traceEvents"]
+        trace = read_chrome_trace(path)
+        assert trace.repairs == [], path
+        assert trace.events == len(events), path
+        work = [one for one in events if one.get("cat") in {"kernel", "gpu_memcpy", "gpu_memset"}]
+        assert sum(one.calls for one in trace.kernels) == len(work), path
+        assert trace.device_us == pytest.approx(sum(one["dur"] for one in work)), path
+        ops = [one for one in events if one.get("cat") == "cpu_op"]
+        skipped = [one for one in ops if one["name"].startswith(("## Call", "ProfilerStep#"))]
+        assert sum(one.calls for one in trace.ops) == len(ops) - len(skipped), path
+
+
+def test_forward_and_backward_of_real_training(shared: Path) -> None:
+    trace = read_chrome_trace(shared / "traces" / "cuda-gpt-train" / "compiled.trace.json.gz")
+    assert [region.calls for region in trace.regions] == [2, 2]
+    forward, backward = trace.regions
+    assert not forward.kernels & backward.kernels
+    triton = [one for one in trace.kernels if one.name.startswith("triton_")]
+    assert all(one.kernel_file and one.region is not None for one in triton)
+    for one in triton:
+        assert one.kernel_file in trace.regions[one.region or 0].kernels
+
+
+@given(st.binary(max_size=1500))
+@settings(deadline=None)
+def test_arbitrary_bytes(data: bytes) -> None:
+    read(data)
+    read(b'{"traceEvents": [' + data)
+    read(b'[{"ph": "X", ' + data)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_mutated_traces(fixtures: Path, data: st.DataObject) -> None:
+    packed = (fixtures / "cuda-foo1" / "compiled.trace.json.gz").read_bytes()
+    content = bytearray(gzip.decompress(packed))
+    del content[data.draw(st.integers(0, len(content))) :]
+    for at in data.draw(st.lists(st.integers(0, max(0, len(content) - 1)), max_size=8)):
+        if content:
+            content[at] = data.draw(st.integers(0, 255))
+    trace = read(bytes(content))
+    assert all(one.total_us >= 0 for one in trace.kernels)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(
+    st.sampled_from(["ph", "cat", "name", "pid", "tid", "ts", "dur", "args"]), JSON
+))  # fmt: skip
+@settings(deadline=None)
+def test_events_of_any_shape(odd: Event) -> None:
+    trace = read(trace_of(kernel("a"), {"ph": "X", **odd}, kernel("z")))
+    assert {"a", "z"} <= {one.name for one in trace.kernels}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"deviceProperties": [' * 50_000,
+        b'{"traceEvents": [{"ph": "X" oh}' + b" " * 2_000_000 + b"]}",
+        b'{"traceEvents": [' + b'{"ph": ' * 200_000,
+        b'{"traceEvents": [' + b'{"name": "x}, {' * 100_000,
+        b'{"traceEvents": [' + b"[" * 500_000,
+        b'{"traceEvents": [' + b"}" * 500_000 + b"," * 500_000,
+    ],
+)
+def test_no_text_takes_long(text: bytes) -> None:
+    start = time.perf_counter()
+    read(text)
+    assert time.perf_counter() - start < 5

@@ -1,0 +1,243 @@
+"""TORCH_TRACE logs: whole, old, damaged, and arbitrary bytes."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inductorscope.formats.trace_log import LogRecord, TraceLog, read_trace_log
+from inductorscope.formats.trace_summary import LogSummary, summarise
+
+PREFIX = "V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] "
+
+
+def record(kind: str, body: str = "{}", payload: str | None = None, more: str = "") -> str:
+    if payload is None:
+        return f'{PREFIX}{{"{kind}": {body}{more}}}\n'
+    digest = hashlib.md5(payload.encode()).hexdigest()
+    lines = "".join(f"\t{line}\n" for line in payload.split("\n"))
+    return f'{PREFIX}{{"{kind}": {body}{more}, "has_payload": "{digest}"}}\n{lines}'
+
+
+def read(text: str | bytes) -> tuple[list[LogRecord], TraceLog]:
+    log = read_trace_log(io.BytesIO(text.encode() if isinstance(text, str) else text))
+    return list(log), log
+
+
+def summary_of(data: bytes) -> LogSummary:
+    return summarise(read_trace_log(io.BytesIO(data)))
+
+
+@pytest.fixture
+def foo_log(fixtures: Path) -> bytes:
+    (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
+    return path.read_bytes()
+
+
+def test_prefix_and_context() -> None:
+    context = ', "rank": 3, "frame_id": 0, "frame_compile_id": 1, "attempt": 2'
+    (only,), log = read(record("artifact", '{"name": "x", "encoding": "json"}', "{}", context))
+    assert (only.kind, only.name, only.payload, only.payload_sound) == (
+        "artifact",
+        "x",
+        b"{}",
+        True,
+    )
+    assert (only.level, only.date, only.time, only.pid) == ("V", "1121", "01:25:55.678000", 419)
+    assert (only.module, only.line) == ("torch/_dynamo/utils.py:2126", 1)
+    assert (only.rank, only.compile_id, only.attempt) == (3, "0/1", 2)
+    assert not log.dropped
+
+
+def test_compile_id_under_compiled_autograd() -> None:
+    context = ', "compiled_autograd_id": 2, "frame_id": 0, "frame_compile_id": 1'
+    (first, second), _ = read(
+        record("dynamo_start", more=context) + record("x", more=', "compiled_autograd_id": 0')
+    )
+    assert (first.compile_id, second.compile_id) == ("!2/0/1", "!0")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ["", "one", "a\n\nb", "\n", "tab\tin\n\t\tfront", "form\x0cfeed\r and \u2028", "end\n"],
+)
+def test_payloads_come_back_byte_for_byte(payload: str) -> None:
+    (first, second), log = read(record("a", payload=payload) + record("b"))
+    if payload == "":
+        assert first.payload in {b"", None}
+    else:
+        assert first.payload == payload.encode()
+        assert first.payload_sound
+    assert second.payload is None
+    assert not log.dropped
+
+
+def test_crlf_file() -> None:
+    text = record("a", payload="x\ny") + record("b")
+    (first, second), log = read(text.replace("\n", "\r\n"))
+    assert (first.payload, first.payload_sound, second.kind) == (b"x\ny", True, "b")
+    assert not log.dropped
+
+
+def test_an_empty_line_does_not_end_a_payload() -> None:
+    text = record("a", payload="x\ny").replace("\ty", "\n\ty")
+    (first,), log = read(text)
+    assert first.payload_sound
+    assert [dropped.reason for dropped in log.dropped.values()] == ["an empty line"]
+
+
+def test_nan_and_infinity() -> None:
+    (first,), log = read(record("compilation_metrics", '{"a": NaN, "b": -Infinity, "c": 1}'))
+    assert first.body["c"] == 1
+    assert first.body["a"] != first.body["a"]
+    assert not log.dropped
+
+
+def test_a_bad_record_costs_itself_only() -> None:
+    bad = f'{PREFIX}{{"artifact": {{"name": }}, "has_payload": "00"}}\n\tits payload\n'
+    records, log = read(record("a") + bad + "a print of the program\n" + record("b"))
+    assert [each.kind for each in records] == ["a", "b"]
+    found = {dropped.reason: (dropped.count, dropped.line) for dropped in log.dropped.values()}
+    assert found == {
+        "a record whose metadata is no JSON object": (1, 2),
+        "a payload whose record could not be read": (1, 3),
+        "a line that is no record": (1, 4),
+    }
+
+
+def test_a_damaged_payload_is_kept_and_counted() -> None:
+    (first,), log = read(record("a", payload="whole").replace("whole", "whale"))
+    assert (first.payload, first.payload_sound) == (b"whale", False)
+    (dropped,) = log.dropped.values()
+    assert "MD5" in dropped.reason
+    assert dropped.example == "whale"
+
+
+def test_interned_strings_and_stacks() -> None:
+    stack = (
+        '[{"filename": 0, "line": 9, "name": "f", "loc": "x"}, {"filename": 7, "line": 1,'
+        ' "name": "g"}, {"filename": -1, "line": 2, "name": "h"}]'
+    )
+    records, log = read(
+        record("str", '["/home/u/m.py", 0]') + record("dynamo_start", f'{{"stack": {stack}}}')
+    )
+    frames = log.frames(records[1].stack)
+    assert [frame.file for frame in frames] == ["/home/u/m.py", "(unknown)", "(unknown)"]
+    assert (frames[0].line, frames[0].function, frames[0].code) == (9, "f", "x")
+
+
+def test_unknown_kinds_are_kept() -> None:
+    records, log = read(record("brand_new_kind", '{"x": 1}') + record("artifact", "[]"))
+    assert [each.kind for each in records] == ["brand_new_kind", "artifact"]
+    assert records[1].name is None
+    assert log.counts == {"brand_new_kind": 1, "artifact": 1}
+
+
+def test_rank_prefix_of_torchrun() -> None:
+    records, _ = read(f"[rank1]:{record('a')}")
+    assert [each.kind for each in records] == ["a"]
+
+
+def test_our_own_capture(foo_log: bytes) -> None:
+    log = read_trace_log(io.BytesIO(foo_log))
+    summary = summarise(log)
+    assert summary.torch_version == "2.11.0+cu130"
+    assert summary.torch_git == "70d99e998b4955e0049d13a98d77ae1b14db1f45"
+    assert summary.device_name == "NVIDIA H200"
+    assert summary.compile_ids == ["0/0"]
+    assert (summary.graph_breaks, summary.recompiles, summary.dropped) == ([], [], [])
+    assert summary.compile_seconds == pytest.approx(2.172372)
+    (compilation,) = summary.compilations
+    assert (compilation.function, compilation.file) == ("foo1", "/home/user/models/models.py")
+    packed = summarise(read_trace_log(io.BytesIO(gzip.compress(foo_log))))
+    assert packed.counts == summary.counts
+
+
+def test_every_payload_of_our_own_capture_is_sound(foo_log: bytes) -> None:
+    records, _ = read(foo_log)
+    assert {each.payload_sound for each in records if each.digest} == {True}
+    assert sum(1 for each in records if each.digest) == foo_log.count(b'"has_payload"')
+
+
+def grepped(data: bytes) -> dict[str, int]:
+    """Counts of kinds by a plain search for the key that begins the metadata."""
+    found: dict[str, int] = {}
+    pattern = rb'^[A-Z]\d{4} \S+ \d+ [^\n]*?:\d+\] \{"(?:rank": \d+, ")?(\w+)"'
+    for match in re.finditer(pattern, data, re.M):
+        kind = match.group(1).decode()
+        found[kind] = found.get(kind, 0) + 1
+    return found
+
+
+def test_counts_agree_with_a_plain_search(shared: Path) -> None:
+    logs = sorted((shared / "traces").glob("c*/torch_trace/*.log"))
+    logs += [path for path in (shared / "traces" / "logs").rglob("*") if path.is_file()]
+    assert len(logs) > 15
+    for path in logs:
+        data = path.read_bytes()
+        summary = summary_of(data)
+        kinds = {kind: count for kind, count in summary.counts.items() if ":" not in kind}
+        plain = grepped(data)
+        assert kinds == {**plain, **{kind: kinds[kind] for kind in kinds.keys() & {"stack"}}}, path
+        for name in ("recompile_reasons", "dynamo_graph_break_reason", "fx_graph_runnable"):
+            assert summary.counts[f"artifact:{name}"] == data.count(
+                b'{"artifact": {"name": "%s"' % name.encode()
+            ), path
+
+
+def test_breaks_and_recompiles_of_a_dynamic_program(shared: Path) -> None:
+    (path,) = (shared / "traces" / "cuda-dynamic" / "torch_trace").iterdir()
+    summary = summary_of(path.read_bytes())
+    assert len(summary.graph_breaks) == 4
+    assert summary.graph_breaks[0].reason.startswith("Graph break in user code")
+    assert [recompile.compile_id for recompile in summary.recompiles] == ["0/1", "1/1", "2/1"]
+    assert "expected 4, actual 9" in summary.recompiles[0].reason
+
+
+def test_a_failed_compile(shared: Path) -> None:
+    data = (shared / "traces" / "logs" / "comp_failure.log").read_bytes()
+    (compilation,) = summary_of(data).compilations
+    assert compilation.fail_type
+    assert compilation.fail_reason
+
+
+def test_corrupted_logs_say_what_was_lost(shared: Path) -> None:
+    data = (shared / "traces" / "logs" / "simple_corrupted_json.log").read_bytes()
+    (dropped,) = summary_of(data).dropped
+    assert (dropped.count, "MD5" in dropped.reason) == (1, True)
+
+
+@given(st.binary(max_size=2000))
+@settings(deadline=None)
+def test_arbitrary_bytes(data: bytes) -> None:
+    summary_of(data)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_truncated_and_mutated_logs(fixtures: Path, data: st.DataObject) -> None:
+    (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
+    content = bytearray(path.read_bytes())
+    before = sum(summary_of(bytes(content)).counts.values())
+    del content[data.draw(st.integers(0, len(content))) :]
+    for at in data.draw(st.lists(st.integers(0, max(0, len(content) - 1)), max_size=8)):
+        if content:
+            content[at] = data.draw(st.integers(0, 255))
+    summary = summary_of(bytes(content))
+    assert sum(summary.counts.values()) <= before + 16
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=25)
+def test_mutated_gzip(fixtures: Path, data: st.DataObject) -> None:
+    (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
+    content = bytearray(gzip.compress(path.read_bytes()))
+    del content[data.draw(st.integers(20, len(content))) :]
+    content[data.draw(st.integers(2, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    assert summary_of(bytes(content)).dropped
