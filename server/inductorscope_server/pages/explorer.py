@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from inductorscope.store.queries import graph as queries
+from inductorscope.store.queries.graph import explorer as query
+from inductorscope.store.queries.graph import graphs_of, links_payload
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -30,7 +31,7 @@ def no_graph(run: str, slug: str) -> NotHere:
 
 
 def load(session: Reading, run: str, slug: str) -> Explorer:
-    found = queries.explorer(session, run, slug)
+    found = query(session, run, slug)
     if found is None:
         raise _missing(session, run, slug)
     return Explorer.model_validate(found)
@@ -38,13 +39,13 @@ def load(session: Reading, run: str, slug: str) -> Explorer:
 
 def load_page(session: Reading, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
     explorer = load(session, run, slug)
-    graphs = queries.graphs_of(session, run)
+    graphs = graphs_of(session, run)
     parts = {name: getattr(explorer, name) for name in Explorer.model_fields}
     return ExplorerPage.model_validate({**parts, "graphs": graphs, "state": state})
 
 
 def _missing(session: Reading, run: str, slug: str) -> NotHere:
-    return no_graph(run, slug) if queries.graphs_of(session, run) else no_run(run)
+    return no_graph(run, slug) if graphs_of(session, run) else no_run(run)
 
 
 def _state(
@@ -85,7 +86,7 @@ def get_links(
 
     Stage keys are stage ids, `source:PATH` for sources, and `code` for kernels and wrapper.
     """
-    payload = queries.links_payload(session, run, slug)
+    payload = links_payload(session, run, slug)
     if payload is None:
         raise _missing(session, run, slug)
     content = packed_json(payload)

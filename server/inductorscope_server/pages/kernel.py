@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.store.queries import kernel as queries
+from inductorscope.store.queries.kernel import kernel_page as query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,7 +21,7 @@ PATH = "/runs/{run}/graphs/{slug}/kernels/{kernel}"
 
 def load(session: Reading, run: str, slug: str, kernel: str) -> KernelPage:
     name, _, handle = kernel.rpartition(":")
-    found = queries.kernel_page(session, run, slug, name, int(handle))
+    found = query(session, run, slug, name, int(handle))
     if found is None:
         raise NotHere(
             f"Graph {slug} of run {run} has no call {handle} of a kernel {name}.",

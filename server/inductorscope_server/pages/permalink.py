@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.store.queries import kernel as queries
+from inductorscope.store.queries.kernel import kernel_by_permalink
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
@@ -19,7 +19,7 @@ twin = APIRouter(tags=[openapi.GRAPHS])
 
 def load(session: Reading, link: str) -> PermalinkAnswer:
     """The newest run that holds the call; the others beside it."""
-    found = queries.kernel_by_permalink(session, link)
+    found = kernel_by_permalink(session, link)
     if not found:
         raise NotHere(
             f"No run here holds the kernel that {link} names.",
