@@ -22,7 +22,7 @@ def add_artifacts(
     intake: Intake,
     sources: Sources,
     profiles: list[ProfileRead],
-    working: Path,
+    folder: Path | None,
     notes: Notes,
     progress: Callable[[str, int, int | None, str | None], None],
 ) -> None:
@@ -37,7 +37,7 @@ def add_artifacts(
     for file in files:
         progress("Compressing files", done, total, "bytes")
         path = stored_as.get(id(file), file.path)
-        draft = _draft(file, path, graphs, working, notes)
+        draft = _draft(file, path, graphs, folder, notes)
         done += file.size
         if draft is not None:
             drafts[id(file)] = draft
@@ -61,10 +61,10 @@ def add_artifacts(
 
 
 def _draft(
-    file: File, path: str, graphs: dict[str, GraphDraft], working: Path, notes: Notes
+    file: File, path: str, graphs: dict[str, GraphDraft], folder: Path | None, notes: Notes
 ) -> ArtifactDraft | None:
     try:
-        content = content_of_file(file.absolute, working)
+        content = content_of_file(file.absolute, folder)
     except TooLarge as error:
         notes.add(file.path, f"too large to be kept: {error}")
         return None

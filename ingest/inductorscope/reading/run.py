@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import IntegrityError
 
 from ..capture.facts import CaptureFacts
 from ..intake.recognise import Dropped, Intake, recognise
+from ..settings import Settings
 from ..store.draft import RunDraft
 from ..store.engine import Sessions, bulk_write
 from ..store.models import Run
@@ -60,12 +60,15 @@ def read_run(
     name: str | None = None,
     tags: Sequence[str] = (),
     extra: CaptureFacts | None = None,
+    settings: Settings | None = None,
     progress: Progress = lambda step, done, total, unit: None,
 ) -> ReadResult:
     """Reads a folder (or one file) into the database as one run.
 
-    `extra` are the facts of a capture whose folder does not hold them. Nothing is visible until
-    all is stored; the same content a second time, or from two workers at once, is the same run.
+    `extra` are the facts of a capture whose folder does not hold them; `settings` name the data
+    folder, where large files are compressed instead of in the system's temporary folder. Nothing
+    is visible until all is stored; the same content a second time, or from two workers at once, is
+    the same run.
     """
     started = time.monotonic()
     progress("Looking through the files", 0, None, None)
@@ -84,19 +87,29 @@ def read_run(
         created_at=datetime.now(UTC),
         bytes_in=sum(file.size for file in intake.files),
     )
-    with TemporaryDirectory(prefix="inductorscope-") as working:
-        _fill(run, intake, extra, Path(working), notes, progress)
-        run.name = run.name or root.resolve().name
-        progress("Storing", 0, None, None)
-        if not _store(session_factory, run):
-            earlier = _earlier(session_factory, intake, notes, started)
-            if earlier is None:
-                raise RuntimeError(f"Run {run.id} was refused as a duplicate but is not there.")
-            return earlier
-    stored = _earlier(session_factory, intake, notes, started, duplicate=False)
-    if stored is None:
-        raise RuntimeError(f"Run {run.id} was deleted as soon as it was stored.")
-    return stored
+    folder = None
+    if settings is not None:
+        folder = settings.data
+        folder.mkdir(parents=True, exist_ok=True)
+    _fill(run, intake, extra, folder, notes, progress)
+    run.name = run.name or root.resolve().name
+    progress("Storing", 0, None, None)
+    bytes_stored = _store(session_factory, run)
+    if bytes_stored is None:
+        earlier = _earlier(session_factory, intake, notes, started)
+        if earlier is None:
+            raise RuntimeError(f"Run {run.id} was stored by another worker and deleted at once.")
+        return earlier
+    return ReadResult(
+        run_id=run.id,
+        duplicate=False,
+        bytes_in=run.bytes_in,
+        bytes_stored=bytes_stored,
+        graphs=len(run.graphs),
+        kernels=sum(graph.generated for graph in run.graphs),
+        dropped=notes.dropped(),
+        seconds=time.monotonic() - started,
+    )
 
 
 def _nothing(intake: Intake) -> str:
@@ -118,9 +131,8 @@ def _earlier(
     intake: Intake,
     notes: Notes,
     started: float,
-    *,
-    duplicate: bool = True,
 ) -> ReadResult | None:
+    """The run of the same content that is here already, if one is."""
     with session_factory() as session:
         run = session.scalars(
             select(Run).where(Run.content_digest == intake.content_digest)
@@ -129,7 +141,7 @@ def _earlier(
             return None
         return ReadResult(
             run_id=run.id,
-            duplicate=duplicate,
+            duplicate=True,
             bytes_in=run.bytes_in,
             bytes_stored=run.bytes_stored,
             graphs=run.graph_count,
@@ -143,16 +155,16 @@ def _fill(
     run: RunDraft,
     intake: Intake,
     extra: CaptureFacts | None,
-    working: Path,
+    folder: Path | None,
     notes: Notes,
     progress: Progress,
 ) -> None:
     files = intake.files
     facts = extra or capture_facts(files, notes)
     graphs: list[GraphRead] = []
-    for number, folder in enumerate(intake.graphs):
+    for number, graph_folder in enumerate(intake.graphs):
         progress("Reading graphs", number, len(intake.graphs), "graphs")
-        graphs.append(read_graph(folder, notes))
+        graphs.append(read_graph(graph_folder, notes))
     graphs.sort(key=GraphRead.order)
     run.graphs = [graph.draft for graph in graphs]
     sources = find_sources(
@@ -167,7 +179,7 @@ def _fill(
     _link(graphs, intake, sources, notes, progress)
     fill_run(run, files, graphs, logs, profiles, facts, notes)
     run.profiles = [draft_of(profile) for profile in profiles]
-    add_artifacts(run, intake, sources, profiles, working, notes, progress)
+    add_artifacts(run, intake, sources, profiles, folder, notes, progress)
 
 
 def _join(profiles: list[ProfileRead], graphs: list[GraphRead]) -> None:
@@ -197,18 +209,17 @@ def _link(
         link_graph(graph, texts, records.get(graph.folder.name), notes)
 
 
-def _store(session_factory: Sessions, run: RunDraft) -> bool:
-    """One transaction. False when somebody else stored the same content meanwhile."""
+def _store(session_factory: Sessions, run: RunDraft) -> int | None:
+    """One transaction; the bytes it took. None when somebody else stored the same meanwhile."""
     engine = session_factory.kw["bind"]
     assert isinstance(engine, Engine)
     try:
         with bulk_write(engine), session_factory.begin() as session:
             same = select(Run.id).where(Run.content_digest == run.content_digest)
             if session.scalars(same).first() is not None:
-                return False
-            insert_run(session, run)
+                return None
+            return insert_run(session, run)
     except IntegrityError as error:
         if "runs" not in str(error.orig):
             raise
-        return False
-    return True
+        return None

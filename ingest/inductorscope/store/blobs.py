@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import zstandard
 from sqlalchemy import delete, exists, select, text
@@ -14,7 +16,7 @@ from sqlalchemy.orm import Session
 from .models import Artifact, Blob
 
 PIECE = 1024 * 1024
-HELD_IN_MEMORY = 16 * 1024 * 1024
+HELD_IN_MEMORY = 32 * 1024 * 1024
 LARGEST_STORED = 900 * 1024 * 1024
 """SQLite and PostgreSQL both stop at about a gigabyte a value."""
 LEVEL_SMALL, LEVEL_LARGE = 6, 3
@@ -36,11 +38,16 @@ class Content:
     size: int
     stored_size: int
     encoding: str
-    stored: bytes | Path
+    stored: bytes | Path | IO[bytes]
     """The bytes as stored; of large ones the file that holds them."""
 
     def data(self) -> bytes:
-        return self.stored if isinstance(self.stored, bytes) else self.stored.read_bytes()
+        if isinstance(self.stored, bytes):
+            return self.stored
+        if isinstance(self.stored, Path):
+            return self.stored.read_bytes()
+        self.stored.seek(0)
+        return self.stored.read()
 
 
 def content_of_bytes(plain: bytes) -> Content:
@@ -52,26 +59,31 @@ def content_of_bytes(plain: bytes) -> Content:
     return Content(digest, len(plain), len(plain), "identity", plain)
 
 
-def content_of_file(path: Path, working: Path) -> Content:
-    """The content of a file of any size. Large ones are compressed into the folder `working`,
-    which must last until they are stored."""
+def content_of_file(path: Path, folder: Path | None = None) -> Content:
+    """The content of a file of any size, which must last until it is stored.
+
+    Large ones are compressed into a nameless file in the folder, which goes with the process
+    however that ends.
+    """
     if path.stat().st_size <= HELD_IN_MEMORY:
         return content_of_bytes(path.read_bytes())
     digest = hashlib.sha256()
     size = 0
-    target = working / f"{len(list(working.iterdir()))}.zst"
+    target = TemporaryFile(dir=folder)  # noqa: SIM115  # it is handed on, open
     compressor = zstandard.ZstdCompressor(level=LEVEL_LARGE)
-    with path.open("rb") as plain, compressor.stream_writer(target.open("wb")) as packed:
+    with path.open("rb") as plain, compressor.stream_writer(target, closefd=False) as packed:
         while piece := plain.read(PIECE):
             digest.update(piece)
             size += len(piece)
             packed.write(piece)
-    stored = target.stat().st_size
-    kept, encoding = (target, "zstd") if stored < size else (path, "identity")
-    stored = min(stored, size)
-    if stored > LARGEST_STORED:
+    stored = target.tell()
+    if min(stored, size) > LARGEST_STORED:
+        target.close()
         raise TooLarge(f"{stored:,} bytes when compressed; {LARGEST_STORED:,} can be stored")
-    return Content(digest.hexdigest(), size, stored, encoding, kept)
+    if stored < size:
+        return Content(digest.hexdigest(), size, stored, "zstd", target)
+    target.close()
+    return Content(digest.hexdigest(), size, size, "identity", path)
 
 
 def _level(size: int) -> int:

@@ -84,6 +84,11 @@ class GraphDraft:
     kernels: list[KernelDraft] = field(default_factory=list)
     links: GraphLinks | None = None
 
+    @property
+    def generated(self) -> int:
+        """Kernels that its code defines."""
+        return sum(kernel.kind != "extern" for kernel in self.kernels)
+
 
 @dataclass(slots=True)
 class ProfilerRowDraft:

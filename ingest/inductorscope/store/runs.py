@@ -96,7 +96,7 @@ def _run_values(draft: RunDraft, bytes_stored: int) -> Values:
             "device_kind": draft.device_kind,
             "device_name": draft.device_name,
             "graph_count": len(draft.graphs),
-            "kernel_count": sum(_generated(graph) for graph in draft.graphs),
+            "kernel_count": sum(graph.generated for graph in draft.graphs),
             "graph_breaks": draft.graph_breaks,
             "recompiles": draft.recompiles,
             "compile_seconds": draft.compile_seconds,
@@ -109,10 +109,6 @@ def _run_values(draft: RunDraft, bytes_stored: int) -> Values:
             "bytes_stored": bytes_stored,
         }
     )
-
-
-def _generated(graph: GraphDraft) -> int:
-    return sum(kernel.kind != "extern" for kernel in graph.kernels)
 
 
 def _search_text(draft: RunDraft) -> str:
@@ -142,7 +138,7 @@ def _insert_graphs(session: Session, draft: RunDraft) -> dict[GraphDraft, int]:
                 "aot_id": graph.aot_id,
                 "compile_id": graph.compile_id,
                 "node_count": graph.node_count,
-                "kernel_count": _generated(graph),
+                "kernel_count": graph.generated,
                 "call_count": sum(len(kernel.calls) for kernel in graph.kernels),
                 "time_us": graph.time_us,
                 "wrapper_first": graph.wrapper_first,

@@ -1,0 +1,95 @@
+"""Kernel times: joined where something tells, said to be open where nothing does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from inductorscope.formats.kineto import ChromeTrace, CpuKernelTime, KernelTime
+from inductorscope.formats.kineto_regions import Region
+from inductorscope.intake.graphs import GraphFolder
+from inductorscope.reading.graph import GraphRead
+from inductorscope.reading.times import join_times
+from inductorscope.store.draft import GraphDraft, KernelDraft
+
+
+def graph(slug: str, *kernels: tuple[str, str]) -> GraphRead:
+    """Kernels as (name, path)."""
+    draft = GraphDraft(slug=slug, name=slug, direction="forward")
+    draft.kernels = [
+        KernelDraft(name, "triton", "pointwise", 1, 2, {"kernel_path": path} if path else {})
+        for name, path in kernels
+    ]
+    return GraphRead(GraphFolder(slug, slug, None, {"output_code": Path("x")}), draft)
+
+
+def device(name: str, file: str | None, us: float, region: int | None = None) -> KernelTime:
+    return KernelTime(name, "kernel", file, None, None, region, None, calls=4, total_us=us)
+
+
+def test_the_file_tells_the_same_names_apart() -> None:
+    forward, backward = graph("fw", ("triton_a", "/t/f.py")), graph("bw", ("triton_a", "/t/b.py"))
+    trace = ChromeTrace(
+        kernels=[device("triton_a", "/x/f.py", 40), device("triton_a", "/x/b.py", 8)], steps=4
+    )
+    joined = join_times(trace, [forward, backward], None)
+    assert forward.draft.kernels[0].time_us == 10
+    assert backward.draft.kernels[0].time_us == 2
+    assert forward.draft.time_us == 10
+    assert (joined.kernel_us, joined.attributed_us) == (12, 12)
+
+
+def test_a_name_in_both_graphs_is_not_guessed() -> None:
+    forward, backward = graph("fw", ("triton_a", "")), graph("bw", ("triton_a", ""))
+    trace = ChromeTrace(kernels=[device("triton_a", None, 40)], steps=4)
+    joined = join_times(trace, [forward, backward], None)
+    for one in (forward, backward):
+        kernel = one.draft.kernels[0]
+        assert kernel.time_us is None
+        assert kernel.time_source is not None
+        assert "bw and fw" in kernel.time_source
+        assert "not attributed" in kernel.time_source
+    assert (joined.kernel_us, joined.attributed_us) == (10, 0)
+
+
+def test_the_graphs_call_tells_cpu_kernels_apart() -> None:
+    forward = graph("fw", ("cpp_fused_add_0", ""), ("cpp_fused_mul_1", ""))
+    backward = graph("bw", ("cpp_fused_add_0", ""), ("cpp_fused_sum_1", ""))
+    regions = [
+        Region(None, "0/0", frozenset({"graph_0_cpp_fused_add_0", "graph_0_cpp_fused_mul_1"}), 2),
+        Region(None, "0/0", frozenset({"graph_0_cpp_fused_add_0", "graph_0_cpp_fused_sum_1"}), 2),
+    ]
+    trace = ChromeTrace(
+        cpu_kernels=[
+            CpuKernelTime("cpp_fused_add_0", 0, 0, 2, 6.0),
+            CpuKernelTime("cpp_fused_add_0", 0, 1, 2, 10.0),
+        ],
+        regions=regions,
+    )
+    joined = join_times(trace, [forward, backward], None)
+    assert (joined.steps, joined.steps_from) == (2, "calls of the compiled graphs")
+    assert forward.draft.kernels[0].time_us == 3
+    assert backward.draft.kernels[0].time_us == 5
+    assert "told apart" in (forward.draft.kernels[0].time_source or "")
+
+
+def test_steps_beside_the_profile_win() -> None:
+    one = graph("fw", ("triton_a", ""))
+    trace = ChromeTrace(kernels=[device("triton_a", None, 40)], steps=4)
+    assert join_times(trace, [one], 8).steps == 8
+    assert one.draft.kernels[0].time_us == 5
+
+
+def test_extern_operators_of_eager_code_are_not_taken() -> None:
+    one = graph("fw", ("triton_a", ""))
+    one.draft.kernels.append(KernelDraft("extern_kernels.mm", "extern", "extern", None, None, {}))
+    eager = device("sm90_gemm", None, 40)
+    eager.op = "aten::mm"
+    trace = ChromeTrace(kernels=[eager], steps=1)
+    assert join_times(trace, [one], None).attributed_us == 0
+    inside = device("sm90_gemm", None, 40, region=0)
+    inside.op = "aten::mm"
+    region = Region(None, None, frozenset({"triton_a"}), 1)
+    trace = ChromeTrace(kernels=[inside], regions=[region], steps=1)
+    assert join_times(trace, [one], None).attributed_us == pytest.approx(40)
+    assert one.draft.kernels[1].time_us == pytest.approx(40)

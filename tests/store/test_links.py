@@ -1,0 +1,52 @@
+"""Links survive packing, and the packed form is the answer of the API."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+from inductorscope.correlate.model import Coverage, GraphLinks, StageLinks
+from inductorscope.store.links import coverage_json, pack_links, unpack_json, unpack_links
+
+NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
+ROWS = st.lists(
+    st.tuples(
+        st.integers(1, 10**6), st.integers(0, 99), st.sampled_from([1, 2, 3]), st.integers(-1, 99)
+    )
+)
+
+
+def columns(name: str, rows: list[tuple[int, int, int, int]]) -> StageLinks:
+    return StageLinks(name, *(list(column) for column in zip(*sorted(rows), strict=True)))
+
+
+@given(entities=st.lists(NAMES), stages=st.dictionaries(NAMES, ROWS, max_size=4))
+def test_round_trip(
+    entities: list[str], stages: dict[str, list[tuple[int, int, int, int]]]
+) -> None:
+    links = GraphLinks(
+        entities=entities,
+        stages={name: columns(name, rows) for name, rows in stages.items()},
+        coverage=Coverage(lines=3, nodes_exact=2),
+        notes=["a note"],
+    )
+    packed = pack_links(links)
+    assert unpack_links(packed, coverage_json(links.coverage), links.notes) == links
+
+
+def test_the_payload_is_the_answer() -> None:
+    stage = StageLinks("code", [3, 4], [0, 0], [3, 1], [-1, -1])
+    payload = pack_links(GraphLinks(entities=["fx:neg"], stages={"code": stage}))
+    assert json.loads(unpack_json(payload)) == {
+        "engine": "1",
+        "entities": ["fx:neg"],
+        "stages": {
+            "code": {"lines": [3, 4], "entities": [0, 0], "confidence": [3, 1], "call": [-1, -1]}
+        },
+    }
+
+
+def test_hostile_names_are_made_fit() -> None:
+    payload = pack_links(GraphLinks(entities=["src:/a\ud800b\0"], stages={}))
+    assert json.loads(unpack_json(payload))["entities"][0].startswith("src:/a\ufffd")
