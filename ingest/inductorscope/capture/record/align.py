@@ -10,10 +10,16 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-_PLACEHOLDER = re.compile(r"KERNEL_NAME|DESCRIPTIVE_NAME")
+_PLACEHOLDER = re.compile(r"KERNEL_NAME|DESCRIPTIVE_NAME|\{name\}")
 _ACCUMULATOR = re.compile(r"\b_?tmp_acc\d+\w*|\b_?tmp\d+\w*")
 _SKIP = 40
 """Lines that may stand between two of a kernel's own."""
+
+HELPER = "{name}"
+"""Placeholder in the text of a helper function, which scans are given."""
+
+_COMPUTES = re.compile(r"\btmp|_ptr\d|\btl\.(load|store|dot)\b|\bacc\b|micro_gemm")
+_SIGNATURE = re.compile(r"\s*(def |extern |inline |static |template|void |\w+_meta\b)")
 
 T = TypeVar("T")
 
@@ -98,6 +104,13 @@ def fill_accumulators(source: Sequence[str], origins: list[T | None]) -> None:
                 break
     for index, origin in found.items():
         origins[index] = origin
+
+
+def fill_template(source: Sequence[str], origins: list[T | None], template: T) -> None:
+    """In a template's kernel, what no fused operation wrote is the template's own."""
+    for index, line in enumerate(source):
+        if origins[index] is None and _COMPUTES.search(line) and not _SIGNATURE.match(line):
+            origins[index] = template
 
 
 def _plain(name: str) -> str:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.triton import TritonScheduling
+from torch._inductor.scheduler import BaseSchedulerNode
 from torch._inductor.virtualized import NullHandler, V
 
 from inductorscope.capture.inside.untyped import Untyped
-from inductorscope.capture.record.align import adopt, fill_accumulators
+from inductorscope.capture.record.align import HELPER, adopt, fill_accumulators, fill_template
 from inductorscope.capture.record.lines import Origins, Texts
-from inductorscope.capture.record.origins import Recorder
+from inductorscope.capture.record.origins import Origin, Recorder
 
 
 @dataclass
@@ -60,7 +61,11 @@ def _note_definition(
             if folder is None:
                 return
             source = src_code.split("\n")
-            definitions.add(folder, str(name), source, _origins(src_code, source, texts, pieces))
+            origins = _origins(src_code, source, texts, pieces)
+            template = _template_of(args[0] if args else ())
+            if template is not None:
+                fill_template(source, origins, template)
+            definitions.add(folder, str(name), source, origins)
             texts.since_last_kernel.clear()
 
         recorder.guarded(note)
@@ -73,12 +78,33 @@ def _origins(
     text: str, source: list[str], texts: Texts, pieces: list[tuple[str, Origins]]
 ) -> Origins:
     known = texts.of(text)
-    if known is not None:
-        origins = [*known, *[None] * (len(source) - len(known))]
-    else:
-        origins = adopt(source, [(piece.split("\n"), found) for piece, found in pieces])
+    if known is not None:  # only helper functions came in by another way
+        pieces = [piece for piece in pieces if HELPER in piece[0]]
+    origins = adopt(source, [(piece.split("\n"), found) for piece, found in pieces])
+    for index, origin in enumerate(known or ()):
+        origins[index] = origin or origins[index]
     fill_accumulators(source, origins)
     return origins
+
+
+def _template_of(nodes: Untyped) -> Origin | None:
+    """The template among a kernel's scheduler nodes, as the origin of its lines."""
+    for node in nodes:
+        buffer = getattr(node, "node", None)
+        if isinstance(node, BaseSchedulerNode) and node.is_template() and buffer is not None:
+            fx = _fx_of_template(buffer)
+            return None if fx is None else Origin("template", "template", fx, node.get_name(), None)
+    return None
+
+
+def _fx_of_template(buffer: Untyped) -> str | None:
+    """The FX node a template was chosen for: the last of those it stands for."""
+    origin = buffer.get_origin_node()
+    if origin is not None:
+        return str(origin.name)
+    origins = list(buffer.origins)
+    last = [node for node in origins if not any(user in origins for user in node.users)]
+    return str(last[0].name) if last else None
 
 
 def _debug_folder() -> Path | None:
