@@ -86,6 +86,20 @@ MOVES = frozenset(
     ]
 )  # fmt: skip
 
+# Their indices are tensors.
+INDEXERS = frozenset(
+    ["index", "_unsafe_index", "embedding", "gather", "index_select", "_unsafe_masked_index"]
+)
+
+# They choose between pieces by position: their parts are computed under masks.
+MASKS = frozenset(
+    [
+        "cat", "stack", "constant_pad_nd", "slice_scatter", "select_scatter", "as_strided_scatter",
+        "diagonal_scatter", "_unsafe_masked_index", "triu", "tril", "roll", "avg_pool2d",
+        "max_pool2d_with_indices", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
+    ]
+)  # fmt: skip
+
 FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
 
 # Written into: what they are first given is changed or copied, then stored to.
@@ -119,7 +133,10 @@ def by_library(op: str) -> bool:
 
 # Their inputs are realised as they are; every other extern call asks for strides and copies.
 TAKES_AS_IS = frozenset(
-    ["mm", "addmm", "bmm", "baddbmm", "_int_mm", "bias_addmm", "addmv", "mv", "dot", "_scaled_mm"]
+    [
+        "mm", "addmm", "bmm", "baddbmm", "_int_mm", "bias_addmm", "addmv", "mv", "dot",
+        "_scaled_mm", "bucketize", "searchsorted",
+    ]  # fmt: skip
 )
 
 

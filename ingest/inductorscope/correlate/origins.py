@@ -170,7 +170,9 @@ class _Walk:
         owners = unifier.owners(value, producer.name)
         owner = self._store_owner(buffer, region.operations[value], producer, index)
         operation = region.operations[value]
-        if operation.op == "load" and not operation.indirect and owner != producer.name:
+        leaf = operation.op in ("constant", "index_expr")
+        leaf = leaf or (operation.op == "load" and not operation.indirect)
+        if leaf and owner != producer.name:
             owners = {value: owner}
         owners[store.place] = owner
         for child in store.children:
@@ -264,6 +266,8 @@ class _Walk:
                 not operation.loads and (value.op in FILLS or (refilled and value.op in SCATTERS))
             ):
                 continue
+            if value.view and value.numel == size:
+                self._through_view(found, value, buffer)
             if value.placeholder or value.op == "output" or value.view:
                 continue
             if value.op.startswith("_foreach_"):  # its outputs stand for it
@@ -302,6 +306,19 @@ class _Walk:
                 self._offer(found, source, held[1], 0.0)
         ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
         return ordered[:_CANDIDATES]
+
+    def _through_view(
+        self, found: dict[str, tuple[FxValue, int, float]], view: FxValue, buffer: IrBuffer
+    ) -> None:
+        """A buffer may hold a value as it is seen through a view that repeats it."""
+        root, index = self.graph.root(view.name)
+        producer = self.graph.values.get(root)
+        if producer is None or producer.placeholder or producer.numel == view.numel:
+            return
+        if producer.view or by_library(producer.op) or not producer.numel:
+            return
+        penalty = 0.1 if view.shape == buffer.size else 0.2
+        self._offer(found, producer, index, penalty)
 
     def _refilled(self, buffer: IrBuffer) -> bool:
         """Somebody writes into the buffer later on: it is a copy or a fill made for that."""
@@ -390,7 +407,8 @@ class _Walk:
             if child is not None and child.op == "getitem" and (
                 self.graph.root(name) == (producer.name, index)
             ):
-                return child
+                last = len(child.users) == 1 and child.users[0] == "output"
+                return child if last or len(child.users) > 1 else producer
         return producer
 
     def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool) -> bool:

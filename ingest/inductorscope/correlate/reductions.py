@@ -130,7 +130,7 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
 
 
 def _bare(statement: Statement) -> bool:
-    return "[:, None]" in statement.text or statement.is_cast
+    return "[:, None]" in statement.text
 
 
 def _adds(numbered: list[Statement], position: int, names: set[str]) -> bool:

@@ -23,6 +23,9 @@ class Operation:
     buffer: str = ""
     reduction: str = ""
     indirect: bool = False
+    literal: float | None = None
+    reaches: bool = False
+    """There is an indirect load at or below it."""
     size: int = 1
     """Operations at and below it."""
     loads: bool = False
@@ -71,6 +74,9 @@ class Region:
                 if child in self.operations
             )
             operation.size = min(operation.size, 10**6)
+            operation.reaches = operation.indirect or any(
+                self.operations[child].reaches for child in operation.children
+            )
             read = op.op in ("load", "load_seed") and not self.fixed(operation.buffer)
             operation.loads = read or any(
                 self.operations[child].loads for child in operation.children
@@ -85,6 +91,8 @@ class Region:
             operation.buffer = quoted[0].strip("'") if quoted else ""
         if op.op == "reduction" and len(op.arguments) > 2:
             operation.reduction = op.arguments[2].strip("'")
+        if op.op == "constant" and op.arguments:
+            operation.literal = _number(op.arguments[0])
         if op.op == "set_indirect" and op.arguments:
             number = re.sub(r"\D", "", op.arguments[0])
             self.indirect[number] = place
@@ -123,3 +131,11 @@ class Region:
                 o.buffer for o in self.operations.values() if o.buffer and "store" not in o.op
             )
         )
+
+
+def _number(text: str) -> float | None:
+    named = {"True": 1.0, "False": 0.0}
+    try:
+        return named[text] if text in named else float(text)
+    except ValueError:
+        return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
-from inductorscope.correlate.lowerings import FILLS, MOVES, REDUCES, SCATTERS, STRICT, by_library
+from inductorscope.correlate.lowerings import FILLS, INDEXERS, MASKS, MOVES, REDUCES, SCATTERS, STRICT, by_library
 from inductorscope.correlate.region import Operation, Place, Region
 
 BAD = 4.0
@@ -81,7 +81,10 @@ class Unifier:
         cost = self._inside(place, node, depth)
         operation = self.region.operations[place]
         computed = operation.op not in LEAVES or operation.indirect
-        if cost > 0.0 and computed and (node.op in MOVES or node.op in SCATTERS):
+        moves = node.op in SCATTERS or (
+            node.op in MOVES and (operation.reaches or node.op not in INDEXERS)
+        )
+        if cost > 0.0 and computed and moves:
             for name in node.inputs:
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
@@ -102,9 +105,13 @@ class Unifier:
         cost = self._top(operation, node)
         if cost >= BAD:
             return BAD
+        wraps = node.op in STRICT and op not in STRICT[node.op]  # a cast or one of several results
         choices: list[Choice] = []
         for index, child in enumerate(operation.children):
-            best, choice = self._child(operation, index, child, node, depth)
+            if wraps:
+                best, choice = self.inside(child, node, depth + 1), ("inside", node.name)
+            else:
+                best, choice = self._child(operation, index, child, node, depth)
             cost += best
             choices.append(choice)
             if cost >= 4 * BAD:
@@ -114,6 +121,8 @@ class Unifier:
 
     def _top(self, operation: Operation, node: FxValue) -> float:
         op = operation.op
+        if op == "masked_subblock" and node.op in MOVES and node.op not in MASKS:
+            return 0.3
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
         if by_library(node.op):
@@ -130,6 +139,8 @@ class Unifier:
             return 0.0 if operation.reduction in kinds else 1.0
         if op == node.op:
             return 0.0
+        if node.op in REDUCES and op in ("add", "maximum", "minimum", "mul", "logical_or"):
+            return 0.005  # a short reduction is unrolled
         return 0.15 if node.op in MOVES and operation.loads else 0.03
 
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
@@ -156,7 +167,7 @@ class Unifier:
     ) -> tuple[float, Choice]:
         operation = self.region.operations[child]
         if operation.op in ("constant", "index_expr"):
-            return 0.0, ("inside", node.name)
+            return self._literal(operation, index, node), ("inside", node.name)
         best, choice = BAD, ("inside", node.name)
         strict = node.op in STRICT
         inputs = node.inputs
@@ -173,13 +184,32 @@ class Unifier:
             best, choice = inside, ("inside", node.name)
         return best, choice
 
+    def _literal(self, operation: Operation, index: int, node: FxValue) -> float:
+        """A number that the node's own argument contradicts."""
+        if operation.literal is None or node.op not in STRICT or node.op in ("div", "pow"):
+            return 0.0
+        if index >= len(node.arguments):
+            return 0.0
+        argument = node.arguments[index]
+        source = self.graph.values.get(argument)
+        if source is not None:
+            if source.op not in FILLS or len(source.arguments) < 2:
+                return 0.0
+            argument = source.arguments[1]
+        try:
+            wanted = float(argument)
+        except ValueError:
+            return 0.0
+        same = abs(wanted - operation.literal) <= 1e-6 * max(1.0, abs(wanted))
+        return 0.0 if same or wanted == operation.literal else 0.4
+
     def _absorbed(
         self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool
     ) -> float:
         if operation.op == "to_dtype" and strict:
             if node.op in ("convert_element_type", "_to_copy"):
                 return BAD
-            return 0.02 + self.inside(child, node, depth + 1)
+            return 0.02 + self._loose(child, node, depth)
         if strict and operation.op not in ("getitem", "set_indirect", "masked_subblock"):
             if operation.op in ("load", "load_seed"):
                 return self.inside(child, node, depth + 1) + 0.2
