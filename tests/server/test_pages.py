@@ -259,6 +259,45 @@ def test_pages_on_either_database(settings: Settings, opened: Opened, fixtures: 
         assert client.delete(urls.api_run(run)).status_code == 204
 
 
+def test_what_a_trace_says_stays_text(
+    own_settings: Settings, opened: Opened, fixtures: Path, tmp_path: Path
+) -> None:
+    hostile = "<script>alert(1)</script>"
+    source = next((fixtures / "cuda-foo1").rglob(GRAPH))
+    target = tmp_path / "<script>alert(2)<blink>" / GRAPH
+    target.mkdir(parents=True)
+    for file in source.iterdir():
+        text = file.read_text().replace("in foo1, code: ", f"in foo1, code: {hostile}")
+        text = text.replace("/home/user/models", f"/home/{hostile}")
+        (target / file.name).write_text(text)
+    read_paths(
+        own_settings,
+        [target.parent],
+        name=hostile,
+        tags=[hostile],
+        origin="ingest",
+        progress=lambda step, done, total, unit: None,
+    )
+    with opened(own_settings) as client:
+        run = client.get("/api/").json()["runs"][0]["id"]
+        kernel = client.get(urls.api_explorer(run, GRAPH)).json()["kernels"][0]
+        for address in (
+            f"/?q={hostile}",
+            urls.run(run),
+            urls.graph(run, GRAPH, sel=hostile),
+            urls.kernel(run, GRAPH, kernel["name"], kernel["calls"][0]["handle"]),
+            urls.time(run),
+            urls.read(run),
+            f"/runs/{hostile}",
+            f"/login?next=/{hostile}",
+        ):
+            page = client.get(address)
+            assert "<script>" not in page.text, address
+            assert "<blink>" not in page.text, address
+        assert "&lt;script&gt;" in client.get(urls.run(run)).text
+        client.delete(urls.api_run(run))
+
+
 def test_static_files_are_kept_by_their_version(own_settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "templates").mkdir()
     (tmp_path / "dist").mkdir()
