@@ -10,6 +10,8 @@ interface Timing {
 }
 
 export interface TimeCharts {
+  eager_ms: number | null;
+  compiled_ms: number | null;
   timings: Record<string, Timing>;
   categories: { category: string; time_us: number; kernels: number; share: number }[];
   kernels: {
@@ -33,12 +35,16 @@ function plain(text: string): string {
 }
 
 function eagerAndCompiled(data: TimeCharts) {
-  const labels = ["compiled", "eager"].filter((label) => data.timings[label]);
+  const medians: Record<string, number | null> = {
+    compiled: data.timings.compiled?.median_ms ?? data.compiled_ms,
+    eager: data.timings.eager?.median_ms ?? data.eager_ms,
+  };
+  const labels = ["compiled", "eager"].filter((label) => medians[label] != null);
   return (colours: Colours) => ({
     traces: labels.map((label) => {
       const timing = data.timings[label] ?? {};
       const colour = colours(label === "compiled" ? "accent" : "other");
-      const median = timing.median_ms ?? 0;
+      const median = medians[label] ?? 0;
       return {
         type: "bar",
         orientation: "h",

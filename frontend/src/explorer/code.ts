@@ -43,6 +43,8 @@ const LOOK = EditorView.theme({
   ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
   ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
   ".cm-panel.cm-search": { fontFamily: "var(--ui)", fontSize: "12px" },
+  ".cm-panel.cm-search :is(input, button, label)": { fontSize: "12px" },
+  ".cm-lineWrapping": { wordBreak: "break-all" },
   ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
   ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
   ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },

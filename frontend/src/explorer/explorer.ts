@@ -18,6 +18,7 @@ import { Pane, type PaneHost } from "./pane";
 import { fold, wrap } from "./preferences";
 import {
   EVERY_CALL,
+  knownAt,
   type LinkIndex,
   type Matches,
   NO_MATCHES,
@@ -188,6 +189,8 @@ export class Explorer implements PaneHost {
   matchesOf(pane: Pane, selected: Selected | null): Matches {
     const { content } = pane;
     if (!selected || content?.kind !== "code") return NO_MATCHES;
+    // All of a chosen kernel's own lines are its; lighting every one would say nothing.
+    if (selected.wholeKernel && pane.address.stage === "kernel") return NO_MATCHES;
     const call = pane.address.stage === "kernel" ? this.call() : EVERY_CALL;
     const found = this.index.matches(selected, content.key, call);
     return within(found, content.first, content.last);
@@ -248,13 +251,9 @@ export class Explorer implements PaneHost {
       });
     }
     const origin = selected.origin;
-    const stage = origin
-      ? this.picture.stages.find((each) => each.id === origin.key.split(":")[0])
-      : null;
-    const file = origin?.key.startsWith("source:") ? origin.key.split("/").pop() : stage?.title;
     return {
       names: this.index.namesOf(selected),
-      from: origin ? `from ${file ?? "source"} line ${origin.line}` : null,
+      from: origin ? `from ${this.placeName(origin.key, origin.line)}` : null,
       lines,
       kernels: kernelsOf(this.picture, this.index.matches(selected, "code")),
       leastKnown: least,
@@ -263,6 +262,16 @@ export class Explorer implements PaneHost {
       preview: selected === this.hoveredOne && this.selected !== null,
       trouble: null,
     };
+  }
+
+  private placeName(key: string, line: number): string {
+    if (key.startsWith("source:")) return `${key.split("/").pop()}:${line}`;
+    const inKernel = this.picture.kernels.some(
+      ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
+    );
+    const id = key === "code" ? (inKernel ? "kernel" : "wrapper") : key;
+    const stage = this.picture.stages.find((each) => each.id === id);
+    return `${stage?.title ?? id} line ${line}`;
   }
 
   /** Show kernel, call, files and lines as the state says. */
@@ -282,10 +291,13 @@ export class Explorer implements PaneHost {
 
   private revealIn(pane: Pane): void {
     const origin = this.originIn(pane);
-    const lit = [...this.matchesOf(pane, this.selected).lines.subarray(0, 2000)];
-    // Comments name what they are about; the code itself is what one wants to see.
+    const found = this.matchesOf(pane, this.selected);
+    const lit = [...found.lines.subarray(0, 2000)];
+    // Comments name what they are about; the surest lines of code are what one wants to see.
     const code = lit.filter((line) => !/^\s*(#|\/\/)/.test(pane.text(line) ?? ""));
-    const wanted = origin !== null ? [origin] : code.length ? code : lit;
+    const best = Math.max(0, ...code.map((line) => knownAt(found, line)));
+    const surest = code.filter((line) => knownAt(found, line) === best);
+    const wanted = origin !== null ? [origin] : surest.length ? surest : lit;
     if (wanted[0] === undefined || wanted.some((line) => pane.inSight(line))) return;
     pane.reveal(wanted[0]);
   }
@@ -419,7 +431,10 @@ export class Explorer implements PaneHost {
       return;
     }
     this.stop = stop;
+    this.hoveredOne = null;
     stop.pane.reveal(stop.line);
+    stop.pane.placeCaret(stop.line);
+    stop.pane.focus();
     if (this.active !== stop.pane) {
       this.active = stop.pane;
       this.showTabs();
