@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 import pytest
 from inductorscope.jobs.processes import processes_of
 from inductorscope.jobs.slots import executor_id
+from inductorscope.jobs.transitions import MOST_ATTEMPTS
 from inductorscope.settings import Settings
 from inductorscope.store.engine import sessions
 from inductorscope.store.models import Job, Run, Worker
 from sqlalchemy import Engine, select, update
+
+pytestmark = pytest.mark.slow
 
 
 def runs(engine: Engine) -> list[str]:
@@ -137,7 +140,7 @@ def test_a_worker_that_stops_in_order_gives_its_job_back(crew) -> None:
 
 def test_what_kills_every_worker_is_given_up(crew, engine: Engine) -> None:
     job = crew.ask("sleep 60")
-    for _ in range(5):
+    for _ in range(MOST_ATTEMPTS):
         worker = crew.start()
         crew.wait_running(job)
         worker.kill()
@@ -147,7 +150,7 @@ def test_what_kills_every_worker_is_given_up(crew, engine: Engine) -> None:
     crew.start()
     end = crew.wait(job)
     assert end.state == "failed"
-    assert "died 5 times" in (end.message or "")
+    assert f"died {MOST_ATTEMPTS} times" in (end.message or "")
 
 
 def test_two_workers_cannot_have_one_name(crew, settings: Settings) -> None:

@@ -10,6 +10,7 @@ import logging
 import os
 import resource
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from ..store.models import Job, Upload
 from . import transitions
 from .ending import OvertakenError, ending_sessions, read_sentence
 from .errors import without_password
-from .folders import work_folder
+from .folders import scratch_folder, work_folder
 from .processes import die_with
 from .progress import Report
 from .transitions import TRY_AGAIN, Attempt
@@ -126,7 +127,6 @@ def _read(task: Task, root: Path, origin: str) -> None:
         tags=[str(tag) for tag in task.spec.get("tags", [])],
         progress=task.report,
     )
-    task.report.finishing()
     if result.duplicate:
         _end_as_duplicate(task, result.run_id, read_sentence(result.graphs, result.kernels))
     for item in result.dropped:
@@ -135,12 +135,13 @@ def _read(task: Task, root: Path, origin: str) -> None:
 
 def _end_as_duplicate(task: Task, run_id: str, read: str) -> None:
     message = f"These files were here already, as run {run_id}. {read}"
+    lines = [*task.report.finishing(), (transitions.now(), "info", message)]
     with task.sessions.begin() as session:
         if not transitions.complete(
             session, task.attempt, run_id=run_id, duplicate=True, message=message
         ):
             raise OvertakenError
-        transitions.add_event(session, task.attempt.job_id, "info", message)
+        transitions.add_events(session, task.attempt.job_id, lines)
 
 
 WORK: dict[str, Callable[[Task], None]] = {"ingest": ingest, "capture": capture}
@@ -177,7 +178,9 @@ def attend(settings: Settings, attempt: Attempt) -> int:
 
 
 def _fail(task: Task, message: str, details: str) -> None:
-    task.report.finishing()
+    lines = task.report.finishing()
+    with task.sessions.begin() as session:
+        transitions.add_events(session, task.attempt.job_id, lines)
     transitions.fail(task.sessions, task.attempt, message, details)
 
 
@@ -208,6 +211,9 @@ def main(arguments: list[str] | None = None) -> int:
     if given.parent:
         die_with(given.parent)
     logging.basicConfig(level=logging.WARNING)
+    # Ours alone, and cleared after us. Not TMPDIR: torch keeps its precompiled headers there, which
+    # captures share.
+    tempfile.tempdir = str(scratch_folder(given.job_id))
     settings = load()
     if given.kind == "ingest":
         _limit_memory(settings)

@@ -15,7 +15,7 @@ from sqlalchemy.orm import ORMExecuteState, Session, sessionmaker
 from ..store.engine import Sessions
 from ..store.models import Run
 from . import transitions
-from .transitions import Attempt
+from .transitions import Attempt, Event
 
 RUN = "inductorscope_run_written"
 
@@ -25,9 +25,12 @@ class OvertakenError(Exception):
 
 
 def ending_sessions(
-    engine: Engine, attempt: Attempt, before: Callable[[], None] = lambda: None
+    engine: Engine, attempt: Attempt, last_lines: Callable[[], list[Event]]
 ) -> Sessions:
-    """Sessions that end the job with the run they insert. `before` is called ahead of that."""
+    """Sessions that end the job with the run they insert.
+
+    `last_lines` is called ahead of that, for lines of the log that are still to be written.
+    """
     factory = sessionmaker(engine, expire_on_commit=False)
 
     def notice(state: ORMExecuteState) -> None:
@@ -39,14 +42,15 @@ def ending_sessions(
         run_id = session.info.pop(RUN, None)
         if run_id is None:
             return
-        before()
+        lines = last_lines()
         run = session.get_one(Run, run_id)
         message = read_sentence(run.graph_count, run.kernel_count)
         if not transitions.complete(
             session, attempt, run_id=run_id, duplicate=False, message=message
         ):
             raise OvertakenError
-        transitions.add_event(session, attempt.job_id, "info", message)
+        lines.append((transitions.now(), "info", message))
+        transitions.add_events(session, attempt.job_id, lines)
 
     def forget(session: Session, *_: object) -> None:
         session.info.pop(RUN, None)

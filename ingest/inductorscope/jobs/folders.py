@@ -34,7 +34,7 @@ def work_folder(settings: Settings, job_id: str) -> Path:
 
 
 def scratch_folder(job_id: str) -> Path:
-    """Temporary files of a job's processes. A short path: sockets in it have little room."""
+    """Temporary files of a job. A short path: sockets in it have little room."""
     return Path(tempfile.gettempdir()) / f"isc-{job_id[-16:]}"
 
 

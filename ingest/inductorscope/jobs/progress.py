@@ -60,9 +60,12 @@ class Report:
         with self._guard:
             self._events.append((now(), level, text))
 
-    def finishing(self) -> None:
-        """From here on the row may change under us: we are about to end the job ourselves."""
+    def finishing(self) -> list[Event]:
+        """Stops writing, since we are about to end the job ourselves; the lines not yet written."""
         self._finishing.set()
+        with self._guard:
+            events, self._events = self._events, []
+        return events
 
     def close(self) -> None:
         """Writes the rest of the log."""

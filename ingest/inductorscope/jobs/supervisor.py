@@ -22,8 +22,8 @@ from .slots import executor_id
 from .speaking import speak
 
 FIRST_PAUSE = 0.2
-LONGEST_PAUSE = 30.0
-STEADY_SECONDS = 20.0
+LONGEST_PAUSE = 10.0
+STEADY_SECONDS = 5.0
 """Who lived for so long starts again at once when it dies."""
 STARTS_THAT_FAIL = 3
 """A process that ends with an error so many times before it was ever steady never will be."""

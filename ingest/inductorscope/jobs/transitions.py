@@ -19,7 +19,7 @@ from ..store.engine import Sessions
 from ..store.models import Job, JobEvent
 from .records import ACTIVE, CANCELLED, DONE, FAILED, QUEUED, RUNNING
 
-MOST_ATTEMPTS = 5
+MOST_ATTEMPTS = 6
 WAITING = "Waiting for a worker"
 LONGEST_EVENT = 20_000
 TRY_AGAIN = 75

@@ -101,14 +101,13 @@ async def _run_child(work: Work, attempt: Attempt) -> int | None:
     scratch = folders.scratch_folder(attempt.job_id)
     scratch.mkdir(parents=True, mode=0o700)
     output = scratch / "output"
-    variables = {MARK: attempt.job_id, "TMPDIR": str(scratch)}
     with output.open("wb") as stream:
         process = await asyncio.create_subprocess_exec(
             *work.command(attempt),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
-            env=environment(work.settings, **variables),
+            env=environment(work.settings, **{MARK: attempt.job_id}),
             start_new_session=True,
         )
     seconds, setting = time_limit(work.settings, attempt.kind)

@@ -1,0 +1,151 @@
+"""Web process and workers killed at random, again and again, while uploads and captures go on.
+
+However that goes, every job ends, every run is whole, and none is there twice.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+from inductorscope.client import Pushed
+from inductorscope.jobs.processes import processes_of
+from sending import push, small_pieces, variant
+from serving import Served, serve
+
+KILLS = 20
+PEOPLE = 4
+SEED = int(os.environ.get("CRASH_SEED", "20250301"))
+
+pytestmark = pytest.mark.slow
+
+
+def children(parent: int) -> dict[int, str]:
+    """Processes that the supervisor started, by kind."""
+    found = {}
+    for task in Path(f"/proc/{parent}/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if b"inductorscope_server" in command:
+                found[int(pid)] = "web"
+            elif b"inductorscope.jobs.worker" in command:
+                found[int(pid)] = "worker"
+    return found
+
+
+def kill_at_random(served: Served, over: threading.Event) -> Counter[str]:
+    chance = random.Random(SEED)
+    killed: Counter[str] = Counter()
+    while killed.total() < KILLS:
+        time.sleep(chance.uniform(0.3, 4.0))
+        kind = chance.choice(["web", "worker"])
+        living = [pid for pid, what in children(served.process.pid).items() if what == kind]
+        if living:
+            os.kill(chance.choice(living), signal.SIGKILL)
+            killed[kind] += 1
+    over.set()
+    return killed
+
+
+def keep_sending(url: str, source: Path, into: Path, person: int, over: threading.Event):
+    """One upload after the other until the killing is over; what became of them."""
+    sent: list[Pushed] = []
+    while not over.is_set():
+        number = person * 1000 + len(sent)
+        sent.append(push(url, variant(source, into, number), pause=0.05))
+    return sent
+
+
+def test_nothing_is_lost_or_doubled(
+    tmp_path: Path, fixtures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_pieces(monkeypatch)
+    over = threading.Event()
+    source = fixtures / "cuda-foo1"
+    with serve(tmp_path / "data", "--workers", "3") as served, ThreadPoolExecutor() as pool:
+        captures = [start_capture(served.url)] if importlib.util.find_spec("torch") else []
+        people = [
+            pool.submit(keep_sending, served.url, source, tmp_path, person, over)
+            for person in range(PEOPLE)
+        ]
+        killed = kill_at_random(served, over)
+        if captures:
+            captures.append(start_capture(served.url))
+        sent = [pushed for person in people for pushed in person.result(120)]
+        captured = [wait(served.url, job) for job in captures]
+        print(f"{dict(killed)} killed, {len(sent)} uploads, {len(captured)} captures")
+        assert_all_whole(served, sent, captured)
+        jobs = [pushed.job for pushed in sent] + captures
+    assert [pid for job in jobs for pid in processes_of(job)] == []
+    assert not list((tmp_path / "data" / "reading").iterdir())
+
+
+def assert_all_whole(served: Served, sent: list[Pushed], captured: list[dict]) -> None:
+    bad = [pushed for pushed in sent if pushed.state != "done" or pushed.duplicate]
+    assert bad == []
+    assert [job["message"] for job in captured if job["state"] != "done"] == []
+    runs = all_runs(served.url)
+    ids = [run["id"] for run in runs]
+    assert len(ids) == len(set(ids)) == len(sent) + len(captured)
+    assert {pushed.run for pushed in sent} | {job["run_id"] for job in captured} == set(ids)
+    for pushed in sent:
+        assert_whole(served.url, str(pushed.run))
+    active = httpx.get(f"{served.url}/api/jobs", params={"active": 1}).json()["jobs"]
+    assert active == []
+
+
+def assert_whole(url: str, run: str) -> None:
+    page = httpx.get(f"{url}/api/runs/{run}").raise_for_status().json()
+    (graph,) = page["graphs"]
+    explorer = httpx.get(f"{url}/api/runs/{run}/graphs/{graph['slug']}/explorer")
+    assert len(explorer.raise_for_status().json()["kernels"]) == 1
+    links = httpx.get(f"{url}/api/runs/{run}/graphs/{graph['slug']}/links")
+    assert links.raise_for_status().json()["entities"]
+
+
+def start_capture(url: str) -> str:
+    body = {"model": "neg-maximum-cat", "seconds": 0.2}
+    return retried(lambda: httpx.post(f"{url}/api/captures", json=body, timeout=30))["job"]
+
+
+def wait(url: str, job: str) -> dict:
+    until = time.monotonic() + 150
+    while time.monotonic() < until:
+        row = retried(lambda: httpx.get(f"{url}/api/jobs/{job}", timeout=30))["job"]
+        if not row["active"]:
+            return row
+        time.sleep(0.3)
+    raise AssertionError(f"{job} does not end: {row}")
+
+
+def all_runs(url: str) -> list[dict]:
+    runs, cursor = [], None
+    while True:
+        params = {"cursor": cursor} if cursor else {}
+        page = retried(partial(httpx.get, f"{url}/api/", params=params, timeout=30))
+        runs += page["runs"]
+        cursor = page["next_cursor"]
+        if not cursor:
+            return runs
+
+
+def retried(ask) -> dict:
+    """While the web process is away, as any client would."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return ask().raise_for_status().json()
+        except httpx.TransportError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)

@@ -1,0 +1,34 @@
+"""Uploads as people send them: real debug folders, each a little different, in small pieces."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from pathlib import Path
+
+import inductorscope.client
+import pytest
+from inductorscope.client import Client, Pushed
+
+PADDING = 1_500_000
+PIECE = 64 * 1024
+
+
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that an upload takes many requests, and a death finds one under way."""
+    monkeypatch.setattr(inductorscope.client, "CHUNK", PIECE)
+
+
+def variant(source: Path, into: Path, number: int, padding: int = PADDING) -> Path:
+    """A copy of a real debug folder with a file more, which makes its content another."""
+    folder = into / f"run-{number}"
+    shutil.copytree(source, folder)
+    noise = random.Random(number).randbytes(padding // 2).hex()
+    (folder / f"extra-{number}.txt").write_text(noise)
+    return folder
+
+
+def push(url: str, folder: Path, pause: float = 0.0) -> Pushed:
+    """Sends a folder, resuming whenever the server was away, and waits for its job."""
+    return Client(url).push([folder], folder.name, ["load"], lambda *_: time.sleep(pause))
