@@ -393,7 +393,7 @@ class _Walk:
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
         if len(followers) == 1 and self._copies(followers[0], buffer, is_copy):
             return followers[0].name
-        if value is not producer:
+        if value is not producer and (len(followers) != 1 or value.op == "getitem"):
             return value.name
         asked = self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
         return asked or producer.name

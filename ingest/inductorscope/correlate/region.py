@@ -24,6 +24,8 @@ class Operation:
     reduction: str = ""
     indirect: bool = False
     literal: float | None = None
+    dtype: str = ""
+    """What a cast casts to."""
     reaches: bool = False
     """There is an indirect load at or below it."""
     size: int = 1
@@ -91,6 +93,8 @@ class Region:
             operation.buffer = quoted[0].strip("'") if quoted else ""
         if op.op == "reduction" and len(op.arguments) > 2:
             operation.reduction = op.arguments[2].strip("'")
+        if op.op == "to_dtype" and len(op.arguments) > 1:
+            operation.dtype = op.arguments[1].removeprefix("torch.")
         if op.op == "constant" and op.arguments:
             operation.literal = _number(op.arguments[0])
         if op.op == "set_indirect" and op.arguments:

@@ -22,7 +22,7 @@ COMPOSED = frozenset(["add", "sub", "rsub", "addcmul", "addcdiv", "where", "rema
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
-"""(`inside`, node): the child belongs to the node; (`value`, argument): it is the argument's."""
+"""(`inside` or `operand`, node): the child is the node's; (`value`, argument): the argument's."""
 
 
 class Unifier:
@@ -41,6 +41,8 @@ class Unifier:
         self.held = held
         self.costs: dict[tuple[Place, str], float] = {}
         self.choices: dict[tuple[Place, str], list[Choice]] = {}
+        self.operands: dict[tuple[Place, str], list[Choice]] = {}
+        """The same of operations that prepare a node's operands: casts, scalings."""
         self.passes: dict[tuple[Place, str], str] = {}
         """Copies that compute nothing: the operation is the value of this argument."""
         self.active: set[tuple[Place, str]] = set()
@@ -128,7 +130,8 @@ class Unifier:
         if by_library(node.op):
             return 0.05 if op in ("add", "to_dtype") and operation.size < 12 else BAD
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
-            return 0.03
+            fits = not node.dtype or operation.dtype in ("", node.dtype)
+            return 0.03 if fits else BAD if node.op in STRICT else 0.05
         strict = STRICT.get(node.op)
         if strict is not None:
             return 0.0 if op in strict else BAD
@@ -179,9 +182,9 @@ class Unifier:
                 best, choice = cost, ("value", name)
             if best == 0.0:
                 return best, choice
-        inside = self._absorbed(operation, child, node, depth, strict)
+        kind, inside = self._absorbed(operation, child, node, depth, strict)
         if inside < best - 1e-9:
-            best, choice = inside, ("inside", node.name)
+            best, choice = inside, (kind, node.name)
         return best, choice
 
     def _literal(self, operation: Operation, index: int, node: FxValue) -> float:
@@ -205,24 +208,29 @@ class Unifier:
 
     def _absorbed(
         self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool
-    ) -> float:
-        if operation.op == "to_dtype" and strict:
+    ) -> tuple[str, float]:
+        """Cost of the operation being the node's own as well, and in which role."""
+        if not strict:
+            return "inside", 0.01 + self.inside(child, node, depth + 1)
+        if operation.op == "to_dtype":
             if node.op in ("convert_element_type", "_to_copy"):
-                return BAD
-            return 0.02 + self._loose(child, node, depth)
-        if strict and operation.op not in ("getitem", "set_indirect", "masked_subblock"):
-            if operation.op in ("load", "load_seed"):
-                return self.inside(child, node, depth + 1) + 0.2
-            if node.op.rstrip("_") not in COMPOSED:
-                return BAD
-            if operation.op not in ("mul", "to_dtype", "neg", "fma", "truediv", "sub"):
-                return BAD
-            cost = 0.7 if node.op in ("add", "sub") else 0.05
-            return cost + self._loose(child, node, depth)
-        return 0.01 + self.inside(child, node, depth + 1)
+                return "inside", BAD
+            return "operand", 0.02 + self._operand(child, node, depth)
+        if operation.op in ("load", "load_seed"):
+            return "inside", self.inside(child, node, depth + 1) + 0.2
+        if operation.op in ("getitem", "set_indirect", "masked_subblock"):
+            return "inside", 0.01 + self.inside(child, node, depth + 1)
+        composed = node.op.rstrip("_") in COMPOSED
+        if not composed or operation.op not in ("mul", "neg", "fma", "truediv", "sub"):
+            return "inside", BAD
+        cost = 0.7 if node.op in ("add", "sub") else 0.05
+        return "operand", cost + self._operand(child, node, depth)
 
-    def _loose(self, child: Place, node: FxValue, depth: int) -> float:
+    def _operand(self, child: Place, node: FxValue, depth: int) -> float:
         """`add(x, y, alpha=2)` multiplies inside an addition: its operands are its arguments."""
+        if depth > _DEPTH or self.work > _BUDGET:
+            return BAD
+        self.work += 1
         operation = self.region.operations[child]
         cost = 0.0
         choices: list[Choice] = []
@@ -230,18 +238,18 @@ class Unifier:
             best, choice = self._child(operation, index, grandchild, node, depth + 2)
             cost += best
             choices.append(choice)
-        self.choices[child, node.name] = choices
+        self.operands[child, node.name] = choices
         return cost
 
     def owners(self, place: Place, name: str) -> dict[Place, str]:
         """Node by operation, of the cheapest reading of `place` as written by `name`."""
         result: dict[Place, str] = {}
-        pending = [(place, name, "")]
+        pending = [(place, name, "", "inside")]
         while pending:
-            where, node, indexer = pending.pop()
+            where, node, indexer, role = pending.pop()
             if where in result:
                 continue
-            for _ in range(20):
+            for _ in range(20 if role != "operand" else 0):
                 indexer = self._indexer(node, indexer)
                 through = self.passes.get((where, node))
                 if through is None:
@@ -249,14 +257,16 @@ class Unifier:
                 node = self.graph.root(through)[0]
             result[where] = node
             operation = self.region.operations[where]
-            choices = self.choices.get((where, node))
+            known = self.operands if role == "operand" else self.choices
+            choices = known.get((where, node))
             for index, child in enumerate(operation.children):
                 if operation.indirect and indexer and self._indexer(node, "") != node:
                     self.inside(child, self.graph.values[indexer])
-                    pending.append((child, indexer, indexer))
+                    pending.append((child, indexer, indexer, "inside"))
                     continue
                 choice = choices[index] if choices and index < len(choices) else ("inside", node)
-                pending.append((child, self._owner_of(child, choice, node), indexer))
+                owner = self._owner_of(child, choice, node)
+                pending.append((child, owner, indexer, choice[0]))
         return result
 
     def _indexer(self, node: str, known: str) -> str:
@@ -266,7 +276,7 @@ class Unifier:
 
     def _owner_of(self, child: Place, choice: Choice, node: str) -> str:
         """A value that is merely loaded belongs to the node that asked for it."""
-        if choice[0] == "inside":
+        if choice[0] != "value":
             return node
         operation = self.region.operations[child]
         root = self.graph.root(choice[1])
