@@ -10,13 +10,14 @@ import sys
 from types import FrameType
 
 import uvicorn
+from inductorscope.jobs.errors import without_password
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.migrate import MigrationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from .app import create_app
 from .parts import Parts
-from .security import is_loopback_name
+from .security import WILDCARDS, is_loopback_name
 
 TAKEN = 3
 """Exit code when the port is taken, so that a supervisor need not try again."""
@@ -42,9 +43,20 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._parts = parts
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            print(f"Inductorscope is at {address_of(self._parts.settings)}", flush=True)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._parts.stopping.set()
         super().handle_exit(sig, frame)
+
+
+def address_of(settings: Settings) -> str:
+    """Where a browser on this machine finds the server."""
+    host = "localhost" if settings.host in WILDCARDS else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/"
 
 
 def check(settings: Settings) -> None:
@@ -109,7 +121,8 @@ def serve(settings: Settings) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    lines = without_password(str(error)).splitlines()
+    return (lines or [type(error).__name__])[0]
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ from inductorscope.jobs.errors import (
     UploadRefusedError,
 )
 from inductorscope.settings import PREFIX
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -103,6 +104,7 @@ def install(app: FastAPI) -> None:
     """All ways to fail end in `answer`."""
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(JobsError, _jobs)
+    app.add_exception_handler(OperationalError, _database)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _unexpected)
@@ -136,6 +138,12 @@ def of_jobs(error: JobsError) -> Refusal:
         limit = f"{PREFIX}{limit.upper()}"
     headers = {"Upload-Offset": str(error.offset)} if isinstance(error, OffsetError) else {}
     return Refusal(status, error.what, do=error.do, limit=limit, headers=headers)
+
+
+async def _database(request: Request, error: Exception) -> Response:
+    log.error("%s %s: the database failed: %s", request.method, request.url.path, error)
+    what = "The database did not answer, or not in time."
+    return answer(request, Refusal(503, what, do="Try again in a moment."))
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from inductorscope.settings import Settings
+from inductorscope_server.__main__ import address_of
 
 
 def command(data: Path, port: int | str, **settings: str) -> subprocess.Popen[str]:
@@ -88,6 +90,18 @@ def test_it_stops_in_order_with_a_stream_open(tmp_path: Path) -> None:
     assert time.monotonic() - before < 4
     assert code in (0, -signal.SIGTERM)
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8765/"),
+        ("::1", "http://[::1]:8765/"),
+        ("0.0.0.0", "http://localhost:8765/"),
+    ],
+)
+def test_the_address_to_open(tmp_path: Path, host: str, address: str) -> None:
+    assert address_of(Settings(data=tmp_path, database_url="", host=host)) == address
 
 
 def wait_until_up(url: str) -> None:

@@ -11,6 +11,7 @@ from inductorscope.settings import Settings
 from inductorscope_server.app import create_app
 from inductorscope_server.pages.login import own_path
 from inductorscope_server.security import COOKIE, host_is_ours
+from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
 Opened = Callable[..., AbstractContextManager[TestClient]]
@@ -78,6 +79,19 @@ def test_a_mistake_of_ours_is_protected_too(
     assert "details" in answer.json()["error"]["do"]
     assert "ZeroDivisionError" not in answer.text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_a_database_that_fails_is_said(
+    own_settings: Settings, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise OperationalError("SELECT secret", {}, Exception("database is locked"))
+
+    monkeypatch.setattr("inductorscope_server.api.captures.describe", fail)
+    with opened(own_settings) as client:
+        answer = client.get("/api/models")
+    assert answer.status_code == 503
+    assert "secret" not in answer.text
 
 
 @pytest.mark.parametrize(
