@@ -5,6 +5,7 @@ import { type Colours, plot } from "./plot";
 
 interface Timing {
   median_ms?: number;
+  mean_ms?: number;
   p10?: number;
   p90?: number;
 }
@@ -65,7 +66,7 @@ function eagerAndCompiled(data: TimeCharts) {
           color: colours("ink"),
           thickness: 1.2,
         },
-        hovertemplate: `${label}: median %{x:.4~g} ms<extra></extra>`,
+        hovertemplate: `${label}: ${timing.median_ms ? "median" : "mean"} %{x:.4~g} ms<extra></extra>`,
       };
     }),
     layout: { xaxis: { title: { text: "ms a step" }, rangemode: "tozero" } },

@@ -190,10 +190,9 @@ export class Code {
     if (!this.holds(line)) return false;
     const { scrollDOM } = this.view;
     const block = this.view.lineBlockAt(this.positionOf(line));
-    return (
-      block.top >= scrollDOM.scrollTop &&
-      block.bottom <= scrollDOM.scrollTop + scrollDOM.clientHeight
-    );
+    const above = block.top >= scrollDOM.scrollTop;
+    const below = block.bottom <= scrollDOM.scrollTop + scrollDOM.clientHeight;
+    return above && below && this.columnFor(line) === null;
   }
 
   /** Bring a line into sight; one that is in sight already stays where it is. */
@@ -201,6 +200,28 @@ export class Code {
     if (!this.holds(line) || (!always && this.inSight(line))) return;
     const effects = EditorView.scrollIntoView(this.positionOf(line), { y: "center" });
     this.view.dispatch({ effects });
+    const column = this.columnFor(line);
+    if (column === null) return;
+    // The scroll above is carried out when the view next measures; ours comes after it.
+    this.view.requestMeasure({
+      read: () => column,
+      write: (left) => {
+        this.view.scrollDOM.scrollLeft = left;
+      },
+    });
+  }
+
+  /** How far to scroll sideways to see a deeply indented line; null when its text is in sight. */
+  private columnFor(line: number): number | null {
+    const { view } = this;
+    if (view.lineWrapping) return null;
+    const indent = /^ */.exec(this.text(line) ?? "")?.[0].length ?? 0;
+    const start = indent * view.defaultCharacterWidth;
+    const { scrollLeft, clientWidth } = view.scrollDOM;
+    const gutter = view.scrollDOM.querySelector(".cm-gutters")?.clientWidth ?? 0;
+    const room = clientWidth - gutter;
+    if (start >= scrollLeft && start <= scrollLeft + room / 2) return null;
+    return start <= room / 2 ? 0 : start - 4 * view.defaultCharacterWidth;
   }
 
   placeCaret(line: number): void {
