@@ -103,15 +103,17 @@ def capture(
         )
     except SpecError as error:
         fail(str(error), USAGE)
-    from inductorscope.capture.run import CaptureError, run_capture
+    from inductorscope.capture.run import CaptureFailed, run_capture
     from inductorscope.console import Progress
 
     settings.captures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=settings.captures) as out:
         with Progress(quiet=as_json) as progress:
             try:
-                run_capture(spec, Path(out), settings, progress, trusted=True)
-            except CaptureError as error:
+                run_capture(
+                    spec, Path(out), settings, progress, log=progress.log, trusted=True
+                )
+            except (CaptureFailed, SpecError) as error:
                 progress.stop()
                 fail(str(error), FAILED)
         if server:

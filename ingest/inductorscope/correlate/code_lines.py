@@ -21,8 +21,9 @@ def link_lines(
     text: str,
     ir: tuple[IrText, IrText],
     graph: FxGraph,
+    recorded: set[str],
 ) -> Origins:
-    """`ir`: scheduler nodes before and after fusion."""
+    """`ir`: scheduler nodes before and after fusion. `recorded`: calls that need no inference."""
     lines = lines_of(text)
     before, after = ir
     reordered = reordered_nodes(before, after)
@@ -30,6 +31,8 @@ def link_lines(
     texts = {kernel.name: read_kernel_text(kernel, lines) for kernel in code.kernels}
     for site in call_sites(code, lines, after):
         entity = f"call:{site.call.kernel}:{site.call.handle}"
+        if entity in recorded:
+            continue
         found = align_call(texts[site.kernel.name], site)
         for line, keys in found.lines.items():
             for node, block, op in keys:
@@ -40,3 +43,24 @@ def link_lines(
                     fx = f"fx:{origin}"
                     collector.add("code", line, fx, Confidence.inferred, call=entity)
     return origins
+
+
+def link_ir_nodes(
+    collector: Collector,
+    stage: str,
+    parsed: IrText,
+    origins: Origins,
+    recorded: dict[str, set[str]],
+) -> None:
+    """Loop-body lines refer to the nodes their operations belong to, as recorded or as found."""
+    for node in parsed.nodes:
+        for block in node.body.blocks.values() if node.body is not None else ():
+            for op in block.ops:
+                entity = op_entity(node.name, block.name, op.name)
+                exact = recorded.get(entity)
+                for name in exact or ():
+                    collector.add(stage, op.line, name, Confidence.exact)
+                found = origins.makers.get(node.name)
+                found = found or origins.nodes.get((node.name, block.name, op.name))
+                if not exact and found is not None:
+                    collector.add(stage, op.line, f"fx:{found}", Confidence.inferred)
