@@ -27,6 +27,7 @@ class Facts:
     """What verdicts are made of; None where nothing is known."""
 
     failure: str | None
+    """What did not succeed, as a sentence."""
     eager_ms: float | None
     compiled_ms: float | None
     graph_breaks: int | None
@@ -56,7 +57,7 @@ def verdicts(facts: Facts) -> list[Verdict]:
 def _failure(facts: Facts) -> list[Verdict]:
     if facts.failure is None:
         return []
-    return [Verdict("bad", "failed", f"The capture did not succeed: {facts.failure}")]
+    return [Verdict("bad", "failed", facts.failure)]
 
 
 def _speed(facts: Facts) -> list[Verdict]:

@@ -24,6 +24,7 @@ ACCEPT = 1.6
 """The worst match that is still taken."""
 _LOCAL = frozenset(["local_buffer_data_"])
 """Stands for memory that never leaves the kernel."""
+_INDIRECT = re.compile(r"\bindirect(\d+)\b")
 _NUMBER = re.compile(r"\d+")
 
 OpKey = tuple[str, str, str]
@@ -97,6 +98,7 @@ class Aligner:
         self.values: dict[tuple[str, str], Value] = {}
         self.by_index: dict[str, str] = {}
         """Within the node: temporaries of loads already bound to another index."""
+        self.indirect: dict[str, Value] = {}
         self.node = ""
         self.mask: Value = None
 
@@ -109,6 +111,7 @@ class Aligner:
         if body is None:
             return 0.0
         self.node, self.values, self.by_index, self.mask = node.name, {}, {}, None
+        self.indirect = {}
         self.body = body
         self._walk("body", 0)
         return self.result.cost - before
@@ -134,7 +137,7 @@ class Aligner:
         name = op.op
         if name == "get_index":
             index = op.arguments[0].strip("'") if op.arguments else ""
-            return Literal(self.body.indexes.get(index, index))
+            return Literal(self._index(self.body.indexes.get(index, index)))
         if name == "getitem":
             return self._item(op, block)
         self.result.operations += 1
@@ -148,10 +151,17 @@ class Aligner:
         if name == "reduction":
             return self._reduction(op, key, values)
         if name in ("set_indirect", "check_bounds"):
-            return self._check(op, key, values)
+            value = self._check(op, key, values)
+            if name == "set_indirect":
+                self.indirect["".join(c for c in op.arguments[0] if c.isdigit())] = value
+            return value
         if name in ("constant", "index_expr"):
             return self._leaf(op, key, values)
         return self._computed(op, key, values)
+
+    def _index(self, expression: str) -> str:
+        """The index with the temporaries that its indirect parts are: each node counts anew."""
+        return _INDIRECT.sub(lambda m: str(self.indirect.get(m.group(1), m.group())), expression)
 
     def _item(self, op: IrOp, block: str) -> Value:
         value = self._value(op.arguments[0], block)
@@ -232,7 +242,7 @@ class Aligner:
         if position < 0 and forwarded is not None:
             return forwarded
         if position < 0:
-            value = self._loaded_before(places, index)
+            value = self._loaded_before(places, index) or self.cse.get(expression)
             if value is None:
                 self._miss()
             return self._remember(expression, value)
@@ -576,7 +586,7 @@ class Aligner:
             self.result.cost += 0.4 * (position - start)
             self._own_run(start, last, key)
             return self._remember(expression, self.block.numbered[last].defines[0])
-        value = self._written_before(op, wanted)
+        value = self._written_before(op, wanted) or self.cse.get(expression)
         if value is None:
             self._miss(0.3)
         return self._remember(expression, value)
@@ -623,6 +633,9 @@ class Aligner:
         if known is not None:
             return known
         found = self._find(op, values)
+        earlier = self.cse.get(expression) if None not in values else None
+        if earlier is not None and (found is None or found[2] > 0.2):
+            return earlier  # from a loop that is over: only what is already reduced uses it
         if found is None:
             if op.op in ("to_dtype", "to_dtype_bitcast"):
                 return values[0]  # the type was right already

@@ -73,12 +73,53 @@ _TABLE: dict[str, str] = {
 EXPECTED: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _TABLE.items()}
 
 COMMUTATIVE = frozenset(
-    ["add", "mul", "maximum", "minimum", "eq", "ne", "and_", "bitwise_and", "logical_and", "or_", "bitwise_or", "logical_or", "xor", "bitwise_xor"]
+    [
+        "add",
+        "mul",
+        "maximum",
+        "minimum",
+        "eq",
+        "ne",
+        "and_",
+        "bitwise_and",
+        "logical_and",
+        "or_",
+        "bitwise_or",
+        "logical_or",
+        "xor",
+        "bitwise_xor",
+    ]
 )
 
 # Written in several steps, so that anything may stand before the last one.
 SEVERAL_STEPS = frozenset(
-    ["remainder", "set_indirect", "sort", "scan", "rand", "randn", "randint64", "bucketize", "floordiv", "sign", "pow", "round", "trunc", "mod", "fmod", "isnan", "masked_subblock", "reduction", "check_bounds", "frexp", "erfinv", "digamma", "logical_not", "logical_and", "logical_or"]
+    [
+        "remainder",
+        "set_indirect",
+        "sort",
+        "scan",
+        "rand",
+        "randn",
+        "randint64",
+        "bucketize",
+        "floordiv",
+        "sign",
+        "pow",
+        "round",
+        "trunc",
+        "mod",
+        "fmod",
+        "isnan",
+        "masked_subblock",
+        "reduction",
+        "check_bounds",
+        "frexp",
+        "erfinv",
+        "digamma",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+    ]
 )
 
 EXTENDED = frozenset(["remainder", "floordiv"])

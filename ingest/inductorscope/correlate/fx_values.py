@@ -26,7 +26,9 @@ VIEWS = frozenset(
     ]
 )  # fmt: skip
 
-RANDOM = frozenset(["inductor_seeds", "inductor_lookup_seed", "inductor_random", "inductor_randint"])
+RANDOM = frozenset(
+    ["inductor_seeds", "inductor_lookup_seed", "inductor_random", "inductor_randint"]
+)
 
 Root = tuple[str, int]
 """(producing node, which of its outputs)"""

@@ -134,8 +134,18 @@ def by_library(op: str) -> bool:
 # Their inputs are realised as they are; every other extern call asks for strides and copies.
 TAKES_AS_IS = frozenset(
     [
-        "mm", "addmm", "bmm", "baddbmm", "_int_mm", "bias_addmm", "addmv", "mv", "dot",
-        "_scaled_mm", "bucketize", "searchsorted",
+        "mm",
+        "addmm",
+        "bmm",
+        "baddbmm",
+        "_int_mm",
+        "bias_addmm",
+        "addmv",
+        "mv",
+        "dot",
+        "_scaled_mm",
+        "bucketize",
+        "searchsorted",
     ]  # fmt: skip
 )
 

@@ -295,9 +295,7 @@ class _Walk:
                 self._offer(found, value, 0, penalty)
             elif not value.dtype and value.users:
                 self._offer(found, value, 0, 0.2)
-            elif reduces and value.op in REDUCES:
-                self._offer(found, value, 0, penalty + 0.4)
-            elif value.op == "constant_pad_nd" or value.op in SCATTERS:
+            elif (reduces and value.op in REDUCES) or value.op == "constant_pad_nd" or value.op in SCATTERS:
                 self._offer(found, value, 0, penalty + 0.4)
         held = self._held(operation.buffer) if operation.op == "load" else None
         if held is not None and not operation.indirect:
@@ -395,7 +393,9 @@ class _Walk:
             return followers[0].name
         if value is not producer and (len(followers) != 1 or value.op == "getitem"):
             return value.name
-        asked = self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
+        asked = (
+            self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
+        )
         return asked or producer.name
 
     def _output(self, producer: FxValue, index: int, operation: Operation) -> FxValue:
@@ -404,8 +404,10 @@ class _Walk:
             return producer
         for name in producer.users:
             child = self.graph.values.get(name)
-            if child is not None and child.op == "getitem" and (
-                self.graph.root(name) == (producer.name, index)
+            if (
+                child is not None
+                and child.op == "getitem"
+                and (self.graph.root(name) == (producer.name, index))
             ):
                 last = len(child.users) == 1 and child.users[0] == "output"
                 return child if last or len(child.users) > 1 else producer
@@ -486,8 +488,10 @@ def _stored(region: Region, store: Operation) -> Place | None:
 
 
 def _is_leaf(node: IrTextNode) -> bool:
-    return node.body is not None or node.kind.startswith(("Extern", "Nop")) or (
-        "Template" in node.detail
+    return (
+        node.body is not None
+        or node.kind.startswith(("Extern", "Nop"))
+        or ("Template" in node.detail)
     )
 
 

@@ -11,7 +11,23 @@ import re
 from inductorscope.correlate.statements import Statement
 
 _COMBINE = frozenset(
-    ["sum", "max2", "min2", "any", "prod", "xor_sum", "max_with_index", "min_with_index", "reduce", "welford_combine", "welford", "argmax", "argmin", "max", "min"]
+    [
+        "sum",
+        "max2",
+        "min2",
+        "any",
+        "prod",
+        "xor_sum",
+        "max_with_index",
+        "min_with_index",
+        "reduce",
+        "welford_combine",
+        "welford",
+        "argmax",
+        "argmin",
+        "max",
+        "min",
+    ]
 )
 _ACCUMULATOR = re.compile(r"\b_tmp(\d+)\b|\btmp(\d+)_(?:mean|m2|weight|max|sum|index|next)\b")
 _REACH = 40

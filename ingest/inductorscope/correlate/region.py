@@ -72,7 +72,8 @@ class Region:
             self.operations[place] = operation
             self.order.append(place)
             operation.size += sum(
-                self.operations[child].size for child in operation.children[:8]
+                self.operations[child].size
+                for child in operation.children[:8]
                 if child in self.operations
             )
             operation.size = min(operation.size, 10**6)

@@ -75,9 +75,7 @@ def _coefficients(expression: str) -> dict[str, int] | None:
     return found
 
 
-def _moved(
-    old: dict[str, int] | None, new: dict[str, int] | None, last: dict[str, str]
-) -> bool:
+def _moved(old: dict[str, int] | None, new: dict[str, int] | None, last: dict[str, str]) -> bool:
     if old is None or new is None:
         return False
     return any(old.get(before, 0) != new.get(after, 0) for after, before in last.items())

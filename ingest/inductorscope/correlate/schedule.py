@@ -18,7 +18,17 @@ _REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\(|alloc_from_pool\()?(\w+
 _UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _WRAPPERS = frozenset(
-    ["reinterpret_tensor", "alloc_from_pool", "c_void_p", "data_ptr", "as_strided", "torch", "stream", "empty_strided_cpu", "empty_strided_cuda"]
+    [
+        "reinterpret_tensor",
+        "alloc_from_pool",
+        "c_void_p",
+        "data_ptr",
+        "as_strided",
+        "torch",
+        "stream",
+        "empty_strided_cpu",
+        "empty_strided_cuda",
+    ]
 )
 
 

@@ -28,10 +28,44 @@ _UNARY = re.compile(r"(?:^|[(,=])\s*([-~!])\s*(?=tmp|_tmp|\()")
 _LITERAL = re.compile(r"(?<![\w.\[])-?(?:\d+\.?\d*(?:e[+-]?\d+)?)(?![\w.]*ptr)(?=[fFLlu]*\b|$)")
 _SHAPE = re.compile(r"\[[^\]]*\]")
 _CASTS = frozenset(
-    ["to", "convert", "cast", "Vectorized", "VectorizedN", "VecMask", "broadcast_to", "arange", "from", "float", "double", "int64_t", "int32_t", "bool", "int16_t", "int8_t", "uint8_t", "static_cast", "unsqueeze", "expand_dims", "get_low_high"]
+    [
+        "to",
+        "convert",
+        "cast",
+        "Vectorized",
+        "VectorizedN",
+        "VecMask",
+        "broadcast_to",
+        "arange",
+        "from",
+        "float",
+        "double",
+        "int64_t",
+        "int32_t",
+        "bool",
+        "int16_t",
+        "int8_t",
+        "uint8_t",
+        "static_cast",
+        "unsqueeze",
+        "expand_dims",
+        "get_low_high",
+    ]
 )
 _NO_FUNCTIONS = frozenset(
-    ["static_cast", "float", "double", "int64_t", "int32_t", "int8_t", "uint8_t", "int16_t", "bool", "half", "decltype"]
+    [
+        "static_cast",
+        "float",
+        "double",
+        "int64_t",
+        "int32_t",
+        "int8_t",
+        "uint8_t",
+        "int16_t",
+        "bool",
+        "half",
+        "decltype",
+    ]
 )
 
 

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
-from inductorscope.correlate.lowerings import FILLS, INDEXERS, MASKS, MOVES, REDUCES, SCATTERS, STRICT, by_library
+from inductorscope.correlate.lowerings import (
+    FILLS,
+    INDEXERS,
+    MASKS,
+    MOVES,
+    REDUCES,
+    SCATTERS,
+    STRICT,
+    by_library,
+)
 from inductorscope.correlate.region import Operation, Place, Region
 
 BAD = 4.0

@@ -24,6 +24,8 @@ _FILE_LINE = re.compile(r":(\d+) in ")
 # `neg: "u8[1, 8]" = ` or `neg = `; an annotation never holds a quote.
 _ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=(?!=)\s*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# A name that is used: neither a keyword (`index=0`) nor an attribute (`torch.index`).
+_USED = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*+(?!\s*=(?!=))")
 # `f32[4, 256][256, 1]cuda:0`
 _DTYPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[")
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
@@ -216,7 +218,7 @@ class _Reader:
         last: int,
         annotation: str,
     ) -> None:
-        inputs = [n for n in dict.fromkeys(_NAME.findall(args)) if n in self.known and n != name]
+        inputs = [n for n in dict.fromkeys(_USED.findall(args)) if n in self.known and n != name]
         dtype, shape = parse_annotation(annotation)
         stack = self.stack if kind != "placeholder" else _Stack()
         node = FxTextNode(

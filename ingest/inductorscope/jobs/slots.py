@@ -19,9 +19,9 @@ class SlotTakenError(Exception):
 class Slot:
     """The right to work under an executor id, on this machine and data folder."""
 
-    def __init__(self, settings: Settings, executor_id: str) -> None:
+    def __init__(self, settings: Settings, executor_id: str, purpose: str = "worker") -> None:
         self.executor_id = executor_id
-        self.path = lock_path(settings, executor_id)
+        self.path = lock_path(settings, executor_id, purpose)
         self._file = -1
 
     def take(self, patience: float = 0.0) -> bool:
@@ -47,8 +47,24 @@ class Slot:
             self._file = -1
 
 
-def lock_path(settings: Settings, executor_id: str) -> Path:
-    return settings.data / "workers" / f"{executor_id}.lock"
+def reserve(settings: Settings, count: int) -> list[Slot]:
+    """Names for the workers of one supervisor, which holds them as long as it lives.
+
+    Several supervisors may share a data folder; each gets the first numbers that are free, and so
+    the same ones again after a restart.
+    """
+    reserved: list[Slot] = []
+    number = 0
+    while len(reserved) < count:
+        number += 1
+        slot = Slot(settings, executor_id(settings, number), purpose="supervisor")
+        if slot.take():
+            reserved.append(slot)
+    return reserved
+
+
+def lock_path(settings: Settings, executor_id: str, purpose: str = "worker") -> Path:
+    return settings.data / "workers" / f"{executor_id}.{purpose}"
 
 
 def executor_id(settings: Settings, number: int) -> str:

@@ -18,7 +18,7 @@ from ..settings import Settings
 from ..store.migrate import MigrationError
 from .errors import without_password
 from .processes import die_with, environment
-from .slots import executor_id
+from .slots import reserve
 from .speaking import speak
 
 FIRST_PAUSE = 0.2
@@ -104,7 +104,8 @@ def supervise(
     before = {sign: signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)}
     for sign in before:
         signal.signal(sign, lambda *_: stop.set())
-    kept = _processes(settings, workers, web)
+    slots = reserve(settings, workers)
+    kept = _processes([slot.executor_id for slot in slots], web)
     variables = environment(settings, PYTHONUNBUFFERED="1")
     try:
         if first_capture is not None:
@@ -114,18 +115,19 @@ def supervise(
                 process.look(variables)
     finally:
         _stop(kept)
+        for slot in slots:
+            slot.release()
         for sign, handler in before.items():
             signal.signal(sign, handler)
 
 
-def _processes(settings: Settings, workers: int, web: bool) -> list[Kept]:
+def _processes(workers: list[str], web: bool) -> list[Kept]:
     kept = []
     if web:
         kept.append(Kept("web process", [sys.executable, "-m", "inductorscope_server"]))
-    for number in range(1, workers + 1):
-        name = executor_id(settings, number)
+    for name in workers:
         module = [sys.executable, "-m", "inductorscope.jobs.worker", "--executor-id", name]
-        kept.append(Kept(f"worker {number}", module))
+        kept.append(Kept(f"worker {name}", module))
     return kept
 
 

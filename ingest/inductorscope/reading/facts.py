@@ -25,6 +25,7 @@ _GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
 _GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
 # f32[4, 256][256, 1]cuda:0
 _DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
+LONGEST_FAILURE = 1000
 _ACCELERATORS = ("cuda", "xpu", "mps", "hpu", "npu")
 
 
@@ -80,6 +81,7 @@ def fill_run(
         names = (profile.trace.device_name for profile in profiles if profile.trace is not None)
         run.device_name = _first(*names, _found(_GPU, runnable), logs.first("device_name"))
     run.name = run.name or _first(told.name, result.model) or ""
+    run.failure = _failure(logs, facts)
     _fill_timings(run, result, facts)
     _fill_environment(run, logs, facts)
 
@@ -118,6 +120,23 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
         run.environment = {name: whole[name] for name in shown if whole.get(name) not in (None, [])}
     if logs.summaries:
         run.environment["log"] = logs.json()
+
+
+def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
+    """The capture's own word; without one the first compile that the logs say failed."""
+    if facts is not None:
+        if facts.state == "complete":
+            return None
+        error = facts.error
+        told = "." if error is None else f": {error.kind}: {error.message}"
+        return f"The capture {facts.state}{told}"[:LONGEST_FAILURE]
+    for log in logs.summaries:
+        for compilation in log.compilations:
+            if compilation.fail_type:
+                reason = compilation.fail_reason or "no reason given"
+                which = f"Compile {compilation.compile_id or '(unnamed)'}"
+                return f"{which} failed: {compilation.fail_type}: {reason}"[:LONGEST_FAILURE]
+    return None
 
 
 def _result(files: list[File], notes: Notes) -> _Result:

@@ -149,6 +149,8 @@ def _read_code(read: GraphRead, notes: Notes) -> None:
     notes.problems(label, read.code.problems)
     read.draft.wrapper_first = read.code.wrapper_first or None
     read.draft.wrapper_last = read.code.wrapper_last or None
+    read.draft.wrapper_first = read.code.wrapper_first or None
+    read.draft.wrapper_last = read.code.wrapper_last or None
     provenance = parse_provenance(read.provenance or b"{}")
     if "provenance" in read.folder.files:
         notes.problems(_label(read, "provenance"), provenance.problems)

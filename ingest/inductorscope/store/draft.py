@@ -128,6 +128,7 @@ class RunDraft:
     compile_seconds: float | None = None
     eager_ms: float | None = None
     compiled_ms: float | None = None
+    failure: str | None = None
     timings: JsonObject = field(default_factory=dict)
     environment: JsonObject = field(default_factory=dict)
     report: JsonObject = field(default_factory=dict)

@@ -105,6 +105,10 @@ class Run(Base):
     """Options, configuration and environment that were recorded with the run."""
     report: Mapped[JsonObject]
     """What was read: {"files": [...], "dropped": [{"file", "reason", "count"}]}."""
+    dropped_count: Mapped[int] = mapped_column(default=0)
+    """Things that could not be read, summed: the list of runs must not load reports."""
+    failure: Mapped[str | None]
+    """What did not succeed, capture or compile, as a sentence."""
     bytes_in: Mapped[int]
     bytes_stored: Mapped[int]
 

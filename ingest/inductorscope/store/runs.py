@@ -105,6 +105,8 @@ def _run_values(draft: RunDraft, bytes_stored: int) -> Values:
             "timings": draft.timings,
             "environment": draft.environment,
             "report": draft.report,
+            "dropped_count": sum(item["count"] for item in draft.report.get("dropped", ())),
+            "failure": draft.failure,
             "bytes_in": draft.bytes_in,
             "bytes_stored": bytes_stored,
         }

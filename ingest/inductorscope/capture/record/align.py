@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-_PLACEHOLDER = re.compile(r"KERNEL_NAME|DESCRIPTIVE_NAME|\{name\}")
+_PLACEHOLDER = re.compile(r"(?:Placeholder\.)?(?:KERNEL_NAME|DESCRIPTIVE_NAME)|\{name\}")
 _ACCUMULATOR = re.compile(r"\b_?tmp_acc\d+\w*|\b_?tmp\d+\w*")
 _SKIP = 40
 """Lines that may stand between two of a kernel's own."""

@@ -141,15 +141,12 @@ def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
 def _sources(session: Session, graph: Graph, found: list[Artifact]) -> list[Artifact]:
     """The files this graph's nodes come from, the one of most nodes first, each once: a real file
     rather than what was rebuilt from comments."""
-    counts = dict(
-        session.execute(
-            select(FxNode.stack_file, func.count())
-            .where(FxNode.graph_id == graph.id, FxNode.stack_file.is_not(None))
-            .group_by(FxNode.stack_file)
-        )
-        .tuples()
-        .all()
+    query = (
+        select(FxNode.stack_file, func.count())
+        .where(FxNode.graph_id == graph.id, FxNode.stack_file.is_not(None))
+        .group_by(FxNode.stack_file)
     )
+    counts = {path: count for path, count in session.execute(query)}  # noqa: C416  # rows
     once: dict[str, Artifact] = {}
     for artifact in found:
         once.setdefault(artifact.path, artifact)

@@ -164,7 +164,8 @@ def read_page(session: Session, run_id: str) -> ReadPage | None:
     query = select(Artifact.path, func.min(Artifact.id)).where(
         Artifact.run_id == run_id, Artifact.derived.is_(False)
     )
-    artifacts = dict(session.execute(query.group_by(Artifact.path)).tuples().all())
+    found = session.execute(query.group_by(Artifact.path))
+    artifacts: dict[str, int] = {path: number for path, number in found}  # noqa: C416  # rows
     return ReadPage(
         run=RunName(run.id, run.name),
         origin=run.origin,
@@ -175,7 +176,7 @@ def read_page(session: Session, run_id: str) -> ReadPage | None:
                 role=item["role"],
                 size=item["size"],
                 graph=item.get("graph"),
-                artifact=artifacts.get(item["path"]),
+                artifact=artifacts.get(item.get("stored") or item["path"]),
             )
             for item in run.report.get("files", ())
         ],

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from ...analyze.verdicts import Facts, Verdict, verdicts
 from ..models import Job, Run, RunSearch
@@ -148,19 +148,23 @@ def speed_up(run: Run) -> float | None:
 
 def facts_of(run: Run) -> Facts:
     """What verdicts are made of."""
-    failure = run.environment.get("failure")
     return Facts(
-        failure=failure if isinstance(failure, str) else None,
+        failure=run.failure,
         eager_ms=run.eager_ms,
         compiled_ms=run.compiled_ms,
         graph_breaks=run.graph_breaks,
         recompiles=run.recompiles,
-        dropped=sum(int(item.get("count", 1)) for item in run.report.get("dropped", ())),
+        dropped=run.dropped_count,
     )
 
 
 def _matching(q: str, device: str | None) -> Select[Any]:
-    query = select(Run)
+    # Reports and environments can be megabytes; no row of the table shows them.
+    query = select(Run).options(
+        defer(Run.report, raiseload=True),
+        defer(Run.environment, raiseload=True),
+        defer(Run.timings, raiseload=True),
+    )
     if device:
         query = query.where(Run.device_kind == device)
     words = q.lower().split()

@@ -72,6 +72,8 @@ def upgrade() -> None:
         sa.Column("timings", sa.JSON(), nullable=False),
         sa.Column("environment", sa.JSON(), nullable=False),
         sa.Column("report", sa.JSON(), nullable=False),
+        sa.Column("dropped_count", WIDE, nullable=False),
+        sa.Column("failure", sa.Text(), nullable=True),
         sa.Column("bytes_in", WIDE, nullable=False),
         sa.Column("bytes_stored", WIDE, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
