@@ -192,36 +192,32 @@ export class Code {
     const block = this.view.lineBlockAt(this.positionOf(line));
     const above = block.top >= scrollDOM.scrollTop;
     const below = block.bottom <= scrollDOM.scrollTop + scrollDOM.clientHeight;
-    return above && below && this.columnFor(line) === null;
+    return above && below && this.textInSight(line);
   }
 
   /** Bring a line into sight; one that is in sight already stays where it is. */
   reveal(line: number, always = false): void {
     if (!this.holds(line) || (!always && this.inSight(line))) return;
-    const effects = EditorView.scrollIntoView(this.positionOf(line), { y: "center" });
-    this.view.dispatch({ effects });
-    const column = this.columnFor(line);
-    if (column === null) return;
-    // The scroll above is carried out when the view next measures; ours comes after it.
-    this.view.requestMeasure({
-      read: () => column,
-      write: (left) => {
-        this.view.scrollDOM.scrollLeft = left;
-      },
+    const from = this.positionOf(line);
+    const target = this.textInSight(line) ? from : from + this.indentOf(line);
+    const sideways = target > from ? { x: "start" as const, xMargin: 30 } : {};
+    this.view.dispatch({
+      effects: EditorView.scrollIntoView(target, { y: "center", ...sideways }),
     });
   }
 
-  /** How far to scroll sideways to see a deeply indented line; null when its text is in sight. */
-  private columnFor(line: number): number | null {
+  private indentOf(line: number): number {
+    return /^ */.exec(this.text(line) ?? "")?.[0].length ?? 0;
+  }
+
+  /** Whether a deeply indented line shows its text, rather than the empty room before it. */
+  private textInSight(line: number): boolean {
     const { view } = this;
-    if (view.lineWrapping) return null;
-    const indent = /^ */.exec(this.text(line) ?? "")?.[0].length ?? 0;
-    const start = indent * view.defaultCharacterWidth;
+    if (view.lineWrapping) return true;
+    const start = this.indentOf(line) * view.defaultCharacterWidth;
     const { scrollLeft, clientWidth } = view.scrollDOM;
     const gutter = view.scrollDOM.querySelector(".cm-gutters")?.clientWidth ?? 0;
-    const room = clientWidth - gutter;
-    if (start >= scrollLeft && start <= scrollLeft + room / 2) return null;
-    return start <= room / 2 ? 0 : start - 4 * view.defaultCharacterWidth;
+    return start >= scrollLeft && start <= scrollLeft + (clientWidth - gutter) / 2;
   }
 
   placeCaret(line: number): void {

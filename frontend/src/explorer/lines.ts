@@ -5,6 +5,8 @@ import {
   Decoration,
   type DecorationSet,
   type EditorView,
+  GutterMarker,
+  gutter,
   ViewPlugin,
   type ViewUpdate,
 } from "@codemirror/view";
@@ -61,6 +63,33 @@ function decoration(classes: string): Decoration {
   return found;
 }
 
+/** The edge beside a lit line; in the gutter, so that it stays in sight when the code scrolls. */
+class Edge extends GutterMarker {
+  override readonly elementClass: string;
+
+  constructor(classes: string) {
+    super();
+    this.elementClass = classes;
+  }
+
+  override eq(other: Edge): boolean {
+    return other.elementClass === this.elementClass;
+  }
+}
+
+function edges(first: number): Extension {
+  return gutter({
+    class: "edges",
+    lineMarker: (view, block) => {
+      const line = view.state.doc.lineAt(block.from).number + first - 1;
+      const classes = classesOf(view.state.field(marksField), line);
+      return classes ? new Edge(classes) : null;
+    },
+    lineMarkerChange: (update) =>
+      update.startState.field(marksField) !== update.state.field(marksField),
+  });
+}
+
 /** The extension; `first` is the artifact's line that the view's text begins with. */
 export function litLines(first: number): Extension {
   const build = (view: EditorView): DecorationSet => {
@@ -93,5 +122,5 @@ export function litLines(first: number): Extension {
     },
     { decorations: (value) => value.decorations },
   );
-  return [marksField, plugin];
+  return [marksField, plugin, edges(first)];
 }
