@@ -143,4 +143,4 @@ def _post_grad(session: Session, run: str) -> Iterator[FxNode]:
 
 def _slugs(session: Session, run: str) -> dict[int, str]:
     query = select(Graph.id, Graph.slug).where(Graph.run_id == run)
-    return dict(session.execute(query).tuples().all())
+    return {number: slug for number, slug in session.execute(query)}  # noqa: C416  # rows
