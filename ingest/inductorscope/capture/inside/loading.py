@@ -14,12 +14,11 @@ from typing import Any
 import torch
 
 from inductorscope.capture.builtin import BY_NAME
-from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.inside.untyped import Call, Untyped
 from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec, SpecError
 
 SEED = 20230920
-Call = Callable[[], Any]
 
 
 @dataclass(frozen=True)

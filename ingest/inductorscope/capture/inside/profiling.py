@@ -14,8 +14,7 @@ import torch
 from torch.profiler import ProfilerActivity
 
 from inductorscope.capture.facts import ProfileFacts
-from inductorscope.capture.inside.loading import Call
-from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.inside.untyped import Call, Untyped
 
 STEPS = 3
 LONG_STEP_S = 5.0

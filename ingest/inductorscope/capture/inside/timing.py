@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 from inductorscope.capture.facts import Timing
-from inductorscope.capture.inside.loading import Call
 from inductorscope.capture.inside.report import Reporter
+from inductorscope.capture.inside.untyped import Call
 
 WARM_UP = 3
 FEWEST = 5

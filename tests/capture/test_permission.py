@@ -1,0 +1,69 @@
+"""Running a model is running its code: whose may be run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from inductorscope.capture.permission import NotAllowed, model_folders, permit
+from inductorscope.capture.spec import CaptureSpec, SpecError
+
+
+@pytest.fixture
+def allowed(tmp_path: Path) -> Path:
+    folder = tmp_path / "allowed"
+    (folder / "package").mkdir(parents=True)
+    (folder / "model.py").write_text("")
+    (folder / "package" / "__init__.py").write_text("")
+    (folder / "package" / "inner.py").write_text("")
+    (tmp_path / "outside.py").write_text("")
+    (folder / "link.py").symlink_to(tmp_path / "outside.py")
+    return folder
+
+
+def test_built_in_models_are_always_allowed() -> None:
+    assert permit(CaptureSpec(model="gpt-small"), [], trusted=False).file is None
+
+
+@pytest.mark.parametrize("reference", ["model.py", "model.py:make", "package/inner.py:make"])
+def test_files_in_a_configured_folder(allowed: Path, reference: str) -> None:
+    name = reference.partition(":")[0]
+    found = permit(CaptureSpec(model=reference), [allowed], trusted=False)
+    assert found.file == str(allowed / name)
+    absolute = permit(CaptureSpec(model=f"{allowed}/{reference}"), [allowed], trusted=False)
+    assert absolute.file == found.file
+
+
+@pytest.mark.parametrize("module", ["model", "package", "package.inner"])
+def test_modules_in_a_configured_folder(allowed: Path, module: str) -> None:
+    found = permit(CaptureSpec(model=f"{module}:make"), [allowed], trusted=False)
+    assert found.paths == (str(allowed),)
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["../outside.py", "link.py", "absent.py:make", "os:getcwd", "package.absent:make", "/etc/x.py"],
+)
+def test_everything_else_is_refused(allowed: Path, model: str) -> None:
+    with pytest.raises(NotAllowed, match="none of the folders"):
+        permit(CaptureSpec(model=model), [allowed], trusted=False)
+
+
+def test_without_folders_the_refusal_says_what_its_owner_can_do(allowed: Path) -> None:
+    with pytest.raises(NotAllowed, match="INDUCTORSCOPE_MODEL_FOLDERS"):
+        permit(CaptureSpec(model=f"{allowed}/model.py"), [], trusted=False)
+
+
+def test_a_trusted_person_may_run_anything_that_exists(allowed: Path) -> None:
+    outside = allowed.parent / "outside.py"
+    assert permit(CaptureSpec(model=str(outside)), [], trusted=True).file == str(outside)
+    with pytest.raises(SpecError, match="There is no file"):
+        permit(CaptureSpec(model="/absent/model.py"), [], trusted=True)
+
+
+def test_the_setting_lists_folders_like_path(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    setting = os.pathsep.join([str(tmp_path / "link"), "", "/nowhere"])
+    assert model_folders(setting) == [tmp_path / "real", Path("/nowhere")]
