@@ -248,6 +248,9 @@ class Aligner:
             return self._remember(expression, value)
         statement = self.block.numbered[position]
         last = self._load_end(position, key)
+        for before in self.block.numbered[self._at() : position]:
+            if "tmpbuf" in before.text:  # the index, spread over the lanes for this load
+                self._own(before, key)
         self._own_run(position, last, key)
         value = self.block.numbered[last].defines[0]
         self.loaded.setdefault(statement.pointer, []).append(value)

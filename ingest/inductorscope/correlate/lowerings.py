@@ -86,6 +86,8 @@ MOVES = frozenset(
     ]
 )  # fmt: skip
 
+SCANS = frozenset(["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "associative_scan"])
+
 # Their indices are tensors.
 INDEXERS = frozenset(
     ["index", "_unsafe_index", "embedding", "gather", "index_select", "_unsafe_masked_index"]

@@ -389,7 +389,9 @@ class _Walk:
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
         value = self._shaped(producer, buffer) or self._output(producer, index, operation)
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
-        if len(followers) == 1 and self._copies(followers[0], buffer, is_copy):
+        if len(followers) == 1 and self._copies(
+            followers[0], buffer, is_copy, value is not producer
+        ):
             return followers[0].name
         if value is not producer and (len(followers) != 1 or value.op == "getitem"):
             return value.name
@@ -413,10 +415,12 @@ class _Walk:
                 return child if last or len(child.users) > 1 else producer
         return producer
 
-    def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool) -> bool:
+    def _copies(
+        self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool
+    ) -> bool:
         """An extern call that asks for strides copies what is not realised yet."""
         if follower.op == "cat":
-            return any("Concat" in user.detail for user in self._users(buffer))
+            return (is_copy or is_view) and any("Concat" in user.detail for user in self._users(buffer))
         if follower.op in TAKES_AS_IS and not is_copy:
             return False
         return by_library(follower.op) or any(
@@ -441,7 +445,7 @@ class _Walk:
                 child = self.graph.values.get(name)
                 if child is None or not child.view or len(queue) > 40:
                     continue
-                if child.shape == buffer.size and child.numel == producer.numel:
+                if child.shape == buffer.size:
                     return child
                 queue.append(child)
         return None
@@ -466,8 +470,10 @@ class _Walk:
                         shared = len(value.users) > 1 and child.op != "cat"
                         if child.op in TAKES_AS_IS and not is_copy:
                             continue
-                        if child.op == "cat" and not is_copy and len(producer.users) > 1:
+                        if child.op == "cat" and not is_copy and value is producer:
                             continue
+                        if shared and not is_copy:
+                            return None
                         return value.name if shared else child.name
         return None
 

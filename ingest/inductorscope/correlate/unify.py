@@ -16,6 +16,7 @@ from inductorscope.correlate.lowerings import (
     MASKS,
     MOVES,
     REDUCES,
+    SCANS,
     SCATTERS,
     STRICT,
     by_library,
@@ -109,8 +110,9 @@ class Unifier:
         operation = self.region.operations[place]
         op = operation.op
         if op in ("constant", "index_expr"):
-            strict = STRICT.get(node.op)
-            return 0.05 if strict is None or op in strict else 0.5
+            if op in STRICT.get(node.op, ()):
+                return 0.03
+            return 0.04 if node.constant or node.op not in STRICT else 0.5
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
         cost = self._top(operation, node)
@@ -138,6 +140,8 @@ class Unifier:
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
         if by_library(node.op):
             return 0.05 if op in ("add", "to_dtype") and operation.size < 12 else BAD
+        if node.op in SCANS and op not in ("scan", "getitem"):
+            return 0.5
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
             fits = not node.dtype or operation.dtype in ("", node.dtype)
             return 0.03 if fits else BAD if node.op in STRICT else 0.05
