@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -25,8 +25,10 @@ FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
 STEADY_SECONDS = 5.0
 """Who lived for so long starts again at once when it dies."""
+TRUSTED_SECONDS = 30.0
+"""Who lived for so long can start at all, so what it dies of is worth another try for ever."""
 STARTS_THAT_FAIL = 3
-"""A process that ends with an error so many times before it was ever steady never will be."""
+"""A process that ends with an error so many times before it was ever trusted never will be."""
 HOPELESS = (2, 3)
 """Exit codes of the web process: settings that cannot be used, a port that is taken."""
 GRACE_SECONDS = 12.0
@@ -50,7 +52,7 @@ class Kept:
     pause: float = FIRST_PAUSE
     due: float = 0.0
     failed_starts: int = 0
-    was_steady: bool = field(default=False)
+    trusted: bool = False
 
     def start(self, variables: dict[str, str]) -> None:
         self.process = subprocess.Popen(
@@ -72,8 +74,10 @@ class Kept:
                 self.start(variables)
             return
         status = self.process.poll()
-        if at - self.started > STEADY_SECONDS:
-            self.was_steady, self.pause = True, FIRST_PAUSE
+        age = at - self.started
+        self.trusted = self.trusted or age > TRUSTED_SECONDS
+        if age > STEADY_SECONDS:
+            self.pause = FIRST_PAUSE
         if status is None:
             return
         self.process = None
@@ -85,7 +89,7 @@ class Kept:
         self.pause = min(self.pause * 2, LONGEST_PAUSE)
 
     def _judge(self, status: int) -> None:
-        if self.was_steady or status <= 0:
+        if self.trusted or status <= 0:
             return
         self.failed_starts += 1
         if status in HOPELESS or self.failed_starts >= STARTS_THAT_FAIL:

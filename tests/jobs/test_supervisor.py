@@ -1,0 +1,137 @@
+"""`inductorscope serve` as people run it: starts, stops, dies, and refuses to start."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from inductorscope.jobs.first import capture_if_empty
+from inductorscope.jobs.processes import processes_of
+from inductorscope.settings import Settings
+from serving import serve
+
+pytestmark = pytest.mark.slow
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def living(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and _state(pid) != "Z"]
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def until(look: Callable[[], bool], seconds: float = 15.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if look():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_everything_stops_when_asked(tmp_path: Path) -> None:
+    with serve(tmp_path / "data", "--workers", "2") as served:
+        started = children(served.process.pid)
+        assert len(started) == 3
+    assert served.process.returncode == 0
+    assert living(started) == []
+
+
+def test_nothing_outlives_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    with serve(tmp_path / "data") as served:
+        started = children(served.process.pid)
+        served.process.kill()
+        served.process.wait()
+        assert until(lambda: not living(started), 5)
+
+
+def test_what_dies_is_started_again_and_said(tmp_path: Path) -> None:
+    with serve(tmp_path / "data") as served:
+        before = children(served.process.pid)
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        assert until(lambda: not set(before) & set(children(served.process.pid)))
+        assert until(lambda: len(children(served.process.pid)) == 2)
+        assert until(lambda: _answers(served.url))
+        assert "ended by SIGKILL; starting it again" in served.said()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz", timeout=2).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_a_taken_port_is_an_error_not_a_loop(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "inductorscope", "serve", "--data", str(tmp_path)]
+        done = subprocess.run(
+            [*command, "--port", port], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert f"Port {port}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_servers_on_one_folder_have_workers_of_different_names(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+
+    def names(url: str) -> set[str]:
+        page = httpx.get(f"{url}/api/jobs", timeout=10).raise_for_status().json()
+        return {worker["id"] for worker in page["workers"]}
+
+    with serve(data) as first, serve(data) as second:
+        assert until(lambda: len(names(first.url)) == 2)
+        assert names(first.url) == names(second.url)
+
+
+def test_the_first_capture_is_asked_for_once(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    assert capture_if_empty(settings, "neg-maximum-cat")
+    assert capture_if_empty(settings, "neg-maximum-cat") is None
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="needs torch")
+def test_cancelling_a_capture_ends_its_compilers(tmp_path: Path) -> None:
+    with serve(tmp_path / "data") as served:
+        body = {"model": "gpt-small", "seconds": 5}
+        job = httpx.post(f"{served.url}/api/captures", json=body).raise_for_status().json()["job"]
+
+        def is_compiling() -> bool:
+            row = httpx.get(f"{served.url}/api/jobs/{job}").json()["job"]
+            return "compil" in row["step"]
+
+        assert until(is_compiling, 60)
+        assert len(processes_of(job)) >= 2
+        asked = httpx.post(f"{served.url}/api/jobs/{job}/cancel")
+        assert asked.json()["cancelled"]
+        assert until(lambda: not processes_of(job), 5)
+        row = httpx.get(f"{served.url}/api/jobs/{job}").json()["job"]
+        assert row["state"] == "cancelled"
+        captures = tmp_path / "data" / "captures"
+        assert until(lambda: not list(captures.iterdir()), 5)
