@@ -10,7 +10,7 @@ from inductorscope.formats.kineto_regions import Region
 from inductorscope.intake.graphs import GraphFolder
 from inductorscope.reading.graph import GraphRead
 from inductorscope.reading.times import join_times
-from inductorscope.store.draft import GraphDraft, KernelDraft
+from inductorscope.store.draft import CallDraft, GraphDraft, KernelDraft
 
 
 def graph(slug: str, *kernels: tuple[str, str]) -> GraphRead:
@@ -82,7 +82,9 @@ def test_steps_beside_the_profile_win() -> None:
 
 def test_extern_operators_of_eager_code_are_not_taken() -> None:
     one = graph("fw", ("triton_a", ""))
-    one.draft.kernels.append(KernelDraft("extern_kernels.mm", "extern", "extern", None, None, {}))
+    extern = KernelDraft("extern_kernels.mm", "extern", "extern", None, None, {})
+    extern.calls = [CallDraft(1, True, 9, [], [], "x")]
+    one.draft.kernels.append(extern)
     eager = device("sm90_gemm", None, 40)
     eager.op = "aten::mm"
     trace = ChromeTrace(kernels=[eager], steps=1)
@@ -92,4 +94,18 @@ def test_extern_operators_of_eager_code_are_not_taken() -> None:
     region = Region(None, None, frozenset({"triton_a"}), 1)
     trace = ChromeTrace(kernels=[inside], regions=[region], steps=1)
     assert join_times(trace, [one], None).attributed_us == pytest.approx(40)
-    assert one.draft.kernels[1].time_us == pytest.approx(40)
+    assert extern.time_us == pytest.approx(40)
+    assert extern.time_calls == 1  # though it launched four kernels
+
+
+def test_operators_inside_of_an_extern_call_count_for_it() -> None:
+    one = graph("fw", ("triton_a", ""))
+    one.draft.kernels.append(
+        KernelDraft("extern_kernels.convolution", "extern", "extern", None, None, {})
+    )
+    inside = device("implicit_gemm", None, 40, region=0)
+    inside.op = "aten::cudnn_convolution"
+    trace = ChromeTrace(
+        kernels=[inside], regions=[Region(None, None, frozenset({"triton_a"}), 1)], steps=1
+    )
+    assert join_times(trace, [one], None).attributed_us == pytest.approx(40)

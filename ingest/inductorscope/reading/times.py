@@ -22,6 +22,23 @@ _CPU_PREFIX = re.compile(r"^graph_\d+_(?=cpp_)")
 # torch.ops.aten.mm.default, extern_kernels.mm
 _EXTERN = re.compile(r"^(?:extern_kernels|aten|torch\.ops\.(\w+))\.(\w+)")
 
+# What the code calls → the operators inside of it that launch the work. A profile names the latter.
+_INSIDE = {
+    "aten::convolution": (
+        "aten::cudnn_convolution", "aten::miopen_convolution", "aten::_slow_conv2d_forward",
+        "aten::_conv_depthwise2d", "aten::slow_conv3d_forward", "aten::slow_conv_dilated2d",
+    ),
+    "aten::bias_addmm": ("aten::addmm",),
+    "aten::_scaled_dot_product_cudnn_attention": ("aten::_cudnn_attention_forward",),
+    "aten::_scaled_dot_product_cudnn_attention_backward": ("aten::_cudnn_attention_backward",),
+    "aten::_scaled_dot_product_flash_attention": ("aten::_flash_attention_forward",),
+    "aten::_scaled_dot_product_flash_attention_backward": ("aten::_flash_attention_backward",),
+    "aten::_scaled_dot_product_efficient_attention": ("aten::_efficient_attention_forward",),
+    "aten::_scaled_dot_product_efficient_attention_backward": (
+        "aten::_efficient_attention_backward",
+    ),
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -62,8 +79,8 @@ class _Index:
                 place = _Place(graph, kernel)
                 if kernel.kind == "extern":
                     name = _operator(kernel.name)
-                    if name:
-                        self.by_name.setdefault(name, []).append(place)
+                    for operator in (name, *_INSIDE.get(name, ())) if name else ():
+                        self.by_name.setdefault(operator, []).append(place)
                     continue
                 self.by_name.setdefault(kernel.name, []).append(place)
                 tokens.add(kernel.name)
@@ -108,7 +125,11 @@ def join_times(trace: ChromeTrace, graphs: list[GraphRead], steps: int | None) -
         if len(inside) == 1:
             kernel = inside[0].kernel
             _, total = sums.setdefault(id(kernel), (kernel, _Sum()))
-            total.calls += calls
+            if kernel.kind != "extern" or region is None:
+                total.calls += calls
+            else:
+                # One call of an operator may launch several kernels; the code has each call once.
+                total.calls = len(kernel.calls) * trace.regions[region].calls
             total.total_us += total_us
             total.how = how + (told if len(places) > 1 else "")
             return True
