@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.kernel_lines import align_call, read_kernel_text
+from inductorscope.correlate.kernel_lines import LineOps, align_call, read_kernel_text
 from inductorscope.correlate.model import Confidence
 from inductorscope.correlate.origins import Origins, find_origins
 from inductorscope.correlate.reordering import reordered_nodes
-from inductorscope.correlate.schedule import call_sites, unpacked_outputs
+from inductorscope.correlate.schedule import CallSite, call_sites, shape_of, unpacked_outputs
 from inductorscope.correlate.text_stages import op_entity
 from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
@@ -29,20 +29,44 @@ def link_lines(
     reordered = reordered_nodes(before, after)
     origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
     texts = {kernel.name: read_kernel_text(kernel, lines) for kernel in code.kernels}
+    known: dict[object, list[tuple[int, int, str, str]]] = {}
     for site in call_sites(code, lines, after):
         entity = f"call:{site.call.kernel}:{site.call.handle}"
         if entity in recorded:
             continue
-        found = align_call(texts[site.kernel.name], site)
-        for line, keys in found.lines.items():
-            for node, block, op in keys:
-                name = op_entity(node, block, op)
-                collector.add("code", line, name, Confidence.inferred, call=entity)
-                origin = origins.makers.get(node) or origins.nodes.get((node, block, op))
-                if origin is not None:
-                    fx = f"fx:{origin}"
-                    collector.add("code", line, fx, Confidence.inferred, call=entity)
+        shape = shape_of(site)
+        found = known.get(shape)
+        if found is None:
+            found = known[shape] = _places(align_call(texts[site.kernel.name], site), site)
+        for line, position, block, op in found:
+            key = (site.nodes[position].name, block, op)
+            _link(collector, line, key, entity, origins)
     return origins
+
+
+def _places(found: LineOps, site: CallSite) -> list[tuple[int, int, str, str]]:
+    """(line, which of the call's nodes, block, operation): the same for every call alike."""
+    order = {node.name: position for position, node in enumerate(site.nodes)}
+    return [
+        (line, order[node], block, op)
+        for line, keys in found.lines.items()
+        for node, block, op in keys
+        if node in order
+    ]
+
+
+def _link(
+    collector: Collector, line: int, key: tuple[str, str, str], call: str, origins: Origins
+) -> None:
+    collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
+    node = origins.nodes.get(key)
+    maker = origins.makers.get(key[0])
+    if maker is not None:
+        collector.add("code", line, f"fx:{maker}", Confidence.inferred, call=call)
+    if node is not None and node != maker:
+        # Beside the node that made a reordered body, what the operation itself computes.
+        confidence = Confidence.inferred if maker is None else Confidence.kernel
+        collector.add("code", line, f"fx:{node}", confidence, call=call)
 
 
 def link_ir_nodes(
@@ -60,7 +84,7 @@ def link_ir_nodes(
                 exact = recorded.get(entity)
                 for name in exact or ():
                     collector.add(stage, op.line, name, Confidence.exact)
-                found = origins.makers.get(node.name)
-                found = found or origins.nodes.get((node.name, block.name, op.name))
+                found = origins.nodes.get((node.name, block.name, op.name))
+                found = found or origins.makers.get(node.name)
                 if not exact and found is not None:
                     collector.add(stage, op.line, f"fx:{found}", Confidence.inferred)

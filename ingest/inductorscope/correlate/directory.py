@@ -6,6 +6,7 @@ python -m inductorscope.correlate.directory PATH
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from inductorscope.correlate.texts import GraphTexts
 from inductorscope.formats.output_code import CodeKernel, parse_output_code
 
 SCHEMA = 1
+_COUNT = re.compile(r"_\d+$")
 
 
 class NoGraphs(ValueError):
@@ -75,41 +77,47 @@ def read_texts(code: Path) -> GraphTexts:
 
 def kernel_lines(text: str, links: GraphLinks) -> list[dict[str, object]]:
     """For each kernel, its lines that refer to FX nodes or operations."""
-    lines: dict[int, dict[str, object]] = {}
     stage = links.stages.get("code")
     if stage is None:
         return []
-    known: dict[int, int] = {}
+    fx: dict[int, dict[str, int]] = {}
+    ops: dict[int, dict[str, int]] = {}
     for line, entity, confidence in zip(stage.lines, stage.entities, stage.confidence, strict=True):
         kind, _, name = links.entities[entity].partition(":")
-        if kind not in ("fx", "op"):
-            continue
-        entry = lines.setdefault(line, {"line": line, "fx": {}, "ops": {}})
-        found = entry["fx" if kind == "fx" else "ops"]
-        assert isinstance(found, dict)
-        found[name] = None
-        known[line] = min(known.get(line, int(Confidence.exact)), confidence)
+        if kind in ("fx", "op"):
+            found = (fx if kind == "fx" else ops).setdefault(line, {})
+            found[name] = max(found.get(name, 0), confidence)
     return [
-        {"name": kernel.name, "lines": _own_lines(kernel, lines, known)}
+        {"name": kernel.name, "lines": _own_lines(kernel, fx, ops)}
         for kernel in parse_output_code(text).kernels
     ]
 
 
 def _own_lines(
-    kernel: CodeKernel, lines: dict[int, dict[str, object]], known: dict[int, int]
+    kernel: CodeKernel, fx: dict[int, dict[str, int]], ops: dict[int, dict[str, int]]
 ) -> list[dict[str, object]]:
-    result = []
+    """A line's surest nodes only: weaker references beside them are for looking around."""
+    result: list[dict[str, object]] = []
     for line in range(kernel.first_line, kernel.last_line + 1):
-        entry = lines.get(line)
-        if entry is not None:
-            confidence = Confidence(known[line]).name
-            fx, ops = entry["fx"], entry["ops"]
-            assert isinstance(fx, dict)
-            assert isinstance(ops, dict)
-            result.append(
-                {"line": line, "fx": list(fx), "ops": list(ops), "confidence": confidence}
-            )
+        known = {**ops.get(line, {}), **fx.get(line, {})}
+        if not known:
+            continue
+        nodes = fx.get(line, {})
+        surest = max(nodes.values(), default=0)
+        result.append(
+            {
+                "line": line,
+                "fx": [name for name, confidence in nodes.items() if confidence == surest],
+                "ops": [f"{name}.{_operation(name)}" for name in ops.get(line, {})],
+                "confidence": Confidence(surest or max(known.values())).name,
+            }
+        )
     return result
+
+
+def _operation(name: str) -> str:
+    """What `op7.load_2` does: `load`. FX numbers the later ones of a name."""
+    return _COUNT.sub("", name.rpartition(".")[2])
 
 
 def main(arguments: list[str]) -> int:

@@ -295,7 +295,11 @@ class _Walk:
                 self._offer(found, value, 0, penalty)
             elif not value.dtype and value.users:
                 self._offer(found, value, 0, 0.2)
-            elif (reduces and value.op in REDUCES) or value.op == "constant_pad_nd" or value.op in SCATTERS:
+            elif (
+                (reduces and value.op in REDUCES)
+                or value.op == "constant_pad_nd"
+                or value.op in SCATTERS
+            ):
                 self._offer(found, value, 0, penalty + 0.4)
         held = self._held(operation.buffer) if operation.op == "load" else None
         if held is not None and not operation.indirect:
@@ -415,12 +419,12 @@ class _Walk:
                 return child if last or len(child.users) > 1 else producer
         return producer
 
-    def _copies(
-        self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool
-    ) -> bool:
+    def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
         """An extern call that asks for strides copies what is not realised yet."""
         if follower.op == "cat":
-            return (is_copy or is_view) and any("Concat" in user.detail for user in self._users(buffer))
+            return (is_copy or is_view) and any(
+                "Concat" in user.detail for user in self._users(buffer)
+            )
         if follower.op in TAKES_AS_IS and not is_copy:
             return False
         return by_library(follower.op) or any(

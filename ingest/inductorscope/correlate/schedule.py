@@ -195,3 +195,30 @@ def _kept_inside(sites: list[CallSite]) -> None:
                     places |= site.pointers.get(name, frozenset())
                 if places:
                     site.pointers[buffer.name] = frozenset(places)
+
+
+def shape_of(site: CallSite) -> object:
+    """Equal for calls that one replay explains: same bodies on the same parameters."""
+    numbers: dict[str, int] = {}
+    bodies: list[object] = []
+    for node in site.nodes:
+        body = node.body
+        if body is None:
+            continue
+        operations = tuple(
+            (block.name, op.name, op.op, *(_place(a, site, numbers) for a in op.arguments))
+            for block in body.blocks.values()
+            for op in block.ops
+        )
+        bodies.append((body.var_ranges, tuple(body.indexes.items()), operations))
+    return (site.kernel.name, tuple(bodies))
+
+
+def _place(argument: str, site: CallSite, numbers: dict[str, int]) -> object:
+    if not argument.startswith("'"):
+        return argument
+    name = argument.strip("'")
+    if name not in site.pointers and not name.startswith(("buf", "arg", "primals", "tangents")):
+        return argument
+    number = numbers.setdefault(name, len(numbers))
+    return number, site.pointers.get(name, frozenset())

@@ -63,7 +63,8 @@ def link_post_grad(collector: Collector, text: str, parsed: FxText) -> dict[tupl
 def link_readable(collector: Collector, text: str, parsed: FxText, post: FxText) -> None:
     """Nodes that kept their name (and operation) into the post-grad graph are that graph's."""
     main = main_class(parsed)
-    kept = {(node.graph_class == main_class(post), node.name): node.op for node in post.nodes}
+    outermost = main_class(post)
+    kept = {(node.graph_class == outermost, node.name): node.op for node in post.nodes}
     by_line: dict[int, str] = {}
     for node in parsed.nodes:
         entity = fx_entity(node, main)
