@@ -90,10 +90,18 @@ export class Code {
       cancelAnimationFrame(this.frame);
       this.events.hovered(null);
     });
-    this.view.scrollDOM.addEventListener("click", (event) => {
-      const chosen = this.view.state.selection.main;
-      const line = this.lineAtHeight(event.clientY);
-      if (line !== null && chosen.empty) this.events.clicked(line);
+    // No `click`: lighting lines redraws them between press and release, and a press whose element
+    // is gone makes no click.
+    this.view.scrollDOM.addEventListener("mousedown", (pressed) => {
+      if (pressed.button !== 0 || pressed.shiftKey) return;
+      const line = this.lineAtHeight(pressed.clientY);
+      const released = (event: MouseEvent) => {
+        const still =
+          Math.hypot(event.clientX - pressed.clientX, event.clientY - pressed.clientY) < 5;
+        if (still && line !== null && this.view.state.selection.main.empty)
+          this.events.clicked(line);
+      };
+      window.addEventListener("mouseup", released, { once: true });
     });
   }
 
