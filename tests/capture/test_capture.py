@@ -1,0 +1,268 @@
+"""Captures that really run: models, scripts, failures, limits."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inductorscope.capture import process_group
+from inductorscope.capture.facts import CaptureFacts, read_facts, read_sources
+from inductorscope.capture.run import CaptureCancelled, CaptureFailed, run_capture
+from inductorscope.capture.spec import CaptureSpec
+from inductorscope.settings import Settings
+
+pytestmark = pytest.mark.torch
+
+SUBJECTS = Path(__file__).with_name("subjects.py")
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compiled C++ that the captures of these tests share."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def settings(folder: Path, **values: Any) -> Settings:
+    return Settings(data=folder, database_url="", **values)
+
+
+def capture(out: Path, cache: Path, model: str, **options: Any) -> CaptureFacts:
+    name = (
+        model if "/" in model or not model.startswith("subjects") else f"{SUBJECTS.parent}/{model}"
+    )
+    spec = CaptureSpec(model=name, **({"seconds": 0.5} | options))
+    return run_capture(spec, out, settings(out), trusted=True, cache=cache)
+
+
+def graph_files(out: Path, name: str) -> dict[str, str]:
+    files = out.glob(f"torch_compile_debug/*/torchinductor/*/{name}")
+    return {file.parent.name: file.read_text() for file in files}
+
+
+@pytest.fixture(scope="module")
+def tutorial(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    out = tmp_path_factory.mktemp("tutorial")
+    steps: list[tuple[str, int, int | None, str | None]] = []
+    spec = CaptureSpec(
+        model="neg-maximum-cat", seconds=0.5, config={"max_fusion_size": "16", "freezing": "no"}
+    )
+    with pytest.raises(CaptureFailed, match="freezing takes a value like False, not 'no'"):
+        run_capture(spec, out / "refused", settings(out), cache=cache)
+    spec = CaptureSpec(model="neg-maximum-cat", seconds=0.5, config={"max_fusion_size": "16"})
+    run_capture(spec, out, settings(out), lambda *step: steps.append(step), cache=cache)
+    words = list(dict.fromkeys(step[0] for step in steps))
+    assert words[0] == "importing torch"
+    assert words[-1] == "collecting sources"
+    return out
+
+
+def test_the_tutorials_function_is_captured_whole(tutorial: Path) -> None:
+    facts = read_facts(tutorial)
+    assert facts is not None
+    assert (facts.state, facts.error, facts.missing) == ("complete", None, [])
+    assert facts.torch_version
+    assert facts.torch_git
+    assert facts.device_name == facts.cpu_name
+    assert facts.first_call_s is not None
+    assert set(facts.timings) == set(facts.profiles) == {"eager", "compiled"}
+    for timing in facts.timings.values():
+        assert 0 < timing.p10 <= timing.median_ms <= timing.p90
+    assert set(graph_files(tutorial, "output_code.py")) == {"model__0_inference_0.0"}
+    assert any((tutorial / "torch_trace").iterdir())
+
+
+def test_options_are_recorded_with_the_run(tutorial: Path) -> None:
+    facts = read_facts(tutorial)
+    assert facts is not None
+    assert facts.options["config"] == {"max_fusion_size": "16"}
+    assert facts.config["max_fusion_size"] == "16"
+    assert facts.config["cpp.enable_kernel_profile"] == "True"
+    assert facts.env["TORCH_COMPILE_DEBUG"] == "1"
+
+
+def test_profiles_name_the_kernel(tutorial: Path) -> None:
+    rows = json.loads((tutorial / "compiled.key_averages.json").read_bytes())
+    kernel = next(row for row in rows["rows"] if "cpp_fused" in row["name"])
+    assert kernel["name"] == "graph_0_cpp_fused_maximum_neg_0"
+    assert kernel["calls"] == rows["steps"] == 3
+    assert kernel["self_cpu_us"] > 0
+    trace = json.loads(gzip.decompress((tutorial / "compiled.trace.json.gz").read_bytes()))
+    assert kernel["name"] in {event.get("name") for event in trace["traceEvents"]}
+
+
+def test_the_users_source_is_kept(tutorial: Path) -> None:
+    kept = read_sources(tutorial)
+    assert [Path(path).name for path in kept] == ["neg_maximum_cat.py"]
+    assert "a = torch.neg(x1)" in next(iter(kept.values())).read_text()
+
+
+def test_every_computing_line_is_recorded(tutorial: Path) -> None:
+    record = json.loads((tutorial / "line_record.json").read_bytes())["graphs"]
+    graph = record["model__0_inference_0.0"]
+    code = graph_files(tutorial, "output_code.py")["model__0_inference_0.0"].split("\n")
+    negated = next(number for number, line in enumerate(code, 1) if ".neg()" in line)
+    assert graph["lines"][str(negated)] == [["neg", "neg", "neg"]]
+    assert unanswered(code, graph["lines"]) == []
+    (call,) = graph["calls"]
+    assert (call["kernel"], call["nth"]) == ("cpp_fused_maximum_neg_0", 1)
+    assert call["lines"][str(negated)] == [["neg", "op0.neg", "neg", None]]
+    assert ["load", "op0.load_1", "neg", "arg0_1"] in [
+        entry for entries in call["lines"].values() for entry in entries
+    ]
+
+
+def unanswered(code: list[str], lines: dict[str, Any]) -> list[str]:
+    """Lines inside kernels that assign or store a value and have no entry."""
+    computing = ("auto tmp", "tmp", "_ptr")
+    return [
+        line
+        for number, line in enumerate(code, 1)
+        if line.strip().split("[")[0].startswith(computing) and "= async_compile" not in line
+        if ".store(" in line or " = tmp" in line or line.strip().startswith("auto tmp")
+        if str(number) not in lines
+    ]
+
+
+def test_generated_code_is_the_same_with_and_without_the_record(
+    tmp_path: Path, cache: Path
+) -> None:
+    options = {"train": True, "repeats": 1, "profile": False, "source": False}
+    model = "subjects.py:without_compilers"
+    facts = capture(tmp_path / "with", cache, model, **options)
+    plain = capture(tmp_path / "without", cache, model, record=False, **options)
+    recorded = graph_files(tmp_path / "with", "output_code.py")
+    assert recorded == graph_files(tmp_path / "without", "output_code.py")
+    assert len(recorded) == 2
+    assert facts.record is not None
+    assert plain.record is not None
+    assert (facts.record.made, facts.record.reason, facts.record.graphs) == (True, "", 2)
+    assert (plain.record.made, plain.record.reason) == (False, "It was left out on request.")
+    assert not (tmp_path / "without" / "line_record.json").exists()
+    assert plain.sources == []
+    assert "Source files: they were left out on request." in plain.missing
+    record = json.loads((tmp_path / "with" / "line_record.json").read_bytes())["graphs"]
+    transformed = graph_files(tmp_path / "with", "fx_graph_transformed.py")
+    for name, code in recorded.items():
+        assert unanswered(code.split("\n"), record[name]["lines"]) == []
+        for entries in record[name]["lines"].values():
+            assert all(re.search(rf"\b{fx}(: | = )", transformed[name]) for _, _, fx in entries)
+
+
+def test_what_fails_to_compile_is_kept(tmp_path: Path, cache: Path) -> None:
+    facts = capture(tmp_path, cache, "subjects.py:uncompilable")
+    assert facts.state == "failed to compile"
+    assert facts.error is not None
+    assert "no_such_function" in facts.error.message
+    assert "CppCompileError" in facts.error.message
+    assert "no_such_function" in "".join(graph_files(tmp_path, "output_code.py").values())
+    assert [Path(path).name for path in facts.sources] == ["subjects.py"]
+    assert facts.record is not None
+    assert facts.record.made
+
+
+def test_a_script_runs_as_main_with_its_arguments(tmp_path: Path, cache: Path) -> None:
+    facts = capture(tmp_path, cache, str(SUBJECTS), args=("one", "--two"))
+    assert "arguments ['one', '--two']" in (tmp_path / "capture.log").read_text()
+    assert facts.state == "complete"
+    assert [Path(path).name for path in facts.sources] == ["subjects.py"]
+    assert len(facts.missing) == 2
+    with pytest.raises(CaptureFailed, match=r"(?s)exit status 3.*last printed.*'fail'"):
+        capture(tmp_path / "failing", cache, str(SUBJECTS), args=("fail",))
+
+
+def test_a_factory_takes_text_arguments(tmp_path: Path, cache: Path) -> None:
+    facts = capture(
+        tmp_path, cache, "subjects.py:text_arguments", args=("17",), backend="eager", repeats=4
+    )
+    assert len(facts.timings["eager"].samples) == 4
+    assert "made with 17 False" in (tmp_path / "capture.log").read_text()
+    assert facts.record is not None
+    assert facts.record.reason.startswith("No kernel was generated")
+
+
+def test_a_models_own_failure_is_told_with_its_words(tmp_path: Path, cache: Path) -> None:
+    with pytest.raises(CaptureFailed) as failure:
+        capture(tmp_path, cache, "subjects.py:broken")
+    assert str(failure.value) == "The model failed with RuntimeError: the weights are gone"
+
+
+def limited(out: Path, **limits: int) -> None:
+    spec = CaptureSpec(model=f"{SUBJECTS}:sleeping")
+    run_capture(spec, out, settings(out, **limits), trusted=True)
+
+
+def test_limits_end_the_capture_and_name_themselves(tmp_path: Path) -> None:
+    with pytest.raises(CaptureFailed, match=r"time limit of 1 s .*INDUCTORSCOPE_CAPTURE_SECONDS"):
+        limited(tmp_path, capture_seconds=1)
+    with pytest.raises(CaptureFailed, match=r"more than its limit .*INDUCTORSCOPE_CAPTURE_BYTES"):
+        limited(tmp_path, capture_bytes=64 * 1024 * 1024)
+
+
+def test_cancelling_kills_the_whole_group(tmp_path: Path) -> None:
+    groups: list[int] = []
+
+    def cancelled() -> bool:
+        if not groups:
+            groups.extend(children())
+        return bool(groups)
+
+    with pytest.raises(CaptureCancelled):
+        run_capture(
+            CaptureSpec(model=f"{SUBJECTS}:sleeping"),
+            tmp_path,
+            settings(tmp_path),
+            trusted=True,
+            cancelled=cancelled,
+        )
+    assert groups
+    assert all(process_group.resident_bytes(group) == 0 for group in groups)
+
+
+def children(of: int | None = None) -> list[int]:
+    """Processes that lead a group and run a capture for the given parent."""
+    parent = of or os.getpid()
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if int(fields[1]) == parent and b"inductorscope.capture.child" in command:
+            found.append(int(entry.name))
+    return found
+
+
+def test_the_child_dies_with_its_parent(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from inductorscope.capture.run import run_capture\n"
+        "from inductorscope.capture.spec import CaptureSpec\n"
+        "from inductorscope.settings import Settings\n"
+        "out = Path(sys.argv[1])\n"
+        "spec = CaptureSpec(model=sys.argv[2])\n"
+        "run_capture(spec, out, Settings(data=out, database_url=''), trusted=True)\n"
+    )
+    model = f"{SUBJECTS}:sleeping"
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path), model]) as parent:
+        child = within(20, lambda: children(parent.pid))[0]
+        within(20, lambda: (tmp_path / "torch_trace").exists())  # the death signal is asked for
+        parent.send_signal(signal.SIGKILL)
+    within(10, lambda: not Path(f"/proc/{child}").exists())
+
+
+def within(seconds: float, condition: Any) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
