@@ -98,8 +98,10 @@ export class Code {
       const released = (event: MouseEvent) => {
         const still =
           Math.hypot(event.clientX - pressed.clientX, event.clientY - pressed.clientY) < 5;
-        if (still && line !== null && this.view.state.selection.main.empty)
-          this.events.clicked(line);
+        if (!still || line === null || event.detail > 1) return;
+        const { main } = this.view.state.selection;
+        if (!main.empty) this.view.dispatch({ selection: { anchor: main.anchor } });
+        this.events.clicked(line);
       };
       window.addEventListener("mouseup", released, { once: true });
     });
