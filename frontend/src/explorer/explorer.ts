@@ -1,17 +1,9 @@
 // The explorer: one state (panes, kernel, selection), kept in the URL, shown by panes and list.
-import { share } from "../share";
 import { type Address, type PaneAddress, read, type Target, write } from "./address";
 import type { CodeOptions } from "./code";
-import {
-  callEntity,
-  handleFor,
-  kernelNamed,
-  kernelsOf,
-  linesOfKernel,
-  selectNamed,
-} from "./follow";
+import { Commands } from "./commands";
+import { callEntity, handleFor, kernelNamed, kernelsOf, selectNamed } from "./follow";
 import { KernelList } from "./kernels";
-import { helpDialog, type Key, listen } from "./keys";
 import { fillTabs, layOut } from "./layout";
 import { NO_MARKS } from "./lines";
 import { Pane, type PaneHost } from "./pane";
@@ -27,8 +19,9 @@ import {
 } from "./selection";
 import type { GraphPicture, Kernel } from "./shapes";
 import { describeCoverage, type Told, tell } from "./status";
+import { placeName, summed } from "./telling";
 import { Texts } from "./texts";
-import { type Stop, stopAfter, stopsOf } from "./walk";
+import type { Stop } from "./walk";
 
 export class Explorer implements PaneHost {
   readonly picture: GraphPicture;
@@ -36,17 +29,17 @@ export class Explorer implements PaneHost {
   readonly nonce: string;
   readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read() };
   panes: Pane[] = [];
-  private readonly root: HTMLElement;
+  readonly root: HTMLElement;
   private readonly index: LinkIndex;
-  private readonly list: KernelList;
-  private kernel: Kernel | null = null;
-  private handle: number | null = null;
+  readonly list: KernelList;
+  kernel: Kernel | null = null;
+  handle: number | null = null;
   private target: Target | null = null;
-  private selected: Selected | null = null;
-  private hoveredOne: Selected | null = null;
-  private stop: Stop | null = null;
-  private active: Pane | null = null;
-  private trouble: string | null = null;
+  selected: Selected | null = null;
+  hoveredOne: Selected | null = null;
+  stop: Stop | null = null;
+  active: Pane | null = null;
+  trouble: string | null = null;
   /** Settles when the panes show what was last asked for. */
   settled: Promise<unknown> = Promise.resolve();
 
@@ -58,7 +51,7 @@ export class Explorer implements PaneHost {
     this.texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
     this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
     describeCoverage(this.part(".coverage"), picture);
-    this.bindKeys();
+    new Commands(this);
     window.addEventListener("popstate", () => this.restore());
     document.addEventListener("themechange", () => {
       for (const pane of this.panes) pane.redraw();
@@ -70,7 +63,7 @@ export class Explorer implements PaneHost {
     this.restore();
   }
 
-  private part(selector: string): HTMLElement {
+  part(selector: string): HTMLElement {
     return this.root.querySelector(selector) as HTMLElement;
   }
 
@@ -196,13 +189,13 @@ export class Explorer implements PaneHost {
     return within(found, content.first, content.last);
   }
 
-  private originIn(pane: Pane): number | null {
+  originIn(pane: Pane): number | null {
     const target = this.target;
     if (!target || "entity" in target || pane.content?.kind !== "code") return null;
     return this.keyOf(target.stage) === pane.content.key ? target.line : null;
   }
 
-  private light(): void {
+  light(): void {
     for (const pane of this.panes) {
       const origin = this.originIn(pane);
       if (!this.selected && !this.hoveredOne && origin === null) {
@@ -219,7 +212,7 @@ export class Explorer implements PaneHost {
     this.say();
   }
 
-  private say(): void {
+  say(): void {
     const shown = this.hoveredOne ?? this.selected;
     const into = this.part(".what");
     if (!shown && this.trouble) {
@@ -234,52 +227,37 @@ export class Explorer implements PaneHost {
   }
 
   private told(selected: Selected): Told {
-    let [lines, least, best] = [0, 3, 0];
-    for (const pane of this.panes) {
-      const found = this.matchesOf(pane, selected);
-      found.lines.forEach((line, at) => {
-        const origin = selected.origin;
-        if (
-          pane.content?.kind === "code" &&
-          origin?.key === pane.content.key &&
-          origin.line === line
-        )
-          return;
-        lines += 1;
-        least = Math.min(least, found.known[at] ?? 0);
-        best = Math.max(best, found.known[at] ?? 0);
-      });
-    }
-    const origin = selected.origin;
+    const lit = this.panes.map((pane) => {
+      const key = pane.content?.kind === "code" ? pane.content.key : "";
+      return { key, matches: this.matchesOf(pane, selected) };
+    });
     return {
+      ...summed(lit, selected),
       names: this.index.namesOf(selected),
-      from: origin ? `from ${this.placeName(origin.key, origin.line)}` : null,
-      lines,
+      from: selected.origin ? `from ${placeName(this.picture, selected.origin)}` : null,
       kernels: kernelsOf(this.picture, this.index.matches(selected, "code")),
-      leastKnown: least,
-      bestKnown: best,
       match: this.stop && selected === this.selected ? this.stop.place : null,
       preview: selected === this.hoveredOne && this.selected !== null,
       trouble: null,
     };
   }
 
-  private placeName(key: string, line: number): string {
-    if (key.startsWith("source:")) return `${key.split("/").pop()}:${line}`;
-    const inKernel = this.picture.kernels.some(
-      ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
-    );
-    const id = key === "code" ? (inKernel ? "kernel" : "wrapper") : key;
-    const stage = this.picture.stages.find((each) => each.id === id);
-    return `${stage?.title ?? id} line ${line}`;
+  /** The kernels that compute the kept line; none when a kernel itself is kept. */
+  computing(): Kernel[] {
+    if (!this.selected || this.selected.wholeKernel) return [];
+    return kernelsOf(this.picture, this.index.matches(this.selected, "code"));
+  }
+
+  /** Show a kernel and keep the selection. */
+  turnTo(kernel: Kernel): void {
+    this.setKernel(kernel);
+    this.settled = this.refresh(true);
+    this.push();
   }
 
   /** Show kernel, call, files and lines as the state says. */
   private async refresh(reveal: boolean): Promise<void> {
-    const matched =
-      this.selected && !this.selected.wholeKernel
-        ? kernelsOf(this.picture, this.index.matches(this.selected, "code"))
-        : [];
+    const matched = this.computing();
     this.list.show(this.kernel, new Set(matched.map((kernel) => kernel.name)));
     this.showTabs();
     const shows = this.panes.map((pane) => pane.show(this.kernel, this.handle));
@@ -407,119 +385,12 @@ export class Explorer implements PaneHost {
     this.settled = found.show(this.kernel, this.handle).then(() => this.pin(found, line));
   }
 
-  private showTabs(): void {
+  showTabs(): void {
     fillTabs(this.part(".pane-tabs"), this.part(".side"), this.panes, this.active, (pane) => {
       this.active = pane;
       this.showTabs();
       this.light();
     });
-  }
-
-  // --- keys --------------------------------------------------------------------------------------
-
-  private step(by: 1 | -1): void {
-    const stops = stopsOf(
-      this.panes,
-      (pane) => this.matchesOf(pane, this.selected),
-      (pane) => this.originIn(pane),
-    );
-    const stop = stopAfter(stops, this.stop, by, this.active);
-    if (!stop) {
-      if (!this.selected)
-        this.trouble = "Keep a line first (click or Enter), then n and p walk its matches.";
-      this.say();
-      return;
-    }
-    this.stop = stop;
-    this.hoveredOne = null;
-    stop.pane.reveal(stop.line);
-    stop.pane.placeCaret(stop.line);
-    stop.pane.focus();
-    if (this.active !== stop.pane) {
-      this.active = stop.pane;
-      this.showTabs();
-    }
-    this.light();
-  }
-
-  private goPane(by: 1 | -1): void {
-    const at = this.active ? this.panes.indexOf(this.active) : -1;
-    if (document.activeElement?.closest(".side")) {
-      if (by === 1) this.panes[0]?.focus();
-      return;
-    }
-    const next = this.panes[at + by];
-    if (next) {
-      this.active = next;
-      this.showTabs();
-      next.focus();
-    } else if (by === -1) this.list.focus();
-  }
-
-  private adjust(change: Partial<CodeOptions>): void {
-    Object.assign(this.options, change);
-    fold.write(this.options.folded);
-    wrap.write(this.options.wrapped);
-    for (const pane of this.panes) pane.adjust(this.options);
-  }
-
-  private pinCaret(): void {
-    const pane = this.active;
-    const line = pane?.caretLine;
-    if (document.activeElement?.closest(".side")) {
-      if (this.kernel) this.chooseKernel(this.kernel);
-    } else if (pane && line) this.pin(pane, line);
-  }
-
-  private stepCall(by: 1 | -1): void {
-    const calls = this.kernel?.calls ?? [];
-    if (calls.length < 2) return;
-    const at = calls.findIndex((call) => call.handle === this.handle);
-    const next = (at + by + calls.length + 1 + 1) % (calls.length + 1);
-    this.handleChosen(next === 0 ? null : (calls[next - 1]?.handle ?? null));
-  }
-
-  private bindKeys(): void {
-    const key = (keys: string[], shown: string, does: string, run: () => void): Key => ({
-      keys,
-      shown,
-      does,
-      run,
-    });
-    let help: HTMLDialogElement | null = null;
-    const keys: Key[] = [
-      key(["Enter", " "], "Enter Space", "keep (pin) the line the caret is on", () =>
-        this.pinCaret(),
-      ),
-      key(["Escape"], "Esc", "let the selection go", () => this.clear()),
-      key(["n"], "n", "next match", () => this.step(1)),
-      key(["p"], "p", "previous match", () => this.step(-1)),
-      key(["]"], "]", "next kernel of the list", () => this.list.step(1)),
-      key(["["], "[", "previous kernel of the list", () => this.list.step(-1)),
-      key(["."], ".", "next call site of a shared kernel", () => this.stepCall(1)),
-      key([","], ",", "previous call site", () => this.stepCall(-1)),
-      key(["ArrowRight"], "→", "to the pane at the right", () => this.goPane(1)),
-      key(["ArrowLeft"], "←", "to the pane at the left, then to the kernels", () =>
-        this.goPane(-1),
-      ),
-      key(["k"], "k", "filter the kernels", () => this.list.focusFilter()),
-      key(["f"], "f", "find in the pane", () => this.active?.find()),
-      key(["t"], "t", "fold or show the types of FX code", () =>
-        this.adjust({ folded: !this.options.folded }),
-      ),
-      key(["w"], "w", "wrap long lines, or not", () =>
-        this.adjust({ wrapped: !this.options.wrapped }),
-      ),
-      key(["a"], "a", "add a pane", () => this.active && this.added(this.active)),
-      key(["x"], "x", "close the pane", () => this.active && this.closed(this.active)),
-      key(["y"], "y", "copy a link to exactly this", () => share()),
-      key(["?"], "?", "this help", () => {
-        help ??= helpDialog(keys);
-        help.showModal();
-      }),
-    ];
-    listen(this.root, keys);
-    this.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
   }
 
   // --- for tests -----------------------------------------------------------------------------------
@@ -532,5 +403,3 @@ export class Explorer implements PaneHost {
     return this.matchesOf(pane, this.selected);
   }
 }
-
-export { linesOfKernel };

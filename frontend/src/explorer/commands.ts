@@ -1,0 +1,142 @@
+// What the keys do.
+import { share } from "../share";
+import type { CodeOptions } from "./code";
+import type { Explorer } from "./explorer";
+import { helpDialog, type Key, listen } from "./keys";
+import { fold, wrap } from "./preferences";
+import { stopAfter, stopsOf } from "./walk";
+
+export class Commands {
+  private readonly explorer: Explorer;
+
+  constructor(explorer: Explorer) {
+    this.explorer = explorer;
+    this.bindKeys();
+  }
+
+  private step(by: 1 | -1): void {
+    const stops = stopsOf(
+      this.explorer.panes,
+      (pane) => this.explorer.matchesOf(pane, this.explorer.selected),
+      (pane) => this.explorer.originIn(pane),
+    );
+    const stop = stopAfter(stops, this.explorer.stop, by, this.explorer.active);
+    if (!stop) {
+      if (!this.explorer.selected)
+        this.explorer.trouble =
+          "Keep a line first (click or Enter), then n and p walk its matches.";
+      this.explorer.say();
+      return;
+    }
+    this.explorer.stop = stop;
+    this.explorer.hoveredOne = null;
+    stop.pane.reveal(stop.line);
+    stop.pane.placeCaret(stop.line);
+    stop.pane.focus();
+    if (this.explorer.active !== stop.pane) {
+      this.explorer.active = stop.pane;
+      this.explorer.showTabs();
+    }
+    this.explorer.light();
+  }
+
+  private goPane(by: 1 | -1): void {
+    const at = this.explorer.active ? this.explorer.panes.indexOf(this.explorer.active) : -1;
+    if (document.activeElement?.closest(".side")) {
+      if (by === 1) this.explorer.panes[0]?.focus();
+      return;
+    }
+    const next = this.explorer.panes[at + by];
+    if (next) {
+      this.explorer.active = next;
+      this.explorer.showTabs();
+      next.focus();
+    } else if (by === -1) this.explorer.list.focus();
+  }
+
+  private adjust(change: Partial<CodeOptions>): void {
+    Object.assign(this.explorer.options, change);
+    fold.write(this.explorer.options.folded);
+    wrap.write(this.explorer.options.wrapped);
+    for (const pane of this.explorer.panes) pane.adjust(this.explorer.options);
+  }
+
+  private pinCaret(): void {
+    const pane = this.explorer.active;
+    const line = pane?.caretLine;
+    if (document.activeElement?.closest(".side")) {
+      const { kernel } = this.explorer;
+      if (kernel) this.explorer.chooseKernel(kernel);
+    } else if (pane && line) this.explorer.pin(pane, line);
+  }
+
+  private stepCall(by: 1 | -1): void {
+    const calls = this.explorer.kernel?.calls ?? [];
+    if (calls.length < 2) return;
+    const at = calls.findIndex((call) => call.handle === this.explorer.handle);
+    const next = (at + by + calls.length + 1 + 1) % (calls.length + 1);
+    this.explorer.handleChosen(next === 0 ? null : (calls[next - 1]?.handle ?? null));
+  }
+
+  /** With a line kept, among the kernels that compute it; else down the list. */
+  private stepKernel(by: 1 | -1): void {
+    const computing = this.explorer.computing();
+    const at = computing.findIndex(({ name }) => name === this.explorer.kernel?.name);
+    const next = computing[(at + by + computing.length) % computing.length];
+    if (computing.length > 1 && next) this.explorer.turnTo(next);
+    else this.explorer.list.step(by);
+  }
+
+  private bindKeys(): void {
+    const key = (keys: string[], shown: string, does: string, run: () => void): Key => ({
+      keys,
+      shown,
+      does,
+      run,
+    });
+    let help: HTMLDialogElement | null = null;
+    const keys: Key[] = [
+      key(["Enter", " "], "Enter Space", "keep (pin) the line the caret is on", () =>
+        this.pinCaret(),
+      ),
+      key(["Escape"], "Esc", "let the selection go", () => this.explorer.clear()),
+      key(["n"], "n", "next match", () => this.step(1)),
+      key(["p"], "p", "previous match", () => this.step(-1)),
+      key(["]"], "]", "next kernel of the selection, else of the list", () => this.stepKernel(1)),
+      key(["["], "[", "previous kernel", () => this.stepKernel(-1)),
+      key(["."], ".", "next call site of a shared kernel", () => this.stepCall(1)),
+      key([","], ",", "previous call site", () => this.stepCall(-1)),
+      key(["ArrowRight"], "→", "to the pane at the right", () => this.goPane(1)),
+      key(["ArrowLeft"], "←", "to the pane at the left, then to the kernels", () =>
+        this.goPane(-1),
+      ),
+      key(["k"], "k", "filter the kernels", () => this.explorer.list.focusFilter()),
+      key(["f"], "f", "find in the pane", () => this.explorer.active?.find()),
+      key(["t"], "t", "fold or show the types of FX code", () =>
+        this.adjust({ folded: !this.explorer.options.folded }),
+      ),
+      key(["w"], "w", "wrap long lines, or not", () =>
+        this.adjust({ wrapped: !this.explorer.options.wrapped }),
+      ),
+      key(
+        ["a"],
+        "a",
+        "add a pane",
+        () => this.explorer.active && this.explorer.added(this.explorer.active),
+      ),
+      key(
+        ["x"],
+        "x",
+        "close the pane",
+        () => this.explorer.active && this.explorer.closed(this.explorer.active),
+      ),
+      key(["y"], "y", "copy a link to exactly this", () => share()),
+      key(["?"], "?", "this help", () => {
+        help ??= helpDialog(keys);
+        help.showModal();
+      }),
+    ];
+    listen(this.explorer.root, keys);
+    this.explorer.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
+  }
+}

@@ -1,0 +1,29 @@
+// A selection put into words and counts for the status line. Pure.
+import type { Matches, Place, Selected } from "./selection";
+import type { GraphPicture } from "./shapes";
+
+/** Lit lines over all panes, without the selected line itself, and how surely they are known. */
+export function summed(lit: readonly { key: string; matches: Matches }[], selected: Selected) {
+  const { origin } = selected;
+  let [lines, leastKnown, bestKnown] = [0, 3, 0];
+  for (const { key, matches } of lit) {
+    matches.lines.forEach((line, at) => {
+      if (origin?.key === key && origin.line === line) return;
+      lines += 1;
+      leastKnown = Math.min(leastKnown, matches.known[at] ?? 0);
+      bestKnown = Math.max(bestKnown, matches.known[at] ?? 0);
+    });
+  }
+  return { lines, leastKnown, bestKnown };
+}
+
+/** "models.py:26", "Kernel line 52", "FX post-grad line 17". */
+export function placeName(picture: GraphPicture, { key, line }: Place): string {
+  if (key.startsWith("source:")) return `${key.split("/").pop()}:${line}`;
+  const inKernel = picture.kernels.some(
+    ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
+  );
+  const id = key === "code" ? (inKernel ? "kernel" : "wrapper") : key;
+  const stage = picture.stages.find((each) => each.id === id);
+  return `${stage?.title ?? id} line ${line}`;
+}
