@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.emission import COMMUTATIVE, EXTENDED, SEVERAL_STEPS, expected
+from inductorscope.correlate.emission import COMMUTATIVE, EXPECTED, EXTENDED, SEVERAL_STEPS, expected
 from inductorscope.correlate.reductions import accumulation_end, persistent_end
 from inductorscope.correlate.statements import Block, Statement
 from inductorscope.formats.ir import IrOp, IrTextNode
@@ -657,6 +657,7 @@ class Aligner:
         start = self._at()
         numbered = self.block.numbered
         operands = [v for v in _flat(values) if not isinstance(v, Literal)]
+        names = {v for v in operands if isinstance(v, str)}
         wanted = expected(op.op)
         several = op.op in SEVERAL_STEPS
         cast = op.op.startswith("to_dtype")
@@ -671,12 +672,13 @@ class Aligner:
             if statement.is_load and not several:
                 break
             fits = bool(statement.tags & wanted) if not cast else _converts(statement)
-            if not fits:
+            if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
                 continue
             uses = tuple(dict.fromkeys(outside)) if several else statement.uses
             cost = self._operand_cost(op.op, uses, operands, several)
-            if not several:
-                cost += 0.6 * self._strays(start, position)
+            cost += (0.25 if several else 0.6) * self._strays(start, position)
+            if not fits:
+                cost += 0.7
             if best is None or cost < best[0] - 0.01:
                 best = (cost, position)
             if cost < 0.05:

@@ -10,6 +10,7 @@ from inductorscope.correlate.lowerings import (
     FILLS,
     MOVES,
     REDUCES,
+    SCANS,
     SCATTERS,
     STRICT,
     TAKES_AS_IS,
@@ -186,6 +187,12 @@ class _Walk:
         self.result.costs[node.name] = cost
         if node.name in self.reordered:
             self.result.makers[node.name] = self.graph.values[owner].owner
+        if producer.op in SCANS and all(o.op != "scan" for o in region.operations.values()):
+            # Its input, converted: what scans is an extern call to come.
+            source = self.graph.root(producer.inputs[0]) if producer.inputs else None
+            if source is not None:
+                self.result.held[buffer.name] = source
+            return
         self.used[producer.name] = self.used.get(producer.name, 0) + 1
         self.reached = max(self.reached, producer.order)
         self.result.held[buffer.name] = (producer.name, index)
@@ -427,10 +434,7 @@ class _Walk:
             )
         if follower.op in TAKES_AS_IS and not is_copy:
             return False
-        return by_library(follower.op) or any(
-            user.body is None and same_operation(_kernel(user), follower.op)
-            for user in self._users(buffer)
-        )
+        return by_library(follower.op)
 
     def _users(self, buffer: IrBuffer) -> list[IrTextNode]:
         return [self.by_name[name] for name in buffer.users if name in self.by_name]

@@ -27,8 +27,11 @@ BAD = 4.0
 """Cost of something that cannot be; sums of it lose against any reading that fits."""
 _DEPTH = 120
 _BUDGET = 60_000
-COMPOSED = frozenset(["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp"])
+COMPOSED = frozenset(
+    ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round"]
+)
 """Lowered to one operation on top of others that are theirs as well."""
+_INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"])
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
@@ -234,7 +237,7 @@ class Unifier:
         if operation.op in ("getitem", "set_indirect", "masked_subblock"):
             return "inside", 0.01 + self.inside(child, node, depth + 1)
         composed = node.op.rstrip("_") in COMPOSED
-        if not composed or operation.op not in ("mul", "neg", "fma", "truediv", "sub"):
+        if not composed or operation.op not in _INNER:
             return "inside", BAD
         cost = 0.7 if node.op in ("add", "sub") else 0.05
         return "operand", cost + self._operand(child, node, depth)
