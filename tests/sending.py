@@ -16,8 +16,12 @@ PIECE = 64 * 1024
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that an upload takes many requests, and a death finds one under way."""
+    """So that an upload takes many requests, and a death finds one under way.
+
+    With more patience: on a busy machine a web process that dies all the time is rarely there.
+    """
     monkeypatch.setattr(inductorscope.client, "CHUNK", PIECE)
+    monkeypatch.setattr(inductorscope.client, "PATIENCE_SECONDS", 180.0)
 
 
 def variant(source: Path, into: Path, number: int, padding: int = PADDING) -> Path:

@@ -88,6 +88,7 @@ def test_nothing_is_lost_or_doubled(
         jobs = [pushed.job for pushed in sent] + captures
     assert [pid for job in jobs for pid in processes_of(job)] == []
     assert not list((tmp_path / "data" / "reading").iterdir())
+    assert not list((tmp_path / "data" / "captures").glob("*"))
 
 
 def assert_all_whole(served: Served, sent: list[Pushed], captured: list[dict]) -> None:

@@ -15,7 +15,7 @@ from inductorscope.jobs.errors import (
     UploadOverError,
     UploadRefusedError,
 )
-from inductorscope.jobs.folders import sweep
+from inductorscope.jobs.folders import sweep, work_folder
 from inductorscope.settings import Settings
 from inductorscope.store.engine import sessions
 from inductorscope.store.models import Job
@@ -169,3 +169,14 @@ def test_files_of_cancelled_uploads_are_swept_and_others_stay(
     client.cancel(client.finish_upload(gone.id))
     assert [folder.name for folder in sweep(settings, sessions(engine))] == [gone.id]
     assert client.append(under_way.id, 0, 0, b"1") == 1
+
+
+def test_folders_of_ended_jobs_are_swept_and_of_active_ones_stay(
+    client: JobsClient, settings: Settings, engine: Engine
+) -> None:
+    active, ended = (client.enqueue_capture({"model": "neg-maximum-cat"}) for _ in range(2))
+    client.cancel(ended)
+    for job in (active, ended):
+        work_folder(settings, job).mkdir(parents=True)
+    assert [folder.name for folder in sweep(settings, sessions(engine))] == [ended]
+    assert work_folder(settings, active).is_dir()

@@ -21,9 +21,9 @@ ABANDONED_AFTER = timedelta(days=7)
 """An upload that nobody finished."""
 FAILED_KEPT = timedelta(days=1)
 """Files of an upload that could not be read, for a person to look at."""
-FORGOTTEN_SECONDS = 86_400.0
+FORGOTTEN_AFTER = timedelta(days=1)
 """Temporary folders of a command that was killed."""
-NEW_SECONDS = 3600.0
+NEW = timedelta(hours=1)
 """A folder this new may belong to a row that is not there yet."""
 
 
@@ -46,26 +46,31 @@ def clear(settings: Settings, job_id: str) -> None:
 
 def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
     """Removes what nobody needs: read, cancelled and abandoned uploads, folders of ended jobs."""
-    removed = []
+    sent = _folders(settings.uploads)
+    # Listed before the rows are read: a folder of a job that starts meanwhile is not among them.
+    used = [
+        folder
+        for parent in (settings.captures, settings.data / "reading")
+        for folder in _folders(parent)
+        if folder.name.startswith(("capture-", "ingest-"))
+    ]
     with sessions() as session:
-        needed = dict.fromkeys(session.scalars(_ACTIVE), True)
-        rows = session.execute(_UPLOADS_AND_JOBS)
-        uploads = {upload.id: _is_needed(upload, job) for upload, job in rows}
-    for folder in _folders(settings.uploads):
-        if not uploads.get(folder.name, _is_new(folder)):
-            UploadFolder(settings.uploads, folder.name).remove()
-            removed.append(folder)
-    for parent in (settings.captures, settings.data / "reading"):
-        for folder in _folders(parent):
-            is_ours = folder.name.startswith(("capture-", "ingest-"))
-            if is_ours and not needed.get(folder.name, _is_new(folder)):
-                clear(settings, folder.name)
-                removed.append(folder)
-    for folder in settings.data.glob("reading-*"):
-        if time.time() - folder.stat().st_mtime > FORGOTTEN_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
-            removed.append(folder)
-    return removed
+        active = set(session.scalars(_ACTIVE))
+        uploads = {row.id: _is_needed(row, job) for row, job in session.execute(_UPLOADS_AND_JOBS)}
+    gone = [folder for folder in sent if not uploads.get(folder.name, _is_younger(folder, NEW))]
+    for folder in gone:
+        UploadFolder(settings.uploads, folder.name).remove()
+    ended = [folder for folder in used if folder.name not in active]
+    for folder in ended:
+        clear(settings, folder.name)
+    forgotten = [
+        folder
+        for folder in settings.data.glob("reading-*")
+        if not _is_younger(folder, FORGOTTEN_AFTER)
+    ]
+    for folder in forgotten:
+        shutil.rmtree(folder, ignore_errors=True)
+    return gone + ended + forgotten
 
 
 _ACTIVE = select(Job.id).where(Job.state.in_(ACTIVE))
@@ -80,8 +85,11 @@ def _is_needed(upload: Upload, job: Job | None) -> bool:
     return job.state in ACTIVE
 
 
-def _is_new(folder: Path) -> bool:
-    return time.time() - folder.stat().st_mtime < NEW_SECONDS
+def _is_younger(folder: Path, age: timedelta) -> bool:
+    try:
+        return time.time() - folder.stat().st_mtime < age.total_seconds()
+    except FileNotFoundError:  # another worker sweeps too
+        return True
 
 
 def _folders(parent: Path) -> list[Path]:

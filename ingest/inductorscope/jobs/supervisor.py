@@ -23,6 +23,8 @@ from .speaking import speak
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
+LONGEST_PAUSE_AFTER_SIGNAL = 2.0
+"""Whoever was killed from outside is most likely well when started again."""
 STEADY_SECONDS = 5.0
 """Who lived for so long starts again at once when it dies."""
 TRUSTED_SECONDS = 30.0
@@ -86,7 +88,8 @@ class Kept:
             "%s %s; starting it again in %.1f s", self.name, _how_it_ended(status), self.pause
         )
         self.due = at + self.pause
-        self.pause = min(self.pause * 2, LONGEST_PAUSE)
+        longest = LONGEST_PAUSE_AFTER_SIGNAL if status < 0 else LONGEST_PAUSE
+        self.pause = min(self.pause * 2, longest)
 
     def _judge(self, status: int) -> None:
         if self.trusted or status <= 0:

@@ -71,6 +71,8 @@ async def attend(job_id: str) -> str:
             transitions.claim, work.sessions, job_id, work.executor_id
         )
         if attempt is None:
+            # Perhaps a worker died between the job's end and its tidying up.
+            await asyncio.to_thread(_tidy, work, job_id)
             return "over"
         status = await _attempt(work, attempt)
         if work.stopping:
@@ -82,7 +84,7 @@ async def attend(job_id: str) -> str:
 
 async def _attempt(work: Work, attempt: Attempt) -> int | None:
     """Runs the child to its end, or to the job's; its exit status."""
-    await asyncio.to_thread(_tidy, work, attempt)
+    await asyncio.to_thread(_tidy, work, attempt.job_id)
     work.running[attempt.job_id] = attempt
     try:
         return await _run_child(work, attempt)
@@ -92,7 +94,7 @@ async def _attempt(work: Work, attempt: Attempt) -> int | None:
         return None
     finally:
         # Also on a cancel, which interrupts once only: the cleaning up is waited for.
-        await asyncio.to_thread(_tidy, work, attempt)
+        await asyncio.to_thread(_tidy, work, attempt.job_id)
         if not work.stopping:
             work.running.pop(attempt.job_id, None)
 
@@ -138,10 +140,10 @@ def time_limit(settings: Settings, kind: str) -> tuple[int, str]:
     return settings.ingest_seconds, "INGEST_SECONDS"
 
 
-def _tidy(work: Work, attempt: Attempt) -> None:
-    if not end_processes(attempt.job_id):
-        log.warning("%s: a process of this job cannot be killed", attempt.job_id)
-    folders.clear(work.settings, attempt.job_id)
+def _tidy(work: Work, job_id: str) -> None:
+    if not end_processes(job_id):
+        log.warning("%s: a process of this job cannot be killed", job_id)
+    folders.clear(work.settings, job_id)
 
 
 def _how_it_ended(status: int) -> str:
