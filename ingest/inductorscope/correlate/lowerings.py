@@ -150,7 +150,7 @@ TAKES_AS_IS = frozenset(
         "_scaled_mm",
         "bucketize",
         "searchsorted",
-    ]  # fmt: skip
+    ]
 )
 
 

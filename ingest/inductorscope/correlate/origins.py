@@ -38,7 +38,7 @@ class Origins:
     nodes: dict[OpKey, str] = field(default_factory=dict)
     """The node whose value or computation the operation is part of."""
     makers: dict[str, str] = field(default_factory=dict)
-    """By scheduler node, where its loops were reordered: all that was recorded of its operations."""
+    """By scheduler node, where its loops were reordered: all that was recorded of it."""
     costs: dict[str, float] = field(default_factory=dict)
     """By scheduler node: what its reading cost; absent when nothing fits."""
     held: dict[str, Root] = field(default_factory=dict)

@@ -65,7 +65,7 @@ def persistent_end(
 
 
 def _expanded(numbered: list[Statement], position: int) -> int:
-    """Results of indices are taken from pairs: `tmp17_val, tmp17_idx = …`; `tmp17 = tmp17_idx[…]`."""
+    """Results of indices are taken from pairs: `tmp17 = tmp17_idx[:, None]`."""
     last = position
     names = set(numbered[position].defines)
     while last + 1 < len(numbered):
@@ -133,9 +133,11 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
         about = {a or b for a, b in _ACCUMULATOR.findall(statement.text)}
         if about & names:
             names |= about
-        elif not (statement.uses and set(statement.uses) <= defined and _bare(statement)):
-            if not _adds(numbered, position, names):
-                break
+        elif not (
+            (statement.uses and set(statement.uses) <= defined and _bare(statement))
+            or _adds(numbered, position, names)
+        ):
+            break
         defined |= {name for name in statement.defines if not name.startswith("_")}
         last = position
         position += 1

@@ -24,9 +24,10 @@ def reordered_nodes(before: IrText, after: IrText) -> set[str]:
         first = earlier.get(node.name)
         if node.body is None or first is None or first.body is None:
             continue
-        if any(buffer.device != "cpu" for buffer in node.buffers):  # C++ keeps what it knows
-            if node.body.indexes != first.body.indexes and _reordered(first.body, node.body):
-                names.add(node.name)
+        if all(buffer.device == "cpu" for buffer in node.buffers):  # C++ keeps what it knows
+            continue
+        if node.body.indexes != first.body.indexes and _reordered(first.body, node.body):
+            names.add(node.name)
     return names
 
 

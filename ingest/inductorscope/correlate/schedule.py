@@ -137,9 +137,8 @@ def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
         _by_buffers(computing, members, by_buffer, chosen)
         _fill(top, sites, chosen)
     for node in computing:
-        index = chosen.get(node.name)
-        if index is not None:
-            sites[index].nodes.extend(_innermost(node, members))
+        if node.name in chosen:
+            sites[chosen[node.name]].nodes.extend(_innermost(node, members))
 
 
 def _by_buffers(

@@ -1,0 +1,233 @@
+"""Replaying operations that compute: constants, indices, arithmetic."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.emission import (
+    COMMUTATIVE,
+    EXPECTED,
+    EXTENDED,
+    SEVERAL_STEPS,
+    expected,
+)
+from inductorscope.correlate.replay_control import ControlReplay
+from inductorscope.correlate.replay_state import Literal, OpKey, Value
+from inductorscope.correlate.statements import Statement
+from inductorscope.formats.ir import IrOp
+
+WINDOW = 14
+"""How far ahead an operation's statement is looked for."""
+ACCEPT = 1.6
+"""The worst match that is still taken."""
+
+
+class ValueReplay(ControlReplay):
+    """Everything that ends in a new temporary, unless the same expression was written before."""
+
+    def _leaf(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+        expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
+        if op.op == "index_expr":
+            expression = (*expression, self.body.var_ranges)
+        known = self._known(expression)
+        if known is not None:
+            return known
+        wanted = None
+        if op.op == "constant":
+            wanted = _number(op.arguments[0])
+        start = self._at()
+        for position in range(start, min(start + 2, len(self.block.numbered))):
+            statement = self.block.numbered[position]
+            indirect = (
+                op.op == "index_expr"
+                and not statement.pointer
+                and not statement.tags & {"where", "?", "<", "blendv"}
+                and "indirect" in str(values[0])
+            )
+            if not statement.is_leaf and not indirect:
+                break
+            if wanted is not None and not _has(statement.literals, wanted):
+                continue
+            last = self._leaf_end(position, op)
+            self.result.cost += 0.4 * (position - start)
+            self._own_run(start, last, key)
+            return self._remember(expression, self.block.numbered[last].defines[0])
+        value = self._written_before(op, wanted) or self.cse.get(expression)
+        if value is None:
+            self._miss(0.3)
+        return self._remember(expression, value)
+
+    def _written_before(self, op: IrOp, wanted: float | None) -> Value:
+        """The same constant or index, written under another key (other type or other node)."""
+        for position in range(self._at() - 1, -1, -1):
+            statement = self.block.numbered[position]
+            if not statement.is_leaf or not self._alive(statement.defines[0]):
+                continue
+            owner = self.result.owner.get(id(statement))
+            if wanted is not None:
+                if _has(statement.literals, wanted) and len(statement.literals) == 1:
+                    return statement.defines[0]
+            elif owner is not None and op.op == "index_expr" and "index_expr" in owner[2]:
+                return statement.defines[0]
+        return None
+
+    def _leaf_end(self, position: int, op: IrOp) -> int:
+        """Indices are converted and spread over the lanes where they are made."""
+        numbered = self.block.numbered
+        if op.op != "index_expr":
+            return position
+        last = position
+        kind = op.arguments[1].removeprefix("torch.") if len(op.arguments) > 1 else ""
+        while last + 1 < len(numbered) and last - position < 3:
+            following = numbered[last + 1]
+            if following.uses != numbered[last].defines or not following.is_cast:
+                break
+            if self.cpp and "arange" in following.tags:
+                return last + 1
+            converts = "convert" in following.tags if self.cpp else f"tl.{kind})" in following.text
+            if not converts or (self.cpp and last > position):
+                break
+            last += 1
+        return last
+
+    def _computed(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+        expression = (op.op, *(str(v) if isinstance(v, Literal) else v for v in values))
+        if op.op in COMMUTATIVE and len(values) == 2:
+            pair = sorted(str(v) for v in values)
+            expression = (op.op, *pair)
+        known = self._known(expression) if None not in values else None
+        if known is not None:
+            return known
+        found = self._find(op, values)
+        earlier = self.cse.get(expression) if None not in values else None
+        if earlier is not None and (found is None or found[2] > 0.2):
+            return earlier  # from a loop that is over: only what is already reduced uses it
+        if found is None:
+            if op.op in ("to_dtype", "to_dtype_bitcast"):
+                return values[0]  # the type was right already
+            self._miss()
+            return None
+        first, last, cost = found
+        if op.op in EXTENDED:
+            last = self._extended(first, last)
+        self.result.cost += cost
+        self._own_run(first, last, key)
+        results = self.block.numbered[last].defines
+        value: Value = results[0] if len(results) == 1 else tuple(results)
+        return self._remember(expression, value)
+
+    def _find(self, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
+        start = self._at()
+        numbered = self.block.numbered
+        operands: list[Value] = [v for v in _flat(values) if not isinstance(v, Literal)]
+        names = {v for v in operands if isinstance(v, str)}
+        wanted = expected(op.op)
+        several = op.op in SEVERAL_STEPS
+        cast = op.op.startswith("to_dtype")
+        best: tuple[float, int] | None = None
+        reach = min(start + (3 if cast else 40 if several else WINDOW), len(numbered))
+        inside: set[str] = set()
+        outside: list[str] = []
+        for position in range(start, reach):
+            statement = numbered[position]
+            outside += [u for u in statement.uses if u not in inside]
+            inside.update(statement.defines)
+            if statement.is_load and not several:
+                break
+            fits = bool(statement.tags & wanted) if not cast else _converts(statement)
+            if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
+                continue
+            uses = tuple(dict.fromkeys(outside)) if several else statement.uses
+            cost = self._operand_cost(op.op, uses, operands, several)
+            cost += (0.25 if several else 0.6) * self._strays(start, position)
+            if not fits:
+                cost += 0.7
+            if best is None or cost < best[0] - 0.01:
+                best = (cost, position)
+            if cost < 0.05:
+                break
+        if best is None or best[0] > ACCEPT:
+            return None
+        return start, best[1], best[0]
+
+    def _extended(self, first: int, last: int) -> int:
+        """The sign of a remainder is corrected in further steps that end in a choice."""
+        numbered = self.block.numbered
+        for position in range(last + 1, min(last + 14, len(numbered))):
+            statement = numbered[position]
+            if statement.is_load:
+                break
+            if statement.tags & {"where", "?", "blendv"}:
+                members = self._behind(statement.defines, first)
+                if last in members and min(members) >= first:
+                    return position
+                break
+        return last
+
+    def _strays(self, start: int, position: int) -> int:
+        """Statements before `position` that do not lead to it."""
+        members = self._behind(self.block.numbered[position].defines, start)
+        return sum(
+            1
+            for place in range(start, position)
+            if place not in members and id(self.block.numbered[place]) not in self.result.owner
+        )
+
+    def _operand_cost(
+        self, op: str, uses: tuple[str, ...], operands: list[Value], several: bool
+    ) -> float:
+        cost = 0.0
+        left = list(uses)
+        order: list[int] = []
+        for operand in operands:
+            if operand is None:
+                cost += 0.3
+                continue
+            name = operand if isinstance(operand, str) else ""
+            match = next((u for u in uses if self._same(u, name)), None)
+            if match is None:
+                cost += 0.9
+                continue
+            order.append(uses.index(match))
+            if match in left:
+                left.remove(match)
+        if not several:
+            unknown = sum(1 for operand in operands if operand is None)
+            cost += 0.4 * max(0, len(left) - unknown)
+            if op not in COMMUTATIVE and op != "where" and order != sorted(order):
+                cost += 0.8
+        return cost
+
+
+def _flat(values: list[Value]) -> list[Value]:
+    flat: list[Value] = []
+    for value in values:
+        if isinstance(value, tuple):
+            flat.extend(item for item in value if item is None or isinstance(item, str))
+        else:
+            flat.append(value)
+    return flat
+
+
+def _converts(statement: Statement) -> bool:
+    if statement.is_cast:
+        return True
+    return len(statement.uses) == 1 and bool(statement.tags & {"!=", "to", "convert", "from"})
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    named = {"True": 1.0, "False": 0.0, "inf": float("inf"), "-inf": float("-inf")}
+    if text in named:
+        return named[text]
+    try:
+        return float(text.replace("float('", "").replace("')", ""))
+    except ValueError:
+        return None
+
+
+def _has(literals: tuple[float, ...], wanted: float) -> bool:
+    return any(
+        value == wanted
+        or (value != value and wanted != wanted)
+        or abs(value - wanted) <= 1e-6 * max(abs(value), abs(wanted))
+        for value in literals
+    )
