@@ -38,12 +38,14 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serve(data: Path, *options: str, env: dict[str, str] | None = None) -> Iterator[Served]:
+def serve(
+    data: Path, *options: str, env: dict[str, str] | None = None, python: str = sys.executable
+) -> Iterator[Served]:
     """`inductorscope serve` on a free port until the block ends; then it must stop in order."""
     port = free_port()
     data.mkdir(parents=True, exist_ok=True)
     log = data / "serve.log"
-    command = [sys.executable, "-m", "inductorscope", "serve", "--data", str(data)]
+    command = [python, "-m", "inductorscope", "serve", "--data", str(data)]
     with log.open("wb") as output:
         process = subprocess.Popen(
             [*command, "--port", str(port), *options],

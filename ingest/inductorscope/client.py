@@ -3,6 +3,7 @@ restarted server costs a moment and not the upload."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 import httpx
 
 CHUNK = 8 * 1024 * 1024
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))
 """How long a server may be away before we give up."""
 
 Progress = Callable[[str, int, int], None]

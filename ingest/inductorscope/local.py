@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from inductorscope.intake.limits import Limits
+from inductorscope.intake.several import lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.settings import Settings
@@ -33,12 +34,18 @@ def read_paths(
     name = name or _name_of(paths)
     with tempfile.TemporaryDirectory(dir=settings.data, prefix="reading-") as work:
         root = paths[0]
-        if len(paths) > 1 or not root.is_dir():
+        if len(paths) > 1:
+            root = Path(work) / "all"
+            lay_out(
+                [path.resolve() for path in paths],
+                root,
+                Limits.of(settings),
+                lambda path: progress(f"Unpacking {path.name}", 0, None, None),
+            )
+        elif not root.is_dir():
             root = Path(work)
-            for number, path in enumerate(paths):
-                progress(f"Unpacking {path.name}", number, len(paths), "files")
-                into = root / path.resolve().name if len(paths) > 1 and path.is_dir() else root
-                unpack(path, into, Limits.of(settings))
+            progress(f"Unpacking {paths[0].name}", 0, None, None)
+            unpack(paths[0], root, Limits.of(settings))
         return read_run(
             root,
             settings=settings,

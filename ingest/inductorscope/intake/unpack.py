@@ -68,14 +68,15 @@ def _only_archive(folder: Path) -> Path | None:
     only = Path(found[0].path)
     if only.is_dir():
         return _only_archive(only)
-    with only.open("rb") as file:
-        head = file.read(magic.HEAD)
-    return only if _is_archive(head, only.name) else None
+    return only if is_archive(only) else None
 
 
-def _is_archive(head: bytes, name: str) -> bool:
+def is_archive(file: Path) -> bool:
     """Whether it is to be unpacked; a compressed log or trace alone is a file of its own."""
-    return magic.kind_of(head) in magic.ARCHIVES or name.lower().endswith(magic.ARCHIVE_ENDINGS)
+    with file.open("rb") as stream:
+        head = stream.read(magic.HEAD)
+    kinds, endings = magic.ARCHIVES, magic.ARCHIVE_ENDINGS
+    return magic.kind_of(head) in kinds or file.name.lower().endswith(endings)
 
 
 def _unpack_file(

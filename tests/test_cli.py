@@ -1,0 +1,125 @@
+"""The command line as scripts use it: what it prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "inductorscope", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_ingest_prints_what_scripts_need(tmp_path: Path, fixtures: Path) -> None:
+    data, folder = str(tmp_path / "data"), str(fixtures / "cuda-foo1")
+    done = run("ingest", folder, "--data", data, "--json", "--name", "tutorial", "--tag", "a")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    expected = {"run", "url", "seconds", "bytes_in", "bytes_stored", "graphs", "kernels", "dropped"}
+    assert expected <= set(answer)
+    assert (answer["graphs"], answer["kernels"], answer["dropped"]) == (1, 1, [])
+    assert answer["url"].endswith(f"/runs/{answer['run']}")
+    assert 0 < answer["bytes_stored"] < answer["bytes_in"]
+
+    again = json.loads(run("ingest", folder, "--data", data, "--json").stdout)
+    assert (again["run"], again["duplicate"]) == (answer["run"], True)
+
+    listed = json.loads(run("runs", "--data", data, "--json").stdout)
+    assert [(row["id"], row["name"], row["tags"]) for row in listed] == [
+        (answer["run"], "tutorial", ["a"])
+    ]
+
+    deleted = run("delete", answer["run"][:6], "--data", data)
+    assert deleted.returncode == 0, deleted.stderr
+    assert json.loads(run("runs", "--data", data, "--json").stdout) == []
+
+
+def test_several_paths_are_one_run(tmp_path: Path, fixtures: Path) -> None:
+    parts = sorted((fixtures / "cuda-foo1").iterdir())
+    data = str(tmp_path / "data")
+    done = run("ingest", *map(str, parts), "--data", data, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["graphs"] == 1
+    whole = run("ingest", str(fixtures / "cuda-foo1"), "--data", data, "--json")
+    assert json.loads(whole.stdout)["run"] == json.loads(done.stdout)["run"]
+
+
+@pytest.mark.parametrize("level", ["", "torch_compile_debug", "run_", "torchinductor", "model__0"])
+def test_links_takes_any_level(fixtures: Path, level: str) -> None:
+    top = fixtures / "cuda-foo1"
+    found = [top, *sorted(path for path in top.rglob("*") if path.is_dir())]
+    folder = next(path for path in found if path.name.startswith(level))
+    answer = json.loads(run("links", str(folder)).stdout)
+    assert answer["schema"] == 1
+    (graph,) = answer["graphs"]
+    assert graph["name"] == "model__0_inference_0.0"
+    (kernel,) = graph["kernels"]
+    text = next(top.rglob("output_code.py")).read_text().split("\n")
+    linked = {text[line["line"] - 1].strip(): line for line in kernel["lines"]}
+    neg = linked["tmp2 = -tmp1"]
+    assert neg["fx"] == ["neg"]
+    assert [op.rpartition(".")[2] for op in neg["ops"]] == ["neg"]
+    assert neg["confidence"] in ("exact", "inferred")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["ingest", "/nowhere/at/all"], 2, "does not exist"),
+        (["links", "/nowhere/at/all"], 3, "does not exist"),
+        (["capture", "neg-maximum-kat"], 2, "Did you mean neg-maximum-cat?"),
+        (["capture", "gpt-small", "--config", "a"], 2, "KEY=VALUE"),
+        (["push", __file__, "--server", "http://127.0.0.1:1"], 4, "did not answer"),
+        (["delete", "ffff"], 1, "No run starts with ffff"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_mistakes_get_a_sentence_and_a_code(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setenv("INDUCTORSCOPE_DATA", str(tmp_path))
+    monkeypatch.setenv("INDUCTORSCOPE_PATIENCE_SECONDS", "1")
+    done = run(*arguments)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_nothing_to_read_leaves_nothing(tmp_path: Path) -> None:
+    diary = tmp_path / "notes.txt"
+    diary.write_text("dear diary")
+    done = run("ingest", str(diary), "--data", str(tmp_path / "data"), "--json")
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert json.loads(done.stdout)["error"]["what"]
+    assert not list((tmp_path / "data").glob("reading-*"))
+
+
+def test_every_command_explains_itself() -> None:
+    commands = ("serve", "worker", "models", "capture", "ingest", "push", "links", "runs", "delete")
+    listed = run("--help").stdout
+    for name in commands:
+        assert f" {name} " in listed
+        assert run(name, "--help").returncode == 0
+
+
+def test_without_torch_nothing_but_capture_needs_it(fixtures: Path) -> None:
+    """Torch is never imported by reading, linking or serving."""
+    program = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import inductorscope_server.app, inductorscope.reading, inductorscope.jobs.worker\n"
+        "import inductorscope.jobs.child, inductorscope.cli, inductorscope.capture_command\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,79 @@
+"""The wheel, in an empty environment without torch and without Node, reads and serves."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import httpx
+import pytest
+from serving import serve
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of a new environment that holds the wheel and what it needs, nothing else."""
+    place = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", place, ROOT], check=True
+    )
+    (wheel,) = place.glob("inductorscope-*.whl")
+    venv.create(place / "venv", with_pip=True)
+    python = place / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "--quiet", "install", wheel], check=True)
+    return python
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_wheel_reads_and_serves(python: Path, fixtures: Path, tmp_path: Path) -> None:
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "torch==" not in listed
+    data = tmp_path / "data"
+    command = [python, "-m", "inductorscope", "ingest", "--json", "--data", data]
+    done = subprocess.run(
+        [*command, fixtures / "cuda-foo1"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=bare,
+        cwd=tmp_path,
+    )
+    run = json.loads(done.stdout)["run"]
+    unset = dict.fromkeys(("PYTHONPATH", "VIRTUAL_ENV"), "")
+    with serve(data, env={**unset, "PATH": bare["PATH"]}, python=str(python)) as served:
+        page = httpx.get(f"{served.url}/runs/{run}").text
+        assert "cuda-foo1" in page
+        explorer = httpx.get(f"{served.url}/runs/{run}/graphs/model__0_inference_0.0").text
+        assets = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', explorer))
+        assert {address.partition(".")[2].partition("?")[0] for address in assets} >= {"js", "css"}
+        for address in assets:
+            assert httpx.get(served.url + address).status_code == 200, address
+        upload = subprocess.run(
+            [
+                python,
+                "-m",
+                "inductorscope",
+                "push",
+                fixtures / "cuda-foo1",
+                "--server",
+                served.url,
+                "--json",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=bare,
+            cwd=tmp_path,
+        )
+        assert json.loads(upload.stdout)["run"] == run
