@@ -115,8 +115,7 @@ COMMUTATIVE = frozenset(
 SEVERAL_STEPS = frozenset(
     [
         "remainder", "set_indirect", "sort", "scan", "rand", "randn", "randint64", "bucketize",
-        "floordiv", "sign", "frexp", "logical_not", "logical_and", "logical_or", "logical_xor",
-        "bitwise_and", "bitwise_or", "bitwise_xor", "where", "and_", "or_",
+        "floordiv", "sign", "frexp",
     ]
 )  # fmt: skip
 

@@ -39,6 +39,7 @@ _STRICT: dict[str, str] = {
     "convert_element_type": "to_dtype index_expr constant",
     "_to_copy": "to_dtype",
     "square": "square mul",
+    "pow": "pow mul square sqrt rsqrt reciprocal truediv",
     "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sign": "sign",
     "isnan": "isnan", "isinf": "isinf", "signbit": "signbit",
     "fmod": "fmod mod", "remainder": "remainder mod where",
@@ -82,9 +83,9 @@ MOVES = frozenset(
         "select_scatter", "index_put", "index_put_", "contiguous", "device_put", "stack",
         "_unsafe_masked_index", "_to_copy", "to", "as_strided_scatter", "diagonal_scatter",
         "scatter", "scatter_", "scatter_add", "scatter_reduce", "_unsafe_index_put", "triu", "tril",
-        "lift_fresh_copy", "as_strided_copy", "upsample_nearest2d", "reflection_pad1d",
+        "lift_fresh_copy", "as_strided_copy", "reflection_pad1d",
         "reflection_pad2d", "reflection_pad3d", "replication_pad2d", "pixel_shuffle",
-        "pixel_unshuffle", "channel_shuffle", "avg_pool2d", "max_pool2d_with_indices",
+        "pixel_unshuffle", "channel_shuffle",
     ]
 )  # fmt: skip
 

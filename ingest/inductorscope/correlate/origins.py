@@ -78,7 +78,7 @@ class _Walk:
         self.reached = 0
         self.by_size: dict[tuple[str, str], list[FxValue]] = {}
         for value in graph.values.values():
-            if not value.view and not value.placeholder and value.op != "output":
+            if not value.placeholder and value.op != "output":
                 self.by_size.setdefault((value.dtype, value.numel), []).append(value)
 
     def run(self) -> Origins:
@@ -476,7 +476,7 @@ class _Walk:
                         queue.append(child)
                     elif same_operation(name, child.op) and child.name not in self.used:
                         shared = len(value.users) > 1 and child.op != "cat"
-                        if child.op in TAKES_AS_IS and not is_copy:
+                        if not is_copy and (child.op in TAKES_AS_IS or not by_library(child.op)):
                             continue
                         if child.op == "cat" and not is_copy and value is producer:
                             continue

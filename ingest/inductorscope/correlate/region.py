@@ -21,6 +21,7 @@ class Operation:
     op: str
     children: list[Place] = field(default_factory=list)
     buffer: str = ""
+    index: str = ""
     reduction: str = ""
     indirect: bool = False
     literal: float | None = None
@@ -121,6 +122,7 @@ class Region:
             return
         index = self.index_of.get((block, argument))
         if index is not None:
+            operation.index = index
             for number in dict.fromkeys(_INDIRECT.findall(index)):
                 source = self.indirect.get(number)
                 if source is not None:

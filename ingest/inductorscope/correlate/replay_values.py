@@ -210,7 +210,9 @@ def _flat(values: list[Value]) -> list[Value]:
 def _converts(statement: Statement) -> bool:
     if statement.is_cast:
         return True
-    return len(statement.uses) == 1 and bool(statement.tags & {"!=", "to", "convert", "from"})
+    return len(statement.uses) == 1 and bool(
+        statement.tags & {"!=", "to", "convert", "from", "bit_cast"}
+    )
 
 
 def _number(text: str) -> float | None:

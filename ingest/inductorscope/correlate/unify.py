@@ -28,10 +28,10 @@ BAD = 4.0
 _DEPTH = 120
 _BUDGET = 60_000
 COMPOSED = frozenset(
-    ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round"]
+    ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round", "pow"]
 )
 """Lowered to one operation on top of others that are theirs as well."""
-_INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"])
+_INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div", "pow", "sqrt"])
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
@@ -169,6 +169,8 @@ class Unifier:
             if held[0] == node.name:
                 cost = 0.02  # a partial result of its own
             elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
+                if node.op in ("rev", "flip") and "-" not in operation.index:
+                    return 0.8
                 moves = node.op in MOVES or node.op == "inductor_lookup_seed"
                 cost = 0.0 if moves else 0.3 if node.op not in STRICT else 0.8
         else:
@@ -288,7 +290,7 @@ class Unifier:
     def _indexer(self, node: str, known: str) -> str:
         """The node whose indices reach down to loads below it."""
         value = self.graph.values.get(node)
-        return node if value is not None and value.op in MOVES else known
+        return node if value is not None and value.op in INDEXERS else known
 
     def _owner_of(self, child: Place, choice: Choice, node: str) -> str:
         """A value that is merely loaded belongs to the node that asked for it."""

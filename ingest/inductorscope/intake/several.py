@@ -7,8 +7,10 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from inductorscope.intake import magic
 from inductorscope.intake.limits import Limits
-from inductorscope.intake.unpack import is_archive, unpack
+from inductorscope.intake.packed import BROKEN, open_packed
+from inductorscope.intake.unpack import unpack
 
 
 def lay_out(
@@ -22,10 +24,23 @@ def lay_out(
     into.mkdir(parents=True, exist_ok=True)
     for number, path in enumerate(paths):
         progress(path)
-        if path.is_dir() or is_archive(path):
+        if path.is_dir() or _holds_files(path):
             _unpacked(path, into, limits, number)
         else:
             shutil.copyfile(path, _free(into, path.name, number))
+
+
+def _holds_files(path: Path) -> bool:
+    """Whether it is an archive, and not merely one compressed file."""
+    with path.open("rb") as stream:
+        kind = magic.kind_of(stream.read(magic.HEAD))
+        if kind not in magic.PACKINGS:
+            return kind in magic.ARCHIVES
+        stream.seek(0)
+        try:
+            return magic.is_tar(open_packed(stream, str(kind)).read(magic.HEAD))
+        except (*BROKEN, OSError):
+            return False  # kept as it is, for the readers to say what is wrong with it
 
 
 def _unpacked(path: Path, into: Path, limits: Limits, number: int) -> None:

@@ -68,10 +68,10 @@ def _only_archive(folder: Path) -> Path | None:
     only = Path(found[0].path)
     if only.is_dir():
         return _only_archive(only)
-    return only if is_archive(only) else None
+    return only if _is_archive(only) else None
 
 
-def is_archive(file: Path) -> bool:
+def _is_archive(file: Path) -> bool:
     """Whether it is to be unpacked; a compressed log or trace alone is a file of its own."""
     with file.open("rb") as stream:
         head = stream.read(magic.HEAD)
