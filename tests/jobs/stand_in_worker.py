@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from pathlib import Path
 
+from inductorscope.jobs.speaking import speak
 from inductorscope.jobs.transitions import Attempt
 from inductorscope.jobs.worker import Options, run_worker
 from inductorscope.settings import load
@@ -20,6 +20,6 @@ def command(attempt: Attempt) -> list[str]:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    speak()
     dead_after = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
     run_worker(load(), sys.argv[1], Options(command=command, dead_after=dead_after))

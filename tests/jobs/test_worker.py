@@ -24,8 +24,8 @@ def runs(engine: Engine) -> list[str]:
 
 
 def test_ends_of_every_kind(crew, engine: Engine) -> None:
-    crew.start(capture_seconds=1, ingest_seconds=1)
-    names = ("sleep 0.5", "exit 4", "die", "nothing 30", "spawn 60", "temporary")
+    crew.start(capture_seconds=4, ingest_seconds=4)
+    names = ("sleep 0.5", "exit 4", "die", "nothing 90", "spawn 60", "temporary")
     jobs = {name: crew.ask(name) for name in names}
     ends = {name: crew.wait(job, 60) for name, job in jobs.items()}
     done = ends["sleep 0.5"]
@@ -36,8 +36,8 @@ def test_ends_of_every_kind(crew, engine: Engine) -> None:
     assert "status 4" in (ends["exit 4"].message or "")
     assert "the last words" in crew.log(jobs["exit 4"])
     assert "SIGKILL" in (ends["die"].message or "")
-    assert "time limit of 2 s" in (ends["nothing 30"].message or "")
-    assert "INDUCTORSCOPE_CAPTURE_SECONDS" in (ends["nothing 30"].message or "")
+    assert "time limit of 8 s" in (ends["nothing 90"].message or "")
+    assert "INDUCTORSCOPE_CAPTURE_SECONDS" in (ends["nothing 90"].message or "")
     assert ends["spawn 60"].state == "done"
     assert ends["temporary"].state == "done"
     assert ends["temporary"].attempts == 3

@@ -74,7 +74,7 @@ class Reaper:
         for job_id in ids:
             engine.reenqueue_for_recovery(job_id, [worker], QUEUE)
         if ids:
-            log.warning("%s died while doing %s; back to the queue", worker, ", ".join(ids))
+            log.info("back to the queue from %s: %s", worker, ", ".join(ids))
         return ids
 
     def settle(self) -> list[str]:

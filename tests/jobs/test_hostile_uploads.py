@@ -1,0 +1,102 @@
+"""What is hostile or broken ends, over the real server, in a sentence, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from inductorscope.client import Client, Pushed, ServerError
+from serving import Served, serve
+
+MEMBERS = 1_000_000
+
+
+def tar_of(*members: tarfile.TarInfo) -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(b"\0" * member.size))
+    return held.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    info.size = 3 if kind == tarfile.REGTYPE else 0
+    return info
+
+
+def zip_of(name: str, content: bytes) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return held.getvalue()
+
+
+def many_members() -> bytes:
+    """A million members, by repeating one header: quicker to make than to add them one by one."""
+    block = tar_of(member("a"))[:1024]
+    return block * MEMBERS + b"\0" * 1024
+
+
+def half(whole: bytes) -> bytes:
+    return whole[: len(whole) // 2]
+
+
+HOSTILE: dict[str, tuple[str, Callable[[], bytes], str]] = {
+    "a member that climbs out": ("a.tar", lambda: tar_of(member("../../x")), r"\.\./\.\./x"),
+    "an absolute path": ("a.tar", lambda: tar_of(member("/etc/x")), "/etc/x"),
+    "a zip that climbs out": ("a.zip", lambda: zip_of("../../x", b"abc"), r"\.\./\.\./x"),
+    "a symbolic link": ("a.tar", lambda: tar_of(member("l", tarfile.SYMTYPE, "/etc")), "link"),
+    "a hard link": ("a.tar", lambda: tar_of(member("l", tarfile.LNKTYPE, "x")), "link"),
+    "a device": ("a.tar", lambda: tar_of(member("d", tarfile.CHRTYPE)), "device"),
+    "a bomb": ("a.zip", lambda: zip_of("x", b"\0" * (200 << 20)), "RATIO"),
+    "a million members": ("a.tar", many_members, "MEMBERS|more than 100,000|the limit"),
+    "markup in a name": ("a.zip", lambda: zip_of("<script>alert(1)</script>", b"hi"), "read"),
+    "half a zip": ("a.zip", lambda: half(zip_of("x", random.Random(1).randbytes(9999))), "a.zip"),
+    "a wrong ending": ("a.tar.xz", lambda: b"dear diary, this is no archive", "a.tar.xz"),
+    "an empty file": ("a.zip", lambda: b"", "empty"),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve(tmp_path_factory.mktemp("hostile") / "data") as served:
+        yield served
+
+
+def push(server: Served, path: Path) -> Pushed | str:
+    try:
+        return Client(server.url).push([path], None, [], lambda step, done, total: None)
+    except ServerError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.slow
+def test_it_is_refused_in_a_sentence(server: Served, tmp_path: Path, what: str) -> None:
+    name, make, said = HOSTILE[what]
+    path = tmp_path / name
+    path.write_bytes(make())
+    pushed = push(server, path)
+    message = pushed if isinstance(pushed, str) else str(pushed.message)
+    if isinstance(pushed, Pushed):
+        assert pushed.state == "failed", pushed
+        assert pushed.run is None
+        page = httpx.get(f"{server.url}/jobs/{pushed.job}")
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+    assert re.search(said, message, re.IGNORECASE), message
+    assert message.endswith((".", "?")), message
+    assert "Traceback" not in message
+    assert httpx.get(f"{server.url}/api/").json()["total"] == 0
+    left = [file for file in server.data.rglob("*") if file.is_file()]
+    kept = re.compile(r"inductorscope\.db(-wal|-shm|\.\w+(\.\w+)?)?|serve\.log|.*\.lock")
+    assert not [file for file in left if not kept.fullmatch(file.name)], left
