@@ -2,17 +2,9 @@
 import bar from "plotly.js/lib/bar";
 import Plotly from "plotly.js/lib/core";
 import { colourOf } from "../theme";
+import { CONFIG } from "./config";
 
 Plotly.register([bar]);
-
-/** Plotly 4 offers to post charts to its maker's cloud; ours stay on this machine. */
-export const CONFIG = {
-  showSendToCloud: false,
-  plotlyServerURL: "",
-  displaylogo: false,
-  responsive: true,
-  displayModeBar: false,
-} as const;
 
 export interface Chart {
   traces: object[];

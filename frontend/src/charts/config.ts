@@ -1,0 +1,8 @@
+/** Plotly 4 offers to post charts to its maker's cloud; ours stay on this machine. */
+export const CONFIG = {
+  showSendToCloud: false,
+  plotlyServerURL: "",
+  displaylogo: false,
+  responsive: true,
+  displayModeBar: false,
+} as const;
