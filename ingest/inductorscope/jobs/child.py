@@ -164,6 +164,7 @@ def attend(settings: Settings, attempt: Attempt) -> int:
         return TRY_AGAIN
     except Refusals as error:
         _fail(task, str(error), str(error))
+        _discard(task)
     except MemoryError:
         _fail(task, _memory_sentence(settings), traceback.format_exc())
     except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with it
@@ -182,6 +183,13 @@ def _fail(task: Task, message: str, details: str) -> None:
     with task.sessions.begin() as session:
         transitions.add_events(session, task.attempt.job_id, lines)
     transitions.fail(task.sessions, task.attempt, message, details)
+
+
+def _discard(task: Task) -> None:
+    """What was refused is of no use to anybody: the files go as soon as the job says why."""
+    upload = task.spec.get("upload")
+    if upload is not None:
+        UploadFolder(task.settings.uploads, str(upload)).remove()
 
 
 def _memory_sentence(settings: Settings) -> str:
