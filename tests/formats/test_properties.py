@@ -45,8 +45,10 @@ return (x,)
 extern "C" void kernel(float* in_ptr0)
 auto tmp0 = [&]
 tmp0 = tl.load(in_ptr0 + (x0))
-op0.snodes[0] =""".split("\n")
-    + ["\r", "\t", "\x00", "    "]
+op0.snodes[0] =
+\r
+\t
+\x00""".split("\n")  # noqa: SIM905
 )
 TEXTS = st.one_of(
     st.text(max_size=400),

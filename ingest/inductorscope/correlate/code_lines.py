@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from inductorscope.correlate.buffer_candidates import Origins
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_lines import LineOps, align_call, read_kernel_text
 from inductorscope.correlate.model import Confidence
-from inductorscope.correlate.origins import Origins, find_origins
+from inductorscope.correlate.origins import find_origins
 from inductorscope.correlate.reordering import reordered_nodes
 from inductorscope.correlate.schedule import CallSite, call_sites, shape_of, unpacked_outputs
 from inductorscope.correlate.text_stages import op_entity

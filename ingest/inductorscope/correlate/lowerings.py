@@ -39,7 +39,6 @@ _STRICT: dict[str, str] = {
     "convert_element_type": "to_dtype index_expr constant",
     "_to_copy": "to_dtype",
     "square": "square mul",
-    "pow": "pow mul square sqrt rsqrt reciprocal truediv",
     "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sign": "sign",
     "isnan": "isnan", "isinf": "isinf", "signbit": "signbit",
     "fmod": "fmod mod", "remainder": "remainder mod where",

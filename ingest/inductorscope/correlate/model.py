@@ -3,7 +3,7 @@
 Entities are strings, `kind:name`, unique within one graph:
 
     fx:add_3            a node of the post-grad FX graph
-    rd:add_3            a node of the graph Inductor received (`readable`), where it is no post-grad node
+    rd:add_3            a node of the graph Inductor received (`readable`) that is no post-grad node
     op:op7.load_2       an `ops.*` call in a loop body of the scheduler node op7
     buf:buf3            a buffer
     call:NAME:3         one call of a kernel in the wrapper

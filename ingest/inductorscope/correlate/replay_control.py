@@ -117,7 +117,7 @@ class ControlReplay(MemoryReplay):
         """`tmp + size`, `tmp < 0`, `where`, without an assertion behind them."""
         if not isinstance(value, str):
             return set()
-        for position in range(start, min(start + 5, len(self.block.numbered))):
+        for position in range(start, min(start + 10, len(self.block.numbered))):
             statement = self.block.numbered[position]
             if statement.tags & {"where", "?", "blendv"} and value in statement.uses:
                 members = self._behind(statement.defines, start)

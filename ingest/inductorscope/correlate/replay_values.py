@@ -210,6 +210,8 @@ def _flat(values: list[Value]) -> list[Value]:
 def _converts(statement: Statement) -> bool:
     if statement.is_cast:
         return True
+    if "tmpbuf" in statement.text and "bit_cast" not in statement.tags:
+        return False  # computed lane by lane
     return len(statement.uses) == 1 and bool(
         statement.tags & {"!=", "to", "convert", "from", "bit_cast"}
     )

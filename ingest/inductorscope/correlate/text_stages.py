@@ -28,8 +28,7 @@ def main_class(text: FxText) -> str:
 
 
 def link_fx(collector: Collector, stage: str, text: str, names: dict[int, str]) -> None:
-    """`names`: position of a node in its text → entity. A stack comment stands for its nodes."""
-    # The nodes themselves are linked by the caller's names; this walks comments above them.
+    """`names`: line of a node → entity. A stack comment stands for the nodes below it."""
     collector.stage(stage)
     lines = lines_of(text)
     comment = 0

@@ -28,10 +28,11 @@ BAD = 4.0
 _DEPTH = 120
 _BUDGET = 60_000
 COMPOSED = frozenset(
-    ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round", "pow"]
+    ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round"]
 )
 """Lowered to one operation on top of others that are theirs as well."""
-_INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div", "pow", "sqrt"])
+_INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"])
+_POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
@@ -115,6 +116,8 @@ class Unifier:
         if op in ("constant", "index_expr"):
             if op in STRICT.get(node.op, ()):
                 return 0.03
+            if node.op in SCANS:
+                return 0.5
             return 0.04 if node.constant or node.op not in STRICT else 0.5
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
@@ -139,12 +142,14 @@ class Unifier:
         op = operation.op
         if op == "masked_subblock" and node.op in MOVES and node.op not in MASKS:
             return 0.3
+        if node.op in SCANS and op not in ("scan", "getitem"):
+            return 0.05 if op == "to_dtype" else 0.5
+        if op == "scan" and node.op not in SCANS:
+            return 0.6
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
         if by_library(node.op):
             return 0.05 if op in ("add", "to_dtype") and operation.size < 12 else BAD
-        if node.op in SCANS and op not in ("scan", "getitem"):
-            return 0.5
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
             fits = not node.dtype or operation.dtype in ("", node.dtype)
             return 0.03 if fits else BAD if node.op in STRICT else 0.05
@@ -158,6 +163,8 @@ class Unifier:
             return 0.0 if operation.reduction in kinds else 1.0
         if op == node.op:
             return 0.0
+        if node.op == "pow":
+            return 0.01 if op in _POWERS else 0.4
         if node.op in REDUCES and op in ("add", "maximum", "minimum", "mul", "logical_or"):
             return 0.005  # a short reduction is unrolled
         return 0.15 if node.op in MOVES and operation.loads else 0.03
@@ -231,9 +238,8 @@ class Unifier:
         if not strict:
             return "inside", 0.01 + self.inside(child, node, depth + 1)
         if operation.op == "to_dtype":
-            if node.op in ("convert_element_type", "_to_copy"):
-                return "inside", BAD
-            return "operand", 0.02 + self._operand(child, node, depth)
+            cost = 0.1 if node.op in ("convert_element_type", "_to_copy") else 0.02
+            return "operand", cost + self._operand(child, node, depth)
         if operation.op in ("load", "load_seed"):
             return "inside", self.inside(child, node, depth + 1) + 0.2
         if operation.op in ("getitem", "set_indirect", "masked_subblock"):

@@ -1,0 +1,204 @@
+"""Which FX nodes' values a computed buffer may hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.fx_values import FxGraph, FxValue, Root, numel
+from inductorscope.correlate.lowerings import FILLS, REDUCES, SCATTERS, by_library
+from inductorscope.correlate.region import Operation, Region
+from inductorscope.formats.ir import IrBuffer, IrTextNode
+
+OpKey = tuple[str, str, str]
+
+_CANDIDATES = 48
+_REACH = 500
+
+
+@dataclass(slots=True)
+class Origins:
+    """Node of each operation, and what buffers hold."""
+
+    nodes: dict[OpKey, str] = field(default_factory=dict)
+    """The node whose value or computation the operation is part of."""
+    makers: dict[str, str] = field(default_factory=dict)
+    """By scheduler node, where its loops were reordered: all that was recorded of it."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """By scheduler node: what its reading cost; absent when nothing fits."""
+    held: dict[str, Root] = field(default_factory=dict)
+
+
+class Candidates:
+    """What is known of buffers so far, and what the next one may be."""
+
+    def __init__(
+        self,
+        graph: FxGraph,
+        nodes: dict[str, IrTextNode],
+    ) -> None:
+        self.graph = graph
+        self.result = Origins()
+        self.by_name = nodes
+        self.used: dict[str, int] = {}
+        self.extern: set[str] = set()
+        """Nodes that extern calls compute."""
+        self.reached = 0
+        self.by_size: dict[tuple[str, str], list[FxValue]] = {}
+        for value in graph.values.values():
+            if not value.placeholder and value.op != "output":
+                self.by_size.setdefault((value.dtype, value.numel), []).append(value)
+
+    def _held(self, buffer: str) -> Root | None:
+        return self.result.held.get(buffer)
+
+    def _fixed(self, buffer: str) -> bool:
+        held = self._held(buffer)
+        value = self.graph.values.get(held[0]) if held is not None else None
+        return value is not None and value.constant
+
+    def _folded(self, value: FxValue) -> bool:
+        """Index arithmetic that only more of its kind uses is seldom stored."""
+        users = [self.graph.values[name] for name in value.users if name in self.graph.values]
+        return bool(users) and all(user.constant and not user.view for user in users)
+
+    def _only_cloned(self, value: FxValue) -> bool:
+        """A value that is merely copied is seldom stored itself: its copy is."""
+        for _ in range(8):
+            if len(value.users) != 1 or value.users[0] not in self.graph.values:
+                return False
+            value = self.graph.values[value.users[0]]
+            if value.op == "clone":
+                return True
+            if not value.view:
+                return False
+        return False
+
+    def _candidates(
+        self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
+    ) -> list[tuple[FxValue, int, float]]:
+        """Nodes whose value the buffer may hold: (node, output, penalty)."""
+        found: dict[str, tuple[FxValue, int, float]] = {}
+        size, dtype = numel_of(buffer), buffer.dtype
+        reduces = any(o.op == "reduction" for o in region.operations.values())
+        reachable = self._reachable(region)
+        nearby = reachable if reachable is not None else self.by_size.get((dtype, size), [])
+        refilled = self._refilled(buffer)
+        for value in nearby:
+            if operation.loads == value.constant and not (
+                not operation.loads and (value.op in FILLS or (refilled and value.op in SCATTERS))
+            ):
+                continue
+            if value.view and value.numel == size:
+                self._through_view(found, value, buffer)
+            if value.placeholder or value.op == "output" or value.view:
+                continue
+            if value.op.startswith("_foreach_"):  # its outputs stand for it
+                continue
+            if by_library(value.op) and (operation.op == "load" or operation.size > 8):
+                continue
+            if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
+                if self._mutates(value, buffer):
+                    self._offer(found, value, 0, -0.3)
+                continue
+            same = value.numel == size
+            penalty = 0.0 if value.dtype == dtype else 0.6
+            differs = 0.0 if value.shape == buffer.size else 0.06
+            penalty += differs
+            if refilled and value.op in SCATTERS and not value.op.endswith("_") and same:
+                self._offer(found, value, 0, penalty - 0.1)
+                continue
+            if value.op == "getitem":
+                root, index = self.graph.root(value.name)
+                producer = self.graph.values.get(root)
+                if producer is None or producer.placeholder or by_library(producer.op):
+                    continue
+                self._offer(found, producer, index, penalty + (0.0 if same else 0.6))
+            elif same:
+                self._offer(found, value, 0, penalty)
+            elif not value.dtype and value.users:
+                self._offer(found, value, 0, 0.2)
+            elif (
+                (reduces and value.op in REDUCES)
+                or value.op == "constant_pad_nd"
+                or value.op in SCATTERS
+            ):
+                self._offer(found, value, 0, penalty + 0.4)
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        if held is not None and not operation.indirect:
+            source = self.graph.values.get(held[0])
+            if source is not None:
+                self._offer(found, source, held[1], 0.0)
+        ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
+        return ordered[:_CANDIDATES]
+
+    def _through_view(
+        self, found: dict[str, tuple[FxValue, int, float]], view: FxValue, buffer: IrBuffer
+    ) -> None:
+        """A buffer may hold a value as it is seen through a view that repeats it."""
+        root, index = self.graph.root(view.name)
+        producer = self.graph.values.get(root)
+        if producer is None or producer.placeholder or producer.numel == view.numel:
+            return
+        if producer.view or by_library(producer.op) or not producer.numel:
+            return
+        penalty = 0.1 if view.shape == buffer.size else 0.2
+        self._offer(found, producer, index, penalty)
+
+    def _refilled(self, buffer: IrBuffer) -> bool:
+        """Somebody writes into the buffer later on: it is a copy or a fill made for that."""
+        for name in buffer.users:
+            user = self.by_name.get(name)
+            for each in user.buffers if user is not None else []:
+                if buffer.name in each.mutations:
+                    return True
+        return False
+
+    def _mutates(self, value: FxValue, buffer: IrBuffer) -> bool:
+        """An in-place node writes into the memory of its first argument."""
+        target = self.graph.root(value.inputs[0]) if value.inputs else None
+        for name in buffer.mutations:
+            held = self._held(name)
+            if name == (target[0] if target else "") or (held is not None and held == target):
+                return True
+            if held is not None and held[0] == value.name:
+                return True
+        return False
+
+    def _offer(
+        self,
+        found: dict[str, tuple[FxValue, int, float]],
+        value: FxValue,
+        index: int,
+        penalty: float,
+    ) -> None:
+        known = found.get(value.name)
+        if known is None or penalty < known[2]:
+            found[value.name] = (value, index, penalty)
+
+    def _reachable(self, region: Region) -> list[FxValue] | None:
+        """Nodes computed from everything the body loads, nearest first; None without loads."""
+        starts = list(
+            dict.fromkeys(
+                held[0] for name in region.loads() if (held := self._held(name)) is not None
+            )
+        )
+        if not starts:
+            return None
+        nearest: list[FxValue] | None = None
+        for start in starts[:12]:
+            below = self.graph.descendants(start, _REACH)
+            own = self.graph.values.get(start)
+            if own is not None and not own.placeholder:
+                below = [own, *below]
+            if nearest is None:
+                nearest = below
+            else:
+                names = {value.name for value in below}
+                if len(below) < _REACH - 1:
+                    kept = [value for value in nearest if value.name in names]
+                    nearest = kept or nearest
+        return nearest
+
+
+def numel_of(buffer: IrBuffer) -> str:
+    return numel(buffer.size)

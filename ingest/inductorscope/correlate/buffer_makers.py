@@ -1,0 +1,126 @@
+"""Whose buffer it is: the node being lowered when a buffer was made.
+
+Mostly the node whose value it holds. But an extern call that asks for certain strides copies what
+it is given, and so does a view that others use as well; a store then belongs to who asked.
+"""
+
+from __future__ import annotations
+
+from inductorscope.correlate.buffer_candidates import Candidates
+from inductorscope.correlate.fx_values import FxValue
+from inductorscope.correlate.lowerings import (
+    REDUCES,
+    TAKES_AS_IS,
+    by_library,
+    extern_name,
+    same_operation,
+)
+from inductorscope.correlate.region import Operation
+from inductorscope.formats.ir import IrBuffer, IrTextNode
+
+
+class BufferMakers(Candidates):
+    """Owners of stores."""
+
+    def _store_owner(
+        self,
+        buffer: IrBuffer,
+        operation: Operation,
+        producer: FxValue,
+        index: int,
+    ) -> str:
+        """The node being lowered when the buffer was made: its producer, or who wanted a copy."""
+        if buffer.mutations and not producer.op.endswith("_"):
+            return producer.name
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        is_copy = held is not None and not operation.indirect and held[0] == producer.name
+        value = self._shaped(producer, buffer) or self._output(producer, index, operation)
+        followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
+        if len(followers) == 1 and self._copies(
+            followers[0], buffer, is_copy, value is not producer
+        ):
+            return followers[0].name
+        if value is not producer and (len(followers) != 1 or value.op == "getitem"):
+            return value.name
+        asked = (
+            self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
+        )
+        return asked or producer.name
+
+    def _output(self, producer: FxValue, index: int, operation: Operation) -> FxValue:
+        """Of a node with several outputs, the one that is meant, unless a reduction makes it."""
+        if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
+            return producer
+        for name in producer.users:
+            child = self.graph.values.get(name)
+            if (
+                child is not None
+                and child.op == "getitem"
+                and (self.graph.root(name) == (producer.name, index))
+            ):
+                last = len(child.users) == 1 and child.users[0] == "output"
+                return child if last or len(child.users) > 1 else producer
+        return producer
+
+    def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
+        """An extern call that asks for strides copies what is not realised yet."""
+        if follower.op == "cat":
+            return (is_copy or is_view) and any(
+                "Concat" in user.detail for user in self._users(buffer)
+            )
+        if follower.op in TAKES_AS_IS and not is_copy:
+            return False
+        return by_library(follower.op)
+
+    def _users(self, buffer: IrBuffer) -> list[IrTextNode]:
+        return [self.by_name[name] for name in buffer.users if name in self.by_name]
+
+    def _only_extern(self, buffer: IrBuffer) -> bool:
+        users = self._users(buffer)
+        return bool(users) and all(user.body is None for user in users)
+
+    def _shaped(self, producer: FxValue, buffer: IrBuffer) -> FxValue | None:
+        """The view whose shape the buffer has, when it is not the producer's own."""
+        if producer.shape is None or buffer.size is None or producer.shape == buffer.size:
+            return None
+        queue = [producer]
+        for value in queue:
+            for name in value.users:
+                child = self.graph.values.get(name)
+                if child is None or not child.view or len(queue) > 40:
+                    continue
+                if child.shape == buffer.size:
+                    return child
+                queue.append(child)
+        return None
+
+    def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:
+        """The extern call, or the last view before it when that has other users too."""
+        for user in self._users(buffer):
+            name = kernel_of(user)
+            if user.body is not None or not name:
+                continue
+            queue = [producer]
+            seen = {producer.name}
+            for value in queue:
+                for follower in value.users:
+                    child = self.graph.values.get(follower)
+                    if child is None or follower in seen:
+                        continue
+                    seen.add(follower)
+                    if child.view or child.op == "getitem":
+                        queue.append(child)
+                    elif same_operation(name, child.op) and child.name not in self.used:
+                        shared = len(value.users) > 1 and child.op != "cat"
+                        if not is_copy and (child.op in TAKES_AS_IS or not by_library(child.op)):
+                            continue
+                        if child.op == "cat" and not is_copy and value is producer:
+                            continue
+                        if shared and not is_copy:
+                            return None
+                        return value.name if shared else child.name
+        return None
+
+
+def kernel_of(node: IrTextNode) -> str:
+    return "cat" if "Concat" in node.detail else extern_name(node.extern)
