@@ -15,6 +15,9 @@ from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
+DOUBTFUL = 1.0
+"""A reading of a loop body that costs more is shown as a guess within its kernel."""
+
 
 def link_lines(
     collector: Collector,
@@ -62,11 +65,13 @@ def _link(
     collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
     node = origins.nodes.get(key)
     maker = origins.makers.get(key[0])
+    fits = origins.costs.get(key[0], 0.0) <= DOUBTFUL
+    surest = Confidence.inferred if fits else Confidence.kernel
     if maker is not None:
-        collector.add("code", line, f"fx:{maker}", Confidence.inferred, call=call)
+        collector.add("code", line, f"fx:{maker}", surest, call=call)
     if node is not None and node != maker:
         # Beside the node that made a reordered body, what the operation itself computes.
-        confidence = Confidence.inferred if maker is None else Confidence.kernel
+        confidence = surest if maker is None else Confidence.kernel
         collector.add("code", line, f"fx:{node}", confidence, call=call)
 
 
