@@ -11,7 +11,9 @@ import pytest
 
 FRONT = Path(__file__).resolve().parent.parent / "frontend"
 BANNED = {
-    "an inline script": re.compile(r"<script(?![^>]*\bsrc=)[^>]*>", re.I),
+    "an inline script": re.compile(
+        r"<script(?![^>]*\b(src=|type=\"application/json\"))[^>]*>", re.I
+    ),
     "an inline style": re.compile(r"<style\b|\sstyle\s*=", re.I),
     "an inline handler": re.compile(r"\son[a-z]+\s*=|hx-on", re.I),
     "a script value": re.compile(r"=\s*[\"']\s*(js|javascript):", re.I),

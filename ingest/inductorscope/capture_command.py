@@ -110,9 +110,7 @@ def capture(
     with tempfile.TemporaryDirectory(dir=settings.captures) as out:
         with Progress(quiet=as_json) as progress:
             try:
-                run_capture(
-                    spec, Path(out), settings, progress, log=progress.log, trusted=True
-                )
+                run_capture(spec, Path(out), settings, progress, log=progress.log, trusted=True)
             except (CaptureFailed, SpecError) as error:
                 progress.stop()
                 fail(str(error), FAILED)

@@ -1,7 +1,7 @@
 """The pictures in the documentation.
 
-They are written to the folder that INDUCTORSCOPE_SCREENSHOTS names; without it they are taken all the
-same, and only checked for being pictures.
+They are written to the folder that INDUCTORSCOPE_SCREENSHOTS names; without it they are taken all
+the same, and only checked for being pictures.
 """
 
 from __future__ import annotations
