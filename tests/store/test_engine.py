@@ -74,9 +74,8 @@ def test_writers_that_read_first_all_get_through(engine: Engine) -> None:
         assert session.scalars(select(Worker.pid)).one() == 81
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_sqlite_is_in_wal_with_foreign_keys(engine: Engine) -> None:
-    if engine.dialect.name != "sqlite":
-        pytest.skip("about SQLite")
     with engine.connect() as connection:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
         assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
