@@ -94,6 +94,15 @@ def test_mistakes_get_a_sentence_and_a_code(
     assert "Traceback" not in done.stderr
 
 
+def test_a_database_out_of_reach_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "postgresql://nobody@127.0.0.1:1/nothing"
+    monkeypatch.setenv("INDUCTORSCOPE_DATABASE_URL", url)
+    done = run("runs", "--data", str(tmp_path))
+    assert done.returncode == 1
+    assert "database" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_nothing_to_read_leaves_nothing(tmp_path: Path) -> None:
     diary = tmp_path / "notes.txt"
     diary.write_text("dear diary")

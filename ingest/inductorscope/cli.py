@@ -347,4 +347,12 @@ def main() -> None:
     """Entry point; importing the module of `capture` adds its command."""
     from inductorscope import capture_command  # noqa: F401
 
-    app()
+    try:
+        app()
+    except Exception as error:
+        from sqlalchemy.exc import InterfaceError, OperationalError
+
+        if not isinstance(error, OperationalError | InterfaceError):
+            raise
+        typer.echo(f"The database did not do what it was asked: {error.orig}", err=True)
+        sys.exit(FAILED)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import httpx
 
+from inductorscope.naming import name_of
+
 CHUNK = 8 * 1024 * 1024
 PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))
 """How long a server may be away before we give up."""
@@ -67,7 +69,7 @@ class Client:
         if not files:
             raise ServerError(f"There is no file in {', '.join(map(str, paths))}.")
         wanted = {
-            "name": name,
+            "name": name or name_of(paths),
             "tags": tags,
             "files": [{"path": file.name, "size": file.size} for file in files],
         }

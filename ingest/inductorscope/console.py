@@ -63,8 +63,9 @@ def print_runs(runs: Sequence[RunRow]) -> None:
         Console().print("No runs. Start with: inductorscope capture neg-maximum-cat", markup=False)
         return
     table = Table(box=None, header_style="bold")
-    for heading in ("Run", "Name", "torch", "Device"):
-        table.add_column(heading)
+    table.add_column("Run", no_wrap=True, min_width=16)
+    for heading in ("Name", "torch", "Device"):
+        table.add_column(heading, overflow="fold")
     for heading in ("Graphs", "Kernels", "Speed-up", "When"):
         table.add_column(heading, justify="right")
     for run in runs:

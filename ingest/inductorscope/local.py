@@ -9,6 +9,7 @@ from pathlib import Path
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.several import lay_out
 from inductorscope.intake.unpack import unpack
+from inductorscope.naming import name_of
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine, migrate, sessions
@@ -31,7 +32,7 @@ def read_paths(
     """
     migrate(settings)
     settings.data.mkdir(parents=True, exist_ok=True)
-    name = name or _name_of(paths)
+    name = name or name_of(paths)
     with tempfile.TemporaryDirectory(dir=settings.data, prefix="reading-") as work:
         root = paths[0]
         if len(paths) > 1:
@@ -55,17 +56,3 @@ def read_paths(
             tags=tags,
             progress=progress,
         )
-
-
-def _name_of(paths: list[Path]) -> str:
-    """The first path's name without the endings of archives; of the folder above, where the path's
-    own name is one that every debug folder has."""
-    path = paths[0].resolve()
-    while path.name in ("torch_compile_debug", "torchinductor", "torch_trace") or (
-        path.name.startswith("run_") and path.is_dir()
-    ):
-        path = path.parent
-    name = path.name
-    for ending in (".gz", ".xz", ".zst", ".tgz", ".tar", ".zip"):
-        name = name.removesuffix(ending)
-    return name

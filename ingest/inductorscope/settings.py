@@ -38,6 +38,8 @@ class Settings:
     """Address the web process binds to. Any but a loopback address needs a token."""
     port: int = 8765
     """Port of the web process."""
+    hosts: str = ""
+    """Further names, separated by commas, that the server is reached by: a proxy's, say."""
     token: str = ""
     """Secret that writing requests must carry (`Authorization: Bearer …`)."""
     token_to_read: bool = False

@@ -68,12 +68,14 @@ class Guard:
     def _check(self, request: Request) -> Response | None:
         """An answer when the request ends here, None when it may go on."""
         _refuse_unreadable(request)
-        if not host_is_ours(request.headers.get("host", ""), self._settings.host):
+        settings = self._settings
+        if not host_is_ours(request.headers.get("host", ""), settings.host, settings.hosts):
             raise Refusal(
                 421,
                 "This server does not answer to the host name of this request.",
-                do="Open it by the address it was started with, or by localhost.",
-                limit="INDUCTORSCOPE_HOST",
+                do="Open it by the address it was started with, or by localhost; "
+                "names of a proxy or a container belong into INDUCTORSCOPE_HOSTS.",
+                limit="INDUCTORSCOPE_HOSTS",
             )
         if request.method not in SAFE_METHODS:
             _refuse_foreign_pages(request, self._settings)
@@ -105,12 +107,15 @@ def _refuse_unreadable(request: Request) -> None:
 # --- host names ---
 
 
-def host_is_ours(header: str, bound: str) -> bool:
-    """Whether a Host header names this server, bound to the address or name `bound`."""
+def host_is_ours(header: str, bound: str, further: str = "") -> bool:
+    """Whether a Host header names this server, bound to the address or name `bound`, or one of the
+    `further` names, which are separated by commas."""
     host = _host_of(header)
     if host is None:
         return False
     if host == "localhost" or host == bound.lower() or _is_loopback(host):
+        return True
+    if host in {name.strip().lower() for name in further.split(",") if name.strip()}:
         return True
     return bound in WILDCARDS and (_address(host) is not None or host in _own_names())
 

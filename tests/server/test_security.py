@@ -222,3 +222,11 @@ def test_a_link_from_another_site_gets_a_second_chance_to_send_the_cookie(
 )
 def test_logging_in_leads_to_no_other_site(target: str) -> None:
     assert own_path(target) == "/"
+
+
+def test_further_names_are_answered_to() -> None:
+    names = "scope.example, Other.example"
+    assert host_is_ours("scope.example:443", "127.0.0.1", names)
+    assert host_is_ours("other.example", "127.0.0.1", names)
+    assert not host_is_ours("evil.example", "127.0.0.1", names)
+    assert not host_is_ours("evil.example", "127.0.0.1", "")
