@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -214,7 +213,7 @@ def _decode(cursor: str, sort: str) -> tuple[Any, str]:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         value, last = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-    except (binascii.Error, UnicodeError, json.JSONDecodeError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError("not a cursor") from error
     if not isinstance(last, str):
         raise ValueError("not a cursor")
