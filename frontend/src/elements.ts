@@ -61,6 +61,11 @@ export function button(label: string, attributes: Attributes, pressed: () => voi
   return element;
 }
 
+/** A kind or category of kernels as people write it. */
+export function spoken(word: string): string {
+  return { cpp: "C++", triton: "Triton" }[word] ?? word;
+}
+
 /** The hue of a kernel's kind; the name stands beside it, colour is never the only sign. */
 export function hueOf(kind: string, category: string): string {
   const words = `${kind} ${category}`.toLowerCase();

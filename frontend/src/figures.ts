@@ -24,6 +24,12 @@ export function microseconds(value: number): string {
   ]);
 }
 
+/** The unit of time that suits a whole axis, and how many microseconds it has. */
+export function unitOfTime(most: number): { unit: string; size: number } {
+  if (most >= 1e6) return { unit: "s", size: 1e6 };
+  return most >= 1e3 ? { unit: "ms", size: 1e3 } : { unit: "µs", size: 1 };
+}
+
 export function bytes(value: number): string {
   if (value < 1024) return `${value}${SPACE}B`;
   return scaled(value, [

@@ -36,6 +36,15 @@ test("a selection is a stage's line or an entity", () => {
   assert.deepEqual(selected("?sel=src:/a/b.py:26"), { entity: "src:/a/b.py:26" });
 });
 
+test("a line of a source names its file when another file's pane comes first", () => {
+  const query =
+    "?panes=source,source,kernel&file=/home/u/a.py&file=/home/u/b.py&sel=source:/home/u/b.py:26";
+  const address = read(query, STAGES);
+  assert.deepEqual(address.selected, { stage: "source", line: 26, file: "/home/u/b.py" });
+  assert.equal(write(address), query);
+  assert.deepEqual(read("?sel=source:26", STAGES).selected, { stage: "source", line: 26 });
+});
+
 test("unknown stages are left out, and names with odd characters survive", () => {
   assert.deepEqual(
     read("?panes=nonsense,kernel", STAGES).panes.map((pane) => pane.stage),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, bytes, count, microseconds, share } from "../src/figures";
+import { ago, bytes, count, microseconds, share, unitOfTime } from "../src/figures";
 
 const plain = (text: string) => text.replace(/\u202f/g, " ");
 
@@ -30,4 +30,11 @@ test("ages are coarse", () => {
     "2 h ago",
     "1 d ago",
   ]);
+});
+
+test("an axis of times has the unit of its longest", () => {
+  assert.deepEqual(
+    [0.5, 999, 1000, 2.5e6].map((most) => unitOfTime(most).unit),
+    ["µs", "µs", "ms", "s"],
+  );
 });

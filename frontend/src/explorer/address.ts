@@ -6,7 +6,8 @@ export interface PaneAddress {
   file: string | null;
 }
 
-export type Target = { stage: string; line: number } | { entity: string };
+/** A line of a stage, of a source also of which file when not the first pane's; or an entity. */
+export type Target = { stage: string; line: number; file?: string } | { entity: string };
 
 export interface Address {
   panes: PaneAddress[];
@@ -39,10 +40,18 @@ function readKernel(written: string | null): [string | null, number | null] {
 
 function readTarget(written: string | null, stages: readonly string[]): Target | null {
   if (!written) return null;
+  const source = /^source:(.+):(\d+)$/.exec(written);
+  if (source?.[1]) return { stage: "source", line: Number(source[2]), file: source[1] };
   const parts = /^([a-z_]+):(\d+)$/.exec(written);
   const stage = parts?.[1];
   if (parts && stage && stages.includes(stage)) return { stage, line: Number(parts[2]) };
   return { entity: written };
+}
+
+function named(target: Target): string {
+  if ("entity" in target) return target.entity;
+  const { stage, line, file } = target;
+  return file ? `${stage}:${file}:${line}` : `${stage}:${line}`;
 }
 
 export function write(address: Address): string {
@@ -56,8 +65,7 @@ export function write(address: Address): string {
     fields.set("kernel", handle === null ? kernel : `${kernel}:${handle}`);
   }
   const target = address.selected;
-  if (target)
-    fields.set("sel", "entity" in target ? target.entity : `${target.stage}:${target.line}`);
+  if (target) fields.set("sel", named(target));
   // Commas, colons and slashes may stand in a query as they are, and read better.
   return `?${fields.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/")}`;
 }

@@ -6,8 +6,11 @@ import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { coloured } from "./colour";
 import { foldedAnnotations } from "./fold";
+import { type Heat, heatStrip, setHeat } from "./heat";
+import { narrowIndents, partKept } from "./indent";
 import { litLines, type Marks, NO_MARKS, setMarks } from "./lines";
 import { Ruler } from "./ruler";
+import { foldedRuns, GAPS, HEADS } from "./runs";
 
 export interface CodeEvents {
   hovered(line: number | null): void;
@@ -23,6 +26,10 @@ export interface CodeText {
   language: string;
   label: string;
   annotated: boolean;
+  /** Put together from stack comments: most of its lines are empty. */
+  rebuilt: boolean;
+  /** Whether a strip of time stands beside the lines. */
+  timed: boolean;
 }
 
 export interface CodeOptions {
@@ -35,9 +42,9 @@ const LOOK = EditorView.theme({
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
   ".cm-content": { padding: "4px 0", caretColor: "var(--accent)" },
-  ".cm-line": { padding: "0 8px" },
+  ".cm-line": { padding: "0 8px 0 4px" },
   ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
-  ".cm-lineNumbers .cm-gutterElement": { padding: "0 8px 0 6px", minWidth: "40px" },
+  ".cm-lineNumbers .cm-gutterElement": { padding: "0 6px 0 4px", minWidth: "32px" },
   ".cm-activeLineGutter": { backgroundColor: "transparent" },
   "&.cm-focused .cm-activeLineGutter": { color: "var(--accent)", fontWeight: "700" },
   ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
@@ -126,7 +133,6 @@ export class Code {
   }
 
   private extensions(shown: CodeText, options: CodeOptions): Extension {
-    const fold = shown.annotated && options.folded;
     return [
       EditorView.cspNonce.of(this.nonce),
       EditorState.readOnly.of(true),
@@ -145,7 +151,9 @@ export class Code {
       LOOK,
       litLines(shown.first),
       coloured(shown.language),
-      this.folding.of(fold ? foldedAnnotations() : []),
+      narrowIndents(shown.language),
+      shown.timed ? heatStrip(shown.first) : [],
+      this.folding.of(this.folds(shown, options)),
       this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),
       EditorView.updateListener.of((update) => {
         if (!update.selectionSet || !this.view.hasFocus) return;
@@ -157,11 +165,21 @@ export class Code {
     ];
   }
 
+  private folds(shown: CodeText | null, options: CodeOptions): Extension {
+    if (!shown || !options.folded) return [];
+    if (shown.language === "ir") return foldedRuns(HEADS, shown.first);
+    if (shown.rebuilt) return foldedRuns(GAPS, shown.first);
+    return shown.annotated ? foldedAnnotations() : [];
+  }
+
+  warm(heat: Heat): void {
+    if (this.shown?.timed) this.view.dispatch({ effects: setHeat.of(heat) });
+  }
+
   adjust(options: CodeOptions): void {
-    const fold = this.shown?.annotated && options.folded;
     this.view.dispatch({
       effects: [
-        this.folding.reconfigure(fold ? foldedAnnotations() : []),
+        this.folding.reconfigure(this.folds(this.shown, options)),
         this.wrapping.reconfigure(options.wrapped ? EditorView.lineWrapping : []),
       ],
     });
@@ -216,6 +234,15 @@ export class Code {
     });
   }
 
+  /** Have reading begin at a line: it stands near the upper edge. */
+  begin(line: number): void {
+    if (!this.holds(line)) return;
+    const at = this.positionOf(line);
+    this.view.dispatch({
+      effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 24 }),
+    });
+  }
+
   private indentOf(line: number): number {
     return /^ */.exec(this.text(line) ?? "")?.[0].length ?? 0;
   }
@@ -223,8 +250,10 @@ export class Code {
   /** Whether a deeply indented line shows its text, rather than the empty room before it. */
   private textInSight(line: number): boolean {
     const { view } = this;
-    if (view.lineWrapping) return true;
-    const start = this.indentOf(line) * view.defaultCharacterWidth;
+    // A pane behind another tab has no width to scroll in.
+    if (view.lineWrapping || !view.scrollDOM.clientWidth) return true;
+    const narrow = partKept(this.shown?.language ?? "");
+    const start = this.indentOf(line) * view.defaultCharacterWidth * narrow;
     const { scrollLeft, clientWidth } = view.scrollDOM;
     const gutter = view.scrollDOM.querySelector(".cm-gutters")?.clientWidth ?? 0;
     return start >= scrollLeft && start <= scrollLeft + (clientWidth - gutter) / 2;

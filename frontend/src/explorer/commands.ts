@@ -112,7 +112,7 @@ export class Commands {
       ),
       key(["k"], "k", "filter the kernels", () => this.explorer.list.focusFilter()),
       key(["f"], "f", "find in the pane", () => this.explorer.active?.find()),
-      key(["t"], "t", "fold or show the types of FX code", () =>
+      key(["t"], "t", "fold or show types, folders and heads of IR nodes", () =>
         this.adjust({ folded: !this.explorer.options.folded }),
       ),
       key(["w"], "w", "wrap long lines, or not", () =>

@@ -3,6 +3,7 @@ import { type Address, type PaneAddress, read, type Target, write } from "./addr
 import type { CodeOptions } from "./code";
 import { Commands } from "./commands";
 import { callEntity, handleFor, kernelNamed, kernelsOf, selectNamed } from "./follow";
+import { fetchHeat, type Heat } from "./heat";
 import { KernelList } from "./kernels";
 import { fillTabs, layOut } from "./layout";
 import { NO_MARKS } from "./lines";
@@ -27,6 +28,7 @@ export class Explorer implements PaneHost {
   readonly picture: GraphPicture;
   readonly texts: Texts;
   readonly nonce: string;
+  private times: Promise<Map<string, Heat>> | null = null;
   readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read() };
   panes: Pane[] = [];
   readonly root: HTMLElement;
@@ -74,7 +76,8 @@ export class Explorer implements PaneHost {
     const address = read(location.search, stages);
     this.setPanes(address.panes);
     const named = kernelNamed(this.picture, address.kernel);
-    this.kernel = named ?? this.picture.kernels[0] ?? null;
+    const withCode = this.picture.kernels.find((kernel) => kernel.first !== null);
+    this.kernel = named ?? withCode ?? this.picture.kernels[0] ?? null;
     this.handle = named ? address.handle : null;
     this.take(address.selected);
     if (address.kernel && !named) {
@@ -120,19 +123,23 @@ export class Explorer implements PaneHost {
       this.selected = selectNamed(this.index, this.picture, target.entity);
       if (!this.selected) this.trouble = `Nothing in this graph is linked to ${target.entity}.`;
     } else {
-      const key = this.keyOf(target.stage);
+      const key = this.keyOf(target);
       const call = key === "code" ? this.call() : EVERY_CALL;
       this.selected = this.index.selectLine(key, target.line, call);
     }
     if (this.selected) this.follow(this.selected, target);
   }
 
-  private keyOf(stage: string): string {
+  private keyOf({ stage, file }: { stage: string; file?: string }): string {
     if (stage === "kernel" || stage === "wrapper") return "code";
-    if (stage !== "source") return stage;
+    return stage === "source" ? `source:${file ?? this.firstFile()}` : stage;
+  }
+
+  /** The file that a selection in a source means when it names none. */
+  private firstFile(): string {
     const pane = this.panes.find((each) => each.address.stage === "source");
     const files = this.picture.stages.find((each) => each.id === "source")?.files ?? [];
-    return `source:${pane?.address.file ?? files[0]?.path ?? ""}`;
+    return pane?.address.file ?? files[0]?.path ?? "";
   }
 
   private call(): number {
@@ -192,7 +199,7 @@ export class Explorer implements PaneHost {
   originIn(pane: Pane): number | null {
     const target = this.target;
     if (!target || "entity" in target || pane.content?.kind !== "code") return null;
-    return this.keyOf(target.stage) === pane.content.key ? target.line : null;
+    return this.keyOf(target) === pane.content.key ? target.line : null;
   }
 
   light(): void {
@@ -307,16 +314,17 @@ export class Explorer implements PaneHost {
   pin(pane: Pane, line: number): void {
     this.active = pane;
     this.hoveredOne = null;
-    if (pane.address.stage === "source") this.leadBy(pane);
-    this.take({ stage: pane.address.stage, line });
+    const { stage, file } = pane.address;
+    const named = stage === "source" && file && file !== this.firstFile();
+    this.take(named ? { stage, line, file } : { stage, line });
     this.settled = this.refresh(true);
     this.push();
   }
 
-  /** Selections in a source name no file: that of the first source pane counts. */
-  private leadBy(pane: Pane): void {
-    const first = this.panes.find((each) => each.address.stage === "source");
-    if (first && first !== pane) first.address.file = pane.address.file;
+  async heatOf(path: string): Promise<Heat> {
+    if (this.picture.graph_time_us === null) return new Map();
+    this.times ??= fetchHeat(this.picture.run.id).catch(() => new Map()); // code reads well without
+    return (await this.times).get(path) ?? new Map();
   }
 
   clear(): void {
@@ -342,7 +350,7 @@ export class Explorer implements PaneHost {
 
   handleChosen(handle: number | null): void {
     this.handle = handle;
-    if (this.target && "line" in this.target && this.keyOf(this.target.stage) === "code") {
+    if (this.target && "line" in this.target && this.keyOf(this.target) === "code") {
       this.selected = this.index.selectLine("code", this.target.line, this.call());
     }
     this.settled = this.refresh(false);

@@ -1,5 +1,5 @@
-// FX code carries a type behind every name, which pushes the operation out of sight. Folded, a type
-// is one dot that tells it on hover.
+// FX code carries a type behind every name and whole paths in its comments, which push the operation
+// out of sight. Folded, a type is one dot and a folder one ellipsis; both tell the whole on hover.
 import { type Extension, RangeSetBuilder } from "@codemirror/state";
 import {
   Decoration,
@@ -13,12 +13,17 @@ import {
 /** Sample: `add_1: "f32[4, 256][256, 1]cpu" = torch.ops.…`, `primals_1: "f32[8192, 256]", …` */
 const ANNOTATION = /: "(?:Sym\(|[a-z]+\d*\[)[^"\n]*"/g;
 
+/** Sample: `# File: /home/user/models/models.py:26 in forward, code: q = self.qkv(x)` */
+const FOLDERS = /^(\s*# File: )(\/\S*\/)(?=[^/\s]+:\d)/;
+
 class Folded extends WidgetType {
   private readonly text: string;
+  private readonly sign: string;
 
-  constructor(text: string) {
+  constructor(text: string, sign: string) {
     super();
     this.text = text;
+    this.sign = sign;
   }
 
   override eq(other: Folded): boolean {
@@ -28,7 +33,7 @@ class Folded extends WidgetType {
   override toDOM(): HTMLElement {
     const dot = document.createElement("span");
     dot.className = "folded";
-    dot.textContent = "·";
+    dot.textContent = this.sign;
     dot.title = this.text;
     return dot;
   }
@@ -42,9 +47,15 @@ export function foldedAnnotations(): Extension {
       for (let at = range.from; at <= range.to; ) {
         const line = view.state.doc.lineAt(at);
         if (line.from > done) {
-          for (const found of line.text.matchAll(ANNOTATION)) {
+          const comment = FOLDERS.exec(line.text);
+          if (comment?.[1] && comment[2]) {
+            const from = line.from + comment[1].length;
+            const widget = new Folded(comment[2], "…/");
+            builder.add(from, from + comment[2].length, Decoration.replace({ widget }));
+          }
+          for (const found of comment ? [] : line.text.matchAll(ANNOTATION)) {
             const from = line.from + found.index;
-            const widget = new Folded(found[0].slice(3, -1));
+            const widget = new Folded(found[0].slice(3, -1), "·");
             builder.add(from, from + found[0].length, Decoration.replace({ widget }));
           }
           done = line.from;

@@ -1,5 +1,5 @@
 // The list of kernels by time: a listbox that one walks with the arrow keys.
-import { bar, cutName, hueOf, make } from "../elements";
+import { bar, cutName, hueOf, make, spoken } from "../elements";
 import { count, microseconds, share } from "../figures";
 import type { GraphPicture, Kernel } from "./shapes";
 
@@ -32,7 +32,8 @@ export class KernelList {
   }
 
   private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
-    const about = [kernel.name, `${kernel.kind} ${kernel.category}`];
+    const kinds = new Set([spoken(kernel.kind), spoken(kernel.category)]);
+    const about = [kernel.name, [...kinds].join(" ")];
     about.push(count(kernel.calls.length, "call"));
     if (kernel.time_us !== null) about.push(microseconds(kernel.time_us));
     if (kernel.time_source) about.push(kernel.time_source);

@@ -5,7 +5,7 @@ import type { Pane } from "./pane";
 const STEP = 0.08;
 
 function grow(pane: Pane): number {
-  return Number(pane.root.style.flexGrow || 1);
+  return Number(pane.root.style.flexGrow || getComputedStyle(pane.root).flexGrow);
 }
 
 /** Move the border between two panes by a part of their common width. */

@@ -4,6 +4,7 @@ import { sentenceOf } from "../server";
 import type { PaneAddress } from "./address";
 import { Code, type CodeOptions } from "./code";
 import { type Content, contentOf, slice } from "./content";
+import type { Heat } from "./heat";
 import { type Marks, NO_MARKS } from "./lines";
 import type { GraphPicture, Kernel, Stage } from "./shapes";
 import type { Texts } from "./texts";
@@ -13,6 +14,8 @@ export interface PaneHost {
   readonly texts: Texts;
   readonly nonce: string;
   readonly options: CodeOptions;
+  /** Times of the lines of a source; empty when none are known. */
+  heatOf(path: string): Promise<Heat>;
   hovered(pane: Pane, line: number | null): void;
   reached(pane: Pane, line: number): void;
   clicked(pane: Pane, line: number): void;
@@ -25,10 +28,10 @@ export interface PaneHost {
 
 let paneCount = 0;
 
-/** Where reading begins: a kernel at its function, a rebuilt source at its first line with text. */
-function startOf(text: string, stage: string, derived: boolean): number {
-  if (stage !== "kernel" && !derived) return 0;
-  const sign = stage === "kernel" ? /^(?:@triton\.jit|extern "C"|def )/ : /\S/;
+/** Where reading begins: a kernel at its function. */
+function startOf(text: string, stage: string): number {
+  if (stage !== "kernel") return 0;
+  const sign = /^(?:@triton\.jit|extern "C"|def )/;
   return text.split("\n", 2000).findIndex((line) => sign.test(line));
 }
 
@@ -71,7 +74,8 @@ export class Pane {
       add,
       this.closer,
     );
-    this.root = make("section", { class: "pane", id: this.id }, head, this.body);
+    const attributes = { class: "pane", id: this.id, "data-stage": address.stage };
+    this.root = make("section", attributes, head, this.body);
     this.fillStages();
     this.listen();
   }
@@ -143,9 +147,19 @@ export class Pane {
       this.code = new Code(this.body, events, this.host.nonce);
     }
     const { first, language, label, annotated } = content;
-    this.code.show({ text, first, language, label, annotated }, this.host.options);
-    const start = startOf(text, this.address.stage, content.file.derived);
-    if (start > 0) this.code.reveal(first + start);
+    const timed = this.address.stage === "source";
+    const rebuilt = content.file.derived;
+    const shown = { text, first, language, label, annotated, rebuilt, timed };
+    this.code.show(shown, this.host.options);
+    const start = startOf(text, this.address.stage);
+    if (start > 0) this.code.begin(first + start);
+    if (timed) void this.warm(content.file.path);
+  }
+
+  private async warm(path: string): Promise<void> {
+    const turn = this.showing;
+    const heat = await this.host.heatOf(path);
+    if (turn === this.showing) this.code?.warm(heat);
   }
 
   private say(
@@ -194,7 +208,9 @@ export class Pane {
     this.fileChooser.hidden = stage?.id !== "source" || files.length === 0;
     if (this.fileChooser.hidden) return;
     const options = files.map((file) => {
-      const name = file.path.split("/").slice(-2).join("/");
+      const end = file.path.split("/").at(-1) ?? file.path;
+      const alone = files.filter((each) => each.path.endsWith(`/${end}`)).length < 2;
+      const name = alone ? end : file.path.split("/").slice(-2).join("/");
       const note = file.derived ? " (rebuilt)" : "";
       return make("option", { value: file.path, title: file.path }, name + note);
     });

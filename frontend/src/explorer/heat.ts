@@ -1,0 +1,85 @@
+// The strip of time beside a source: how much of the run's kernel time a line takes part in.
+import { type Extension, StateEffect, StateField } from "@codemirror/state";
+import { GutterMarker, gutter } from "@codemirror/view";
+import { count, microseconds, share } from "../figures";
+import { ask } from "../server";
+
+export interface LineTime {
+  path: string;
+  line: number;
+  time_us: number;
+  share: number;
+  kernels: number;
+}
+
+/** Line of a file to its time. */
+export type Heat = ReadonlyMap<number, LineTime>;
+
+const COLD: Heat = new Map();
+
+/** From which share on a line is warm, warmer, hot: steps the eye can tell apart. */
+const STEPS = [0, 0.02, 0.05, 0.12, 0.25] as const;
+
+export function stepOf(part: number): number {
+  return part > 0 ? STEPS.filter((least) => part >= least).length : 0;
+}
+
+/** Times of a run's source lines, by path. A run without times has none. */
+export async function fetchHeat(run: string): Promise<Map<string, Map<number, LineTime>>> {
+  const byPath = new Map<string, Map<number, LineTime>>();
+  const { source_lines } = await ask<{ source_lines: LineTime[] }>(`/api/runs/${run}/time`);
+  for (const line of source_lines) {
+    const lines = byPath.get(line.path) ?? new Map<number, LineTime>();
+    byPath.set(line.path, lines.set(line.line, line));
+  }
+  return byPath;
+}
+
+export const setHeat = StateEffect.define<Heat>();
+
+const heatField = StateField.define<Heat>({
+  create: () => COLD,
+  update: (heat, transaction) => {
+    for (const effect of transaction.effects) if (effect.is(setHeat)) return effect.value;
+    return heat;
+  },
+});
+
+class Warmth extends GutterMarker {
+  override readonly elementClass: string;
+  private readonly words: string;
+
+  constructor(time: LineTime) {
+    super();
+    this.elementClass = `heat-${stepOf(time.share)}`;
+    this.words =
+      `${microseconds(time.time_us)} a step, ${share(time.share)} of the run's kernel time, ` +
+      `in ${count(time.kernels, "kernel")}. A fused kernel counts for each of its lines.`;
+  }
+
+  override eq(other: Warmth): boolean {
+    return other.elementClass === this.elementClass && other.words === this.words;
+  }
+
+  override toDOM(): HTMLElement {
+    const strip = document.createElement("span");
+    strip.title = this.words;
+    return strip;
+  }
+}
+
+export function heatStrip(first: number): Extension {
+  return [
+    heatField,
+    gutter({
+      class: "heat",
+      lineMarker: (view, block) => {
+        const line = view.state.doc.lineAt(block.from).number + first - 1;
+        const time = view.state.field(heatField).get(line);
+        return time && time.time_us > 0 ? new Warmth(time) : null;
+      },
+      lineMarkerChange: (update) =>
+        update.startState.field(heatField) !== update.state.field(heatField),
+    }),
+  ];
+}

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stepOf } from "../src/explorer/heat";
+import { GAPS, HEADS } from "../src/explorer/runs";
+
+test("the head of a scheduler node ends where its body, or what it is made of, begins", () => {
+  const fused = [
+    "op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)",
+    "op0_op1.writes =",
+    "    [   MemoryDep('buf0', c0, {c0: 8})]",
+    "op0_op1.met_dependencies = []",
+    "op0_op1.snodes[0] =",
+    "op0: SchedulerNode(ComputedBuffer)",
+    "op0.writes = [MemoryDep('buf0', c0, {c0: 8})]",
+    "op0.outputs = [",
+    "]",
+    "class op0_loop_body:",
+    "    index0 = p0",
+    "",
+    "op2: ExternKernelSchedulerNode(ExternKernelOut)",
+    "op2.writes = [StarDep(name='buf2', mode=None)]",
+    "op2.node.kernel = extern_kernels.mm",
+  ];
+  assert.deepEqual(HEADS.runsOf(fused), [
+    { first: 2, last: 4 },
+    { first: 7, last: 9 },
+  ]);
+});
+
+test("gaps of a rebuilt source are runs of empty lines before a line with text", () => {
+  assert.deepEqual(GAPS.runsOf(["", "", "", "a", "", "b", "", " ", "", "", "c", "", "", ""]), [
+    { first: 1, last: 3 },
+    { first: 7, last: 10 },
+  ]);
+});
+
+test("a line without time is cold, the hottest step is the fifth", () => {
+  assert.deepEqual([0, 0.001, 0.03, 0.1, 0.2, 0.9].map(stepOf), [0, 1, 2, 3, 4, 5]);
+});
