@@ -1,7 +1,7 @@
 // Entry of the time page: its charts, from the JSON that the page carries.
-import { hueOf } from "../elements";
-import { microseconds } from "../figures";
-import { type Colours, plot } from "./plot";
+import { hueOf, spoken } from "../elements";
+import { microseconds, unitOfTime } from "../figures";
+import { type Chart, type Colours, plot } from "./plot";
 
 interface Timing {
   median_ms?: number;
@@ -26,7 +26,7 @@ export interface TimeCharts {
 
 const TOP = 12;
 
-function short(name: string, most = 34): string {
+function short(name: string, most: number): string {
   return name.length <= most ? name : `${name.slice(0, most - 13)}…${name.slice(-12)}`;
 }
 
@@ -41,91 +41,92 @@ function eagerAndCompiled(data: TimeCharts) {
     eager: data.timings.eager?.median_ms ?? data.eager_ms,
   };
   const labels = ["compiled", "eager"].filter((label) => medians[label] != null);
+  const most = Math.max(...labels.map((label) => data.timings[label]?.p90 ?? medians[label] ?? 0));
+  const { unit, size } = unitOfTime(most * 1000);
+  const scaled = (ms: number) => (ms * 1000) / size;
   return (colours: Colours) => ({
-    traces: labels.map((label) => {
-      const timing = data.timings[label] ?? {};
-      const colour = colours(label === "compiled" ? "accent" : "other");
+    rows: labels.length,
+    traces: labels.map((label, at) => {
+      const { median_ms, p10, p90 } = data.timings[label] ?? {};
       const median = medians[label] ?? 0;
+      const what = median_ms === undefined ? "mean" : "median";
       return {
         type: "bar",
         orientation: "h",
         name: label,
-        x: [median],
-        y: [label],
-        width: 0.5,
-        text: [microseconds(median * 1000)],
-        textposition: "inside",
-        insidetextanchor: "start",
-        insidetextfont: { color: colours(label === "compiled" ? "accent-ink" : "panel") },
-        marker: { color: colour },
+        x: [scaled(median)],
+        y: [at],
+        marker: { color: colours(label === "compiled" ? "accent" : "other") },
         error_x: {
           type: "data",
+          visible: p10 !== undefined && p90 !== undefined,
           symmetric: false,
-          array: [Math.max(0, (timing.p90 ?? median) - median)],
-          arrayminus: [Math.max(0, median - (timing.p10 ?? median))],
+          array: [scaled(Math.max(0, (p90 ?? median) - median))],
+          arrayminus: [scaled(Math.max(0, median - (p10 ?? median)))],
           color: colours("ink"),
           thickness: 1.2,
         },
-        hovertemplate: `${label}: ${timing.median_ms ? "median" : "mean"} %{x:.4~g} ms<extra></extra>`,
+        hovertemplate: `${label}: ${what} %{x:.4~g} ${unit}<extra></extra>`,
       };
     }),
-    layout: { xaxis: { title: { text: "ms a step" }, rangemode: "tozero" } },
-  });
-}
-
-function byCategory(data: TimeCharts) {
-  const rows = [...data.categories].sort((a, b) => a.time_us - b.time_us);
-  return (colours: Colours) => ({
-    traces: [
-      {
-        type: "bar",
-        orientation: "h",
-        x: rows.map((row) => row.time_us),
-        y: rows.map((row) => plain(row.category)),
-        text: rows.map((row) => microseconds(row.time_us)),
-        textposition: "outside",
-        cliponaxis: false,
-        marker: { color: rows.map((row) => colours(hueOf(row.category, row.category))) },
-        hovertemplate: "%{y}: %{text}<extra></extra>",
-      },
-    ],
-    layout: { xaxis: { title: { text: "µs a step" } } },
-  });
-}
-
-function topKernels(data: TimeCharts) {
-  const timed = data.kernels.filter((kernel) => kernel.time_us !== null);
-  timed.sort((a, b) => (b.time_us ?? 0) - (a.time_us ?? 0));
-  const rows = timed.slice(0, TOP).reverse();
-  return (colours: Colours) => ({
-    traces: [
-      {
-        type: "bar",
-        orientation: "h",
-        x: rows.map((row) => row.time_us ?? 0),
-        y: rows.map((_, at) => at),
-        text: rows.map((row) => microseconds(row.time_us ?? 0)),
-        textposition: "outside",
-        cliponaxis: false,
-        hovertext: rows.map((row) => plain(row.name)),
-        marker: { color: rows.map((row) => colours(hueOf(row.kind, row.category))) },
-        hovertemplate: "%{hovertext}<br>%{text}<extra></extra>",
-      },
-    ],
     layout: {
-      xaxis: { title: { text: "µs a step" } },
+      barmode: "overlay",
+      xaxis: { title: { text: `${unit} a step`, font: { size: 12 } }, rangemode: "tozero" },
       yaxis: {
-        tickvals: rows.map((_, at) => at),
-        ticktext: rows.map((row) => plain(short(row.name))),
+        tickvals: labels.map((_, at) => at),
+        // Beside the bar, where neither a short bar nor a whisker is in its way.
+        ticktext: labels.map((label) => `${label}  ${microseconds((medians[label] ?? 0) * 1000)}`),
       },
     },
   });
 }
 
-const CHARTS: Record<
-  string,
-  (data: TimeCharts) => (colours: Colours) => { traces: object[]; layout: Record<string, unknown> }
-> = {
+/** Horizontal bars of times, the first at the bottom. */
+function times(rows: readonly { label: string; whole: string; hue: string; time_us: number }[]) {
+  const { unit, size } = unitOfTime(Math.max(0, ...rows.map((row) => row.time_us)));
+  return (colours: Colours, narrow: boolean) => ({
+    rows: rows.length,
+    traces: [
+      {
+        type: "bar",
+        orientation: "h",
+        x: rows.map((row) => row.time_us / size),
+        y: rows.map((_, at) => at),
+        text: rows.map((row) => microseconds(row.time_us)),
+        textposition: "outside",
+        cliponaxis: false,
+        hovertext: rows.map((row) => plain(row.whole)),
+        marker: { color: rows.map((row) => colours(row.hue)) },
+        hovertemplate: "%{hovertext}: %{text}<extra></extra>",
+      },
+    ],
+    layout: {
+      xaxis: { title: { text: `${unit} a step`, font: { size: 12 } } },
+      yaxis: {
+        tickvals: rows.map((_, at) => at),
+        ticktext: rows.map((row) => plain(short(row.label, narrow ? 22 : 34))),
+      },
+    },
+  });
+}
+
+function byCategory(data: TimeCharts) {
+  const rows = data.categories.map(({ category, time_us }) => {
+    const label = spoken(category);
+    return { label, whole: label, hue: hueOf(category, category), time_us };
+  });
+  return times(rows.sort((a, b) => a.time_us - b.time_us));
+}
+
+function topKernels(data: TimeCharts) {
+  const rows = data.kernels.flatMap(({ name, kind, category, time_us }) =>
+    time_us === null ? [] : [{ label: name, whole: name, hue: hueOf(kind, category), time_us }],
+  );
+  rows.sort((a, b) => b.time_us - a.time_us);
+  return times(rows.slice(0, TOP).reverse());
+}
+
+const CHARTS: Record<string, (data: TimeCharts) => (colours: Colours, narrow: boolean) => Chart> = {
   "eager-compiled": eagerAndCompiled,
   categories: byCategory,
   kernels: topKernels,

@@ -7,13 +7,21 @@ import { CONFIG } from "./config";
 Plotly.register([bar]);
 
 export interface Chart {
+  /** How many bars stand below one another. */
+  rows: number;
   traces: object[];
   layout: Record<string, unknown>;
 }
 
 export type Colours = (token: string) => string;
 
-function themed(layout: Record<string, unknown>): Record<string, unknown> {
+/** Room of one bar with its gap, and of the axis, in pixels. */
+const ROW = 26;
+const AXIS = 48;
+/** Below this width labels are cut shorter and ticks fewer. */
+const NARROW = 480;
+
+function themed(layout: Record<string, unknown>, narrow: boolean): Record<string, unknown> {
   const axis = {
     gridcolor: colourOf("line"),
     linecolor: colourOf("line"),
@@ -22,7 +30,7 @@ function themed(layout: Record<string, unknown>): Record<string, unknown> {
     fixedrange: true,
   };
   return {
-    margin: { l: 8, r: 56, t: 8, b: 32 },
+    margin: { l: 8, r: 64, t: 4, b: 36 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 12, color: colourOf("ink") },
@@ -30,16 +38,23 @@ function themed(layout: Record<string, unknown>): Record<string, unknown> {
     showlegend: false,
     bargap: 0.35,
     ...layout,
-    xaxis: { ...axis, ...(layout.xaxis as object | undefined) },
-    yaxis: { ...axis, ...(layout.yaxis as object | undefined) },
+    xaxis: {
+      ...axis,
+      nticks: narrow ? 4 : 7,
+      tickangle: 0,
+      ...(layout.xaxis as object | undefined),
+    },
+    yaxis: { ...axis, showgrid: false, zeroline: false, ...(layout.yaxis as object | undefined) },
   };
 }
 
 /** Draw, and draw again in the other colours when the theme changes. */
-export function plot(into: HTMLElement, chart: (colours: Colours) => Chart): void {
+export function plot(into: HTMLElement, chart: (colours: Colours, narrow: boolean) => Chart): void {
   const draw = () => {
-    const { traces, layout } = chart(colourOf);
-    void Plotly.react(into, traces, themed(layout), CONFIG);
+    const narrow = into.clientWidth < NARROW;
+    const { rows, traces, layout } = chart(colourOf, narrow);
+    into.style.height = `${rows * ROW + AXIS}px`;
+    void Plotly.react(into, traces, themed(layout, narrow), CONFIG);
   };
   draw();
   document.addEventListener("themechange", draw);
