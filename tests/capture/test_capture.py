@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from inductorscope.capture import process_group
-from inductorscope.capture.facts import CaptureFacts, read_facts, read_sources
 from inductorscope.capture.run import CaptureCancelled, CaptureFailed, run_capture
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.formats.capture_facts import CaptureFacts, read_facts, read_sources
 from inductorscope.settings import Settings
 
 pytestmark = pytest.mark.torch

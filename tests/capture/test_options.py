@@ -86,8 +86,8 @@ def test_an_absent_module_is_named() -> None:
 
 def test_another_torch_gets_no_record_and_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
-    from inductorscope.capture.facts import RecordFacts
     from inductorscope.capture.record.install import install
+    from inductorscope.formats.capture_facts import RecordFacts
 
     monkeypatch.setattr(torch, "__version__", "2.99.0")
     facts = install()

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.capture.facts import CaptureFacts, Timing, read_facts, read_sources
 from inductorscope.capture.inside import sources
 from inductorscope.capture.inside.report import Note, Progress, Reporter
 from inductorscope.capture.inside.timing import interleave, quantile, summarize
 from inductorscope.capture.record import align
+from inductorscope.formats.capture_facts import CaptureFacts, Timing, read_facts, read_sources
 
 
 def test_nothing_but_the_child_imports_torch() -> None:

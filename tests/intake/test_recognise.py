@@ -10,8 +10,10 @@ import time
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 import zstandard
+from inductorscope.formats.capture_facts import SOURCES, SourceFiles
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.recognise import Intake, recognise
 from inductorscope.intake.unpack import unpack
@@ -202,7 +204,8 @@ def test_sources_that_a_capture_copied(foo: Path, tmp_path: Path) -> None:
     code = (foo / GRAPH / "output_code.py").read_bytes()
     (tmp_path / "sources" / "0").mkdir(parents=True)
     (tmp_path / "sources" / "0" / "models.py").write_bytes(code)  # looks like generated code
-    (tmp_path / "sources.json").write_text('{"/home/u/models.py": "sources/0/models.py"}')
+    listed = SourceFiles(files={"/home/u/models.py": "sources/0/models.py"})
+    (tmp_path / SOURCES).write_bytes(msgspec.json.encode(listed))  # as a capture writes it
     (tmp_path / "capture.json").write_text('{"torch_version": "2.13.0"}')
     intake = recognise(tmp_path)
     assert intake.graphs == []

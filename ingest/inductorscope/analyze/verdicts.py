@@ -89,8 +89,10 @@ def _breaks(facts: Facts) -> list[Verdict]:
 def _dropped(facts: Facts) -> list[Verdict]:
     if not facts.dropped:
         return []
-    said = _count(facts.dropped, "thing")
-    return [Verdict("note", "partly read", f"{said} in the files could not be read.")]
+    said = (
+        f"{_count(facts.dropped, 'thing')} in the files {'was' if facts.dropped == 1 else 'were'}"
+    )
+    return [Verdict("note", "partly read", f"{said} left out.")]
 
 
 def _count(number: int, thing: str) -> str:

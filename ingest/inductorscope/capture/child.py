@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from inductorscope.capture.facts import (
+from inductorscope.capture.inside import environment, sources
+from inductorscope.capture.inside.report import Reporter
+from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.permission import Loading
+from inductorscope.capture.spec import CaptureSpec, SpecError, from_json
+from inductorscope.formats.capture_facts import (
     COMPILED,
     EAGER,
     CaptureError,
@@ -27,11 +32,6 @@ from inductorscope.capture.facts import (
     RecordFacts,
     State,
 )
-from inductorscope.capture.inside import environment, sources
-from inductorscope.capture.inside.report import Reporter
-from inductorscope.capture.inside.untyped import Untyped
-from inductorscope.capture.permission import Loading
-from inductorscope.capture.spec import CaptureSpec, SpecError, from_json
 
 if TYPE_CHECKING:
     from inductorscope.capture.record.install import Installed

@@ -21,10 +21,10 @@ from pathlib import Path
 import msgspec
 
 from inductorscope.capture import process_group
-from inductorscope.capture.facts import LOG, CaptureFacts, read_facts
 from inductorscope.capture.inside.report import Message, Note, Progress
 from inductorscope.capture.permission import Loading, model_folders, permit
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.formats.capture_facts import LOG, CaptureFacts, read_facts
 from inductorscope.settings import Settings
 
 ProgressCallback = Callable[[str, int, int | None, str | None], None]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ..capture.facts import CaptureFacts, read_facts_file
+from ..formats.capture_facts import CaptureFacts, read_facts_file
 from ..intake.recognise import File
 from ..store.draft import RunDraft
 from .graph import GraphRead

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..capture.facts import CaptureFacts
+from ..formats.capture_facts import CaptureFacts
 from ..formats.key_averages import CUT, KeyAverageRow, KeyAverages, parse_key_averages
 from ..formats.kineto import ChromeTrace, read_chrome_trace
 from ..intake.recognise import File

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import IntegrityError
 
-from ..capture.facts import CaptureFacts
+from ..formats.capture_facts import CaptureFacts
 from ..intake.recognise import Dropped, Intake, recognise
 from ..settings import Settings
 from ..store.draft import RunDraft

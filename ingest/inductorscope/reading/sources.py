@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
-from ..capture.facts import SOURCES, SourceFiles
 from ..formats.fx import FxText
 from ..intake.recognise import File
 from .notes import Notes
@@ -37,7 +34,7 @@ class Sources:
 def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
     """For every path that stack comments quote: the file itself if it is recognisably here."""
     found = Sources()
-    listed = _listed(files, notes)
+    listed = {file.source_path: file for file in files if file.source_path}
     by_name: dict[str, list[File]] = {}
     for file in files:
         if file.absolute.suffix == ".py" and file.role in {"source", "other"}:
@@ -66,27 +63,6 @@ def quotes_of(texts: Iterable[FxText]) -> Quotes:
                 if node.stack_code or node.stack_line not in lines:
                     lines[node.stack_line] = lines.get(node.stack_line) or node.stack_code
     return quotes
-
-
-def _listed(files: list[File], notes: Notes) -> dict[str, File]:
-    """Files that a capture's `sources.json` names."""
-    by_path = {file.path: file for file in files}
-    found = {file.source_path: file for file in files if file.source_path}
-    for listing in files:
-        if PurePosixPath(listing.path).name != SOURCES:
-            continue
-        try:
-            kept = msgspec.json.decode(listing.absolute.read_bytes(), type=SourceFiles).files
-        except msgspec.DecodeError:
-            notes.add(listing.path, "not the list of sources that a capture writes")
-            continue
-        here = PurePosixPath(listing.path).parent
-        for theirs, ours in kept.items():
-            file = by_path.get(str(here / ours))
-            if file is not None:
-                file.role, file.source_path = "source", theirs
-                found[theirs] = file
-    return found
 
 
 def _recognised(path: str, lines: dict[int, str], by_name: dict[str, list[File]]) -> File | None:

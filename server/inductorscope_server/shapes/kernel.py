@@ -65,6 +65,8 @@ class KernelPage(Shape):
     category: str
     call_count: int
     time_us: float | None
+    time_calls: float | None
+    """Calls of one step that the profile saw; times `each_us` it makes `time_us`."""
     each_us: float | None
     share: float | None
     time_source: str | None

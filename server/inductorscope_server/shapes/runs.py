@@ -102,6 +102,8 @@ class KernelRow(Shape):
     category: str
     call_count: int
     time_us: float | None
+    time_calls: float | None
+    """Calls of one step that the profile saw; times `each_us` it makes `time_us`."""
     each_us: float | None
     """Time of one call."""
     share: float | None

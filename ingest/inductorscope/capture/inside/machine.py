@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from inductorscope.capture.facts import CaptureFacts
+from inductorscope.formats.capture_facts import CaptureFacts
 
 
 def describe_machine(facts: CaptureFacts, device: str) -> None:

@@ -13,8 +13,8 @@ import msgspec
 import torch
 from torch.profiler import ProfilerActivity
 
-from inductorscope.capture.facts import ProfileFacts
 from inductorscope.capture.inside.untyped import Call, Untyped
+from inductorscope.formats.capture_facts import ProfileFacts
 
 STEPS = 3
 LONG_STEP_S = 5.0

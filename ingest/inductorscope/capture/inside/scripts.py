@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from inductorscope.capture.facts import COMPILED, CaptureFacts
 from inductorscope.capture.inside.profiling import profile_whole
 from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.formats.capture_facts import COMPILED, CaptureFacts
 
 
 class ScriptFailed(Exception):

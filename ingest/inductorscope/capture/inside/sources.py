@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 import inductorscope
-from inductorscope.capture.facts import SOURCES, SourceFiles
 from inductorscope.capture.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
+from inductorscope.formats.capture_facts import SOURCES, SourceFiles
 
 LARGEST_FILE = 4 * 1024 * 1024
 MOST_FILES = 500

@@ -6,9 +6,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from inductorscope.capture.facts import Timing
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.inside.untyped import Call
+from inductorscope.formats.capture_facts import Timing
 
 WARM_UP = 3
 FEWEST = 5

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import torch
 
-from inductorscope.capture.facts import LINE_RECORD, RecordFacts
 from inductorscope.capture.record.align import find_definition, follow
 from inductorscope.capture.record.kernels import Definition, Definitions, follow_kernels
 from inductorscope.capture.record.lines import Texts, follow_lines
 from inductorscope.capture.record.origins import Origin, Recorder
 from inductorscope.capture.record.owners import follow_owners
+from inductorscope.formats.capture_facts import LINE_RECORD, RecordFacts
 
 KNOWN = ("2.11", "2.13")
 """Versions of torch whose generated code was compared with and without the record."""

@@ -71,6 +71,7 @@ class KernelPage:
     category: str
     call_count: int
     time_us: float | None
+    time_calls: float | None
     each_us: float | None
     share: float | None
     time_source: str | None
@@ -139,6 +140,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         category=kernel.category,
         call_count=kernel.call_count,
         time_us=kernel.time_us,
+        time_calls=kernel.time_calls,
         each_us=each(kernel),
         share=share(kernel.time_us, kernel_time(session, run)),
         time_source=kernel.time_source,

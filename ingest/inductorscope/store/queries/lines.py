@@ -1,8 +1,8 @@
 """Time by FX node and by line of the user's code.
 
-A profile knows kernels, not nodes. A call gets its kernel's time divided by the kernel's calls; a
-node or a line gets the time of every call it is part of. Fused nodes share their kernel, so these
-times overlap and do not sum to the whole; pages say so.
+A profile knows kernels, not nodes and not call sites. A call site gets its kernel's time of a step
+divided by the kernel's call sites; a node or a line gets the time of every site it is part of.
+Fused nodes share their kernel, so these times overlap and do not sum to the whole; pages say so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..models import FxNode, Graph, Kernel, KernelCall
-from .parts import each, kernel_time
+from .parts import kernel_time
 
 Line = tuple[str, int]
 Call = tuple[int, int]
@@ -131,8 +131,7 @@ def _timed_calls(session: Session, run: str) -> Iterator[_TimedCall]:
         .where(Graph.run_id == run, Kernel.time_us.is_not(None))
     )
     for call, kernel in session.execute(query):
-        # Without a count of calls, all that is known is the whole, spread over the call sites.
-        time_us = each(kernel) or (kernel.time_us or 0.0) / max(kernel.call_count, 1)
+        time_us = (kernel.time_us or 0.0) / max(kernel.call_count, 1)
         yield _TimedCall(call.graph_id, kernel.id, call.id, time_us, call.fx_nodes)
 
 

@@ -50,6 +50,7 @@ class KernelRow:
     category: str
     call_count: int
     time_us: float | None
+    time_calls: float | None
     each_us: float | None
     share: float | None
     time_source: str | None
@@ -131,6 +132,7 @@ def kernel_rows(session: Session, run: str, limit: int | None = None) -> list[Ke
             category=kernel.category,
             call_count=kernel.call_count,
             time_us=kernel.time_us,
+            time_calls=kernel.time_calls,
             each_us=each(kernel),
             share=share(kernel.time_us, whole),
             time_source=kernel.time_source,
