@@ -43,8 +43,16 @@ class Limits:
         )
 
 
+@dataclass(slots=True)
+class Spent:
+    """What has been counted against the limits so far; parts sent together share one."""
+
+    members: int = 0
+    unpacked: int = 0
+
+
 class Meter:
-    """Counts members and bytes of one upload as they come, and refuses at the limit."""
+    """Counts members and bytes of one upload, or of one part, and refuses at the limit."""
 
     def __init__(
         self,
@@ -52,12 +60,15 @@ class Meter:
         where: str,
         packed: int,
         progress: Callable[[int], None] | None = None,
+        spent: Spent | None = None,
     ) -> None:
         self.limits = limits
         self.where = where
         self.packed = packed
         self.unpacked = 0
-        self.members = 0
+        self.spent = Spent() if spent is None else spent
+        self.whole = where if spent is None else "What was sent together"
+        """Whom the sentences name when the limit of all parts is passed."""
         self.progress = progress
 
     def upload(self) -> None:
@@ -72,10 +83,10 @@ class Meter:
 
     def member(self, count: int = 1) -> None:
         """Counts members, files and folders alike."""
-        self.members += count
-        if self.members > self.limits.max_members:
+        self.spent.members += count
+        if self.spent.members > self.limits.max_members:
             raise Refused(
-                f"{self.where} holds more than {self.limits.max_members:,} files and folders",
+                f"{self.whole} holds more than {self.limits.max_members:,} files and folders",
                 _raise("max_members", "upload fewer files"),
                 "max_members",
             )
@@ -83,9 +94,10 @@ class Meter:
     def add(self, count: int) -> None:
         """Counts unpacked bytes."""
         self.unpacked += count
-        if self.unpacked > self.limits.max_unpacked_bytes:
+        self.spent.unpacked += count
+        if self.spent.unpacked > self.limits.max_unpacked_bytes:
             raise Refused(
-                f"{self.where} is more than {size_text(self.limits.max_unpacked_bytes)} "
+                f"{self.whole} is more than {size_text(self.limits.max_unpacked_bytes)} "
                 "when unpacked",
                 _raise("max_unpacked_bytes", "upload less at a time"),
                 "max_unpacked_bytes",

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from inductorscope.intake import magic
-from inductorscope.intake.limits import Limits, Meter, Refused
+from inductorscope.intake.limits import Limits, Meter, Refused, Spent
 from inductorscope.intake.names import PACK_AGAIN, member_path, shown
 from inductorscope.intake.packed import BROKEN, Readable, open_packed
 from inductorscope.intake.tars import unpack_tar
 from inductorscope.intake.writing import Target
 from inductorscope.intake.zips import broken, unpack_zip
 
-__all__ = ["Limits", "Refused", "unpack"]
+__all__ = ["Limits", "Refused", "only_archive", "unpack"]
 
 TAKEN = "send a folder, a file, or a zip, tar, tar.gz, tar.xz or tar.zst of them"
 
@@ -29,19 +29,24 @@ def unpack(
     into: Path,
     limits: Limits,
     progress: Callable[[int], None] | None = None,
+    spent: Spent | None = None,
 ) -> None:
     """Puts the files of an upload below `into`, which is absent or empty.
 
-    A folder keeps its name below `into`; a folder that holds nothing but one archive counts as
-    that archive. `progress` is told the unpacked bytes so far. Raises `Refused`, and whatever it
-    raises, nothing is left in `into`.
+    A folder keeps its name below `into`, and its files are hard links where that is possible; a
+    folder that holds nothing but one archive counts as that archive. `progress` is told the
+    unpacked bytes so far. Parts that share their limits share a `spent`. Raises `Refused`, and
+    whatever it raises, nothing is left in `into`.
     """
     with _emptied_on_failure(into):
-        single = _only_archive(source) if source.is_dir() else source
+        single = only_archive(source) if source.is_dir() else source
         if single is None:
-            _copy_folder(source, into, limits, progress)
+            meter = Meter(limits, shown(source.name), 0, progress, spent)
+            _lay_out_folder(source, into, meter)
         else:
-            _unpack_file(single, into, limits, progress)
+            size = single.stat().st_size
+            meter = Meter(limits, shown(single.name), size, progress, spent)
+            _unpack_file(single, into, meter)
 
 
 @contextmanager
@@ -59,7 +64,7 @@ def _emptied_on_failure(into: Path) -> Iterator[None]:
         raise
 
 
-def _only_archive(folder: Path) -> Path | None:
+def only_archive(folder: Path) -> Path | None:
     """The single file in a folder, if it is an archive and nothing else is there."""
     with os.scandir(folder) as entries:
         found = [entry for _, entry in zip(range(2), entries, strict=False)]
@@ -67,7 +72,7 @@ def _only_archive(folder: Path) -> Path | None:
         return None
     only = Path(found[0].path)
     if only.is_dir():
-        return _only_archive(only)
+        return only_archive(only)
     return only if _is_archive(only) else None
 
 
@@ -79,14 +84,11 @@ def _is_archive(file: Path) -> bool:
     return magic.kind_of(head) in kinds or file.name.lower().endswith(endings)
 
 
-def _unpack_file(
-    source: Path, into: Path, limits: Limits, progress: Callable[[int], None] | None
-) -> None:
-    where = shown(source.name)
+def _unpack_file(source: Path, into: Path, meter: Meter) -> None:
+    where = meter.where
     status = source.stat()
     if not stat.S_ISREG(status.st_mode):
         raise Refused(f"{where} is not a plain file", TAKEN)
-    meter = Meter(limits, where, status.st_size, progress)
     meter.upload()
     if status.st_size == 0:
         raise Refused(f"{where} is empty", TAKEN)
@@ -155,11 +157,8 @@ def _unpack_packed(stream: Readable, name: str, target: Target, meter: Meter) ->
     target.file(member_path(stem, meter.where), stem, whole, counted=False)
 
 
-def _copy_folder(
-    source: Path, into: Path, limits: Limits, progress: Callable[[int], None] | None
-) -> None:
-    where = shown(source.name)
-    meter = Meter(limits, where, 0, progress)
+def _lay_out_folder(source: Path, into: Path, meter: Meter) -> None:
+    where = meter.where
     target = Target(into, meter)
     root = source.resolve().parent
     for folder, names, files in os.walk(source.resolve(), onerror=_raise):
@@ -172,20 +171,19 @@ def _copy_folder(
             target.folder(parts, name)
         for name in sorted(files):
             meter.member()
-            _copy_file(Path(folder, name), root, target, meter)
+            _lay_out_file(Path(folder, name), root, target, meter)
     if not target.files:
         raise Refused(f"{where} holds no files", TAKEN)
 
 
-def _copy_file(path: Path, root: Path, target: Target, meter: Meter) -> None:
+def _lay_out_file(path: Path, root: Path, target: Target, meter: Meter) -> None:
     mode = path.lstat().st_mode
     if not stat.S_ISREG(mode):
         kind = "symbolic link" if stat.S_ISLNK(mode) else "device or pipe"
         raise Refused(f"{meter.where} has a {kind}, {shown(path.name)}", PACK_AGAIN)
     meter.packed += path.stat().st_size
     meter.upload()
-    with path.open("rb") as file:
-        target.file(path.relative_to(root).parts, path.name, file, counted=False)
+    target.link(path.relative_to(root).parts, path.name, path)
 
 
 def _raise(error: OSError) -> None:

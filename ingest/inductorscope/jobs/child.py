@@ -23,6 +23,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from ..capture.run import CaptureFailed, run_capture
 from ..capture.spec import SpecError, from_builtins
 from ..intake.limits import Limits, Refused
+from ..intake.several import any_archive, lay_out
 from ..intake.unpack import unpack
 from ..reading import NothingToRead, read_run
 from ..settings import PREFIX, Settings, load
@@ -71,9 +72,20 @@ def ingest(task: Task) -> None:
             "The files of the upload are not in this worker's data folder",
             f"let web process and worker share the folder that {PREFIX}DATA names",
         )
-    sent = _lay_out(task, files, [str(file["path"]) for file in upload.files])
+    paths = [str(file["path"]) for file in upload.files]
+    sent = _lay_out(task, files, paths)
     root = sent
-    if len(upload.files) == 1:
+    # What was dropped or named: a lone folder stays as it is, archives inside of it too.
+    tops = [sent / name for name in dict.fromkeys(path.partition("/")[0] for path in paths)]
+    if len(tops) > 1 and any_archive(tops):
+        root = task.folder / "unpacked"
+        lay_out(
+            tops,
+            root,
+            Limits.of(task.settings),
+            lambda path: task.report(f"Unpacking {path.name}"),
+        )
+    elif len(paths) == 1:
         root = task.folder / "unpacked"
         size = int(upload.files[0]["size"])
         step = f"Unpacking {Path(upload.files[0]['path']).name}"

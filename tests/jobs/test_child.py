@@ -1,0 +1,81 @@
+"""The process that does a job's work, run for one attempt as a worker runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from inductorscope.client import files_of
+from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.folders import scratch_folder
+from inductorscope.jobs.processes import environment
+from inductorscope.jobs.records import JobStatus
+from inductorscope.jobs.transitions import claim
+from inductorscope.jobs.workflow import child_command
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.engine import sessions
+from sqlalchemy import Engine
+
+GRAPH = "torch_compile_debug"
+
+
+@pytest.fixture
+def parts(tmp_path: Path, fixtures: Path) -> list[Path]:
+    """A zip of a debug folder, and a log."""
+    top = fixtures / "cuda-foo1"
+    archive = tmp_path / "debug.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in sorted((top / GRAPH).rglob("*")):
+            packed.write(file, file.relative_to(top))
+        packed.writestr("inner.zip", b"PK\x05\x06" + bytes(18))
+    return [archive, next((top / "torch_trace").iterdir())]
+
+
+def ingested(
+    settings: Settings, engine: Engine, client: JobsClient, paths: list[Path]
+) -> JobStatus:
+    """Sends paths as `push` does and does the job."""
+    files = files_of(paths)
+    upload = client.create_upload("sent", [], [(file.name, file.size) for file in files])
+    for index, file in enumerate(files):
+        client.append(upload.id, index, 0, file.path.read_bytes())
+    job = client.finish_upload(upload.id)
+    attempt = claim(sessions(engine), job, "a test")
+    assert attempt is not None
+    scratch_folder(job).mkdir(parents=True)
+    command = child_command(attempt)
+    assert command[-1] == str(os.getpid())
+    done = subprocess.run(
+        command, env=environment(settings), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return client.job(job)
+
+
+def test_a_zip_and_a_log_are_the_same_run_sent_or_ingested(
+    settings: Settings, engine: Engine, client: JobsClient, parts: list[Path]
+) -> None:
+    sent = ingested(settings, engine, client, parts)
+    assert sent.state == "done", sent.message
+    assert sent.message == "Read 1 graph with 1 generated kernel."
+    read = read_paths(
+        settings, parts, name=None, tags=[], origin="ingest", progress=lambda *_: None
+    )
+    assert (read.duplicate, read.run_id) == (True, sent.run_id)
+
+
+def test_a_lone_folder_stays_as_it_is(
+    settings: Settings, engine: Engine, client: JobsClient, parts: list[Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "together"
+    folder.mkdir()
+    for part in parts:
+        (folder / part.name).write_bytes(part.read_bytes())
+    sent = ingested(settings, engine, client, [folder])
+    assert sent.message == "Read 0 graphs with 0 generated kernels."
+    lines = [line.text for line in client.events(sent.id)]
+    assert any("debug.zip: an archive inside the upload is not unpacked" in line for line in lines)
