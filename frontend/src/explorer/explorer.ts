@@ -173,8 +173,13 @@ export class Explorer implements PaneHost {
 
   private followFile(pane: Pane, selected: Selected, target: Target): void {
     if (pane.address.stage !== "source") return;
-    if ("stage" in target && target.stage === "source") return;
     const files = pane.stage?.files ?? [];
+    if ("stage" in target && target.stage === "source") {
+      const shown = this.panes.some((each) => each.address.file === target.file);
+      const known = files.find((file) => file.path === target.file);
+      if (known && !shown) pane.address.file = known.path;
+      return;
+    }
     const lights = (path: string) =>
       this.index.matches(selected, `source:${path}`).lines.length > 0;
     const shown = pane.address.file ?? files[0]?.path;
