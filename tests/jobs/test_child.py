@@ -18,7 +18,8 @@ from inductorscope.jobs.workflow import child_command
 from inductorscope.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.engine import sessions
-from sqlalchemy import Engine
+from inductorscope.store.models import JobEvent
+from sqlalchemy import Engine, select
 
 GRAPH = "torch_compile_debug"
 
@@ -79,3 +80,20 @@ def test_a_lone_folder_stays_as_it_is(
     assert sent.message == "Read 0 graphs with 0 generated kernels."
     lines = [line.text for line in client.events(sent.id)]
     assert any("debug.zip: an archive inside the upload is not unpacked" in line for line in lines)
+
+
+def test_what_was_left_out_is_said_before_the_end(
+    settings: Settings, engine: Engine, client: JobsClient, parts: list[Path]
+) -> None:
+    """Who follows a job stops reading once it is done."""
+    for _ in range(2):  # as a new run, and as one that was here already
+        sent = ingested(settings, engine, client, parts)
+        with sessions(engine)() as session:
+            events = session.scalars(
+                select(JobEvent).where(JobEvent.job_id == sent.id).order_by(JobEvent.id)
+            ).all()
+        assert events[-1].text == sent.message
+        (left_out,) = [event for event in events if event.text.startswith("Left out")]
+        assert left_out.level == "warning"
+        assert "inner.zip" in left_out.text
+        assert left_out.id < events[-1].id

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,12 @@ from ..capture.spec import SpecError, from_builtins
 from ..intake.limits import Limits, Refused
 from ..intake.several import any_archive, lay_out
 from ..intake.unpack import unpack
-from ..reading import NothingToRead, read_run
+from ..reading import NothingToRead, ReadResult, read_run
 from ..settings import PREFIX, Settings, load
 from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, Upload
 from . import transitions
-from .ending import OvertakenError, ending_sessions, read_sentence
+from .ending import OvertakenError, ending_sessions, left_out, read_sentence
 from .errors import without_password
 from .folders import scratch_folder, work_folder
 from .processes import die_with
@@ -140,17 +140,20 @@ def _read(task: Task, root: Path, origin: str) -> None:
         progress=task.report,
     )
     if result.duplicate:
-        _end_as_duplicate(task, result.run_id, read_sentence(result.graphs, result.kernels))
-    for item in result.dropped:
-        task.report.line(f"Left out {item.file}: {item.reason} ({item.count})", "warning")
+        _end_as_duplicate(task, result)
 
 
-def _end_as_duplicate(task: Task, run_id: str, read: str) -> None:
-    message = f"These files were here already, as run {run_id}. {read}"
-    lines = [*task.report.finishing(), (transitions.now(), "info", message)]
+def _end_as_duplicate(task: Task, result: ReadResult) -> None:
+    read = read_sentence(result.graphs, result.kernels)
+    message = f"These files were here already, as run {result.run_id}. {read}"
+    lines = [
+        *task.report.finishing(),
+        *left_out(asdict(item) for item in result.dropped),
+        (transitions.now(), "info", message),
+    ]
     with task.sessions.begin() as session:
         if not transitions.complete(
-            session, task.attempt, run_id=run_id, duplicate=True, message=message
+            session, task.attempt, run_id=result.run_id, duplicate=True, message=message
         ):
             raise OvertakenError
         transitions.add_events(session, task.attempt.job_id, lines)

@@ -6,7 +6,7 @@ after a crash finds itself done, and an attempt that has no say any more cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Engine, event
@@ -49,6 +49,8 @@ def ending_sessions(
             session, attempt, run_id=run_id, duplicate=False, message=message
         ):
             raise OvertakenError
+        # Ahead of the end: who follows the log stops reading once the job is done.
+        lines.extend(left_out(run.report.get("dropped", [])))
         lines.append((transitions.now(), "info", message))
         transitions.add_events(session, attempt.job_id, lines)
 
@@ -59,6 +61,18 @@ def ending_sessions(
     event.listen(factory, "before_commit", end)
     event.listen(factory, "after_soft_rollback", forget)
     return factory
+
+
+def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:
+    """Lines of the log about what was not read, as a run's report has it."""
+    return [
+        (
+            transitions.now(),
+            "warning",
+            f"Left out {item['file']}: {item['reason']} ({item['count']})",
+        )
+        for item in dropped
+    ]
 
 
 def read_sentence(graphs: int, kernels: int) -> str:
