@@ -7,9 +7,10 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.processes import processes_of
 from inductorscope.jobs.slots import executor_id
-from inductorscope.jobs.transitions import MOST_ATTEMPTS
+from inductorscope.jobs.transitions import MOST_ATTEMPTS, claim
 from inductorscope.settings import Settings
 from inductorscope.store.engine import sessions
 from inductorscope.store.models import Job, Run, Worker
@@ -150,7 +151,20 @@ def test_what_kills_every_worker_is_given_up(crew, engine: Engine) -> None:
     crew.start()
     end = crew.wait(job)
     assert end.state == "failed"
-    assert f"died {MOST_ATTEMPTS} times" in (end.message or "")
+    assert f"tried {MOST_ATTEMPTS} times" in (end.message or "")
+
+
+def test_what_never_reaches_the_database_is_not_called_a_death(
+    client: JobsClient, engine: Engine
+) -> None:
+    """Each attempt ends with TRY_AGAIN, which leaves the job as it is."""
+    job = client.enqueue_capture({"model": "neg-maximum-cat"})
+    for _ in range(MOST_ATTEMPTS):
+        assert claim(sessions(engine), job, "a worker") is not None
+    assert claim(sessions(engine), job, "a worker") is None
+    message = client.job(job).message or ""
+    assert message.startswith(f"This was tried {MOST_ATTEMPTS} times without coming to an end;")
+    assert "died" not in message
 
 
 def test_two_workers_cannot_have_one_name(crew, settings: Settings) -> None:
