@@ -64,7 +64,7 @@ def _speed(facts: Facts) -> list[Verdict]:
     if not facts.eager_ms or not facts.compiled_ms:
         return []
     ratio = facts.eager_ms / facts.compiled_ms
-    times = f"{facts.compiled_ms:.3g} ms compiled against {facts.eager_ms:.3g} ms eager a step."
+    times = f"{_time(facts.compiled_ms)} compiled against {_time(facts.eager_ms)} eager a step."
     if ratio < SLOWER:
         return [Verdict("bad", "slower than eager", f"Compiling made it slower: {times}")]
     if ratio < FASTER:
@@ -97,3 +97,16 @@ def _dropped(facts: Facts) -> list[Verdict]:
 
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _time(milliseconds: float) -> str:
+    """Three digits, in the unit that suits."""
+    if milliseconds < 1:
+        return f"{_three(milliseconds * 1000)} µs"
+    return (
+        f"{_three(milliseconds)} ms" if milliseconds < 1000 else f"{_three(milliseconds / 1000)} s"
+    )
+
+
+def _three(number: float) -> str:
+    return f"{number:,.{max(0, 2 - len(str(int(number))) + 1)}f}"
