@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from inductorscope.client import files_of
 from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.folders import scratch_folder
 from inductorscope.jobs.processes import environment
 from inductorscope.jobs.records import JobStatus
@@ -97,3 +99,37 @@ def test_what_was_left_out_is_said_before_the_end(
         assert left_out.level == "warning"
         assert "inner.zip" in left_out.text
         assert left_out.id < events[-1].id
+
+
+CAPTURING = """
+import resource
+from inductorscope.jobs import child
+from inductorscope.settings import load
+
+def limit():
+    return resource.getrlimit(resource.RLIMIT_AS)[0]
+
+class Task:
+    folder, settings, report = None, load(), type("Report", (), {"line": None})
+    spec = {"capture": {"model": "neg-maximum-cat"}}
+
+before = limit()
+child.run_capture = lambda *_, **__: print("running", limit() == before)
+child._read = lambda *_: print("reading", limit())
+child.capture(Task)
+"""
+
+
+def test_reading_a_capture_has_a_memory_limit_and_torch_has_its_own(settings: Settings) -> None:
+    limited = environment(settings) | {"INDUCTORSCOPE_CAPTURE_BYTES": str(3 * 1024**3)}
+    done = subprocess.run(
+        [sys.executable, "-c", CAPTURING], env=limited, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == ["running True", f"reading {3 * 1024**3}"], done.stderr
+
+
+@pytest.mark.parametrize("password", ["secret", "p@ss", "p@ss@h", "a:b@c/d", "@", ""])
+def test_nothing_of_a_password_is_told(password: str) -> None:
+    told = without_password(f"no answer from postgresql://me:{password}@db:5432/runs (at all)")
+    assert told == "no answer from postgresql://me:…@db:5432/runs (at all)"
+    assert without_password("http://localhost:80/ and a@b") == "http://localhost:80/ and a@b"

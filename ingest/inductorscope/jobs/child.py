@@ -125,6 +125,7 @@ def capture(task: Task) -> None:
         task.report,
         log=task.report.line,
     )
+    _limit_memory(task.settings)  # only now: torch's process would inherit it
     _read(task, out, "capture")
 
 
@@ -216,7 +217,7 @@ def _memory_sentence(settings: Settings) -> str:
 
 
 def _limit_memory(settings: Settings) -> None:
-    """Of reading only: a capture's own process gets a limit that knows what torch maps."""
+    """Of reading only, in this process: torch's own gets a limit that knows what it maps."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = settings.capture_bytes
     if hard != resource.RLIM_INFINITY:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# postgresql://user:secret@host
-_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
+# postgresql://user:secret@host; up to the last @, since a password may hold some itself
+_PASSWORD = re.compile(r"(://[^:/@\s]*):\S*@")
 
 
 def without_password(text: str) -> str:

@@ -51,8 +51,8 @@ def claim(sessions: Sessions, job_id: str, worker: str) -> Attempt | None:
         if job.attempts >= MOST_ATTEMPTS:
             job.state, job.ended_at = FAILED, now()
             job.message = (
-                f"This was tried {job.attempts} times without coming to an end; its log says "
-                "what interrupted each try, and what the workers printed may tell why."
+                f"This was tried {job.attempts} times without coming to an end; "
+                "its log and what the workers printed may tell why."
             )
             add_event(session, job_id, "error", job.message)
             return None
