@@ -57,21 +57,17 @@ def test_archives_are_unpacked_and_files_stay(parts: list[Path], tmp_path: Path)
     assert laid_out(parts[::-1], tmp_path / "again").keys() >= found.keys()
 
 
-def test_files_are_not_copied(parts: list[Path], tmp_path: Path) -> None:
+def test_what_was_given_stays_as_it_is(tmp_path: Path) -> None:
+    """Writing into what was laid out must never reach the files of whoever gave them."""
+    lone, folder = tmp_path / "a.log", tmp_path / "folder"
+    folder.mkdir()
+    for file in (lone, folder / "b.log"):
+        file.write_text("theirs")
     into = tmp_path / "all"
-    lay_out(parts, into, LIMITS)
-    assert (into / "1-b.log").samefile(parts[2])
-    assert (into / "more" / "deep" / "c.txt").samefile(parts[1] / "deep" / "c.txt")
-
-
-def test_files_are_copied_where_links_cannot_be(
-    parts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: object) -> None:
-        raise OSError(18, "Invalid cross-device link")
-
-    monkeypatch.setattr("os.link", refused)
-    assert laid_out(parts, tmp_path / "all")["more/deep/c.txt"] == b"c"
+    lay_out([lone, folder], into, LIMITS)
+    for file in (into / "a.log", into / "folder" / "b.log"):
+        file.write_text("ours")
+    assert lone.read_text() == (folder / "b.log").read_text() == "theirs"
 
 
 def test_the_limits_are_common(tmp_path: Path) -> None:

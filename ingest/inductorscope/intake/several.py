@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,7 +12,6 @@ from inductorscope.intake.limits import Limits, Meter, Spent
 from inductorscope.intake.names import shown
 from inductorscope.intake.packed import BROKEN, open_packed
 from inductorscope.intake.unpack import only_archive, unpack
-from inductorscope.intake.writing import link_or_copy
 
 
 def lay_out(
@@ -23,8 +23,8 @@ def lay_out(
     """Puts all of it below the folder `into`, in an order that does not depend on how it came.
 
     Compressed logs and traces stay as they are: among others they are files; only a lone one is
-    unpacked. What is no archive is hard-linked where that is possible. The limits hold for all of
-    it together. Raises `Refused` as `unpack` does.
+    unpacked. What is no archive is copied. The limits hold for all of it together. Raises
+    `Refused` as `unpack` does.
     """
     into.mkdir(parents=True, exist_ok=True)
     spent = Spent()
@@ -37,7 +37,7 @@ def lay_out(
             meter = Meter(limits, shown(path.name), size, spent=spent)
             meter.member()
             meter.add(size)
-            link_or_copy(path, _free(into, path.name, number))
+            shutil.copyfile(path, _free(into, path.name, number))
 
 
 def any_archive(paths: Iterable[Path]) -> bool:

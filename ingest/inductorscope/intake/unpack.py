@@ -33,8 +33,8 @@ def unpack(
 ) -> None:
     """Puts the files of an upload below `into`, which is absent or empty.
 
-    A folder keeps its name below `into`, and its files are hard links where that is possible; a
-    folder that holds nothing but one archive counts as that archive. `progress` is told the
+    A folder keeps its name below `into`; one that holds nothing but one archive counts as that
+    archive. `progress` is told the
     unpacked bytes so far. Parts that share their limits share a `spent`. Raises `Refused`, and
     whatever it raises, nothing is left in `into`.
     """
@@ -183,7 +183,9 @@ def _lay_out_file(path: Path, root: Path, target: Target, meter: Meter) -> None:
         raise Refused(f"{meter.where} has a {kind}, {shown(path.name)}", PACK_AGAIN)
     meter.packed += path.stat().st_size
     meter.upload()
-    target.link(path.relative_to(root).parts, path.name, path)
+    # Copied, never linked: who writes into a link writes into the file of whoever gave it.
+    with path.open("rb") as file:
+        target.file(path.relative_to(root).parts, path.name, file, counted=False)
 
 
 def _raise(error: OSError) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from inductorscope.intake.limits import Meter, Refused
@@ -12,16 +11,6 @@ from inductorscope.intake.packed import Readable
 from inductorscope.settings import KIB
 
 PIECE = 256 * KIB
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Without copying the bytes where both are on one file system that can do so."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:  # another file system, one without hard links, or a file of somebody else
-        shutil.copyfile(source, target)
 
 
 class Target:
@@ -59,16 +48,6 @@ class Target:
                 size += len(piece)
         self.files += 1
         return size
-
-    def link(self, parts: tuple[str, ...], name: str, source: Path) -> None:
-        """The same file under another name, or a copy where the file system cannot do that."""
-        self.folder(parts[:-1], name)
-        self.meter.add(source.stat().st_size)
-        try:
-            link_or_copy(source, self.root.joinpath(*parts))
-        except FileExistsError:
-            raise self._twice(name) from None
-        self.files += 1
 
     def _twice(self, name: str) -> Refused:
         return Refused(f"{self.meter.where} has two members of the name {shown(name)}", PACK_AGAIN)
