@@ -16,6 +16,8 @@ from inductorscope.naming import name_of
 CHUNK = 8 * 1024 * 1024
 PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))
 """How long a server may be away before we give up."""
+AWAY = (429, 502, 503, 504)
+"""What a server answers, or a proxy for it, that will be well again in a moment."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -92,6 +94,11 @@ class Client:
             while offset < file.size:
                 stream.seek(offset)
                 chunk = stream.read(CHUNK)
+                if not chunk:
+                    raise ServerError(
+                        f"{file.path} became shorter than its {file.size:,} bytes while it was "
+                        "being sent. Push again when nothing writes to it any more."
+                    )
                 answer = self._send(
                     "PATCH",
                     url,
@@ -137,6 +144,9 @@ class Client:
                 continue
             if answer.status_code in accept:
                 return answer
+            if answer.status_code in AWAY and wait is not None:
+                time.sleep(wait)
+                continue
             raise ServerError(_sentence(answer))
         raise AssertionError("the last wait is None, which returns or raises")
 
