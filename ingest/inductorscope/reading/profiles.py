@@ -16,6 +16,8 @@ from .notes import Notes
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)
 LONGEST_NAME = 4000
+MOVES = ("memcpy", "memset")
+"""Work of a device that is no kernel, as a trace's events call it too."""
 
 
 @dataclass(slots=True)
@@ -138,10 +140,12 @@ def _row(row: KeyAverageRow) -> ProfilerRowDraft:
 def _category(row: KeyAverageRow) -> str:
     if row.annotation or row.name.startswith(("ProfilerStep", "## Call CompiledFxGraph")):
         return "annotation"
-    if row.device is not None:
-        return "cpu_op" if row.device == "cpu" else "kernel"
-    # A table does not say where a row ran; device work takes no time on the CPU.
-    return "kernel" if row.self_device_us and not row.cpu_us else "cpu_op"
+    # Where nothing says where a row ran: device work takes no time on the CPU.
+    on_device = row.device != "cpu" if row.device else row.self_device_us and not row.cpu_us
+    if not on_device:
+        return "cpu_op"
+    # Told by name, as the profiler gives it: "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
+    return next((kind for kind in MOVES if row.name.lower().startswith(kind)), "kernel")
 
 
 def _rows_of_trace(trace: ChromeTrace) -> list[ProfilerRowDraft]:

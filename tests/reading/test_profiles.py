@@ -1,0 +1,47 @@
+"""Rows of a profile: the same kinds, whether key_averages or the trace says them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from inductorscope.intake.recognise import recognise
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.profiles import draft_of, read_profiles
+
+DEVICE = {
+    "triton_poi_fused_neg_0": "kernel",
+    "Memcpy HtoD (Pageable -> Device)": "gpu_memcpy",
+    "Memset (Device)": "gpu_memset",
+}
+WANTED = {
+    "triton_poi_fused_neg_0": "kernel",
+    "Memcpy HtoD (Pageable -> Device)": "memcpy",
+    "Memset (Device)": "memset",
+    "cudaMemcpyAsync": "cpu_op",
+}
+
+
+def kinds(folder: Path) -> dict[str, str]:
+    (profile,) = read_profiles(recognise(folder).files, None, Notes())
+    return {row.name: row.category for row in draft_of(profile).rows}
+
+
+def test_copies_are_no_kernels_wherever_they_are_told(tmp_path: Path) -> None:
+    times = {"calls": 1, "self_cpu_us": 0.0, "cpu_us": 0.0, "self_device_us": 2.0, "device_us": 2.0}
+    rows = [{"name": name, "device": "cuda", **times} for name in DEVICE]
+    rows.append({**rows[0], "name": "cudaMemcpyAsync", "device": "cpu", "cpu_us": 5.0})
+    (tmp_path / "rows").mkdir()
+    text = json.dumps({"schema": 1, "steps": 1, "rows": rows})
+    (tmp_path / "rows" / "eager.key_averages.json").write_text(text)
+    assert kinds(tmp_path / "rows") == WANTED
+
+    categories = {**DEVICE, "cudaMemcpyAsync": "cpu_op"}
+    events = [
+        {"ph": "X", "cat": category, "name": name, "ts": 1.0, "dur": 2.0, "pid": 0, "tid": 7}
+        for name, category in categories.items()
+    ]
+    (tmp_path / "trace").mkdir()
+    text = json.dumps({"schemaVersion": 1, "traceEvents": events})
+    (tmp_path / "trace" / "eager.trace.json").write_text(text)
+    assert kinds(tmp_path / "trace") == WANTED
