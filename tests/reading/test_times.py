@@ -109,3 +109,19 @@ def test_operators_inside_of_an_extern_call_count_for_it() -> None:
         kernels=[inside], regions=[Region(None, None, frozenset({"triton_a"}), 1)], steps=1
     )
     assert join_times(trace, [one], None).attributed_us == pytest.approx(40)
+
+
+def test_calls_of_an_operator_add_up_over_regions() -> None:
+    """The same code called under two compile ids, or from two threads, is two regions."""
+    one = graph("fw", ("triton_a", ""))
+    extern = KernelDraft("extern_kernels.mm", "extern", "extern", None, None, {})
+    extern.calls = [CallDraft(line, True, 9, [], [], "x") for line in (1, 2)]
+    one.draft.kernels.append(extern)
+    kernels = []
+    for number in (0, 1, 1):  # the second region's operator launched two kernels
+        kernels.append(device("sm90_gemm", None, 40, region=number))
+        kernels[-1].op = "aten::mm"
+    regions = [Region(None, None, frozenset({"triton_a"}), calls) for calls in (3, 1)]
+    join_times(ChromeTrace(kernels=kernels, regions=regions, steps=4), [one], None)
+    assert extern.time_us == pytest.approx(30)
+    assert extern.time_calls == 2  # two calls in the code, four runs of it, four steps

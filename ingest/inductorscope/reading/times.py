@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from ..formats.kineto import ChromeTrace, Region
@@ -53,6 +53,8 @@ class _Sum:
     calls: int = 0
     total_us: float = 0.0
     how: str = ""
+    regions: set[int] = field(default_factory=set)
+    """Those whose calls of an operator were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,10 @@ def join_times(trace: ChromeTrace, graphs: list[GraphRead], steps: int | None) -
             _, total = sums.setdefault(id(kernel), (kernel, _Sum()))
             if kernel.kind != "extern" or region is None:
                 total.calls += calls
-            else:
+            elif region not in total.regions:
                 # One call of an operator may launch several kernels; the code has each call once.
-                total.calls = len(kernel.calls) * trace.regions[region].calls
+                total.regions.add(region)
+                total.calls += len(kernel.calls) * trace.regions[region].calls
             total.total_us += total_us
             total.how = how + (told if len(places) > 1 else "")
             return True
