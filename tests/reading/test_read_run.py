@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,26 @@ def test_a_hostile_file_costs_itself_only(factory: Sessions, foo1: Path, tmp_pat
         run = session.get_one(Run, result.run_id)
         assert "\x00" not in run.name
         assert run.report["dropped"]
+
+
+def test_a_compressed_log_is_read_so_far_as_it_may_unpack(
+    factory: Sessions, foo1: Path, settings: Settings, tmp_path: Path
+) -> None:
+    log = next((foo1 / "torch_trace").iterdir()).read_bytes()
+    (tmp_path / "sent").mkdir()
+    (tmp_path / "sent" / "bomb.log.gz").write_bytes(gzip.compress(log + bytes(50_000_000)))
+    limited = replace(settings, max_unpacked_bytes=len(log) + 1000)
+    result = read(factory, tmp_path / "sent", settings=limited)
+    (dropped,) = result.dropped
+    assert dropped.file == "bomb.log.gz"
+    assert f"only the first {len(log) + 1000:,} bytes were read" in dropped.reason
+    with factory() as session:
+        run = session.get_one(Run, result.run_id)
+        assert run.graph_breaks == 0
+        assert run.torch_version is not None
+
+    (tmp_path / "sent" / "bomb.log.gz").write_bytes(gzip.compress(log))
+    assert read(factory, tmp_path / "sent", settings=limited).dropped == []
 
 
 def test_an_own_breakdown_is_told_and_survived(

@@ -103,14 +103,15 @@ class Dropped:
 class TraceLog(Iterator[LogRecord]):
     """The records of one log. Iterate once; `dropped`, `strings` and `counts` grow meanwhile."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, max_bytes: int | None = None) -> None:
+        """Reads no more than some `max_bytes`, and says so where it stops."""
         self.dropped: dict[str, Dropped] = {}
         self.strings: dict[int, str] = {}
         """Interned file names. A forked child's log can lack some of its parent's."""
         self.counts: Counter[str] = Counter()
         """Records of each kind."""
         self.number = 0
-        self._lines = _Lines(stream, self)
+        self._lines = _Lines(stream, self, max_bytes)
         self._records = self._read()
 
     def __iter__(self) -> TraceLog:
@@ -232,9 +233,11 @@ class TraceLog(Iterator[LogRecord]):
 class _Lines:
     """Lines split at line feeds only, without them; a line that is far too long is skipped."""
 
-    def __init__(self, stream: BinaryIO, log: TraceLog) -> None:
+    def __init__(self, stream: BinaryIO, log: TraceLog, max_bytes: int | None) -> None:
         self.stream = stream
         self.log = log
+        self.max_bytes = max_bytes
+        self.bytes_read = 0
 
     def __iter__(self) -> Iterator[bytes]:
         payload = 0
@@ -253,10 +256,15 @@ class _Lines:
 
     def _next(self) -> bytes:
         try:
-            return self.stream.readline(MAX_LINE + 1)
+            line = self.stream.readline(MAX_LINE + 1)
         except (EOFError, OSError, zlib.error) as error:
             self.log.drop("the compressed log is damaged or cut short", str(error).encode())
             return b""
+        self.bytes_read += len(line)
+        if self.max_bytes is not None and self.bytes_read > self.max_bytes:
+            self.log.drop(f"only the first {self.max_bytes:,} bytes were read", line)
+            return b""
+        return line
 
 
 def read_trace_log(stream: BinaryIO) -> TraceLog:

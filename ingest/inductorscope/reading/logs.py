@@ -69,8 +69,8 @@ class LogFacts:
 class _Watched(TraceLog):
     """A log that remembers the output codes passing by."""
 
-    def __init__(self, stream: BinaryIO, facts: LogFacts) -> None:
-        super().__init__(stream)
+    def __init__(self, stream: BinaryIO, facts: LogFacts, max_bytes: int | None) -> None:
+        super().__init__(stream, max_bytes)
         self.facts = facts
 
     def __next__(self) -> LogRecord:
@@ -83,12 +83,14 @@ class _Watched(TraceLog):
         return record
 
 
-def read_logs(files: list[File], notes: Notes) -> LogFacts:
+def read_logs(files: list[File], notes: Notes, max_unpacked: int | None = None) -> LogFacts:
+    """`max_unpacked`: bytes that a compressed log may unpack to."""
     facts = LogFacts()
     for file in files:
         if file.role != "trace_log":
             continue
-        summary = notes.attempt(file.path, "Reading the log", partial(_read, file, facts), None)
+        read = partial(_read, file, facts, max_unpacked)
+        summary = notes.attempt(file.path, "Reading the log", read, None)
         if summary is not None:
             facts.summaries.append(summary)
             for dropped in summary.dropped:
@@ -97,12 +99,14 @@ def read_logs(files: list[File], notes: Notes) -> LogFacts:
     return facts
 
 
-def _read(file: File, facts: LogFacts) -> LogSummary:
+def _read(file: File, facts: LogFacts, max_unpacked: int | None) -> LogSummary:
     with file.absolute.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
-        return summarise(_Watched(stream, facts))
+        if not packed:
+            return summarise(_Watched(raw, facts, None))
+        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+        return summarise(_Watched(stream, facts, max_unpacked))
 
 
 def give_compile_ids(graphs: list[GraphRead], facts: LogFacts) -> None:

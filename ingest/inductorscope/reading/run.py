@@ -66,9 +66,9 @@ def read_run(
     """Reads a folder (or one file) into the database as one run.
 
     `extra` are the facts of a capture whose folder does not hold them; `settings` name the data
-    folder, where large files are compressed instead of in the system's temporary folder. Nothing
-    is visible until all is stored; the same content a second time, or from two workers at once, is
-    the same run.
+    folder, where large files are compressed instead of in the system's temporary folder, and bound
+    what a compressed log unpacks to. Nothing is visible until all is stored; the same content a
+    second time, or from two workers at once, is the same run.
     """
     started = time.monotonic()
     progress("Looking through the files", 0, None, None)
@@ -87,11 +87,9 @@ def read_run(
         created_at=datetime.now(UTC),
         bytes_in=sum(file.size for file in intake.files),
     )
-    folder = None
     if settings is not None:
-        folder = settings.data
-        folder.mkdir(parents=True, exist_ok=True)
-    _fill(run, intake, extra, folder, notes, progress)
+        settings.data.mkdir(parents=True, exist_ok=True)
+    _fill(run, intake, extra, settings, notes, progress)
     run.name = run.name or root.resolve().name
     progress("Storing", 0, None, None)
     bytes_stored = _store(session_factory, run)
@@ -155,7 +153,7 @@ def _fill(
     run: RunDraft,
     intake: Intake,
     extra: CaptureFacts | None,
-    folder: Path | None,
+    settings: Settings | None,
     notes: Notes,
     progress: Progress,
 ) -> None:
@@ -171,7 +169,7 @@ def _fill(
         files, quotes_of(text for graph in graphs for text in graph.fx.values()), notes
     )
     progress("Reading logs", 0, None, None)
-    logs = read_logs(files, notes)
+    logs = read_logs(files, notes, settings.max_unpacked_bytes if settings is not None else None)
     give_compile_ids(graphs, logs)
     progress("Reading profiles", 0, None, None)
     profiles = read_profiles(files, facts, notes)
@@ -179,6 +177,7 @@ def _fill(
     _link(graphs, intake, sources, notes, progress)
     fill_run(run, files, graphs, logs, profiles, facts, notes)
     run.profiles = [draft_of(profile) for profile in profiles]
+    folder = settings.data if settings is not None else None
     add_artifacts(run, intake, sources, profiles, folder, notes, progress)
 
 
