@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.capture.permission import NotAllowed, model_folders, permit
-from inductorscope.capture.spec import CaptureSpec, SpecError
+from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
 
 
 @pytest.fixture
@@ -60,6 +60,17 @@ def test_a_trusted_person_may_run_anything_that_exists(allowed: Path) -> None:
     assert permit(CaptureSpec(model=str(outside)), [], trusted=True).file == str(outside)
     with pytest.raises(SpecError, match="There is no file"):
         permit(CaptureSpec(model="/absent/model.py"), [], trusted=True)
+
+
+def test_trust_is_what_the_caller_says_and_no_spec_can_say_it(allowed: Path) -> None:
+    for model in ("gpt-small", "model.py", "model.py:make", "package.inner:make"):
+        assert not permit(CaptureSpec(model=model), [allowed], trusted=False).trusted
+        path = model if model == "gpt-small" else model.replace("model.py", f"{allowed}/model.py")
+        assert permit(CaptureSpec(model=path), [], trusted=True).trusted
+    with pytest.raises(SpecError, match="unknown field"):
+        from_builtins({"model": "gpt-small", "trusted": True})
+    with pytest.raises(SpecError, match="unknown field"):
+        from_builtins({"model": "gpt-small", "loading": {"trusted": True}})
 
 
 def test_the_setting_lists_folders_like_path(tmp_path: Path) -> None:

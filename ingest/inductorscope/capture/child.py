@@ -79,7 +79,7 @@ class Capture:
         from inductorscope.capture.inside.machine import describe_machine
         from inductorscope.capture.inside.options import apply_options
 
-        self.facts.config = apply_options(self.spec)
+        self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
         self.facts.env = environment.recorded()
         describe_machine(self.facts, self.spec.device)
         script = self.spec.kind == "script"
@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.capture.child")
     parser.add_argument("spec", type=Path, help="JSON file of the capture's spec")
     parser.add_argument("out", type=Path, help="folder to write to")
-    parser.add_argument("--loading", default="{}", help="where to find the model, as JSON")
+    parser.add_argument("--loading", help="what is permitted, as JSON; without it, everything")
     parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
     parser.add_argument("--reuse", action="store_true", help="take kernels from the cache")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
@@ -220,9 +220,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.mkdir(parents=True, exist_ok=True)
     cache = options.cache or Path(tempfile.mkdtemp(prefix="inductorscope-"))
     environment.prepare(spec, out, cache, reuse_cache=options.reuse)
-    loading = msgspec.json.decode(options.loading, type=Loading)
-    if loading == Loading():
+    if options.loading is None:
         loading = _load_anything(spec)
+    else:
+        loading = msgspec.json.decode(options.loading, type=Loading)
     try:
         state = Capture(spec, loading, out, Reporter(options.report), options.memory).run()
     finally:

@@ -1,7 +1,8 @@
 """Which models may be run. Torch-free.
 
 Running a model is running its code. The worker runs built-in models and those in folders that its
-owner configured; a person at the command line may run anything of theirs.
+owner configured; a person at the command line may run anything of theirs. The options it is run
+with are checked in the child, which is told here whom it runs for.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from inductorscope.capture.spec import CaptureSpec, SpecError
 
 
 class NotAllowed(SpecError):
-    """The model exists perhaps, but this process may not run it."""
+    """The model or the option exists perhaps, but not for the one who asks."""
 
 
 class Loading(msgspec.Struct, frozen=True):
-    """How the child is to find a permitted model."""
+    """How the child is to find a permitted model, and what else it permits.
+
+    The parent makes it and hands it over beside the spec, so that no spec can say it.
+    """
 
     file: str | None = None
     """The script, or the file of the factory; None for modules found by name."""
     paths: tuple[str, ...] = ()
     """Folders to search for modules, before all others."""
+    trusted: bool = False
+    """Whether a person at the command line asks, who may set any option and call any function."""
 
 
 def model_folders(setting: str) -> list[Path]:
@@ -35,12 +41,12 @@ def model_folders(setting: str) -> list[Path]:
 def permit(spec: CaptureSpec, folders: list[Path], trusted: bool) -> Loading:
     """How to load the spec's model. Raises a sentence when it is absent or not allowed."""
     if spec.kind == "built-in":
-        return Loading()
+        return Loading(trusted=trusted)
     reference = spec.model if spec.kind == "script" else spec.model.rpartition(":")[0]
     if reference.endswith(".py"):
         return _permit_file(reference, folders, trusted)
     if trusted:
-        return Loading(paths=(str(Path.cwd()),))
+        return Loading(paths=(str(Path.cwd()),), trusted=True)
     for folder in folders:
         if _holds_module(folder, reference):
             return Loading(paths=(str(folder),))
@@ -55,7 +61,7 @@ def _permit_file(reference: str, folders: list[Path], trusted: bool) -> Loading:
         real = candidate.resolve()  # links are followed first: a link out of a folder is outside
         allowed = trusted or any(real.is_relative_to(folder) for folder in folders)
         if allowed and real.is_file():
-            return Loading(file=str(real), paths=(str(real.parent),))
+            return Loading(file=str(real), paths=(str(real.parent),), trusted=trusted)
     if trusted:
         raise SpecError(f"There is no file {reference}.")
     raise NotAllowed(_refusal(f"The file {reference}", folders))

@@ -65,7 +65,8 @@ def run_capture(
     A model that fails to compile is a result too: the facts' state says so, and `out` holds what
     was written. Raises SpecError for a model that is absent or not allowed, CaptureCancelled when
     `cancelled()` turned true, CaptureFailed for everything else; `out` then holds the log.
-    `trusted` allows models outside the configured folders (a person at the command line).
+    `trusted` allows models outside the configured folders and options that could run commands or
+    write anywhere (a person at the command line).
     `cache` keeps compiled kernels for the next capture, which makes its first call faster than
     compiling really is.
     """

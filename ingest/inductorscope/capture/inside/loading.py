@@ -15,7 +15,7 @@ import torch
 
 from inductorscope.capture.builtin import BY_NAME
 from inductorscope.capture.inside.untyped import Call, Untyped
-from inductorscope.capture.permission import Loading
+from inductorscope.capture.permission import Loading, NotAllowed
 from inductorscope.capture.spec import CaptureSpec, SpecError
 
 SEED = 20230920
@@ -92,8 +92,26 @@ def find_factory(spec: CaptureSpec, loading: Loading) -> Callable[..., Any]:
     factory = getattr(module, name, None)
     if not callable(factory):
         raise SpecError(f"{reference} has no function {name}.")
+    if not loading.trusted:
+        _check_origin(spec.model, module, factory, loading)
     found: Callable[..., Any] = factory
     return found
+
+
+def _check_origin(name: str, module: Untyped, factory: Untyped, loading: Loading) -> None:
+    """Refuse functions that a permitted file merely imports.
+
+    With `from os import system` in it, its name and the text arguments would be a command.
+    """
+    file = Path(getattr(module, "__file__", None) or "/").resolve()
+    of_folder = any(file.is_relative_to(path) for path in loading.paths)  # not one loaded before
+    package = str(getattr(factory, "__module__", None)).partition(".")[0]
+    if not of_folder or package != module.__name__.partition(".")[0]:
+        raise NotAllowed(
+            f"The factory {name} may not be called from the web: the function comes from "
+            "elsewhere than the worker's folders. Name one that is written there, or run it from "
+            "the command line on the machine (inductorscope capture …)."
+        )
 
 
 def total(output: Untyped) -> torch.Tensor:

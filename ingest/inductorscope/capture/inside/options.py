@@ -1,11 +1,19 @@
-"""Options of torch, checked against the torch that will run, and set for the whole process."""
+"""Options of torch, checked against the torch that will run, and set for the whole process.
+
+Torch trusts who configures it: texts among its options end on the command lines of compilers, in
+paths and in generated code. Who asks over the web may therefore set numbers and switches only, and
+the few texts whose every word is known here. What may be set is listed, not what may not: torch
+gains options with every release.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
+import typing
 
 from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.permission import NotAllowed
 from inductorscope.capture.spec import CaptureSpec, SpecError, near
 
 # Keys worth recording even when nobody set them.
@@ -29,35 +37,98 @@ _RELEVANT = (
 )
 _CANNOT_CHANGE = ("trace.enabled", "trace.debug_dir", "fx_graph_remote_cache", "trace.upload_tar")
 
+# What may be set by who asks over the web, besides keys that are numbers or switches by now.
+_BACKENDS = ("inductor", "eager", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")
+_WORDS = {
+    "max_autotune_conv_backends": {"ATEN", "TRITON"},
+    "max_autotune_flex_search_space": {"DEFAULT", "EXHAUSTIVE"},
+    "max_autotune_gemm_backends": {"ATEN", "CPP", "TRITON"},
+    "max_autotune_gemm_search_space": {"DEFAULT", "EXHAUSTIVE"},
+}
+_NUMBER_OR_NONE = ("cpp.simdlen", "realize_acc_reads_threshold", "realize_opcount_threshold")
+"""Keys that are None by now and take a number, in a torch that does not declare its keys' types."""
+_PLAIN = (bool, int, float, type(None))
+_WRITES_ELSEWHERE = ("save_args",)
 
-def apply_options(spec: CaptureSpec) -> dict[str, str]:
+
+def apply_options(spec: CaptureSpec, *, trusted: bool) -> dict[str, str]:
     """Check the spec's options and set its config keys. Returns the config to record.
 
-    Raises SpecError with a sentence for an option this torch does not know.
+    Raises SpecError with a sentence for an option this torch does not know, NotAllowed for one that
+    only a person at the machine may set. Nothing is set unless everything may be.
     """
     _check_device(spec)
-    _check_backend(spec)
+    _check_backend(spec, trusted)
     if spec.replay_record and importlib.util.find_spec("dill") is None:
         raise SpecError("Replay records need the package dill, which is not installed.")
     from torch._inductor import config
 
-    for key, text in spec.config.items():
-        _set_everywhere(config, key, parse_value(config, key, text))
+    values = {
+        key: parse_value(config, key, text, trusted=trusted) for key, text in spec.config.items()
+    }
+    for key, value in values.items():
+        _set_everywhere(config, key, value)
     return _effective(config, spec)
 
 
-def parse_value(config: Untyped, key: str, text: str) -> Untyped:
-    """A config key's value from its text, of the type the key has now."""
+def parse_value(config: Untyped, key: str, text: str, *, trusted: bool) -> Untyped:
+    """A config key's value from its text, of the type the key has now.
+
+    Unless the one who asks is trusted, it is a number, a switch, None or one of known words.
+    """
     known = config.get_config_copy()
     if key not in known:
         raise SpecError(f"torch._inductor.config has no key {key!r}.{near(key, known)}")
     if key in _CANNOT_CHANGE:
         raise SpecError(f"The key {key} is the capture's own; it cannot be changed.")
     now = known[key]
+    if not trusted:
+        _check_key(config, key, now)
     if callable(now):
         raise SpecError(f"The key {key} takes a function, which cannot be written as text.")
-    value = _literal(text, as_text=isinstance(now, str))
-    return _fit(key, now, value)
+    value = _fit(key, now, _literal(text, as_text=isinstance(now, str)))
+    if not trusted:
+        _check_value(key, value)
+    return value
+
+
+def _check_key(config: Untyped, key: str, now: Untyped) -> None:
+    """Refuse keys by which more than the generated code's shape can be decided."""
+    if "remote" in key:
+        raise _refusal(key, "it lets torch exchange compiled code with other machines")
+    if key in _WRITES_ELSEWHERE:
+        raise _refusal(key, "it lets torch write outside the capture's own folder")
+    if key in _WORDS:
+        return
+    plain = _takes_number(config, key) if now is None else isinstance(now, _PLAIN)
+    if not plain:
+        raise _refusal(
+            key, "torch may put its text into a command line, a path or code, and run that"
+        )
+
+
+def _takes_number(config: Untyped, key: str) -> bool:
+    """Whether a key that is None now is declared to take a number or a switch, and nothing else."""
+    declared = config.get_type(key) if hasattr(config, "get_type") else None
+    kinds = typing.get_args(declared)
+    return key in _NUMBER_OR_NONE or (bool(kinds) and all(kind in _PLAIN for kind in kinds))
+
+
+def _check_value(key: str, value: Untyped) -> None:
+    if key in _WORDS:
+        words = value.split(",") if isinstance(value, str) else [""]
+        if any(word.strip().upper() not in _WORDS[key] for word in words):
+            known = ", ".join(sorted(_WORDS[key]))
+            raise _refusal(key, f"only {known} are taken from there, with commas between them")
+    elif type(value) not in _PLAIN:
+        raise _refusal(key, "only a number, True, False or None is taken from there")
+
+
+def _refusal(key: str, why: str) -> NotAllowed:
+    return NotAllowed(
+        f"The key {key} may not be set so from the web: {why}. Run it from the command line on the "
+        f"machine (inductorscope capture … --config {key}=…)."
+    )
 
 
 def _literal(text: str, as_text: bool) -> Untyped:
@@ -132,7 +203,7 @@ def _check_device(spec: CaptureSpec) -> None:
         raise SpecError(f"There is no {spec.device}: this machine has {count} CUDA device(s).")
 
 
-def _check_backend(spec: CaptureSpec) -> None:
+def _check_backend(spec: CaptureSpec, trusted: bool) -> None:
     import torch._dynamo
 
     backends = torch._dynamo.list_backends(exclude_tags=())
@@ -140,4 +211,10 @@ def _check_backend(spec: CaptureSpec) -> None:
         raise SpecError(
             f"This torch has no back end {spec.backend!r}.{near(spec.backend, backends)} "
             f"It has {', '.join(backends)}."
+        )
+    if not trusted and spec.backend not in _BACKENDS:
+        raise NotAllowed(
+            f"The back end {spec.backend} may not be chosen from the web: it could run programs of "
+            f"its own; {', '.join(_BACKENDS)} may. Run it from the command line on the machine "
+            f"(inductorscope capture … --backend {spec.backend})."
         )

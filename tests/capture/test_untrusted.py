@@ -1,0 +1,50 @@
+"""Captures that were asked for over the web, and what they may not do to the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from inductorscope.capture.run import CaptureFailed, run_capture
+from inductorscope.capture.spec import CaptureSpec
+from inductorscope.settings import Settings
+
+pytestmark = pytest.mark.torch
+
+FLAG = "cpp.enable_floating_point_contract_flag"
+
+
+def small(config: dict[str, str]) -> CaptureSpec:
+    return CaptureSpec(model="neg-maximum-cat", repeats=1, profile=False, config=config)
+
+
+def settings(folder: Path) -> Settings:
+    return Settings(data=folder, database_url="")
+
+
+def test_an_option_cannot_run_a_command(tmp_path: Path) -> None:
+    target = tmp_path / "owned"
+    # g++ starts each of its own programs through what stands after -wrapper.
+    spec = small({FLAG: f'off -wrapper "/bin/sh,-c,touch {target}"'})
+    with pytest.raises(CaptureFailed) as refusal:
+        run_capture(spec, tmp_path / "out", settings(tmp_path))
+    assert not target.exists()
+    assert str(refusal.value) == (
+        f"The key {FLAG} may not be set so from the web: torch may put its text into a command "
+        "line, a path or code, and run that. Run it from the command line on the machine "
+        f"(inductorscope capture … --config {FLAG}=…)."
+    )
+
+
+def test_numbers_from_the_web_are_set(tmp_path: Path) -> None:
+    asked = {"max_fusion_size": "16", "cpp.simdlen": "256", "cpp.min_chunk_size": "4096"}
+    facts = run_capture(small(asked), tmp_path, settings(tmp_path))
+    assert facts.state == "complete"
+    assert {key: facts.config[key] for key in asked} == asked
+
+
+def test_a_person_at_the_machine_sets_texts(tmp_path: Path) -> None:
+    spec = small({FLAG: "fast", "cpp.march": "native"})
+    facts = run_capture(spec, tmp_path, settings(tmp_path), trusted=True)
+    assert facts.state == "complete"
+    assert facts.config[FLAG] == "fast"
