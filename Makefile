@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 
 FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs
 
-.PHONY: help run test check screenshots bench clean install install-dev chromium
+.PHONY: help run test check screenshots clean install install-dev chromium
 help:
 	@echo "make run      set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
 	@echo "make test     set up and run every test"

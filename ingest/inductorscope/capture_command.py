@@ -24,6 +24,7 @@ from inductorscope.cli import (
     print_result,
 )
 
+# The names live in capture.spec; mypy wants an enum's members written out.
 Dtype = Enum("Dtype", {name: name for name in DTYPES}, type=str)  # type: ignore[misc]
 Mode = Enum("Mode", {name: name for name in MODES}, type=str)  # type: ignore[misc]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -328,7 +328,7 @@ def delete(
     typer.echo(f"Deleted {found[0]}, {freed:,} bytes freed.")
 
 
-def _print_json(value: Any) -> None:  # noqa: ANN401  # JSON is any value
+def _print_json(value: object) -> None:
     json.dump(value, sys.stdout)
     sys.stdout.write("\n")
 
@@ -345,7 +345,7 @@ def worker_health(data: Data = None) -> None:
 
 def main() -> None:
     """Entry point; importing the module of `capture` adds its command."""
-    from inductorscope import capture_command  # noqa: F401
+    from inductorscope import capture_command  # noqa: F401  # importing it adds the command
 
     try:
         app()
