@@ -12,7 +12,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from inductorscope.formats.scan import Problem, call_arguments, closing, lines_of, split_top
+from inductorscope.formats.scan import (
+    Problem,
+    balance,
+    call_arguments,
+    closing,
+    lines_of,
+    split_top,
+)
 
 Kind = Literal["placeholder", "call", "output", "get_attr"]
 
@@ -28,6 +35,17 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _USED = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*+(?!\s*=(?!=))")
 # `f32[4, 256][256, 1]cuda:0`
 _DTYPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[")
+# Nine lines of ten: `neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None` or
+# `getitem: "f32[8]" = var_mean[0]`, with nothing in the arguments that nests deeper or is quoted.
+_PLAIN = re.compile(
+    r"""(?!(?:return|class|def)\ )([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=\ (?:
+    ([A-Za-z_][\w.]*)\(
+      ([^()\[\]{}"']*+(?:[(\[{][^()\[\]{}"']*+[)\]}][^()\[\]{}"']*+)*+)
+    \)
+    |([A-Za-z_]\w*)\[(-?\w+)\]
+    )\s*(?:;[^()"']*)?$""",
+    re.VERBOSE,
+)
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
 _INDEXED = re.compile(r"([A-Za-z_]\w*)\[")
 
@@ -74,12 +92,8 @@ class FxText:
         return [node for node in self.nodes if node.graph_class == classes[0]] if classes else []
 
 
-@dataclass(slots=True)
-class _Stack:
-    file: str = ""
-    line: int = 0
-    function: str = ""
-    code: str = ""
+_Stack = tuple[str, int, str, str]
+_NO_STACK: _Stack = ("", 0, "", "")
 
 
 def parse_annotation(text: str) -> tuple[str, tuple[str, ...] | None]:
@@ -118,27 +132,63 @@ class _Reader:
         self.graph_class = ""
         self.classes: dict[str, int] = {}
         self.known: dict[str, FxTextNode] = {}
-        self.stack = _Stack()
+        self.stack = _NO_STACK
+        # Graphs repeat their comments, types and operators: each is taken apart once.
+        self.stacks: dict[str, _Stack | None] = {}
+        self.types: dict[str, tuple[str, tuple[str, ...] | None]] = {}
+        self.short_names: dict[str, str] = {}
 
     def read(self) -> FxText:
+        lines = self.lines
+        plain = _PLAIN.match
         number = 0
-        while number < len(self.lines):
-            line = self.lines[number].strip()
-            last = number
-            if line.startswith("#"):
+        while number < len(lines):
+            line = lines[number].strip()
+            number += 1
+            if not line:
+                continue
+            if line[0] == "#":
                 self._comment(line)
-            elif line.startswith("class "):
-                self._class(line)
-            elif line.startswith("def "):
-                last, whole = self._whole(number)
-                self._signature(whole, number + 1)
-            elif line.startswith("return ") or line == "return":
-                last, whole = self._whole(number)
-                self._output(whole, number + 1, last + 1)
-            elif line:
-                last = self._statement(line, number)
-            number = last + 1
+                continue
+            found = plain(line)
+            if found is not None:
+                self._plain(found, number)
+            else:
+                number = self._line(line, number - 1) + 1
         return self.result
+
+    def _line(self, line: str, number: int) -> int:
+        """A line of another kind than most, counted from 0; returns the last one it takes."""
+        last = number
+        if line.startswith("class "):
+            self._class(line)
+        elif line.startswith("def "):
+            last, whole = self._whole(number)
+            self._signature(whole, number + 1)
+        elif line.startswith("return ") or line == "return":
+            last, whole = self._whole(number)
+            self._output(whole, number + 1, last + 1)
+        else:
+            last = self._statement(line, number)
+        return last
+
+    def _plain(self, found: re.Match[str], number: int) -> None:
+        name, annotation, target, args, indexed, index = found.groups()
+        if target is None:
+            args = f"{indexed}, {index}"
+            self._add(
+                name, "call", "getitem", "operator.getitem", args, [indexed, index],
+                number, number, annotation or "",
+            )  # fmt: skip
+            return
+        arguments = split_top(args)
+        op = self.short_names.get(target)
+        if op is None:
+            op = self.short_names[target] = short_name(target)
+        self._add(
+            name, "call", op, target, ", ".join(arguments), arguments,
+            number, number, annotation or "",
+        )  # fmt: skip
 
     def _whole(self, number: int) -> tuple[int, str]:
         """A statement that brackets may carry over several lines."""
@@ -148,22 +198,19 @@ class _Reader:
         for last in range(number, min(number + reach, len(self.lines))):
             line = self.lines[last].strip()
             pieces.append(line)
-            for character in line:
-                depth += (character in "([{") - (character in ")]}")
+            depth += balance(line)
             if depth <= 0:
                 return last, " ".join(pieces)
         self.result.problems.append(Problem(number + 1, "brackets never close"))
         return number, self.lines[number].strip()
 
     def _comment(self, line: str) -> None:
-        if line.startswith("# No stacktrace"):
-            self.stack = _Stack()
-            return
-        parsed = parse_file_comment(line)
-        if parsed is not None:
-            self.stack = _Stack(*parsed)
-        elif line.startswith("# File:"):
-            self.stack = _Stack()
+        if line in self.stacks:
+            stack = self.stacks[line]
+        else:
+            stack = self.stacks[line] = _stack_of(line)
+        if stack is not None:
+            self.stack = stack
 
     def _class(self, line: str) -> None:
         found = _CLASS.match(line)
@@ -171,7 +218,7 @@ class _Reader:
         count = self.classes[name] = self.classes.get(name, 0) + 1
         self.graph_class = name if count == 1 else f"{name}~{count}"
         self.known = {}
-        self.stack = _Stack()
+        self.stack = _NO_STACK
 
     def _signature(self, line: str, number: int) -> None:
         opened = line.find("(")
@@ -183,7 +230,7 @@ class _Reader:
             if name == "self" or _NAME.fullmatch(name) is None:
                 continue
             annotation = annotation.split("=")[0].strip().strip("\"'")
-            self._add(name, "placeholder", "placeholder", name, "", number, number, annotation)
+            self._add(name, "placeholder", "placeholder", name, "", [], number, number, annotation)
 
     def _statement(self, line: str, number: int) -> int:
         found = _ASSIGN.match(line)
@@ -200,12 +247,12 @@ class _Reader:
             return last
         name, annotation = found.group(1), found.group(2) or ""
         kind, op, target, args = _right_side(right)
-        self._add(name, kind, op, target, args, number + 1, last + 1, annotation)
+        self._add(name, kind, op, target, args, split_top(args), number + 1, last + 1, annotation)
         return last
 
     def _output(self, line: str, number: int, last: int) -> None:
         args = line[len("return") :].strip()
-        self._add("output", "output", "output", "output", args, number, last, "")
+        self._add("output", "output", "output", "output", args, split_top(args), number, last, "")
 
     def _add(
         self,
@@ -214,21 +261,42 @@ class _Reader:
         op: str,
         target: str,
         args: str,
+        arguments: list[str],
         line: int,
         last: int,
         annotation: str,
     ) -> None:
-        inputs = [n for n in dict.fromkeys(_USED.findall(args)) if n in self.known and n != name]
-        dtype, shape = parse_annotation(annotation)
-        stack = self.stack if kind != "placeholder" else _Stack()
+        known = self.known
+        inputs: dict[str, None] = {}
+        for argument in arguments:
+            if argument in known:
+                inputs[argument] = None
+            elif not argument.isalnum():
+                for used in _USED.findall(argument):
+                    if used in known:
+                        inputs[used] = None
+        inputs.pop(name, None)
+        typed = self.types.get(annotation)
+        if typed is None:
+            typed = self.types[annotation] = parse_annotation(annotation)
+        dtype, shape = typed
+        stack = self.stack if kind != "placeholder" else _NO_STACK
         node = FxTextNode(
-            name, self.graph_class, kind, op, target, args, split_top(args), inputs, line, last,
-            annotation, dtype, shape, stack.file, stack.line, stack.function, stack.code,
+            name, self.graph_class, kind, op, target, args, arguments, list(inputs), line, last,
+            annotation, dtype, shape, *stack,
         )  # fmt: skip
         for used in inputs:
-            self.known[used].users.append(name)
-        self.known[name] = node
+            known[used].users.append(name)
+        known[name] = node
         self.result.nodes.append(node)
+
+
+def _stack_of(comment: str) -> _Stack | None:
+    """What a comment says of where the next nodes come from; None when it says nothing of it."""
+    if comment.startswith("# No stacktrace"):
+        return _NO_STACK
+    parsed = parse_file_comment(comment)
+    return _NO_STACK if parsed is None and comment.startswith("# File:") else parsed
 
 
 def short_name(target: str) -> str:

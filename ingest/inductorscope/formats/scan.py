@@ -1,16 +1,24 @@
 """What the readers of Inductor's texts share: problems, and splitting outside of brackets.
 
-Regular expressions only ever look at one short, anchored piece of a line here. Everything nested
-goes through the scanners below, so that no input can make a reader slower than linear.
+Regular expressions here only ever find the next bracket, quote or separator, and never look back.
+Everything nested is counted, so that no input can make a reader slower than linear.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-_OPEN = {"(": ")", "[": "]", "{": "}"}
-_CLOSE = frozenset(_OPEN.values())
-_QUOTES = frozenset("\"'")
+# A quoted text, taken whole; one that never closes reaches to the end.
+_QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|\'[^\'\\]*+(?:\\.[^\'\\]*+)*+\'?'
+# Brackets that hold no others, and no quotes, taken whole as well.
+_FLAT = r"""[(\[{][^()\[\]{}"']*+[)\]}]"""
+_MARK = re.compile(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
+_SEPARATED = {
+    separator: re.compile(rf"{_FLAT}|{_QUOTED}|[()\[\]{{}}{separator}]", re.DOTALL)
+    for separator in (",", ";")
+}
+_NESTING = re.compile(r"""[()\[\]{}"']""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,61 +30,47 @@ class Problem:
 
 
 def split_top(text: str, separator: str = ",") -> list[str]:
-    """The parts of `text` between separators that stand outside brackets and quotes, stripped.
+    """The parts of `text` between separators (`,` or `;`) outside brackets and quotes, stripped.
 
     An empty text has no parts; a trailing separator adds none.
     """
-    parts: list[str] = []
-    depth = 0
-    start = 0
-    quote = ""
-    position = 0
-    length = len(text)
-    while position < length:
-        character = text[position]
-        if quote:
-            if character == "\\":
-                position += 1
-            elif character == quote:
-                quote = ""
-        elif character in _QUOTES:
-            quote = character
-        elif character in _OPEN:
+    if _NESTING.search(text) is None:
+        parts = text.split(separator)
+        return _stripped(parts)
+    parts = []
+    depth = start = 0
+    for mark in _SEPARATED[separator].finditer(text):
+        found = mark.group()
+        if found == separator:
+            if depth == 0:
+                parts.append(text[start : mark.start()])
+                start = mark.end()
+        elif found in "([{":
             depth += 1
-        elif character in _CLOSE:
-            depth = max(0, depth - 1)
-        elif character == separator and depth == 0:
-            parts.append(text[start:position].strip())
-            start = position + 1
-        position += 1
-    last = text[start:].strip()
-    if last or (parts and text[start:]):
-        parts.append(last)
-    return parts
+        elif found in ")]}" and depth:
+            depth -= 1
+    parts.append(text[start:])
+    return _stripped(parts)
+
+
+def _stripped(parts: list[str]) -> list[str]:
+    if not parts[-1] or (len(parts) == 1 and not parts[0].strip()):
+        parts.pop()
+    return [part.strip() for part in parts]
 
 
 def closing(text: str, position: int) -> int:
     """Where the bracket at `position` closes; the end of the text when it never does."""
     depth = 0
-    quote = ""
-    length = len(text)
-    while position < length:
-        character = text[position]
-        if quote:
-            if character == "\\":
-                position += 1
-            elif character == quote:
-                quote = ""
-        elif character in _QUOTES:
-            quote = character
-        elif character in _OPEN:
+    for mark in _MARK.finditer(text, position):
+        found = mark.group()
+        if found in "([{":
             depth += 1
-        elif character in _CLOSE:
+        elif found in ")]}":
             depth -= 1
             if depth <= 0:
-                return position
-        position += 1
-    return length
+                return mark.start()
+    return len(text)
 
 
 def balance(text: str) -> int:
@@ -95,4 +89,9 @@ def call_arguments(text: str) -> tuple[str, list[str]]:
 
 def lines_of(text: str) -> list[str]:
     """Lines as every tool here counts them: split at newlines only, carriage returns dropped."""
-    return [line.removesuffix("\r") for line in text.split("\n")]
+    return unix_text(text).split("\n")
+
+
+def unix_text(text: str) -> str:
+    """The text with newlines alone between its lines."""
+    return text.replace("\r\n", "\n").removesuffix("\r") if "\r" in text else text
