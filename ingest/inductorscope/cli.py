@@ -344,8 +344,8 @@ def worker_health(data: Data = None) -> None:
 
 
 def main() -> None:
-    """Entry point; importing the module of `capture` adds its command."""
-    from inductorscope import capture_command  # noqa: F401  # importing it adds the command
+    """Entry point; importing the modules of `annotate` and `capture` adds their commands."""
+    from inductorscope import annotate_command, capture_command  # noqa: F401
 
     try:
         app()

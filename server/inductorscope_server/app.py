@@ -14,7 +14,7 @@ from inductorscope.store.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
 
 from . import errors, openapi, urls
-from .api import artifacts, captures, health, uploads
+from .api import annotated, artifacts, captures, health, uploads
 from .api import jobs as job_actions
 from .pages import capture, explorer, jobs, kernel, login, permalink, read, run, runs, time
 from .parts import Parts
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 PAGES = (runs, run, explorer, kernel, time, read, permalink, jobs, capture)
 """Modules with a page (`html`) and its twin (`twin`)."""
-ACTIONS = (uploads, captures, job_actions, artifacts)
+ACTIONS = (uploads, captures, job_actions, artifacts, annotated)
 
 
 def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:

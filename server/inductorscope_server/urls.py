@@ -111,6 +111,10 @@ def api_links(run_id: str, slug: str) -> str:
     return f"{API}{graph(run_id, slug)}/links"
 
 
+def api_annotated(run_id: str, slug: str, style: str = "") -> str:
+    return with_query(f"{API}{graph(run_id, slug)}/annotated.py", style=style)
+
+
 def api_run(run_id: str) -> str:
     return f"{API}{run(run_id)}"
 

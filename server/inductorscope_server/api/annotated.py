@@ -1,0 +1,65 @@
+"""Output code with the FX lines it computes as comments, to download."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter
+from inductorscope.correlate.annotate import annotate, node_texts
+from inductorscope.formats.fx import parse_fx
+from inductorscope.store.queries.annotated import annotation_parts
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from .. import headers, openapi
+from ..blobs import content_of
+from ..errors import Documented, NotHere, documented
+from ..ids import RunId, Slug
+from ..parts import Reading
+
+api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+
+CODE: Documented = {200: {"content": {"text/x-python": {"schema": {"type": "string"}}}}}
+
+
+@api.get(
+    "/annotated.py",
+    summary="Output code with FX lines as comments",
+    response_class=Response,
+    responses={**CODE, **documented(404, 422)},
+)
+def annotated_code(
+    session: Reading, run: RunId, slug: Slug, style: Literal["line", "kernel"] = "line"
+) -> Response:
+    """The graph's `output_code.py`, still runnable, with comments that say what it computes.
+
+    `line` puts the FX line above each line of a kernel that computes it, `kernel` puts all FX lines
+    and the lines of the user's code above each kernel.
+    """
+    found = annotation_parts(session, run, slug)
+    if found is None:
+        raise NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")
+    code, graph = _text(session, found.code), _text(session, found.graph)
+    if code is None or graph is None:
+        missing = "output_code.py" if code is None else "fx_graph_transformed.py"
+        raise NotHere(
+            f"Graph {slug} of run {run} was stored without {missing}, which annotating needs.",
+            "Upload the graph's whole debug folder.",
+        )
+    text = annotate(code, found.links, node_texts(graph, parse_fx(graph)), style)
+    return Response(
+        text,
+        media_type="text/x-python; charset=utf-8",
+        headers={
+            "Content-Disposition": f'attachment; filename="output_code.annotated_{style}.py"',
+            "Content-Security-Policy": headers.SANDBOX,
+            "Cache-Control": "private, no-cache",
+        },
+    )
+
+
+def _text(session: Session, artifact: int | None) -> str | None:
+    content = None if artifact is None else content_of(session, artifact)
+    if content is None:
+        return None
+    return b"".join(content.chunks()).decode("utf-8", "replace")
