@@ -8,111 +8,93 @@ A bad line costs itself only: what could not be read is counted by reason, with 
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, Literal
 
-import msgspec
+from inductorscope.formats.log_record import (
+    NO_KIND,
+    Frame,
+    LogRecord,
+    Remark,
+    interned_string,
+    read_head,
+)
+from inductorscope.formats.log_segments import LIMITS, MIB, Limits, Segment, segments
+from inductorscope.formats.unpacked import Readable, open_plain
 
-MIB = 1024 * 1024
-MAX_LINE = 64 * MIB
-MAX_PAYLOAD = 512 * MIB
+__all__ = [
+    "LIMITS", "NO_KIND", "UNKNOWN_FILE", "Dropped", "Frame", "Limits", "LogRecord", "Piece",
+    "TraceLog", "read_trace_log",
+]  # fmt: skip
+
 EXAMPLE = 160
 UNKNOWN_FILE = "(unknown)"
-NO_KIND = "(no kind)"
 
-# V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {…; a prefix is added under torchrun
-_LINE = re.compile(
-    rb"^(?:\[[^\]\s]{1,40}\]:)?([A-Z])(\d{4}) (\d\d:\d\d:\d\d\.\d+) (\d{1,20}) "
-    rb"(.{1,1000}?):(\d{1,9})\] (?=\{)"
-)
-_STRICT = msgspec.json.Decoder(dict[str, Any])
+_EMPTY_LINE = re.compile(rb"^(?:\r?\n|\r\Z)", re.M)
 
-CONTEXT = frozenset({
-    "rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "subgraph_name",
-    "has_payload", "stack", "process_name", "thread_name",
-})  # fmt: skip
-"""Keys of the metadata that say where a record belongs; the one other key is its kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame of a stack, with its file's name looked up."""
-
-    file: str
-    line: int
-    function: str
-    code: str | None
-
-
-@dataclass(slots=True)
-class LogRecord:
-    """One record. `body` is what stands under its kind."""
-
-    kind: str
-    body: Any
-    line: int
-    """Line of the log, from 1."""
-    level: str
-    date: str
-    """MMDD: the log has no year and no time zone."""
-    time: str
-    pid: int
-    module: str
-    """Source file and line of torch that logged it."""
-    rank: int | None = None
-    compile_id: str | None = None
-    """`0/1`, with compiled autograd `!2/0/1`; without the attempt."""
-    attempt: int | None = None
-    stack: list[Any] = field(default_factory=list)
-    payload: bytes | None = None
-    digest: str | None = None
-    """MD5 of the payload, as the log claims it."""
-    payload_sound: bool | None = None
-    """Whether the payload has that MD5; None without a payload."""
-
-    @property
-    def name(self) -> str | None:
-        """Of an artifact: which one."""
-        if isinstance(self.body, dict):
-            name = self.body.get("name")
-            return name if isinstance(name, str) else None
-        return None
-
-    @property
-    def payload_text(self) -> str:
-        return (self.payload or b"").decode("utf-8", "replace")
+Fate = Literal["dropped", "repaired", "guessed"]
 
 
 @dataclass(slots=True)
 class Dropped:
-    """Lines that could not be read, by reason, with the first as an example."""
+    """What could not be read as it stands, by reason, with the first as an example."""
 
     reason: str
     count: int
     line: int
     example: str
+    kind: Fate = "dropped"
+    """'repaired' and 'guessed' are there nevertheless."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some bytes of the log; all pieces in order are all of it, unpacked."""
+
+    raw: bytes
+    line: int
+    """Line of the log that its first byte is in, from 1."""
+    lines: int
+    """Lines that end in it."""
+    offset: int
+    record: LogRecord | None = None
+    """None for what is no record."""
+    payload_start: int | None = None
+    """Where in `raw` the payload's lines begin, each with its TAB and line feed."""
+    payload_exact: bool = False
+    """Whether they are what a TAB, the line and a line feed for each line of the payload give."""
 
 
 class TraceLog(Iterator[LogRecord]):
-    """The records of one log. Iterate once; `dropped`, `strings` and `counts` grow meanwhile."""
+    """The records of one log, or with `pieces` every byte. Iterate once; `dropped`, `strings` and
+    `counts` grow meanwhile."""
 
-    def __init__(self, stream: BinaryIO, max_bytes: int | None = None) -> None:
-        """Reads no more than some `max_bytes`, and says so where it stops."""
+    def __init__(
+        self, stream: Readable, max_bytes: int | None = None, limits: Limits = LIMITS
+    ) -> None:
+        """Reads no more than `max_bytes` of plain bytes, and says so where it stops."""
         self.dropped: dict[str, Dropped] = {}
         self.strings: dict[int, str] = {}
         """Interned file names. A forked child's log can lack some of its parent's."""
         self.counts: Counter[str] = Counter()
         """Records of each kind."""
         self.number = 0
-        self._lines = _Lines(stream, self, max_bytes)
-        self._records = self._read()
+        """Lines read so far."""
+        self.bytes_read = 0
+        self._string_bytes = 0
+        self._offset = 0
+        self._limits = limits
+        self._max_bytes = max_bytes
+        # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
+        self._source = getattr(stream, "read1", stream.read)
+        self._orphans: str | None = "a payload line before any record"
+        self._pieces = self._read()
+        self._records = (piece.record for piece in self._pieces if piece.record is not None)
 
     def __iter__(self) -> TraceLog:
         return self
@@ -120,16 +102,28 @@ class TraceLog(Iterator[LogRecord]):
     def __next__(self) -> LogRecord:
         return next(self._records)
 
-    def drop(self, reason: str, example: bytes, line: int | None = None) -> None:
+    def pieces(self) -> Iterator[Piece]:
+        """All that the log holds. Joined it is the log again, as far as that was readable."""
+        return self._pieces
+
+    def drop(
+        self,
+        reason: str,
+        example: bytes,
+        line: int | None = None,
+        count: int = 1,
+        kind: Fate = "dropped",
+    ) -> None:
         known = self.dropped.get(reason)
         if known is None:
             shown = example[:EXAMPLE].decode("utf-8", "replace").replace("\0", "\\x00")
-            self.dropped[reason] = Dropped(reason, 1, line or self.number, shown)
+            self.dropped[reason] = Dropped(reason, count, line or self.number, shown, kind)
         else:
-            known.count += 1
+            known.count += count
 
-    def frames(self, stack: object) -> list[Frame]:
-        """A stack as the log has it, with names; of what is no frame, nothing."""
+    def frames(self, stack: object, fallback: Mapping[int, str] | None = None) -> list[Frame]:
+        """A stack as the log has it, with names; of what is no frame, nothing. `fallback`: file
+        names that another log of the same run interned."""
         found = []
         for entry in stack if isinstance(stack, list) else []:
             if not isinstance(entry, dict):
@@ -137,7 +131,7 @@ class TraceLog(Iterator[LogRecord]):
             name, line, code = entry.get("name"), entry.get("line"), entry.get("loc")
             found.append(
                 Frame(
-                    self._file(entry.get("filename")),
+                    self._file(entry.get("filename"), fallback or {}),
                     line if isinstance(line, int) else 0,
                     name if isinstance(name, str) else "",
                     code if isinstance(code, str) else None,
@@ -145,163 +139,178 @@ class TraceLog(Iterator[LogRecord]):
             )
         return found
 
-    def _file(self, reference: object) -> str:
+    def _file(self, reference: object, fallback: Mapping[int, str]) -> str:
         if isinstance(reference, str):
             return reference
-        if isinstance(reference, int):
-            return self.strings.get(reference, UNKNOWN_FILE)
+        if isinstance(reference, int) and not isinstance(reference, bool):
+            known = self.strings if reference in self.strings else fallback
+            return known.get(reference, UNKNOWN_FILE)
         return UNKNOWN_FILE
 
-    def _read(self) -> Iterator[LogRecord]:
-        record: LogRecord | None = None
-        payload: list[bytes] | None = None
-        lost = False
-        for line in self._lines:
-            if line.startswith(b"\t"):
-                if payload is not None:
-                    payload.append(line[1:])
-                elif record is not None:
-                    self.drop("a payload line after a record that announces none", line)
-                elif not lost:
-                    self.drop("a payload line before any record", line)
-                else:
-                    self.drop("a payload whose record could not be read", line)
-                continue
-            if line in {b"", b"\r"}:
-                self.drop("an empty line", line)
-                continue
-            if record is not None:
-                yield self._finished(record, payload)
-            record = self._record(line)
-            lost = record is None
-            payload = [] if record is not None and record.digest is not None else None
-        if record is not None:
-            yield self._finished(record, payload)
+    def _read_block(self, size: int) -> bytes:
+        """So many bytes, fewer at the end only."""
+        if self._max_bytes is not None:
+            size = min(size, self._max_bytes + 1 - self.bytes_read)
+        parts = []
+        while size > 0:
+            try:
+                part: bytes = self._source(size)
+            except (EOFError, OSError, zlib.error) as error:
+                reason = (
+                    f"the compressed log is damaged or cut short: {self.bytes_read:,} bytes of it"
+                    " could be unpacked"
+                )
+                self.drop(reason, str(error).encode(), self.number + 1)
+                break
+            if not part:
+                break
+            self.bytes_read += len(part)
+            size -= len(part)
+            parts.append(part)
+        block = b"".join(parts)
+        if self._max_bytes is not None and self.bytes_read > self._max_bytes:
+            self.drop(f"only the first {self._max_bytes:,} bytes were read", block[-EXAMPLE:])
+            return block[:-1]
+        return block
 
-    def _record(self, line: bytes) -> LogRecord | None:
-        prefix = _LINE.match(line)
-        if prefix is None:
-            self.drop("a line that is no record", line)
+    def _read(self) -> Iterator[Piece]:
+        for segment in segments(self._read_block, self._limits):
+            record = self._record(segment) if segment.head_end else None
+            if record is not None and self._holds_payload(record, segment):
+                yield self._with_payload(record, segment)
+                continue
+            raw, end = segment.raw, segment.head_end
+            if record is not None:
+                yield self._piece(raw[:end], 1, record)
+            elif end:
+                yield from self._parts(raw[:end], ends=segment.whole or end < len(raw))
+            if end < len(raw):
+                yield from self._orphaned(raw[end:], segment)
+
+    def _record(self, segment: Segment) -> LogRecord | None:
+        """Of a segment's first line; else says why not."""
+        line, end = self.number + 1, segment.head_end
+        head = segment.raw[:end]
+        remarks: list[Remark] = []
+        record = None
+        if end > self._limits.line or not (segment.whole or head.endswith(b"\n")):
+            remarks = [Remark(f"a line of more than {_size(self._limits.line)}", "dropped")]
+            self._orphans = None
+        else:
+            record = read_head(head, line, remarks)
+            self._orphans = "a payload whose record could not be read"
+        for remark in remarks:
+            self.drop(remark.reason, head, line, kind=remark.fate)
+        if record is None:
             return None
-        metadata = _object(line[prefix.end() :])
-        if metadata is None:
-            self.drop("a record whose metadata is no JSON object", line)
-            return None
-        level, date, time, pid, module, at = (part.decode("utf-8", "replace")
-                                              for part in prefix.groups())  # fmt: skip
-        kinds = [key for key in metadata if key not in CONTEXT]
-        kind = kinds[0] if kinds else "stack" if "stack" in metadata else NO_KIND
-        body = metadata.get(kind)
-        record = LogRecord(
-            kind, body, self.number, level, date, time, int(pid), f"{module}:{at}",
-            rank=_integer(metadata.get("rank")),
-            compile_id=_compile_id(metadata),
-            attempt=_integer(metadata.get("attempt")),
-            digest=_text(metadata.get("has_payload")),
-        )  # fmt: skip
-        stack = metadata.get("stack")
-        if stack is None and isinstance(body, dict):
-            stack = body.get("stack")
-        record.stack = stack if isinstance(stack, list) else []
-        self.counts[kind] += 1
-        if kind == "str":
-            self._intern(body, line)
+        self.counts[record.kind] += 1
+        if record.kind == "str":
+            self._intern(record)
         return record
 
-    def _intern(self, body: object, line: bytes) -> None:
-        match body:
-            case [str(name), int(number)]:
-                self.strings[number] = name
-            case _:
-                self.drop("an interned string of another shape", line)
+    def _holds_payload(self, record: LogRecord, segment: Segment) -> bool:
+        """Whether its payload is there and is no more than can be held."""
+        if record.digest is None:
+            self._orphans = "a payload line after a record that announces none"
+            return False
+        if segment.whole and len(segment.raw) - segment.head_end <= self._limits.payload:
+            return True
+        self._orphans = None
+        most = _size(self._limits.payload)
+        self.drop(f"a payload of more than {most}, kept in the log only", segment.raw, record.line)
+        return False
 
-    def _finished(self, record: LogRecord, lines: list[bytes] | None) -> LogRecord:
-        if lines is None:
-            return record
-        payload = b"\n".join(lines)
+    def _intern(self, record: LogRecord) -> None:
+        interned = interned_string(record)
+        if interned is None:
+            self.drop("an interned string of another shape", record.head, record.line)
+            return
+        name, number = interned
+        self._string_bytes += len(name)
+        limits = self._limits
+        if len(self.strings) >= limits.strings or self._string_bytes > limits.string_bytes:
+            most = f"{limits.strings:,} or {_size(limits.string_bytes)}"
+            self.drop(f"an interned string beyond the first {most}", record.head, record.line)
+        else:
+            self.strings[number] = name
+
+    def _with_payload(self, record: LogRecord, segment: Segment) -> Piece:
+        raw, end = segment.raw, segment.head_end
+        newlines = raw.count(b"\n")
+        ended = raw.endswith(b"\n")
+        exact = ended and not segment.empty_lines and end < len(raw)
+        if exact:
+            payload = _untabbed(raw[end + 1 : -1], newlines - 2)
+        else:
+            region = self._without_empty_lines(raw[end:]) if segment.empty_lines else raw[end:]
+            payload = region[1:].removesuffix(b"\n").replace(b"\n\t", b"\n")
         record.payload_sound = _md5(payload) == record.digest
-        if not record.payload_sound and all(line.endswith(b"\r") for line in lines):
-            plain = b"\n".join(line[:-1] for line in lines)  # the file has CRLF line ends
+        if not record.payload_sound and b"\r" in payload:
+            plain = payload.replace(b"\r\n", b"\n").removesuffix(b"\r")
             if _md5(plain) == record.digest:
-                payload, record.payload_sound = plain, True
+                payload, exact, record.payload_sound = plain, False, True
+                reason = "a payload with carriage returns added, which were taken out"
+                self.drop(reason, plain, record.line, kind="repaired")
         record.payload = payload
         if not record.payload_sound:
-            self.drop("a payload that is damaged (its MD5 differs; kept)", payload, record.line)
-        return record
+            reason = "a payload that is damaged (its MD5 differs; kept)"
+            self.drop(reason, payload, record.line, kind="repaired")
+        record.lines = newlines + (not ended)
+        piece = self._piece(raw, record.lines, record)
+        piece.payload_start, piece.payload_exact = end, exact
+        return piece
+
+    def _without_empty_lines(self, region: bytes) -> bytes:
+        region, count = _EMPTY_LINE.subn(b"", region)
+        self.drop("an empty line", b"", self.number + 1, count)
+        return region
+
+    def _orphaned(self, raw: bytes, segment: Segment) -> Iterator[Piece]:
+        """Lines that belong to no payload."""
+        lines = _lines(raw, ends=segment.whole)
+        if segment.empty_lines and (empty := len(_EMPTY_LINE.findall(raw))):
+            self.drop("an empty line", b"", self.number + 1, empty)
+            lines -= empty
+        if self._orphans is not None and lines:
+            self.drop(self._orphans, raw.lstrip(b"\r\n"), self.number + 1, lines)
+        yield from self._parts(raw, ends=segment.whole)
+
+    def _parts(self, raw: bytes, *, ends: bool) -> Iterator[Piece]:
+        size = self._limits.part
+        for start in range(0, len(raw), size):
+            part = raw[start : start + size] if len(raw) > size else raw
+            last = start + size >= len(raw)
+            yield self._piece(part, _lines(part, ends=ends and last))
+
+    def _piece(self, raw: bytes, lines: int, record: LogRecord | None = None) -> Piece:
+        piece = Piece(raw, self.number + 1, lines, self._offset, record)
+        self.number += lines
+        self._offset += len(raw)
+        return piece
 
 
-class _Lines:
-    """Lines split at line feeds only, without them; a line that is far too long is skipped."""
-
-    def __init__(self, stream: BinaryIO, log: TraceLog, max_bytes: int | None) -> None:
-        self.stream = stream
-        self.log = log
-        self.max_bytes = max_bytes
-        self.bytes_read = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        payload = 0
-        while line := self._next():
-            self.log.number += 1
-            if len(line) > MAX_LINE:
-                self.log.drop("a line of more than 64 MiB", line)
-                while line and not line.endswith(b"\n"):
-                    line = self._next()
-                continue
-            payload = payload + len(line) if line.startswith(b"\t") else 0
-            if payload > MAX_PAYLOAD:
-                self.log.drop("a payload of more than 512 MiB, cut there", line)
-                continue
-            yield line.removesuffix(b"\n")
-
-    def _next(self) -> bytes:
-        try:
-            line = self.stream.readline(MAX_LINE + 1)
-        except (EOFError, OSError, zlib.error) as error:
-            self.log.drop("the compressed log is damaged or cut short", str(error).encode())
-            return b""
-        self.bytes_read += len(line)
-        if self.max_bytes is not None and self.bytes_read > self.max_bytes:
-            self.log.drop(f"only the first {self.max_bytes:,} bytes were read", line)
-            return b""
-        return line
+def read_trace_log(
+    stream: BinaryIO, max_bytes: int | None = None, limits: Limits = LIMITS
+) -> TraceLog:
+    """Reads a log, plain or compressed with gzip or zstd, from a stream that can seek."""
+    return TraceLog(open_plain(stream), max_bytes, limits)
 
 
-def read_trace_log(stream: BinaryIO) -> TraceLog:
-    """Reads a log, gzipped or plain, from a stream of bytes that can seek."""
-    start = stream.tell()
-    packed = stream.read(2) == b"\x1f\x8b"
-    stream.seek(start)
-    return TraceLog(cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream)
+def _untabbed(lines: bytes, newlines: int) -> bytes:
+    """Lines without the TAB at the front of each but the first."""
+    bare = lines.translate(None, b"\t")  # twice as fast, and right where there are no other TABs
+    if len(lines) - len(bare) == newlines:
+        return bare
+    return lines.replace(b"\n\t", b"\n")
 
 
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        return _STRICT.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass  # NaN and Infinity occur, which only the standard library takes
-    try:
-        value = json.loads(data.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def _lines(raw: bytes, *, ends: bool) -> int:
+    """`ends`: whether what follows the last line feed is a line too."""
+    return raw.count(b"\n") + (ends and not raw.endswith(b"\n"))
 
 
-def _compile_id(metadata: dict[str, Any]) -> str | None:
-    autograd = _integer(metadata.get("compiled_autograd_id"))
-    frame = _integer(metadata.get("frame_id"))
-    count = _integer(metadata.get("frame_compile_id"))
-    if frame is None or count is None:
-        return None if autograd is None else f"!{autograd}"
-    return f"{frame}/{count}" if autograd is None else f"!{autograd}/{frame}/{count}"
-
-
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def _size(count: int) -> str:
+    return f"{count // MIB} MiB" if count >= MIB else f"{count} bytes"
 
 
 def _md5(data: bytes) -> str:

@@ -1,0 +1,207 @@
+"""One record of a TORCH_TRACE log: its prefix, and metadata that is decoded when asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+NO_KIND = "(no kind)"
+
+# V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {…
+# Seen besides: `[rank0]:` and torchrun's `[default0]:` in front, no level, YYYYMMDD as some glog
+# writes it, numbers padded with spaces, ` [0/0]` behind the bracket, paths of Windows.
+_PREFIX = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\[[^\]\s]{1,40}\]: ?){0,4}([A-Z]?)(\d{4}|\d{8}) "
+    rb"(\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) {1,20}(\d{1,20}) {1,20}(.{1,1000}?):(\d{1,9})\]"
+    rb"(?: \[[^\]\n]{0,80}\]){0,4} (?=\{)"
+)
+_SURROGATE = re.compile(r"\\u[dD][89abAB]")
+
+CONTEXT = frozenset({
+    "rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "subgraph_name",
+    "has_payload", "stack", "process_name", "thread_name", "severity", "timestamp", "pathname",
+    "thread",
+})  # fmt: skip
+"""Keys of the metadata that say where a record belongs; the one other key is its kind."""
+
+
+class _Context(msgspec.Struct, gc=False):
+    rank: Any = None
+    compiled_autograd_id: Any = None
+    frame_id: Any = None
+    frame_compile_id: Any = None
+    attempt: Any = None
+    has_payload: Any = None
+
+
+_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_context = msgspec.json.Decoder(_Context)
+_values = msgspec.json.Decoder(dict[str, Any])
+_interned = msgspec.json.Decoder(tuple[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a stack, with its file's name looked up."""
+
+    file: str
+    line: int
+    function: str
+    code: str | None
+
+
+@dataclass(slots=True)
+class LogRecord:
+    """One record. `metadata` and what is taken from it are decoded when first asked for."""
+
+    kind: str
+    line: int
+    """Line of the log, from 1."""
+    level: str
+    """One letter; empty where the log has none."""
+    date: str
+    """MMDD, in some logs YYYYMMDD. There is no time zone."""
+    time: str
+    pid: int
+    module: str
+    """Source file and line of torch that logged it."""
+    rank: int | None
+    compile_id: str | None
+    """`0/1`, with compiled autograd `!2/0/1`; without the attempt."""
+    attempt: int | None
+    digest: str | None
+    """MD5 of the payload, as the log claims it."""
+    lines: int = 1
+    """Lines of the log, those of the payload included."""
+    payload: bytes | None = None
+    payload_sound: bool | None = None
+    """Whether the payload has that MD5; None without a payload."""
+    head: bytes = b""
+    """The metadata as logged."""
+    _metadata: dict[str, Any] | None = None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """All of it, kind and context."""
+        if self._metadata is None:
+            self._metadata = _object(self.head) or {}
+        return self._metadata
+
+    @property
+    def body(self) -> Any:  # noqa: ANN401 (JSON)
+        """What stands under its kind."""
+        return self.metadata.get(self.kind)
+
+    @property
+    def stack(self) -> list[Any]:
+        """The frames as logged, innermost last."""
+        stack, body = self.metadata.get("stack"), self.body
+        if stack is None and isinstance(body, dict):
+            stack = body.get("stack")
+        return stack if isinstance(stack, list) else []
+
+    @property
+    def name(self) -> str | None:
+        """Of an artifact: which one."""
+        return _text(self.body.get("name")) if isinstance(self.body, dict) else None
+
+    @property
+    def payload_text(self) -> str:
+        return (self.payload or b"").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about a line that people should know."""
+
+    reason: str
+    fate: Literal["dropped", "repaired", "guessed"]
+
+
+def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | None:
+    """The record that a line begins, if it does. `number`: which line of the log it is."""
+    prefix = _PREFIX.match(line)
+    if prefix is None:
+        remarks.append(Remark("a line that is no record", "dropped"))
+        return None
+    head = line[prefix.end() :]
+    metadata = None
+    keys: dict[str, Any]
+    try:
+        if not head.isascii():
+            head.decode()
+        keys, context = _keys.decode(head), _context.decode(head)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        metadata = _object(head)  # NaN and Infinity occur, which msgspec does not take
+        if metadata is None:
+            remarks.append(Remark("a record whose metadata is no JSON object", "dropped"))
+            return None
+        if isinstance(error, UnicodeDecodeError):
+            remarks.append(Remark("metadata that is no UTF-8, which was replaced", "repaired"))
+        keys, context = metadata, msgspec.convert(metadata, _Context)
+    kinds = [key for key in keys if key not in CONTEXT]
+    kind = kinds[0] if kinds else "stack" if "stack" in keys else NO_KIND
+    if len(kinds) > 1:
+        remarks.append(Remark("a record of several kinds, of which the first was taken", "guessed"))
+    level, date, time, pid, module, at = prefix.groups()
+    return LogRecord(
+        kind, number, level.decode(), date.decode(), time.decode(), int(pid),
+        f"{module.decode('utf-8', 'replace')}:{at.decode()}",
+        _integer(context.rank), _compile_id(context), _integer(context.attempt),
+        _text(context.has_payload), head=head, _metadata=metadata,
+    )  # fmt: skip
+
+
+def interned_string(record: LogRecord) -> tuple[str, int] | None:
+    """What a record of kind `str` interns: a file name and its number."""
+    try:
+        return _interned.decode(_keys.decode(record.head)["str"])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    match record.body:
+        case [str(name), int(number)]:
+            return name, number
+        case _:
+            return None
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    """By msgspec if that takes it, else leniently; None if it is no JSON object."""
+    try:
+        return _values.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        text = data.decode("utf-8", "replace")
+        value = json.loads(text, strict=False, parse_int=_any_integer)
+        if _SURROGATE.search(text):  # perhaps without its other half, which no file can hold
+            plain = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            value = json.loads(plain)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _any_integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < 1000 else float(digits)
+
+
+def _compile_id(context: _Context) -> str | None:
+    autograd = _integer(context.compiled_autograd_id)
+    frame = _integer(context.frame_id)
+    count = _integer(context.frame_compile_id)
+    if frame is None or count is None:
+        return None if autograd is None else f"!{autograd}"
+    return f"{frame}/{count}" if autograd is None else f"!{autograd}/{frame}/{count}"
+
+
+def _integer(value: object) -> int | None:
+    return value if type(value) is int else None  # a bool is an int as well
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,222 @@
+"""Pieces of a log: every byte of it, whatever it holds and however it is cut into blocks."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import zlib
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inductorscope.formats.trace_log import LIMITS, Limits, Piece, TraceLog, read_trace_log
+
+PREFIX = b"V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] "
+
+
+def record(payload: bytes | None = None, kind: bytes = b"a") -> bytes:
+    if payload is None:
+        return PREFIX + b'{"%s": {}}\n' % kind
+    digest = hashlib.md5(payload).hexdigest().encode()
+    lines = b"".join(b"\t" + line + b"\n" for line in payload.split(b"\n"))
+    return PREFIX + b'{"%s": {}, "has_payload": "%s"}\n' % (kind, digest) + lines
+
+
+FRAGMENTS = st.sampled_from([
+    record(), record(b""), record(b"x\ny"), record(b"tab\tin\n\t\nend\n"), record(b"cr\r\n\r"),
+    record(b"crlf\nfile").replace(b"\n", b"\r\n"), record(b"cut")[:-1],
+    record(b"bad").replace(b"bad", b"worse"),
+    b"\n", b"\r\n", b"\r", b"\t", b"\tstray\n", b"\t\n", b"a print\n", b"\rprogress\n", b"no end",
+    PREFIX + b"{\n", b"\xff\xfe\n", b"\0\n", b'{"x": 1}\n', PREFIX + b'{"str": ["f.py", 3]}\n',
+])  # fmt: skip
+LOGS = st.one_of(st.lists(FRAGMENTS, max_size=12).map(b"".join), st.binary(max_size=60))
+
+
+def pieces_of(data: bytes, limits: Limits = LIMITS) -> tuple[list[Piece], TraceLog]:
+    log = TraceLog(io.BytesIO(data), limits=limits)
+    return list(log.pieces()), log
+
+
+def unpacked(data: bytes) -> tuple[bytes, TraceLog]:
+    log = read_trace_log(io.BytesIO(data))
+    return b"".join(piece.raw for piece in log.pieces()), log
+
+
+def told(log: TraceLog) -> list[tuple[str, int, int, str]]:
+    return [(each.reason, each.count, each.line, each.kind) for each in log.dropped.values()]
+
+
+def facts(pieces: list[Piece]) -> list[tuple[object, ...]]:
+    return [
+        (each.record, each.payload_start, each.payload_exact, each.line, each.lines, each.offset)
+        for each in pieces
+        if each.record is not None
+    ]
+
+
+@given(LOGS)
+@settings(deadline=None)
+def test_pieces_are_the_whole_log(data: bytes) -> None:
+    pieces, log = pieces_of(data)
+    assert b"".join(piece.raw for piece in pieces) == data
+    offset, line = 0, 1
+    for piece in pieces:
+        assert piece.raw
+        assert (piece.offset, piece.line) == (offset, line)
+        offset += len(piece.raw)
+        line += piece.lines
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
+    assert line - 1 == log.number == lines
+
+
+@given(LOGS)
+@settings(deadline=None)
+def test_a_reference_can_stand_for_a_payload(data: bytes) -> None:
+    for piece in pieces_of(data)[0]:
+        if piece.payload_exact:
+            assert piece.record is not None
+            assert piece.record.payload is not None
+            lines = piece.record.payload.split(b"\n")
+            assert piece.raw[piece.payload_start :] == b"".join(
+                b"\t" + line + b"\n" for line in lines
+            )
+
+
+@given(LOGS, st.integers(1, 90))
+@settings(deadline=None)
+def test_blocks_of_any_size_read_the_same(data: bytes, block: int) -> None:
+    expected, log = pieces_of(data)
+    pieces, cut = pieces_of(data, Limits(block=block))
+    assert facts(pieces) == facts(expected)
+    assert (cut.number, cut.counts, cut.strings) == (log.number, log.counts, log.strings)
+    assert b"".join(piece.raw for piece in pieces) == data
+    if not data.startswith((b"\t", b"\n", b"\r")):  # lines before any record come block by block
+        assert told(cut) == told(log)
+
+
+@given(LOGS, st.integers(1, 40), st.integers(1, 200), st.integers(1, 60))
+@settings(deadline=None)
+def test_what_is_too_large_is_given_in_parts(
+    data: bytes, block: int, line: int, payload: int
+) -> None:
+    limits = Limits(line=line, payload=payload, part=16, block=block)
+    pieces, log = pieces_of(data, limits)
+    assert b"".join(piece.raw for piece in pieces) == data
+    assert log.number == sum(piece.lines for piece in pieces)
+    for piece in pieces:
+        if piece.record is None:
+            assert len(piece.raw) <= 16
+        elif piece.payload_start is not None:
+            assert len(piece.raw) - piece.payload_start <= payload
+
+
+def test_records_alone() -> None:
+    data = record(b"x") + b"print\n" + record()
+    assert [each.payload for each in read_trace_log(io.BytesIO(data))] == [b"x", None]
+
+
+def test_pieces_of_our_own_capture(fixtures: Path) -> None:
+    (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
+    data = path.read_bytes()
+    pieces, log = pieces_of(data)
+    assert not log.dropped
+    assert all(piece.record is not None for piece in pieces)
+    bearing = [piece for piece in pieces if piece.payload_start is not None]
+    assert len(bearing) == data.count(b'"has_payload"')
+    assert all(piece.payload_exact for piece in bearing)
+
+
+def test_a_payload_over_the_limit_is_in_the_log_only() -> None:
+    limits = Limits(payload=1000, part=256, block=64)
+    long = record(b"0123456789\n" * 200, b"long")
+    pieces, log = pieces_of(record(b"x") + long + record(b"y"), limits)
+    records = [piece.record for piece in pieces if piece.record is not None]
+    assert [(each.kind, each.payload) for each in records] == [
+        ("a", b"x"), ("long", None), ("a", b"y"),
+    ]  # fmt: skip
+    assert records[2].line == 3 + 1 + 201
+    (dropped,) = log.dropped.values()
+    assert dropped.reason == "a payload of more than 1000 bytes, kept in the log only"
+    assert (dropped.count, dropped.line) == (1, 3)
+
+
+def test_a_line_over_the_limit_costs_itself_only() -> None:
+    limits = Limits(line=1000, part=256, block=64)
+    data = record(b"x") + b"z" * 5000 + b"\n\tstray\n" + record(b"y")
+    pieces, log = pieces_of(data, limits)
+    assert [piece.record.payload for piece in pieces if piece.record] == [b"x", b"y"]
+    assert told(log) == [("a line of more than 1000 bytes", 1, 3, "dropped")]
+
+
+def test_interned_strings_are_bounded() -> None:
+    lines = [PREFIX + b'{"str": ["file%d.py", %d]}\n' % (at, at) for at in range(30)]
+    log = read_trace_log(io.BytesIO(b"".join(lines)), limits=Limits(strings=10))
+    assert len(list(log)) == 30
+    assert set(log.strings) == set(range(10))
+    assert [dropped.count for dropped in log.dropped.values()] == [20]
+    log = read_trace_log(io.BytesIO(b"".join(lines)), limits=Limits(string_bytes=50))
+    assert sum(1 for _ in log) == 30
+    assert sum(map(len, log.strings.values())) <= 50
+    assert sum(dropped.count for dropped in log.dropped.values()) == 30 - len(log.strings)
+
+
+def test_only_so_many_bytes_are_read() -> None:
+    data = record(b"x") * 10
+    log = read_trace_log(io.BytesIO(data), max_bytes=len(data) - 1)
+    assert b"".join(piece.raw for piece in log.pieces()) == data[:-1]
+    assert [each.reason for each in log.dropped.values()] == [
+        f"only the first {len(data) - 1:,} bytes were read"
+    ]
+    assert not read_trace_log(io.BytesIO(data), max_bytes=len(data)).dropped
+
+
+PACKERS = {
+    "gzip": gzip.compress,
+    "two gzip members": lambda data: gzip.compress(data[:70]) + gzip.compress(data[70:]),
+    "padded gzip": lambda data: gzip.compress(data) + b"\0" * 600,
+    "zstd": zstandard.compress,
+    "two zstd frames": lambda data: zstandard.compress(data[:70]) + zstandard.compress(data[70:]),
+}
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_compressed_logs(packer: str) -> None:
+    data = b"".join(record(b"%d\n" % at * at) for at in range(300))
+    plain, log = unpacked(PACKERS[packer](data))
+    assert plain == data
+    assert not log.dropped
+
+
+@pytest.mark.parametrize("packer", ["gzip", "zstd"])
+def test_cut_compressed_logs(packer: str) -> None:
+    data = b"".join(record(b"%d\n" % (at * 7919 % 1000)) for at in range(3000))
+    packed = PACKERS[packer](data)
+    if packer == "gzip":
+        readable = zlib.decompressobj(31).decompress(packed[:-100])
+    else:
+        readable = zstandard.ZstdDecompressor().decompressobj().decompress(packed[:-100])
+    plain, log = unpacked(packed[:-100])
+    assert plain == readable
+    assert any(f"{len(readable):,} bytes" in reason for reason in log.dropped)
+
+
+@given(st.binary(max_size=300), st.integers(0, 400))
+@settings(deadline=None)
+def test_all_before_the_damage_is_read(noise: bytes, place: int) -> None:
+    data = b"".join(record(b"%d\n" % (at * 7919 % 1000)) for at in range(200))
+    packed = gzip.compress(data)
+    damaged = packed[: 10 + place] + noise
+    got, _ = unpacked(damaged)
+    before = zlib.decompressobj(31).decompress(packed[: 10 + place])
+    assert got.startswith(before[: len(got)])
+    assert len(got) >= len(before)
+
+
+@given(st.binary(max_size=200))
+@settings(deadline=None)
+def test_damaged_streams_never_raise(data: bytes) -> None:
+    unpacked(b"\x1f\x8b" + data)
+    unpacked(b"\x28\xb5\x2f\xfd" + data)
