@@ -47,22 +47,18 @@ class Fragment:
 
 
 def find_body(lines: list[str], first: int, last: int) -> Body:
+    plain = -1
     for number in range(first, last + 1):
         line = lines[number]
-        if (
-            line.startswith('extern "C"')
-            or "kernel(const" in line
-            or line.startswith("void kernel(")
-        ):
+        if line.startswith(('extern "C"', "void kernel(")) or "kernel(const" in line:
             return _body(lines, number, last, cpp=True)
-        if _HEURISTIC.match(line):
+        if line.startswith("def "):
+            plain = number if plain < 0 else plain
+        elif line.startswith("@triton_heuristics.") and _HEURISTIC.match(line):
             for later in range(number + 1, last + 1):
                 if lines[later].startswith("def "):
                     return _body(lines, later, last, cpp=False)
-    for number in range(first, last + 1):
-        if lines[number].startswith("def "):
-            return _body(lines, number, last, cpp=False)
-    return Body(first, last, [])
+    return _body(lines, plain, last, cpp=False) if plain >= 0 else Body(first, last, [])
 
 
 def _body(lines: list[str], number: int, last: int, *, cpp: bool) -> Body:
@@ -103,37 +99,51 @@ def _body_end(lines: list[str], head: int, last: int, *, cpp: bool) -> int:
     return end
 
 
-def classify(
-    name: str, made_by: str, lines: list[str], first: int, body_first: int
-) -> tuple[str, str]:
-    """(kind, category) of a kernel."""
+def classify(name: str, made_by: str, block: list[str], body_first: int) -> tuple[str, str]:
+    """(kind, category) of a kernel, whose lines up to its body are looked at."""
     if made_by.startswith("cpp"):
         return "cpp", "cpp"
     if made_by == "multi_kernel":
         return "multi", "unk"
-    heuristic = ""
-    for line in lines[first : body_first + 1]:
-        found = _HEURISTIC.match(line)
-        heuristic = found.group(1) if found else heuristic
+    heuristic = heuristic_of(block, body_first)
     named = _CATEGORY.search(name)
     category = named.group(1) if named else _BY_HEURISTIC.get(heuristic, "unk")
     if heuristic == "user_autotune":
         return "user", "unk"
+    if category != "for" and any("'combo_grid_meta':" in line for line in block[: body_first + 1]):
+        return "combo", category
     kind = {"tem": "template", "for": "foreach"}.get(category, made_by)
     return kind, category
 
 
-def read_facts(lines: list[str], first: int, body_first: int, made_by: str) -> dict[str, object]:
+def heuristic_of(block: list[str], body_first: int) -> str:
+    """`pointwise` of `@triton_heuristics.pointwise(`; the last one above the body counts."""
+    heuristic = ""
+    for line in block[: body_first + 1]:
+        found = _HEURISTIC.match(line) if line.startswith("@") else None
+        heuristic = found.group(1) if found else heuristic
+    return heuristic
+
+
+def members_of(block: list[str]) -> list[str]:
+    """`multi_kernel_0 = async_compile.multi_kernel('multi_kernel_0', [a, b])` → [`a`, `b`]."""
+    whole = " ".join(block)
+    opened = whole.find("[")
+    inside = whole[opened + 1 : closing(whole, opened)] if opened >= 0 else ""
+    return [member for member in split_top(inside) if member.isidentifier()]
+
+
+def read_facts(block: list[str], body_first: int, made_by: str) -> dict[str, object]:
     facts: dict[str, object] = {}
     if made_by.startswith("cpp"):
-        line = lines[first]
+        line = block[0]
         opened = line.find("[")
         if opened >= 0:
             types = split_top(line[opened + 1 : closing(line, opened)])
             facts["signature"] = [kind.strip("'") for kind in types]
         return facts
-    for line in lines[first : body_first + 1]:
-        for key, value in _NUMBERS.findall(line):
+    for line in block[: body_first + 1]:
+        for key, value in _NUMBERS.findall(line) if "'num_" in line or "'kernel_" in line else ():
             try:
                 number = float(value)
             except ValueError:
