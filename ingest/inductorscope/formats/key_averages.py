@@ -47,6 +47,9 @@ class KeyAverages(list[KeyAverageRow]):
     problems: list[Problem] = field(default_factory=list)
     steps: int | None = None
     """Profiled steps the sums are over, when the file says."""
+    line: int | None = None
+    """Of a table: its first line, from 1."""
+    lines: int = 0
 
 
 class _CaptureRow(msgspec.Struct):
@@ -100,41 +103,41 @@ def _row_of_capture(row: _CaptureRow) -> KeyAverageRow:
 
 
 def parse_table(text: str) -> KeyAverages:
-    """The first table in a text; what is around it does not matter.
+    """The first table in a text; what is around it does not matter."""
+    lines = text.split("\n")
+    for number in range(len(lines)):
+        found = table_at(lines, number)
+        if found is not None:
+            return found
+    return KeyAverages(problems=[Problem(None, "no table of key_averages was found")])
+
+
+def table_at(lines: list[str], first: int) -> KeyAverages | None:
+    """The table whose first rule is the line at that index, if one is.
 
     A rule, the headings, a rule, the rows, a rule. The rules' dashes tell the columns' extents.
     """
-    found = KeyAverages()
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        if not _RULE.match(line.rstrip("\r")) or number + 2 >= len(lines):
-            continue
-        columns = _extents(line.rstrip("\r"))
-        headings = _headings(lines[number + 1].rstrip("\r"))
-        if headings[:1] == ["Name"] and "# of Calls" in headings:
-            _read_rows(lines, number + 3, columns, headings, found)
-            return found
-    found.problems.append(Problem(None, "no table of key_averages was found"))
-    return found
-
-
-def _read_rows(
-    lines: list[str],
-    first: int,
-    columns: list[tuple[int, int]],
-    headings: list[str],
-    found: KeyAverages,
-) -> None:
-    for number in range(first, len(lines)):
+    rule = lines[first].rstrip("\r")
+    if not rule.startswith("----") or not _RULE.match(rule) or first + 2 >= len(lines):
+        return None
+    headings = _headings(lines[first + 1].rstrip("\r"))
+    if headings[:1] != ["Name"] or "# of Calls" not in headings:
+        return None
+    found = KeyAverages(line=first + 1)
+    columns = _extents(rule)
+    for number in range(first + 3, len(lines)):
         line = lines[number].rstrip("\r")
         if _RULE.match(line):
-            return
+            found.lines = number - first + 1
+            return found
         row = _row(dict(zip(headings, _cells(line, columns), strict=False)))
         if row is None:
             found.problems.append(Problem(number + 1, "not a row of the table"))
         else:
             found.append(row)
     found.problems.append(Problem(len(lines), "the table is cut short"))
+    found.lines = len(lines) - first
+    return found
 
 
 def _extents(rule: str) -> list[tuple[int, int]]:

@@ -1,0 +1,102 @@
+"""Lines that say how long one kernel took and how many bytes it moved."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_NUMBER = r"\d{1,15}(?:\.\d{1,9})?|inf|nan"
+# 0.014ms    	0.005 GB 	  345.56GB/s; a kernel's file run alone prints `0.005GB`
+_MEASURE = re.compile(
+    rf"(?<![\w.])({_NUMBER})ms\s{{1,20}}({_NUMBER})\s{{0,20}}GB\s{{1,20}}({_NUMBER})\s{{0,20}}GB/s"
+)
+#   156 regs    0 spills         0 shared mem
+_RESOURCES = re.compile(r"(\d{1,9}) regs +(\d{1,9}) spills +(\d{1,12}) shared mem")
+# None                 UNK ct6punxkug
+_KERNEL = re.compile(r"^(.{0,1000}\S) +([A-Z]{3}) ([a-z0-9]{10})\s*$")
+# 	 12.34% 	 triton_poi_fused_add_0
+_SHARE = re.compile(r"^\s{0,20}(\d{1,9}(?:\.\d{1,9})?)%\s{1,20}")
+_NAME = re.compile(r"^[A-Za-z_]\w{0,1000}$")
+
+
+@dataclass(slots=True)
+class KernelBandwidth:
+    """How fast one kernel ran by itself."""
+
+    line: int
+    ms: float
+    gigabytes: float
+    """As Inductor counts what it reads and writes; 10⁹ bytes."""
+    gb_per_s: float
+    name: str | None = None
+    key: str | None = None
+    """The beginning of its file's name in the code cache, 10 characters."""
+    category: str | None = None
+    """The first three letters of its kind in capitals, such as POI; UNK where it is not known."""
+    benchmark: str | None = None
+    percent: float | None = None
+    """Of the time of all kernels of its graph."""
+    registers: int | None = None
+    spills: int | None = None
+    shared_bytes: int | None = None
+    config: str | None = None
+    """The configuration that was tried, of `-c`."""
+    slow: bool = False
+    """Whether it was printed in colour: more than 0.012 ms at less than 650 GB/s."""
+
+
+@dataclass(slots=True)
+class BandwidthReport:
+    """What `TORCHINDUCTOR_PROFILE=1` wrote about one graph."""
+
+    file: str
+    """The generated file that ran."""
+    line: int
+    kernels: list[KernelBandwidth] = field(default_factory=list)
+    total_ms: float | None = None
+    total_gb: float | None = None
+    total_gb_per_s: float | None = None
+
+
+def kernel_of(
+    line: str, number: int, heading: str | None, *, slow: bool = False
+) -> KernelBandwidth | None:
+    """The measures in a line, if it has any. `heading`: the kernel that the line is about where
+    it does not say."""
+    found = _MEASURE.search(line) if "GB/s" in line else None
+    if found is None:
+        return None
+    before, after = line[: found.start()], line[found.end() :]
+    ms, gigabytes, gb_per_s = map(float, found.groups())
+    kernel = KernelBandwidth(number, ms, gigabytes, gb_per_s, slow=slow)
+    which = _KERNEL.match(before if before.strip() else heading or "")
+    if which:
+        benchmark, kernel.category, kernel.key = which.groups()
+        kernel.benchmark = None if benchmark == "None" else benchmark
+    resources = _RESOURCES.search(after)
+    if resources:
+        kernel.registers, kernel.spills, kernel.shared_bytes = map(int, resources.groups())
+        after = after[resources.end() :]
+    share = _SHARE.match(after)
+    if share:
+        kernel.percent = float(share.group(1))
+        after = after[share.end() :]
+    rest = after.strip()
+    if rest.startswith("@ "):
+        kernel.config = rest.removeprefix("@ ")
+    elif _NAME.match(rest):
+        kernel.name = rest
+    return kernel
+
+
+def kernel_heading(line: str) -> str | None:
+    """A line that names a kernel, the measures of whose configurations follow."""
+    return line if len(line) < 1100 and _KERNEL.match(line) else None
+
+
+def summary_of(line: str) -> tuple[float, float, float] | None:
+    found = _MEASURE.search(line)
+    if found is None:
+        return None
+    ms, gigabytes, gb_per_s = map(float, found.groups())
+    return ms, gigabytes, gb_per_s
