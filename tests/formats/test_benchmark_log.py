@@ -177,7 +177,7 @@ def test_what_is_cut_or_damaged_is_told() -> None:
     damaged = PROFILE.replace("0.010586", "0.01x586")
     assert problems(damaged) == [(21, "not a row of the table of triton_pointwise")]
     assert problems(PROFILE.replace("1.023ms", "")) == [
-        (36, "the line for tabulate has other columns")
+        (34, "the line for tabulate has other columns")
     ]
     assert problems(BANDWIDTH.split("SUMMARY")[0]) == [(2, "the bandwidth report has no summary")]
 
