@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.formats import chrome_events
@@ -222,6 +223,43 @@ def test_truncated_plain_and_packed(fixtures: Path, tmp_path: Path) -> None:
         trace = read_chrome_trace(tmp_path / name)
         assert 0 < trace.events < whole.events
         assert any("cut short" in repair.reason for repair in trace.repairs)
+
+
+def test_line_ends_and_marks_of_other_editors() -> None:
+    plain = json.dumps(json.loads(trace_of(launch("a", "/a.py", 1), kernel("a", 1))), indent=1)
+    expected = read(plain)
+    assert expected.kernels
+    bare = json.dumps(json.loads(plain)["traceEvents"], indent=1)
+    for text in (plain, bare):
+        for changed in (text.replace("\n", "\r\n"), "\ufeff" + text, "\ufeff\r\n" + text):
+            trace = read(changed)
+            assert trace.kernels == expected.kernels
+            assert trace.repairs == []
+
+
+def test_numbers_that_are_none() -> None:
+    text = trace_of(kernel("a", dur=2), kernel("b", dur=-7), kernel("c", dur=3))
+    for none in ("NaN", "Infinity", "-Infinity"):
+        trace = read(text.replace("-7", none).replace('"ts": 0', f'"ts": {none}'))
+        assert sorted((one.name, one.total_us) for one in trace.kernels) == [("a", 2), ("c", 3)]
+        assert [repair.count for repair in trace.repairs] == [1]
+
+
+def test_compressed_with_zstd(fixtures: Path, tmp_path: Path) -> None:
+    packed = fixtures / "cuda-foo1" / "compiled.trace.json.gz"
+    path = tmp_path / "compiled.trace.json.zst"
+    path.write_bytes(zstandard.compress(gzip.decompress(packed.read_bytes())))
+    assert read_chrome_trace(path) == read_chrome_trace(packed)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert read_chrome_trace(path).repairs
+
+
+def test_a_limit_on_bytes_of_a_packed_file(fixtures: Path) -> None:
+    packed = fixtures / "cuda-foo1" / "compiled.trace.json.gz"
+    size = len(gzip.decompress(packed.read_bytes()))
+    assert not read_chrome_trace(packed, max_bytes=size).repairs
+    reasons = [repair.reason for repair in read_chrome_trace(packed, max_bytes=size - 1).repairs]
+    assert f"only the first {size - 1:,} bytes were read" in reasons
 
 
 def test_a_limit_on_bytes() -> None:

@@ -8,9 +8,11 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
+
+from inductorscope.formats.unpacked import Readable
 
 MIB = 1024 * 1024
 CHUNK = 4 * MIB
@@ -74,7 +76,7 @@ class Repair:
 class EventReader:
     """Reads `stream`, plain JSON. `header` and `trailer` hold what is around the events."""
 
-    stream: BinaryIO
+    stream: Readable
     max_bytes: int
     repairs: dict[str, Repair] = field(default_factory=dict)
     header: bytes = b""
@@ -125,6 +127,7 @@ class EventReader:
             if self.bytes_read > self.max_bytes:
                 self.repair(f"only the first {self.max_bytes:,} bytes were read", "")
                 self._ended = True
+                piece = piece[: self.max_bytes - self.bytes_read]
             pieces.append(piece)
             have += len(piece)
         self._buffer = b"".join(pieces)

@@ -6,22 +6,23 @@ the same name that Inductor records around a Triton launch is an operator and co
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
 from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import msgspec
 
 from inductorscope.formats.chrome_events import EventReader, Repair, TraceEvent
 from inductorscope.formats.kineto_regions import Region, RegionTimes, find_regions
+from inductorscope.formats.unpacked import Readable, open_plain
 
 __all__ = ["ChromeTrace", "CpuKernelTime", "KernelTime", "OpTime", "Region", "read_chrome_trace"]
 
 GIB = 1024**3
+MAX_BYTES = 16 * GIB
+"""How much of a trace is read unless another bound is given, counted unpacked."""
 DEVICE_KINDS = {
     "kernel": "kernel", "gpu_memcpy": "memcpy", "memcpy": "memcpy",
     "gpu_memset": "memset", "memset": "memset",
@@ -120,16 +121,14 @@ class ChromeTrace:
         return found
 
 
-def read_chrome_trace(path: Path, max_bytes: int = 16 * GIB) -> ChromeTrace:
-    """Reads a trace, gzipped or plain, whatever its state; what was mended is in `.repairs`."""
+def read_chrome_trace(path: Path, max_bytes: int = MAX_BYTES) -> ChromeTrace:
+    """Reads a trace, plain or compressed with gzip or zstd, whatever its state; what was mended is
+    in `.repairs`."""
     with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
-        return read_chrome_stream(stream, max_bytes)
+        return read_chrome_stream(open_plain(file), max_bytes)
 
 
-def read_chrome_stream(stream: BinaryIO, max_bytes: int = 16 * GIB) -> ChromeTrace:
+def read_chrome_stream(stream: Readable, max_bytes: int = MAX_BYTES) -> ChromeTrace:
     """Reads a trace from a stream of plain JSON."""
     reader = EventReader(stream, max_bytes)
     columns = _Columns(reader)
