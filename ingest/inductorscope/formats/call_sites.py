@@ -64,7 +64,7 @@ class CallSites:
             code.wrapper_last = number + 1
             if line.startswith(("#", "//")):
                 self._comment(line)
-            elif "(" in line and not line.startswith(_NEVER):
+            elif ("(" in line or "[] = {" in line) and not line.startswith(_NEVER):
                 call = self._cpp(line, number) if code.cpp else self._python(line, number)
                 if call is not None:
                     code.calls.append(call)
