@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
-from inductorscope.formats.provenance import parse_provenance, split_handle
+from inductorscope.formats.provenance import Provenance, parse_provenance, split_handle
+from inductorscope.formats.trace_log import read_trace_log
+
+MAPPINGS = "inductor_provenance_tracking_node_mappings"
 
 
 def encode(**mapping: object) -> bytes:
@@ -40,3 +44,43 @@ def test_nonsense_is_a_problem_not_an_error():
     assert parse_provenance(b"\xff\xfe{").problems
     assert parse_provenance(b"[" * 100_000).problems
     assert parse_provenance(b'{"cppCodeToPost": 3, "postToPre": {"a": 1}}').problems
+
+
+def test_both_directions_and_the_version():
+    parsed = parse_provenance(
+        encode(
+            preToPost={"a": ["neg"]},
+            postToPre={"neg": ["a"]},
+            cppCodeToPost={"k:1": ["neg"]},
+            postToCppCode={"neg": ["k:1"]},
+            version=2.0,
+        )
+    )
+    assert parsed.pre_to_post == {"a": ["neg"]}
+    assert parsed.post_to_kernels == {"neg": [("k", 1)]}
+    assert parsed.version == 2.0
+
+
+def test_how_passes_made_a_node_leads_to_where_it_began():
+    source = {"name": "mm", "from_node": [{"name": "addmm", "from_node": [{"name": "linear"}]}]}
+    nodes = {"mm_1": [{"name": "", "from_node": []}, source], "permute": [{"name": "linear"}]}
+    parsed = parse_provenance(encode(**nodes))
+    assert parsed.post_to_pre == {"mm_1": ["linear"], "permute": ["linear"]}
+    assert not parsed.kernel_to_post
+
+
+def test_old_and_new_generations_of_one_log_agree(shared: Path):
+    names = "inductor_post_to_pre_grad_nodes", "inductor_triton_kernel_to_post_grad_nodes"
+    read: dict[str, Provenance] = {}
+    with (shared / "traces" / "logs" / "inductor_provenance_aot_cuda_log.txt").open("rb") as file:
+        for record in read_trace_log(file):
+            if record.name in (*names, MAPPINGS):
+                read[record.name] = parse_provenance(record.payload or b"")
+    whole = read[MAPPINGS]
+    assert read[names[0]].post_to_pre == whole.post_to_pre
+    assert read[names[1]].kernel_to_post == whole.kernel_to_post
+    assert len(whole.kernel_to_post) == 4
+
+
+def test_stacks_of_kernels_are_no_nodes():
+    assert not parse_provenance(b'{"k:1": ["  File \\"/a.py\\", line 1, in f"]}').kernel_to_post

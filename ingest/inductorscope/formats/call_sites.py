@@ -45,12 +45,14 @@ _STREAM = re.compile(r"stream=(\w+)")
 class CallSites:
     """Walks the lines outside of kernels, once."""
 
-    def __init__(self, lines: list[str], gaps: list[tuple[int, int]], code: OutputCode) -> None:
+    def __init__(
+        self, lines: list[str], gaps: list[tuple[int, int]], code: OutputCode, declared: set[str]
+    ) -> None:
         self.lines = lines
         self.gaps = gaps
         """Lines outside of kernels: first and the one after the last, from 0."""
         self.code = code
-        self.names = {kernel.name for kernel in code.kernels}
+        self.names = declared | {kernel.name for kernel in code.kernels}
         self.cpp = cpp_calls.CppCalls(self.names)
         self.handles: list[str] = []
         self.nodes: list[str] = []

@@ -50,6 +50,8 @@ class Definitions:
         self.problems: list[Problem] = []
         self.gaps: list[tuple[int, int, int]] = []
         """Pieces of text outside of kernels: first line, where they start, where they end."""
+        self.declared: set[str] = set()
+        """C++ kernels that are declared; AOTInductor may keep their code in another file."""
         self._compiled()
         self._functions()
         if not self.found:
@@ -125,6 +127,7 @@ class Definitions:
                     continue
                 after = text.find(")", head.end(), head.end() + _LONGEST_PARAMETERS)
                 if after < 0 or _OPENED.match(text, after) is None:
+                    self.declared.add(head.group(1))
                     position = head.end()
                     continue
                 end = text.find(f"\n{indent}}}", after, stop)

@@ -45,7 +45,7 @@ def parse_output_code(text: str) -> OutputCode:
         code.kernels.append(_kernel(lines, definition, floor))
         floor = definition.last + 1
     gaps.append((floor, len(lines)))
-    CallSites(lines, gaps, code).read()
+    CallSites(lines, gaps, code, definitions.declared).read()
     _name_calls(code)
     return code
 
