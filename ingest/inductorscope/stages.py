@@ -17,6 +17,7 @@ ROLES = (
     "dynamo_graph",
     "pre_grad",
     "joint_graph",
+    "aot_graph",
     "fx_readable",
     "fx_runnable",
     "fx_transformed",
@@ -33,6 +34,8 @@ ROLES = (
     "benchmark_log",
     "capture",
     "line_record",
+    "kernel_stacks",
+    "log_artifact",
     "other",
 )
 
@@ -55,6 +58,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("dynamo", "Dynamo graph", "python", "dynamo_graph"),
     Stage("pre_grad", "FX pre-grad", "python", "pre_grad"),
     Stage("joint", "FX joint", "python", "joint_graph"),
+    Stage("aot", "FX from AOTAutograd", "python", "aot_graph"),
     Stage("readable", "FX received", "python", "fx_readable"),
     Stage("post_grad", "FX post-grad", "python", "fx_transformed"),
     Stage("ir_pre", "IR pre-fusion", "ir", "ir_pre_fusion"),

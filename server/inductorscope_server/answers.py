@@ -17,14 +17,14 @@ IfNoneMatch = Annotated[str, Header(include_in_schema=False)]
 def whole(
     content: Content, given: dict[str, str], accept_encoding: str, if_none_match: str
 ) -> Response:
-    packed = content.encoding == "zstd" and takes_zstd(accept_encoding)
+    packed = content.is_zstd and takes_zstd(accept_encoding)
     tag = f'"{content.digest}{".zst" if packed else ""}"'
     kept = kept_headers(tag)
     if is_known(tag, if_none_match):
         return Response(status_code=304, headers=kept)
     if packed:
         encoded = {"Content-Encoding": "zstd"}
-        return Response(content.stored, headers={**given, **kept, **encoded})
+        return Response(content.stored(), headers={**given, **kept, **encoded})
     if content.size <= CHUNK:
         return Response(b"".join(content.chunks()), headers={**given, **kept})
     length = {"Content-Length": str(content.size)}

@@ -3,60 +3,83 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import zstandard
 from inductorscope.store.models import Artifact, Blob
-from sqlalchemy import select
+from inductorscope.store.texts import StoredText, stored_text
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.orm import Session
+
+from .errors import NotHere
 
 CHUNK = 256 * 1024
 
 
 @dataclass(frozen=True)
 class Content:
-    """A stored file."""
+    """A stored file, or a packed text that is none."""
 
     path: str
     digest: str
     size: int
-    encoding: str
-    stored: bytes
+    packed: bytes | None
+    """zstd of the whole, where that is how it lies and it is in memory."""
+    bind: Engine | Connection | None = None
+    """Where the store is: answers are sent after the request's own session is closed."""
+    is_zstd: bool = False
 
-    def open(self) -> io.BufferedIOBase:
-        """The plain content as a stream."""
-        packed = io.BytesIO(self.stored)
-        if self.encoding == "zstd":
-            reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-            return io.BufferedReader(reader, CHUNK)
-        return packed
+    def stored(self) -> bytes:
+        """zstd of the whole."""
+        if self.packed is not None:
+            return self.packed
+        with Session(self.bind) as session:
+            text = _text(session, self.digest)
+            return text.stored(0, text.stored_size)
 
     def chunks(self) -> Iterator[bytes]:
-        with self.open() as stream:
-            while chunk := stream.read(CHUNK):
-                yield chunk
+        if self.packed is not None:
+            yield zstandard.ZstdDecompressor().decompressobj().decompress(self.packed)
+            return
+        with Session(self.bind) as session:
+            for chunk in _text(session, self.digest).chunks():
+                for start in range(0, len(chunk), CHUNK):
+                    yield chunk[start : start + CHUNK]
+
+    def lines(self, first: int, last: int | None) -> Iterator[bytes]:
+        """Lines `first` to `last`, from 1, with their ends; no others are unpacked."""
+        with Session(self.bind) as session:
+            yield from _text(session, self.digest).lines(first, last)
+
+
+def _text(session: Session, digest: str) -> StoredText:
+    found = stored_text(session, digest)
+    if found is None:
+        raise NotHere("This file was deleted just now.", "Its run may have been deleted.")
+    return found
 
 
 def content_of(session: Session, artifact: int) -> Content | None:
-    found = session.execute(
-        select(Artifact.path, Blob.digest, Blob.size, Blob.encoding, Blob.data)
+    query = (
+        select(Artifact.path, Blob.digest, Blob.size, Blob.encoding)
         .join(Blob, Blob.digest == Artifact.digest)
         .where(Artifact.id == artifact)
-    ).first()
-    return None if found is None else Content(*found)
+    )
+    found = session.execute(query).first()
+    if found is None:
+        return None
+    zstd = found.encoding == "zstd"
+    return Content(found.path, found.digest, found.size, None, session.get_bind(), zstd)
 
 
 def lines_of(content: Content, first: int, last: int | None) -> Iterator[bytes]:
     """Lines `first` to `last`, from 1, with their ends."""
-    with content.open() as stream:
-        yield from islice(stream, first - 1, last)
+    yield from content.lines(first, last)
 
 
 def packed_json(payload: bytes) -> Content:
     """A zstd-packed JSON text as content; its packed bytes name it."""
     digest = hashlib.sha256(payload).hexdigest()
     size = zstandard.frame_content_size(payload)
-    return Content("links.json", digest, size, "zstd", payload)
+    return Content("links.json", digest, size, payload, is_zstd=True)

@@ -14,32 +14,20 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from inductorscope.jobs.ending import OvertakenError, ending_sessions
+from inductorscope.jobs.ending import OvertakenError, owner_of
 from inductorscope.jobs.processes import die_with
 from inductorscope.jobs.progress import Report
 from inductorscope.jobs.transitions import TRY_AGAIN, Attempt
 from inductorscope.settings import load
+from inductorscope.store.draft import RunDraft
 from inductorscope.store.engine import make_engine, sessions
 from inductorscope.store.models import Job, Run
-from sqlalchemy import insert
+from inductorscope.store.writer import RunWriter, TakenOverError
+from sqlalchemy.orm import Session
 
 
-def run_values(run_id: str) -> dict[str, object]:
-    return {
-        "id": run_id,
-        "content_digest": run_id,
-        "name": run_id,
-        "tags": [],
-        "origin": "upload",
-        "created_at": datetime.now(UTC),
-        "graph_count": 1,
-        "kernel_count": 2,
-        "timings": {},
-        "environment": {},
-        "report": {},
-        "bytes_in": 0,
-        "bytes_stored": 0,
-    }
+def draft(run_id: str) -> RunDraft:
+    return RunDraft(run_id, run_id, [], "upload", datetime.now(UTC), 0)
 
 
 def main() -> int:
@@ -74,11 +62,17 @@ def main() -> int:
         report("Standing in", step, None, "steps")
         time.sleep(0.01)
     try:
-        with ending_sessions(engine, attempt, report.finishing).begin() as session:
-            session.execute(insert(Run), [run_values(job_id[-16:])])
+        owner = owner_of(attempt, report.finishing)
+
+        def ended(session: Session, run: Run) -> None:
+            owner.ended(session, run)
             if what == "slow-commit":
                 time.sleep(seconds)
-    except OvertakenError:
+
+        writer = RunWriter(sessions(engine), draft(job_id[-16:]), owner.reader, owner.guard)
+        if writer.begin(lambda: None, owner.begun):
+            writer.finish([], ended)
+    except (OvertakenError, TakenOverError):
         print("overtaken")
     report.close()
     return 0

@@ -79,7 +79,7 @@ def test_a_lone_folder_stays_as_it_is(
     for part in parts:
         (folder / part.name).write_bytes(part.read_bytes())
     sent = ingested(settings, engine, client, [folder])
-    assert sent.message == "Read 0 graphs with 0 generated kernels."
+    assert sent.message == "Read 1 graph with 1 generated kernel."
     lines = [line.text for line in client.events(sent.id)]
     assert any("debug.zip: an archive inside the upload is not unpacked" in line for line in lines)
 

@@ -17,10 +17,8 @@ from inductorscope.store.blobs import (
     add_blobs,
     content_of_bytes,
     content_of_file,
-    read_blob,
 )
 from inductorscope.store.draft import (
-    ArtifactDraft,
     CallDraft,
     FxNodeDraft,
     GraphDraft,
@@ -28,19 +26,22 @@ from inductorscope.store.draft import (
     ProfileDraft,
     ProfilerRowDraft,
     RunDraft,
+    artifact_of,
 )
 from inductorscope.store.engine import bulk_write, make_engine, sessions
 from inductorscope.store.migrate import migrate
 from inductorscope.store.models import (
     Artifact,
     Blob,
-    FxNode,
     Graph,
+    GraphNodes,
     KernelCall,
     ProfilerRow,
     Run,
 )
+from inductorscope.store.nodes import fx_nodes, pack_nodes
 from inductorscope.store.runs import delete_run, find_run_ids, insert_run
+from inductorscope.store.texts import read_blob
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -59,10 +60,11 @@ def draft(name: str, contents: list[bytes], graphs: int = 1) -> RunDraft:
         kernel = KernelDraft("k", "triton", "pointwise", 1, 2, {"num_load": 1})
         kernel.calls = [CallDraft(1, True, 9, ["a"], ["neg"], "abc")]
         graph = GraphDraft(slug=f"g{number}", name="g", direction="forward", kernels=[kernel])
-        graph.fx_nodes = [FxNodeDraft("post_grad", "neg", "aten.neg", 3, None, None, None)]
+        nodes = [FxNodeDraft("neg", "aten.neg", 3, None, None, None)]
+        graph.nodes = {"post_grad": (1, pack_nodes(nodes))}
         run.graphs.append(graph)
     run.artifacts = [
-        ArtifactDraft("other", f"{number}.txt", content_of_bytes(content), graph=run.graphs[0])
+        artifact_of("other", f"{number}.txt", content_of_bytes(content), graph=run.graphs[0])
         for number, content in enumerate(contents)
     ]
     row = ProfilerRowDraft("aten::mm", "cpu_op", 3, 1.0, 2.0, None, float("nan"))
@@ -76,7 +78,8 @@ def count(session: Session, model: type) -> int:
 
 def test_rows_arrive_as_they_were_given(engine: Engine) -> None:
     run = draft("one", [b"a" * 1000, b"b"], graphs=2)
-    run.graphs[0].fx_nodes[0].target = "bad \x00 text \ud800"
+    hostile = FxNodeDraft("neg", "bad \x00 text \ud800", 3, None, None, None, ["x"])
+    run.graphs[0].nodes = {"post_grad": (1, pack_nodes([hostile]))}
     run.bytes_in = 2**40
     run.compile_seconds = float("inf")
     with sessions(engine).begin() as session:
@@ -86,9 +89,12 @@ def test_rows_arrive_as_they_were_given(engine: Engine) -> None:
         assert (kept.bytes_in, kept.compile_seconds) == (2**40, None)
         assert kept.created_at == run.created_at
         assert (kept.graph_count, kept.kernel_count) == (2, 2)
-        targets = session.scalars(select(FxNode.target).order_by(FxNode.id)).all()
-        assert targets[1] == "aten.neg"
-        assert targets[0].startswith("bad \ufffd text \ufffd")
+        first, second = (
+            fx_nodes(session, graph) for graph in session.scalars(select(Graph.id)).all()
+        )
+        assert second == [FxNodeDraft("neg", "aten.neg", 3, None, None, None)]
+        assert first[0].target.startswith("bad \ufffd text \ufffd")
+        assert first[0].inputs == ["x"]
         row = session.scalars(select(ProfilerRow)).one()
         assert (row.calls, row.self_cpu_us, row.device_us) == (3, 1.0, None)
         call = session.scalars(select(KernelCall)).first()
@@ -179,13 +185,13 @@ def test_blobs_are_there_exactly_while_used(
         with sessions(one_engine).begin() as session:
             if insert and run.id not in present:
                 insert_run(session, run)
-                present[run.id] = {item.content.digest for item in run.artifacts}
+                present[run.id] = {item.digest for item in run.artifacts}
             elif not insert:
                 delete_run(session, run.id)
                 present.pop(run.id, None)
         with sessions(one_engine)() as session:
             assert set(session.scalars(select(Blob.digest))) == set().union(*present.values())
-            assert count(session, Graph) == count(session, FxNode) == len(present)
+            assert count(session, Graph) == count(session, GraphNodes) == len(present)
     with sessions(one_engine).begin() as session:
         for run_id in present:
             delete_run(session, run_id)

@@ -8,6 +8,7 @@ from inductorscope.store.draft import CallDraft, FxNodeDraft, GraphDraft, Kernel
 from inductorscope.store.engine import sessions
 from inductorscope.store.queries.lines import line_times, node_times, source_times
 from inductorscope.store.queries.parts import kernel_rows
+from inductorscope.store.nodes import pack_nodes
 from inductorscope.store.runs import insert_run
 from sqlalchemy import Engine
 
@@ -15,7 +16,7 @@ FILE = "/home/u/model.py"
 
 
 def a_node(name: str, line: int) -> FxNodeDraft:
-    return FxNodeDraft("post_grad", name, "aten.add", line, None, FILE, line * 10)
+    return FxNodeDraft(name, "aten.add", line, None, FILE, line * 10)
 
 
 def a_kernel(name: str, time_us: float, time_calls: float, *sites: list[str]) -> KernelDraft:
@@ -29,7 +30,8 @@ def a_kernel(name: str, time_us: float, time_calls: float, *sites: list[str]) ->
 def test_times_are_of_a_step_whatever_the_graph_is_called(engine: Engine) -> None:
     """One kernel of one site that ran twice a step, and one shared by two sites."""
     graph = GraphDraft("g", "model__0_forward", "forward")
-    graph.fx_nodes = [a_node("a", 1), a_node("b", 2), a_node("c", 3)]
+    nodes = [a_node("a", 1), a_node("b", 2), a_node("c", 3)]
+    graph.nodes = {"post_grad": (3, pack_nodes(nodes))}
     graph.kernels = [
         a_kernel("twice", 10.0, 2.0, ["a", "b"]),
         a_kernel("shared", 6.0, 2.0, ["b"], ["c"]),

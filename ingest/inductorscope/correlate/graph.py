@@ -10,31 +10,29 @@ from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
 from inductorscope.correlate.model import GraphLinks
 from inductorscope.correlate.record import link_record
-from inductorscope.correlate.texts import GraphTexts
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.ir import IrText, parse_ir
-from inductorscope.formats.output_code import OutputCode, parse_output_code
+from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
+from inductorscope.formats.ir import IrText
 from inductorscope.formats.provenance import parse_provenance
 
 
-def graph_links(texts: GraphTexts) -> GraphLinks:
-    """Link every stage of a graph as far as its artifacts allow."""
+def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLinks:
+    """Link every stage of a graph as far as its artifacts allow.
+
+    `parsed`: the same texts, where the caller has read them already.
+    """
+    read = parsed or parse_texts(texts)
     collector = Collector()
-    post = parse_fx(texts.fx_transformed or "")
+    post = read.fx_transformed
     text_stages.link_post_grad(collector, texts.fx_transformed or "", post)
     known = {f"fx:{node.name}" for node in post.main()}
-    if texts.fx_readable is not None:
-        readable = parse_fx(texts.fx_readable)
-        text_stages.link_readable(collector, texts.fx_readable, readable, post)
-    before, after = IrText(), IrText()
-    for stage, text in (("ir_pre", texts.ir_pre), ("ir_post", texts.ir_post)):
-        if text is not None:
-            parsed = parse_ir(text)
-            text_stages.link_ir(collector, stage, parsed)
-            before, after = (parsed, after) if stage == "ir_pre" else (before, parsed)
-    code: OutputCode | None = None
-    if texts.output_code is not None:
-        code = parse_output_code(texts.output_code)
+    if texts.fx_readable is not None and read.fx_readable is not None:
+        text_stages.link_readable(collector, texts.fx_readable, read.fx_readable, post)
+    for stage, ir in (("ir_pre", read.ir_pre), ("ir_post", read.ir_post)):
+        if ir is not None:
+            text_stages.link_ir(collector, stage, ir)
+    before, after = read.ir_pre or IrText(), read.ir_post or IrText()
+    code = read.output_code
+    if texts.output_code is not None and code is not None:
         text_stages.link_code(collector, texts.output_code, code, known)
         nodes = nodes_of_calls(code, parse_provenance(texts.provenance or b"{}"), known)
         link_kernels(collector, code, nodes)
@@ -42,8 +40,8 @@ def graph_links(texts: GraphTexts) -> GraphLinks:
         origins = link_lines(
             collector, code, texts.output_code, (before, after), FxGraph(post), recorded.calls
         )
-        for stage, parsed in (("ir_pre", before), ("ir_post", after)):
-            link_ir_nodes(collector, stage, parsed, origins, recorded.nodes)
+        for stage, ir in (("ir_pre", before), ("ir_post", after)):
+            link_ir_nodes(collector, stage, ir, origins, recorded.nodes)
     links = collector.finish()
     links.coverage = coverage_of(links, post, code, texts.output_code or "")
     return links

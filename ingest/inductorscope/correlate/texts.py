@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from inductorscope.formats.fx import FxText, parse_fx
+from inductorscope.formats.ir import IrText, parse_ir
+from inductorscope.formats.output_code import OutputCode, parse_output_code
+
 
 @dataclass(slots=True)
 class GraphTexts:
@@ -18,3 +22,24 @@ class GraphTexts:
     line_record: dict[str, object] | None = None
     """What the capture recorded while the code was generated: exact, and preferred."""
     sources: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ParsedTexts:
+    """The same texts, read; None where there is no such text."""
+
+    fx_transformed: FxText
+    fx_readable: FxText | None = None
+    ir_pre: IrText | None = None
+    ir_post: IrText | None = None
+    output_code: OutputCode | None = None
+
+
+def parse_texts(texts: GraphTexts) -> ParsedTexts:
+    return ParsedTexts(
+        parse_fx(texts.fx_transformed or ""),
+        None if texts.fx_readable is None else parse_fx(texts.fx_readable),
+        None if texts.ir_pre is None else parse_ir(texts.ir_pre),
+        None if texts.ir_post is None else parse_ir(texts.ir_post),
+        None if texts.output_code is None else parse_output_code(texts.output_code),
+    )

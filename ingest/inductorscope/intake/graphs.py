@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GRAPH_ROLES = (
     "output_code", "fx_transformed", "fx_readable", "fx_runnable", "ir_pre_fusion",
-    "ir_post_fusion", "provenance", "dynamo_graph", "pre_grad", "joint_graph",
+    "ir_post_fusion", "provenance", "dynamo_graph", "pre_grad", "joint_graph", "aot_graph",
 )  # fmt: skip
 MAX_SLUG = 100
 
@@ -49,7 +49,7 @@ def find_graphs(files: list[File], base: Path) -> list[GraphFolder]:
     groups.sort(key=lambda group: _order(group[0]))
     taken: set[str] = set()
     for graph, members in groups:
-        graph.slug = _unique_slug(graph.name, taken)
+        graph.slug = unique_slug(graph.name, taken)
         for file in members:
             file.graph = graph.slug
     _adopt(files)
@@ -129,7 +129,8 @@ def _order(graph: GraphFolder) -> tuple[str, int, str]:
     return graph.process or "", int(number.group(1)) if number else 0, graph.name
 
 
-def _unique_slug(name: str, taken: set[str]) -> str:
+def unique_slug(name: str, taken: set[str]) -> str:
+    """The name made fit for a URL and for standing among those taken (lower case)."""
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:MAX_SLUG].strip(".-") or "graph"
     unique, count = slug, 1
     while unique.lower() in taken:

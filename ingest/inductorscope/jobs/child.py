@@ -29,8 +29,9 @@ from ..reading import NothingToRead, ReadResult, read_run
 from ..settings import PREFIX, Settings, load
 from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, Upload
+from ..store.writer import TakenOverError
 from . import transitions
-from .ending import OvertakenError, ending_sessions, left_out, read_sentence
+from .ending import OvertakenError, left_out, owner_of, read_sentence
 from .errors import without_password
 from .folders import scratch_folder, work_folder
 from .processes import die_with
@@ -130,15 +131,16 @@ def capture(task: Task) -> None:
 
 
 def _read(task: Task, root: Path, origin: str) -> None:
-    """Stores the files as a run, which ends the job."""
+    """Stores the files as a run; when it is complete, so is the job."""
     result = read_run(
         root,
         settings=replace(task.settings, data=task.folder),  # for its temporary files
-        session_factory=ending_sessions(task.engine, task.attempt, task.report.finishing),
+        session_factory=task.sessions,
         origin=origin,
         name=task.spec.get("name"),
         tags=[str(tag) for tag in task.spec.get("tags", [])],
         progress=task.report,
+        owner=owner_of(task.attempt, task.report.finishing),
     )
     if result.duplicate:
         _end_as_duplicate(task, result)
@@ -173,7 +175,7 @@ def attend(settings: Settings, attempt: Attempt) -> int:
     task = Task(settings, engine, factory, attempt, spec, report)
     try:
         WORK[attempt.kind](task)
-    except OvertakenError:
+    except (OvertakenError, TakenOverError):
         return 0
     except (OperationalError, InterfaceError) as error:
         report.line(f"The database is out of reach: {without_password(str(error))}", "warning")

@@ -1,7 +1,7 @@
-"""Sessions in which writing a run and ending its job are one transaction.
+"""Writing a run on behalf of a job, and ending the job in the transaction that completes the run.
 
-So there is no moment at which a run is there and its job does not know: a job that is repeated
-after a crash finds itself done, and an attempt that has no say any more cannot leave a run behind.
+So there is no moment at which a run is whole and its job does not know: a job that is repeated
+after a crash finds itself done, and an attempt that has no say any more cannot add to a run.
 """
 
 from __future__ import annotations
@@ -9,44 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Engine, event
-from sqlalchemy.orm import ORMExecuteState, Session, sessionmaker
+from sqlalchemy.orm import Session
 
-from ..store.engine import Sessions
+from ..reading.owner import Owner
 from ..store.models import Run
+from ..store.writer import JOB
 from . import transitions
 from .transitions import Attempt, Event
-
-RUN = "inductorscope_run_written"
 
 
 class OvertakenError(Exception):
     """The job was cancelled, or another attempt is at work: what we did does not count."""
 
 
-def ending_sessions(
-    engine: Engine, attempt: Attempt, last_lines: Callable[[], list[Event]]
-) -> Sessions:
-    """Sessions that end the job with the run they insert.
+def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
+    """The job as the owner of the run it reads.
 
-    `last_lines` is called ahead of that, for lines of the log that are still to be written.
+    `last_lines` is called ahead of the end, for lines of the log that are still to be written.
     """
-    factory = sessionmaker(engine, expire_on_commit=False)
 
-    def notice(state: ORMExecuteState) -> None:
-        mapper = state.bind_mapper
-        if state.is_insert and mapper is not None and mapper.class_ is Run:
-            state.session.info[RUN] = _id_of(state.parameters)
+    def begun(session: Session, run_id: str) -> None:
+        transitions.change(session, attempt, run_id=run_id)
 
-    def end(session: Session) -> None:
-        run_id = session.info.pop(RUN, None)
-        if run_id is None:
-            return
+    def guard(session: Session) -> None:
+        if not transitions.is_current(session, attempt):
+            raise OvertakenError
+
+    def ended(session: Session, run: Run) -> None:
         lines = last_lines()
-        run = session.get_one(Run, run_id)
         message = read_sentence(run.graph_count, run.kernel_count)
         if not transitions.complete(
-            session, attempt, run_id=run_id, duplicate=False, message=message
+            session, attempt, run_id=run.id, duplicate=False, message=message
         ):
             raise OvertakenError
         # Ahead of the end: who follows the log stops reading once the job is done.
@@ -54,13 +47,7 @@ def ending_sessions(
         lines.append((transitions.now(), "info", message))
         transitions.add_events(session, attempt.job_id, lines)
 
-    def forget(session: Session, *_: object) -> None:
-        session.info.pop(RUN, None)
-
-    event.listen(factory, "do_orm_execute", notice)
-    event.listen(factory, "before_commit", end)
-    event.listen(factory, "after_soft_rollback", forget)
-    return factory
+    return Owner(f"{JOB}{attempt.job_id}", begun, guard, ended)
 
 
 def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:
@@ -72,6 +59,7 @@ def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:
             f"Left out {item['file']}: {item['reason']} ({item['count']})",
         )
         for item in dropped
+        if item.get("kind", "dropped") == "dropped"
     ]
 
 
@@ -82,8 +70,3 @@ def read_sentence(graphs: int, kernels: int) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _id_of(parameters: Any) -> str:  # noqa: ANN401  # one row or several
-    row = parameters[0] if isinstance(parameters, list) else parameters
-    return str(row["id"])

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from datetime import datetime
 
 from dbos import DBOSClient
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from ..settings import Settings
 from ..store.engine import Sessions
-from ..store.models import Worker
+from ..store.models import Run, Worker
+from ..store.runs import READING
+from ..store.writer import discard_abandoned
 from . import transitions
 from .engine import APPLICATION_VERSION, QUEUE, log
 from .health import DEAD_AFTER_SECONDS
@@ -87,6 +89,15 @@ class Reaper:
         )
         over = [(row.workflow_id, ENDED[row.status]) for row in rows if row.status in ENDED]
         return [job for job, why in over if transitions.give_up(self._sessions, job, why)]
+
+    def tidy(self) -> int:
+        """Takes away runs that nobody will finish reading; how many."""
+        with self._sessions() as session:
+            unfinished = session.scalar(select(Run.id).where(Run.state == READING).limit(1))
+        if unfinished is None:
+            return 0
+        with self._sessions.begin() as session:
+            return discard_abandoned(session)
 
     def _working(self) -> set[str]:
         rows = self._client.list_workflows(

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from ..store.engine import Sessions
 from ..store.models import Job, JobEvent
+from ..store.writer import JOB, discard_unfinished
 from .records import ACTIVE, CANCELLED, DONE, FAILED, QUEUED, RUNNING
 
 MOST_ATTEMPTS = 6
@@ -75,6 +76,14 @@ def change(session: Session, attempt: Attempt, **values: Any) -> bool:  # noqa: 
     return _changed(session, statement) == 1
 
 
+def is_current(session: Session, attempt: Attempt) -> bool:
+    """Whether an attempt still has a say."""
+    query = select(Job.id).where(
+        Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING
+    )
+    return session.scalar(query) is not None
+
+
 def complete(
     session: Session, attempt: Attempt, *, run_id: str, duplicate: bool, message: str
 ) -> bool:
@@ -94,8 +103,10 @@ def complete(
 def fail(sessions: Sessions, attempt: Attempt, message: str, details: str | None = None) -> bool:
     """Ends the job with a sentence; the details go to its log."""
     with sessions.begin() as session:
-        if not change(session, attempt, state=FAILED, message=message, ended_at=now()):
+        values = {"state": FAILED, "message": message, "ended_at": now(), "run_id": None}
+        if not change(session, attempt, **values):
             return False
+        discard_unfinished(session, f"{JOB}{attempt.job_id}")
         add_event(session, attempt.job_id, "error", details or message)
         return True
 
@@ -162,14 +173,18 @@ def _end(session: Session, job_id: str, state: str, message: str, **values: Any)
     statement = (
         update(Job)
         .where(Job.id == job_id, Job.state.in_(ACTIVE))
-        .values(state=state, message=message, ended_at=now(), **values)
+        .values(state=state, message=message, ended_at=now(), run_id=None, **values)
     )
-    return _changed(session, statement) == 1
+    ended = _changed(session, statement) == 1
+    if ended:
+        discard_unfinished(session, f"{JOB}{job_id}")
+    return ended
 
 
 def _waiting() -> dict[str, Any]:
     return {
-        "state": QUEUED, "worker": None, "step": WAITING, "done": 0, "total": None, "unit": None
+        "state": QUEUED, "worker": None, "step": WAITING, "done": 0, "total": None, "unit": None,
+        "run_id": None,
     }  # fmt: skip
 
 

@@ -114,6 +114,7 @@ class _Worker:
             self.reaper.reap()
             if rounds % SETTLE_EVERY == 0:
                 self.reaper.settle()
+                self.reaper.tidy()
             if rounds % SWEEP_EVERY == 0:
                 folders.sweep(self.settings, self.sessions)
         except (SQLAlchemyError, DBOSException, OSError) as error:

@@ -1,93 +1,92 @@
-"""The files of a run as they are kept, and the report of what was read."""
+"""The files of a run as they are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..intake.recognise import File, Intake
 from ..store.blobs import TooLarge, content_of_bytes, content_of_file
-from ..store.draft import ArtifactDraft, GraphDraft, RunDraft
+from ..store.draft import ArtifactDraft, GraphDraft, artifact_of
 from .notes import Notes
-from .profiles import ProfileRead
 from .sources import Sources
 from .texts import count_lines
 
 PIECE = 1024 * 1024
 GZIP = b"\x1f\x8b"
 
-
-def add_artifacts(
-    run: RunDraft,
-    intake: Intake,
-    sources: Sources,
-    profiles: list[ProfileRead],
-    folder: Path | None,
-    notes: Notes,
-    progress: Callable[[str, int, int | None, str | None], None],
-) -> None:
-    """Every file becomes an artifact, sources under the path that stack frames name."""
-    graphs = {graph.slug: graph for graph in run.graphs}
-    stored_as = {id(file): path for path, file in sources.files.items()}
-    chosen = {path for folder in intake.graphs for path in folder.files.values()}
-    # Of several files in one role the one that was parsed comes first.
-    files = sorted(intake.files, key=lambda file: (file.absolute not in chosen, file.path))
-    drafts: dict[int, ArtifactDraft] = {}
-    total, done = sum(file.size for file in files), 0
-    for file in files:
-        progress("Compressing files", done, total, "bytes")
-        path = stored_as.get(id(file), file.path)
-        draft = _draft(file, path, graphs, folder, notes)
-        done += file.size
-        if draft is not None:
-            drafts[id(file)] = draft
-    run.artifacts = [*drafts.values(), *_rebuilt(sources)]
-    for profile, row in zip(profiles, run.profiles, strict=True):
-        if profile.trace_file is not None:
-            row.trace = drafts.get(id(profile.trace_file))
-    run.report = {
-        "files": [
-            {
-                "path": file.path,
-                "role": file.role,
-                "size": file.size,
-                "graph": file.graph,
-                "stored": drafts[id(file)].path if id(file) in drafts else None,
-            }
-            for file in intake.files
-        ],
-        "dropped": notes.json(),
-    }
+Progress = Callable[[str, int, int | None, str | None], None]
 
 
-def _draft(
-    file: File, path: str, graphs: dict[str, GraphDraft], folder: Path | None, notes: Notes
-) -> ArtifactDraft | None:
-    try:
-        content = content_of_file(file.absolute, folder)
-    except TooLarge as error:
-        notes.add(file.path, f"too large to be kept: {error}")
-        return None
-    if content.digest != file.digest:
-        raise RuntimeError(f"{file.path} changed while it was being read. Read it again.")
-    role = "source" if path != file.path else file.role
-    return ArtifactDraft(
-        role=role,
-        path=path,
-        content=content,
-        line_count=_count_lines(file.absolute),
-        graph=graphs.get(file.graph) if file.graph is not None else None,
-    )
+class FileArtifacts:
+    """Makes each file of an upload an artifact once. Logs are none of it: they are read apart."""
 
+    def __init__(self, intake: Intake, folder: Path | None, notes: Notes) -> None:
+        self._intake = intake
+        self._folder = folder
+        self._notes = notes
+        self._drafts: dict[int, ArtifactDraft | None] = {}
+        self._graphs: Mapping[str, GraphDraft] = {}
 
-def _rebuilt(sources: Sources) -> list[ArtifactDraft]:
-    drafts = []
-    for path, text in sources.rebuilt.items():
-        plain = text.encode("utf-8", "replace")
-        if plain:
-            content = content_of_bytes(plain)
-            drafts.append(ArtifactDraft("source", path, content, count_lines(plain), derived=True))
-    return drafts
+    def draft(self, file: File) -> ArtifactDraft | None:
+        """What became of a file, if it is kept."""
+        return self._drafts.get(id(file))
+
+    def of_graphs(
+        self, graphs: Mapping[str, GraphDraft], progress: Progress
+    ) -> list[ArtifactDraft]:
+        """Files that belong to graphs, those that are parsed ahead of others in the same role."""
+        self._graphs = graphs
+        chosen = {path for folder in self._intake.graphs for path in folder.files.values()}
+        files = [file for file in self._intake.files if file.graph in graphs]
+        files.sort(key=lambda file: (file.absolute not in chosen, file.path))
+        return self._make(files, progress)
+
+    def of_sources(self, sources: Sources) -> list[ArtifactDraft]:
+        """Sources under the path that stack frames name; what is not there is rebuilt."""
+        made = []
+        for path, file in sources.files.items():
+            if id(file) not in self._drafts:
+                made += self._one(file, path, "source")
+        for path, text in sources.rebuilt.items():
+            plain = text.encode("utf-8", "replace")
+            if plain:
+                content = content_of_bytes(plain)
+                lines = count_lines(plain)
+                made.append(artifact_of("source", path, content, lines, derived=True))
+        return made
+
+    def remaining(self, progress: Progress) -> list[ArtifactDraft]:
+        files = [
+            file
+            for file in self._intake.files
+            if id(file) not in self._drafts and file.role != "trace_log"
+        ]
+        return self._make(files, progress)
+
+    def _make(self, files: list[File], progress: Progress) -> list[ArtifactDraft]:
+        made: list[ArtifactDraft] = []
+        total, done = sum(file.size for file in files), 0
+        for file in files:
+            progress("Compressing files", done, total, "bytes")
+            made += self._one(file, file.path, file.role)
+            done += file.size
+        return made
+
+    def _one(self, file: File, path: str, role: str) -> list[ArtifactDraft]:
+        """The file's artifact; none where it is too large."""
+        self._drafts[id(file)] = None
+        try:
+            content = content_of_file(file.absolute, self._folder)
+        except TooLarge as error:
+            self._notes.add(file.path, f"too large to be kept: {error}")
+            return []
+        if content.digest != file.digest:
+            raise RuntimeError(f"{file.path} changed while it was being read. Read it again.")
+        graph = self._graphs.get(file.graph) if file.graph is not None else None
+        draft = artifact_of(role, path, content, _count_lines(file.absolute), graph=graph)
+        self._drafts[id(file)] = draft
+        return [draft]
 
 
 def _count_lines(path: Path) -> int | None:

@@ -23,8 +23,6 @@ _GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
 # # GPU Hardware Info:
 # # NVIDIA H200 : 1
 _GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
-# f32[4, 256][256, 1]cuda:0
-_DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
 LONGEST_FAILURE = 1000
 _ACCELERATORS = ("cuda", "xpu", "mps", "hpu", "npu")
 
@@ -156,15 +154,7 @@ def _runnables(files: list[File]) -> list[str]:
 
 
 def _device_kind(graphs: list[GraphRead], profiles: list[ProfileRead]) -> str | None:
-    seen = set()
-    for graph in graphs:
-        for node in graph.draft.fx_nodes:
-            found = _DEVICE.search(node.annotation or "")
-            if found:
-                seen.add(found.group(1))
-        kinds = {kernel.kind for kernel in graph.draft.kernels}
-        if "cpp" in kinds:
-            seen.add("cpu")
+    seen = {kind for graph in graphs for kind in graph.devices}
     for kind in _ACCELERATORS:
         if kind in seen:
             return kind

@@ -1,41 +1,112 @@
-"""TORCH_TRACE logs of a run: counts, versions, and which compile made which graph."""
+"""TORCH_TRACE logs of a run, streamed into the store: records, payloads, and which make a graph."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import BinaryIO, cast
+from pathlib import Path
 
-from ..formats.output_code import parse_output_code
-from ..formats.trace_log import LogRecord, TraceLog
-from ..formats.trace_summary import LogSummary, summarise
+from ..formats.trace_log import LogRecord, TraceLog, read_trace_log
+from ..formats.trace_summary import LogSummary, Summariser
+from ..intake.magic import kind_of
+from ..intake.names import stored_text
 from ..intake.recognise import File
+from ..store.blobs import Content, TooLarge, content_of_bytes
+from ..store.draft import ArtifactDraft, LogEntryDraft, artifact_of
+from ..store.engine import Sessions
 from ..store.models import JsonObject
-from .graph import GraphRead
+from ..store.texts import read_blob
+from ..store.writer import RunWriter
+from .graph_sources import GraphSource, GraphText
+from .log_graphs import ROLES, LogGraphs, role_of, what
+from .log_store import LogStore
 from .notes import Notes
+from .texts import count_lines
 
 MOST_LISTED = 1000
+MOST_ENTRIES = 20_000
+"""Records of one kind in one log that get a row; the log itself holds the rest."""
+HELD = 16 * 1024 * 1024
+"""Bytes of payloads that are gathered before they are written."""
+HELD_RECORDS = 5000
+LONGEST_NAME = 200
+PYTHON = frozenset({
+    "dynamo_graph", "pre_grad", "joint_graph", "aot_graph", "fx_readable", "fx_transformed",
+    "fx_runnable", "output_code",
+})  # fmt: skip
+"""Roles of payloads that are Python."""
+
+COUNTED = frozenset({
+    "chromium_event", "str", "describe_tensor", "describe_storage", "describe_source",
+    "guard_added_fast", "expression_created",
+})  # fmt: skip
+"""Kinds that come by the thousand and say little one by one."""
+
+Progress = Callable[[str, int, int | None, str | None], None]
+
+
+@dataclass(slots=True)
+class LogRead:
+    """One log, read."""
+
+    file: File
+    summary: LogSummary
+    strings: dict[int, str]
+    lines: int
+    size: int
+    """Of the plain text."""
+    rows: Counter[str]
+    """Records of each kind that could have got a row."""
+    files: set[int]
+    """Numbers of file names that its stacks refer to."""
+    stored: str | None
+    """Under which path the log itself is kept."""
+    graphs: list[GraphSource]
+
+    def json(self) -> JsonObject:
+        """For the report."""
+        counts: Counter[str] = Counter()
+        for kind, count in self.summary.counts.items():
+            if ":" not in kind:
+                counts[kind] += count
+        return {
+            "path": self.file.path,
+            "lines": self.lines,
+            "size": self.size,
+            "records": sum(counts.values()),
+            "graphs": len(self.graphs),
+            "counts": dict(self.summary.counts),
+            "ranks": self.summary.ranks,
+            "pids": self.summary.pids,
+            "compile_ids": len(self.summary.compile_ids),
+            "strings": len(self.strings),
+        }
 
 
 @dataclass(slots=True)
 class LogFacts:
     """What all logs of a run say together."""
 
-    summaries: list[LogSummary] = field(default_factory=list)
-    codes: dict[str, str] = field(default_factory=dict)
-    """Digest of an output code → its compile id."""
-    aot_ids: dict[str, set[str]] = field(default_factory=dict)
-    """AOT id → compile ids of the codes that bear it."""
+    logs: list[LogRead] = field(default_factory=list)
+
+    @property
+    def summaries(self) -> list[LogSummary]:
+        return [log.summary for log in self.logs]
+
+    @property
+    def graphs(self) -> list[GraphSource]:
+        return [graph for log in self.logs for graph in log.graphs]
 
     @property
     def graph_breaks(self) -> int | None:
-        return sum(len(log.graph_breaks) for log in self.summaries) if self.summaries else None
+        return sum(len(log.graph_breaks) for log in self.summaries) if self.logs else None
 
     @property
     def recompiles(self) -> int | None:
-        return sum(len(log.recompiles) for log in self.summaries) if self.summaries else None
+        return sum(len(log.recompiles) for log in self.summaries) if self.logs else None
 
     @property
     def compile_seconds(self) -> float | None:
@@ -66,62 +137,214 @@ class LogFacts:
         }
 
 
-class _Watched(TraceLog):
-    """A log that remembers the output codes passing by."""
+@dataclass(slots=True)
+class LogReading:
+    """What reading a log needs."""
 
-    def __init__(self, stream: BinaryIO, facts: LogFacts, max_bytes: int | None) -> None:
-        super().__init__(stream, max_bytes)
-        self.facts = facts
-
-    def __next__(self) -> LogRecord:
-        record = super().__next__()
-        if record.kind == "inductor_output_code" and record.compile_id and record.payload:
-            self.facts.codes[_digest(record.payload_text)] = record.compile_id
-            aot_id = parse_output_code(record.payload_text[:65536]).aot_id
-            if aot_id:
-                self.facts.aot_ids.setdefault(aot_id, set()).add(record.compile_id)
-        return record
+    writer: RunWriter
+    sessions: Sessions
+    folder: Path | None
+    """For large temporary files."""
+    max_unpacked: int | None
+    """Bytes that a compressed log may unpack to."""
+    notes: Notes
+    progress: Progress
 
 
-def read_logs(files: list[File], notes: Notes, max_unpacked: int | None = None) -> LogFacts:
-    """`max_unpacked`: bytes that a compressed log may unpack to."""
+def read_logs(files: list[File], reading: LogReading) -> LogFacts:
+    """Reads all logs into the store, one after the other."""
     facts = LogFacts()
     for file in files:
-        if file.role != "trace_log":
-            continue
-        read = partial(_read, file, facts, max_unpacked)
-        summary = notes.attempt(file.path, "Reading the log", read, None)
-        if summary is not None:
-            facts.summaries.append(summary)
-            for dropped in summary.dropped:
-                reason = f"{dropped.reason}, first in line {dropped.line}"
-                notes.add(file.path, reason, dropped.count)
+        if file.role == "trace_log":
+            facts.logs.append(_OneLog(file, reading).read())
+    _compare_strings(facts, reading.notes)
     return facts
 
 
-def _read(file: File, facts: LogFacts, max_unpacked: int | None) -> LogSummary:
-    with file.absolute.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        if not packed:
-            return summarise(_Watched(raw, facts, None))
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-        return summarise(_Watched(stream, facts, max_unpacked))
+def _compare_strings(facts: LogFacts, notes: Notes) -> None:
+    """A forked process uses file names that only its parent's log tells."""
+    for log in facts.logs:
+        lacking = log.files - log.strings.keys()
+        if not lacking:
+            continue
+        others = {number for other in facts.logs for number in other.strings}
+        found = len(lacking & others)
+        if found:
+            reason = "file names that this log does not tell, taken from another log of the upload"
+            notes.add(log.file.path, reason, found, kind="guessed")
+        if len(lacking) > found:
+            reason = "file names that no log of the upload tells, shown as (unknown)"
+            notes.add(log.file.path, reason, len(lacking) - found)
 
 
-def give_compile_ids(graphs: list[GraphRead], facts: LogFacts) -> None:
-    """By the code itself; else by its AOT id, where that is one compile's and one graph's only."""
-    bearers: dict[str, int] = {}
-    for graph in graphs:
-        if graph.code.aot_id:
-            bearers[graph.code.aot_id] = bearers.get(graph.code.aot_id, 0) + 1
-    for graph in graphs:
-        compile_id = facts.codes.get(_digest(graph.texts.get("output_code", "")))
-        ids = facts.aot_ids.get(graph.code.aot_id, set())
-        if compile_id is None and len(ids) == 1 and bearers.get(graph.code.aot_id) == 1:
-            compile_id = next(iter(ids))
-        graph.draft.compile_id = compile_id
+class _OneLog:
+    """Reads one log; what it gathers is written from time to time."""
+
+    def __init__(self, file: File, reading: LogReading) -> None:
+        self._file = file
+        self._reading = reading
+        self._summariser = Summariser()
+        self._graphs = LogGraphs(file.path)
+        self._store = LogStore(reading.folder)
+        self._kept: dict[str, str] = {}
+        """MD5 of a sound payload → its digest: a payload is stored once."""
+        self._sizes: dict[str, tuple[int, int]] = {}
+        self._pending: list[tuple[LogEntryDraft, ArtifactDraft | None]] = []
+        self._pending_bytes = 0
+        self._files: set[int] = set()
+        """Numbers of file names that stacks refer to."""
+        self._packed = kind_of_file(file.absolute) is not None
+        self.stored: str | None = None
+        """Under which path the log itself is kept."""
+        self._rows: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()
+        self._position = 0
+
+    def read(self) -> LogRead:
+        with self._file.absolute.open("rb") as raw:
+            log = read_trace_log(raw, self._reading.max_unpacked if self._packed else None)
+            for piece in log.pieces():
+                self._position += len(piece.raw)
+                kept = None if piece.record is None else self._take(piece.record)
+                self._store.add(piece, kept)
+                if self._pending_bytes > HELD or len(self._pending) > HELD_RECORDS:
+                    self._write()
+                    self._told(raw.tell())
+        self._write()
+        self._keep_log(log)
+        summary = self._summariser.finish(log)
+        for dropped in summary.dropped:
+            self._reading.notes.add(
+                self._file.path,
+                dropped.reason,
+                dropped.count,
+                kind=dropped.kind,
+                line=dropped.line,
+                example=dropped.example,
+            )
+        return LogRead(
+            self._file,
+            summary,
+            log.strings,
+            log.number,
+            self._position,
+            self._rows,
+            self._files,
+            self.stored,
+            self._graphs.finish(),
+        )
+
+    def _told(self, done: int) -> None:
+        self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
+
+    def _take(self, record: LogRecord) -> str | None:
+        """A record; the digest of its payload where that is kept by itself."""
+        self._summariser.add(record)
+        for frame in record.stack:
+            file = frame.get("filename") if isinstance(frame, dict) else None
+            if isinstance(file, int) and file >= 0:
+                self._files.add(file)
+        if record.kind in COUNTED:
+            return None
+        named = what(record)
+        self._rows[named] += 1
+        if self._rows[named] > MOST_ENTRIES and named not in ROLES:
+            return None
+        entry = _entry(self._file.path, record)
+        if not record.payload:
+            self._graphs.add(record, None)
+            self._pending.append((entry, None))
+            return None
+        artifact = self._keep(record, record.payload)
+        self._pending.append((entry, artifact))
+        label = f"{self._file.path}, line {record.line:,}"
+        read = partial(_stored, self._reading.sessions, artifact.digest)
+        text = GraphText(
+            label,
+            artifact.digest,
+            artifact.size,
+            read,
+            path=artifact.path,
+            lines=artifact.line_count,
+        )
+        self._graphs.add(record, text)
+        return artifact.digest
+
+    def _keep(self, record: LogRecord, payload: bytes) -> ArtifactDraft:
+        digest = self._kept.get(record.digest or "") if record.payload_sound else None
+        content: Content | None = None
+        if digest is None:
+            digest = hashlib.sha256(payload).hexdigest()
+            if digest not in self._sizes:
+                content = content_of_bytes(payload, digest)
+                self._sizes[digest] = (len(payload), count_lines(payload))
+                self._pending_bytes += len(payload)
+            if record.payload_sound and record.digest is not None:
+                self._kept[record.digest] = digest
+        size, lines = self._sizes[digest]
+        return ArtifactDraft(role_of(record), self._path(record), digest, size, content, lines)
+
+    def _path(self, record: LogRecord) -> str:
+        """Such as `…_trace.log/0_1_0/inductor_output_code_11.py`."""
+        place = (record.compile_id or "-").replace("!", "autograd_").replace("/", "_")
+        if record.attempt is not None:
+            place += f"_{record.attempt}"
+        number = self._numbers[place]
+        self._numbers[place] += 1
+        name = stored_text(what(record)).replace("/", "_")[:LONGEST_NAME]
+        return f"{self._file.path}/{place}/{name}_{number}{_ending(record)}"
+
+    def _write(self) -> None:
+        pending, self._pending, self._pending_bytes = self._pending, [], 0
+        self._reading.writer.add_records(pending)
+
+    def _keep_log(self, log: TraceLog) -> None:
+        try:
+            content = self._store.finish()
+        except TooLarge as error:
+            self._reading.notes.add(self._file.path, f"too large to be kept: {error}")
+            return
+        if not self._packed and content.digest != self._file.digest:
+            raise RuntimeError(f"{self._file.path} changed while it was being read. Read it again.")
+        path = (
+            self._file.path.removesuffix(".gz").removesuffix(".zst")
+            if self._packed
+            else (self._file.path)
+        )
+        self.stored = path
+        artifact = artifact_of("trace_log", path, content, log.number)
+        self._reading.writer.add_artifacts([artifact])
 
 
-def _digest(code: str) -> str:
-    return hashlib.sha256(code.strip().encode("utf-8", "replace")).hexdigest()
+def _entry(log: str, record: LogRecord) -> LogEntryDraft:
+    return LogEntryDraft(
+        log=log,
+        line=record.line,
+        lines=record.lines,
+        kind=record.kind,
+        name=record.name,
+        compile_id=record.compile_id,
+        attempt=record.attempt,
+        rank=record.rank,
+        pid=record.pid,
+    )
+
+
+def kind_of_file(path: Path) -> str | None:
+    """How a file is packed, told by its beginning."""
+    with path.open("rb") as file:
+        return kind_of(file.read(16))
+
+
+def _ending(record: LogRecord) -> str:
+    if role_of(record) in PYTHON:
+        return ".py"
+    return ".json" if (record.payload or b"")[:1] in {b"{", b"["} else ".txt"
+
+
+def _stored(sessions: Sessions, digest: str) -> bytes:
+    with sessions() as session:
+        found = read_blob(session, digest)
+    if found is None:
+        raise RuntimeError("A payload was deleted while its run was being read. Read it again.")
+    return found

@@ -1,10 +1,11 @@
-"""What could not be read, gathered for the run's report."""
+"""What could not be read, what was repaired and what was guessed, gathered for the run's report."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Literal, TypeVar
 
 from ..formats.scan import Problem
 from ..intake.recognise import Dropped
@@ -14,27 +15,62 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 MOST_REASONS = 2000
+LONGEST_EXAMPLE = 300
+
+Kind = Literal["dropped", "repaired", "guessed"]
+FURTHER: dict[Kind, str] = {
+    "dropped": "further things that could not be read",
+    "repaired": "further repairs",
+    "guessed": "further guesses",
+}
+
+
+@dataclass(slots=True)
+class Note:
+    """One thing to tell about a file, as often as it happened."""
+
+    file: str
+    kind: Kind
+    reason: str
+    count: int
+    line: int | None = None
+    """Where it happened first."""
+    example: str | None = None
 
 
 class Notes:
-    """Counts what was dropped, by file and reason."""
+    """Counts what happened, by file and reason."""
 
     def __init__(self, dropped: Iterable[Dropped] = ()) -> None:
-        self._counts: dict[tuple[str, str], int] = {}
+        self._notes: dict[tuple[str, str, str], Note] = {}
         for item in dropped:
             self.add(item.file, item.reason, item.count)
 
-    def add(self, file: str, reason: str, count: int = 1) -> None:
-        key = (file, reason)
-        if key not in self._counts and len(self._counts) >= MOST_REASONS:
-            key = ("", "further things that could not be read")
-        self._counts[key] = self._counts.get(key, 0) + count
+    def add(
+        self,
+        file: str,
+        reason: str,
+        count: int = 1,
+        *,
+        kind: Kind = "dropped",
+        line: int | None = None,
+        example: str | None = None,
+    ) -> None:
+        key = (file, kind, reason)
+        if key not in self._notes and len(self._notes) >= MOST_REASONS:
+            file, reason, line, example = "", FURTHER[kind], None, None
+            key = (file, kind, reason)
+        known = self._notes.get(key)
+        if known is not None:
+            known.count += count
+            return
+        shown = None if example is None else example[:LONGEST_EXAMPLE]
+        self._notes[key] = Note(file, kind, reason, count, line, shown)
 
     def problems(self, file: str, problems: Iterable[Problem]) -> None:
-        """What a reader says it could not read; lines become part of the reason."""
+        """What a reader says it could not read."""
         for problem in problems:
-            where = "" if problem.line is None else f"line {problem.line}: "
-            self.add(file, where + problem.reason)
+            self.add(file, problem.reason, line=problem.line)
 
     def attempt(self, file: str, what: str, read: Callable[[], T], otherwise: T) -> T:
         """Runs a reader; where it breaks on a file, the run goes on without and says so."""
@@ -48,10 +84,33 @@ class Notes:
             return otherwise
 
     def dropped(self) -> list[Dropped]:
-        return [Dropped(file, reason, count) for (file, reason), count in self._counts.items()]
+        """What was left out; repairs and guesses are none of it."""
+        return [
+            Dropped(note.file, told(note), note.count)
+            for note in self._notes.values()
+            if note.kind == "dropped"
+        ]
 
     def json(self) -> list[JsonObject]:
         return [
-            {"file": item.file, "reason": item.reason, "count": item.count}
-            for item in self.dropped()
+            {
+                "file": note.file,
+                "kind": note.kind,
+                "reason": note.reason,
+                "count": note.count,
+                "line": note.line,
+                "example": note.example,
+            }
+            for note in self._notes.values()
         ]
+
+
+def told(note: Note) -> str:
+    """The reason with its place, as one text."""
+    if note.line is None:
+        return note.reason
+    return (
+        f"line {note.line:,}: {note.reason}"
+        if note.count == 1
+        else (f"{note.reason}, first in line {note.line:,}")
+    )

@@ -1,30 +1,40 @@
-"""A folder → a run: everything is parsed first, then one transaction inserts it."""
+"""A folder → a run, written as it is read.
+
+First the run itself, then the logs with their payloads, then all graphs with their texts: from here
+on everything can be looked at. Then each graph's nodes, kernels and links, and at last profiles,
+sources and the report, with which the run is complete.
+"""
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Engine, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from ..formats.capture_facts import CaptureFacts
 from ..intake.recognise import Dropped, Intake, recognise
 from ..settings import Settings
-from ..store.draft import RunDraft
-from ..store.engine import Sessions, bulk_write
+from ..store.draft import ArtifactDraft, GraphDraft, RunDraft
+from ..store.engine import Sessions
 from ..store.models import Run
-from ..store.runs import insert_run
-from .artifacts import add_artifacts
+from ..store.writer import RunWriter
+from .artifacts import FileArtifacts
 from .facts import capture_facts, fill_run
-from .graph import GraphRead, line_records, link_graph, read_graph
-from .logs import give_compile_ids, read_logs
+from .graph import GraphRead, GraphReader, direction_of, line_records
+from .logs import LogFacts, LogReading, read_logs
+from .merging import aot_id_of, folder_sources, merge
 from .notes import Notes
+from .owner import Owner, owner_here
 from .profiles import ProfileRead, compiled_profile, draft_of, read_profiles
-from .sources import Sources, find_sources, quotes_of
+from .report import report_of
+from .sources import find_sources
 from .times import join_times
 
 Progress = Callable[[str, int, int | None, str | None], None]
@@ -50,6 +60,8 @@ class ReadResult:
     kernels: int
     dropped: list[Dropped]
     seconds: float
+    browsable_seconds: float | None = None
+    """After which every text could be looked at."""
 
 
 def read_run(
@@ -62,13 +74,14 @@ def read_run(
     extra: CaptureFacts | None = None,
     settings: Settings | None = None,
     progress: Progress = lambda step, done, total, unit: None,
+    owner: Owner | None = None,
 ) -> ReadResult:
     """Reads a folder (or one file) into the database as one run.
 
     `extra` are the facts of a capture whose folder does not hold them; `settings` name the data
     folder, where large files are compressed instead of in the system's temporary folder, and bound
-    what a compressed log unpacks to. Nothing is visible until all is stored; the same content a
-    second time, or from two workers at once, is the same run.
+    what a compressed log unpacks to. The same content a second time, or from two workers at once,
+    is the same run; a reading that fails leaves nothing behind.
     """
     started = time.monotonic()
     progress("Looking through the files", 0, None, None)
@@ -76,37 +89,48 @@ def read_run(
     if not intake.known:
         raise NothingToRead(_nothing(intake))
     notes = Notes(intake.dropped)
-    earlier = _earlier(session_factory, intake, notes, started)
-    if earlier is not None:
-        return earlier
     run = RunDraft(
         content_digest=intake.content_digest,
-        name=name or "",
+        name=name or root.resolve().name,
         tags=list(tags),
         origin=origin,
         created_at=datetime.now(UTC),
         bytes_in=sum(file.size for file in intake.files),
     )
-    if settings is not None:
-        settings.data.mkdir(parents=True, exist_ok=True)
-    _fill(run, intake, extra, settings, notes, progress)
-    run.name = run.name or root.resolve().name
-    progress("Storing", 0, None, None)
-    bytes_stored = _store(session_factory, run)
-    if bytes_stored is None:
+    owner = owner or owner_here()
+    writer = RunWriter(session_factory, run, owner.reader, owner.guard)
+
+    def waiting() -> None:
+        progress("Waiting for another job that reads the same files", 0, None, None)
+
+    earlier = _earlier(session_factory, intake, notes, started)
+    if earlier is None and not writer.begin(waiting, owner.begun):
         earlier = _earlier(session_factory, intake, notes, started)
         if earlier is None:
             raise RuntimeError(f"Run {run.id} was stored by another worker and deleted at once.")
+    if earlier is not None:
         return earlier
+    if settings is not None:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    reading = _Reading(run, intake, writer, session_factory, settings, notes, progress)
+    try:
+        with _without_collecting():
+            reading.read(name, extra)
+        progress("Storing", 0, None, None)
+        stored = reading.finish(owner.ended)
+    except BaseException:
+        writer.discard()
+        raise
     return ReadResult(
         run_id=run.id,
         duplicate=False,
         bytes_in=run.bytes_in,
-        bytes_stored=bytes_stored,
+        bytes_stored=stored,
         graphs=len(run.graphs),
         kernels=sum(graph.generated for graph in run.graphs),
         dropped=notes.dropped(),
         seconds=time.monotonic() - started,
+        browsable_seconds=None if reading.browsable is None else reading.browsable - started,
     )
 
 
@@ -130,10 +154,10 @@ def _earlier(
     notes: Notes,
     started: float,
 ) -> ReadResult | None:
-    """The run of the same content that is here already, if one is."""
+    """The whole run of the same content that is here already, if one is."""
     with session_factory() as session:
         run = session.scalars(
-            select(Run).where(Run.content_digest == intake.content_digest)
+            select(Run).where(Run.content_digest == intake.content_digest, Run.state == "complete")
         ).one_or_none()
         if run is None:
             return None
@@ -149,36 +173,120 @@ def _earlier(
         )
 
 
-def _fill(
-    run: RunDraft,
-    intake: Intake,
-    extra: CaptureFacts | None,
-    settings: Settings | None,
-    notes: Notes,
-    progress: Progress,
-) -> None:
-    files = intake.files
-    facts = extra or capture_facts(files, notes)
-    graphs: list[GraphRead] = []
-    for number, graph_folder in enumerate(intake.graphs):
-        progress("Reading graphs", number, len(intake.graphs), "graphs")
-        graphs.append(read_graph(graph_folder, notes))
-    graphs.sort(key=GraphRead.order)
-    run.graphs = [graph.draft for graph in graphs]
-    sources = find_sources(
-        files, quotes_of(text for graph in graphs for text in graph.fx.values()), notes
-    )
-    progress("Reading logs", 0, None, None)
-    logs = read_logs(files, notes, settings.max_unpacked_bytes if settings is not None else None)
-    give_compile_ids(graphs, logs)
-    progress("Reading profiles", 0, None, None)
-    profiles = read_profiles(files, facts, notes)
-    _join(profiles, graphs)
-    _link(graphs, intake, sources, notes, progress)
-    fill_run(run, files, graphs, logs, profiles, facts, notes)
-    run.profiles = [draft_of(profile) for profile in profiles]
-    folder = settings.data if settings is not None else None
-    add_artifacts(run, intake, sources, profiles, folder, notes, progress)
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Parsing makes many small records and no cycles: looking for them costs a third of the time.
+
+    What a graph leaves is freed by counting; one look a graph keeps the rest in bounds.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+class _Reading:
+    """One reading of one upload, step by step."""
+
+    def __init__(
+        self,
+        run: RunDraft,
+        intake: Intake,
+        writer: RunWriter,
+        sessions: Sessions,
+        settings: Settings | None,
+        notes: Notes,
+        progress: Progress,
+    ) -> None:
+        self.run = run
+        self.intake = intake
+        self.writer = writer
+        self.sessions = sessions
+        self.settings = settings
+        self.notes = notes
+        self.progress = progress
+        self.folder = settings.data if settings is not None else None
+        self.files = FileArtifacts(intake, self.folder, notes)
+        self.browsable: float | None = None
+        self.rest: list[ArtifactDraft] = []
+
+    def read(self, name: str | None, extra: CaptureFacts | None) -> None:
+        facts = extra or capture_facts(self.intake.files, self.notes)
+        logs = self._read_logs()
+        graphs = self._lay_out(logs)
+        quotes = self._read_graphs(graphs)
+        sources = find_sources(self.intake.files, quotes, self.notes)
+        self.progress("Reading profiles", 0, None, None)
+        profiles = read_profiles(self.intake.files, facts, self.notes)
+        _join(profiles, graphs)
+        # The folder's own name serves until the files tell a better one.
+        standing, self.run.name = self.run.name, name or ""
+        fill_run(self.run, self.intake.files, graphs, logs, profiles, facts, self.notes)
+        self.run.name = self.run.name or standing
+        self.run.profiles = [draft_of(profile) for profile in profiles]
+        self.progress("Compressing files", 0, None, None)
+        self.rest = [*self.files.of_sources(sources), *self.files.remaining(self.progress)]
+        for profile, row in zip(profiles, self.run.profiles, strict=True):
+            if profile.trace_file is not None:
+                row.trace = self.files.draft(profile.trace_file)
+        self.run.report = report_of(self.intake, self.files, logs, graphs, profiles, self.notes)
+
+    def finish(self, ended: Callable[[Session, Run], None]) -> int:
+        return self.writer.finish(self.rest, ended)
+
+    def _read_logs(self) -> LogFacts:
+        unpacked = self.settings.max_unpacked_bytes if self.settings is not None else None
+        reading = LogReading(
+            self.writer, self.sessions, self.folder, unpacked, self.notes, self.progress
+        )
+        return read_logs(self.intake.files, reading)
+
+    def _lay_out(self, logs: LogFacts) -> list[GraphRead]:
+        """All graphs and their texts: what there is can be looked at from now on."""
+        sources = merge(folder_sources(self.intake), logs.graphs, self.notes)
+        graphs = []
+        for source in sources:
+            code = source.texts.get("output_code")
+            aot_id = None if code is None else aot_id_of(code)
+            draft = GraphDraft(source.slug, source.name, direction_of(aot_id, source))
+            draft.aot_id, draft.compile_id = aot_id, source.compile_id
+            graphs.append(GraphRead(source, draft))
+        graphs.sort(key=GraphRead.order)
+        self.run.graphs = [graph.draft for graph in graphs]
+        by_slug = {graph.source.slug: graph.draft for graph in graphs}
+        artifacts = self.files.of_graphs(by_slug, self.progress)
+        artifacts += [
+            ArtifactDraft(role, text.path, text.digest, text.size, None, text.lines,
+                          graph=graph.draft)
+            for graph in graphs
+            for role, text in graph.source.texts.items()
+            if text.file is None
+        ]  # fmt: skip
+        self.writer.add_graphs(self.run.graphs, artifacts)
+        self.browsable = time.monotonic()
+        return graphs
+
+    def _read_graphs(self, graphs: list[GraphRead]) -> dict[str, dict[int, str]]:
+        records: dict[str, dict[str, object]] = {}
+        for file in self.intake.files:
+            if file.role == "line_record":
+                records |= line_records(file.absolute.read_bytes())
+        reader = GraphReader(self.notes, records)
+        kernels = 0
+        for number, graph in enumerate(graphs):
+            self.progress("Linking lines", number, len(graphs), "graphs")
+            reader.read(graph)
+            kernels += graph.draft.generated
+            step = f"{number + 1:,} of {len(graphs):,} graphs are linked"
+            self.writer.fill_graph(graph.draft, kernels, step)
+            # What only rows need goes; times are joined to the kernels later.
+            graph.draft.nodes, graph.draft.links = {}, None
+            for kernel in graph.draft.kernels:
+                kernel.stored_calls, kernel.calls = len(kernel.calls), []
+        return reader.quotes
 
 
 def _join(profiles: list[ProfileRead], graphs: list[GraphRead]) -> None:
@@ -193,32 +301,3 @@ def _join(profiles: list[ProfileRead], graphs: list[GraphRead]) -> None:
         "kernel_us": joined.kernel_us,
         "attributed_us": joined.attributed_us,
     }
-
-
-def _link(
-    graphs: list[GraphRead], intake: Intake, sources: Sources, notes: Notes, progress: Progress
-) -> None:
-    texts = sources.all()
-    records: dict[str, dict[str, object]] = {}
-    for file in intake.files:
-        if file.role == "line_record":
-            records |= line_records(file.absolute.read_bytes())
-    for number, graph in enumerate(graphs):
-        progress("Linking lines", number, len(graphs), "graphs")
-        link_graph(graph, texts, records.get(graph.folder.name), notes)
-
-
-def _store(session_factory: Sessions, run: RunDraft) -> int | None:
-    """One transaction; the bytes it took. None when somebody else stored the same meanwhile."""
-    engine = session_factory.kw["bind"]
-    assert isinstance(engine, Engine)
-    try:
-        with bulk_write(engine), session_factory.begin() as session:
-            same = select(Run.id).where(Run.content_digest == run.content_digest)
-            if session.scalars(same).first() is not None:
-                return None
-            return insert_run(session, run)
-    except IntegrityError as error:
-        if "runs" not in str(error.orig):
-            raise
-        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -53,16 +52,13 @@ def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
     return found
 
 
-def quotes_of(texts: Iterable[FxText]) -> Quotes:
+def add_quotes(quotes: Quotes, text: FxText) -> None:
     """What stack comments quote, by file and line. The first quote of a line stands."""
-    quotes: Quotes = {}
-    for text in texts:
-        for node in text.nodes:
-            if node.stack_file and node.stack_line > 0:
-                lines = quotes.setdefault(node.stack_file, {})
-                if node.stack_code or node.stack_line not in lines:
-                    lines[node.stack_line] = lines.get(node.stack_line) or node.stack_code
-    return quotes
+    for node in text.nodes:
+        if node.stack_file and node.stack_line > 0:
+            lines = quotes.setdefault(node.stack_file, {})
+            if node.stack_code or node.stack_line not in lines:
+                lines[node.stack_line] = lines.get(node.stack_line) or node.stack_code
 
 
 def _recognised(path: str, lines: dict[int, str], by_name: dict[str, list[File]]) -> File | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 LARGEST_TEXT = 256 * 1024 * 1024
@@ -12,10 +13,14 @@ class TooLong(ValueError):
 
 
 def read_text(path: Path) -> str:
-    size = path.stat().st_size
+    return check_length(path.read_bytes, path.stat().st_size).decode("utf-8", "replace")
+
+
+def check_length(read: Callable[[], bytes], size: int) -> bytes:
+    """Reads what is not too long."""
     if size > LARGEST_TEXT:
         raise TooLong(f"{size:,} bytes; texts up to {LARGEST_TEXT:,} are read")
-    return path.read_bytes().decode("utf-8", "replace")
+    return read()
 
 
 def count_lines(data: bytes) -> int:

@@ -132,7 +132,7 @@ def join_times(trace: ChromeTrace, graphs: list[GraphRead], steps: int | None) -
             elif region not in total.regions:
                 # One call of an operator may launch several kernels; the code has each call once.
                 total.regions.add(region)
-                total.calls += len(kernel.calls) * trace.regions[region].calls
+                total.calls += kernel.call_count * trace.regions[region].calls
             total.total_us += total_us
             total.how = how + (told if len(places) > 1 else "")
             return True
@@ -183,7 +183,7 @@ def _places(index: _Index, name: str, file: str | None) -> tuple[list[_Place], s
 
 
 def _ambiguous(places: list[_Place], each_us: float) -> str:
-    slugs = sorted({place.graph.folder.slug for place in places})
+    slugs = sorted({place.graph.source.slug for place in places})
     names = " and ".join(slugs[:3]) + (f" and {len(slugs) - 3} more" if len(slugs) > 3 else "")
     if len(slugs) == 1:
         return f"{each_us:.3g} µs could belong to {len(places)} kernels of {names}: not attributed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +11,18 @@ from tempfile import TemporaryFile
 from typing import IO
 
 import zstandard
-from sqlalchemy import delete, exists, select, text
+from sqlalchemy import delete, exists, insert, select, text
 from sqlalchemy.orm import Session
 
-from .models import Artifact, Blob
+from .frames import FRAME, FrameIndex, FrameWriter, frames_of
+from .models import Artifact, Blob, BlobPart
 
 PIECE = 1024 * 1024
 HELD_IN_MEMORY = 32 * 1024 * 1024
 LARGEST_STORED = 900 * 1024 * 1024
 """SQLite and PostgreSQL both stop at about a gigabyte a value."""
 LEVEL_SMALL, LEVEL_LARGE = 6, 3
+LARGE = 4 * 1024 * 1024
 ASKED_AT_ONCE = 500
 BLOBS_LOCK = 0x1D5C0B10
 """Advisory lock of PostgreSQL: shared by who adds blobs, taken whole by who frees some."""
@@ -40,6 +43,8 @@ class Content:
     encoding: str
     stored: bytes | Path | IO[bytes]
     """The bytes as stored; of large ones the file that holds them."""
+    index: FrameIndex | None = None
+    """Of one in several frames."""
 
     def data(self) -> bytes:
         if isinstance(self.stored, bytes):
@@ -50,13 +55,20 @@ class Content:
         return self.stored.read()
 
 
-def content_of_bytes(plain: bytes) -> Content:
+def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
     """The content of a text or a small file that is in memory anyway."""
-    digest = hashlib.sha256(plain).hexdigest()
-    packed = zstandard.ZstdCompressor(level=_level(len(plain))).compress(plain)
-    if len(packed) < len(plain):
-        return Content(digest, len(plain), len(packed), "zstd", packed)
-    return Content(digest, len(plain), len(plain), "identity", plain)
+    digest = digest or hashlib.sha256(plain).hexdigest()
+    size = len(plain)
+    if size <= FRAME:
+        packed = zstandard.ZstdCompressor(level=level_of(size)).compress(plain)
+        if len(packed) < size:
+            return Content(digest, size, len(packed), "zstd", packed)
+        return Content(digest, size, size, "identity", plain)
+    target = io.BytesIO()
+    index = frames_of(plain, level_of(size), target)
+    if index.stored < size:
+        return Content(digest, size, index.stored, "zstd", target.getvalue(), index)
+    return Content(digest, size, size, "identity", plain)
 
 
 def content_of_file(path: Path, folder: Path | None = None) -> Content:
@@ -68,65 +80,90 @@ def content_of_file(path: Path, folder: Path | None = None) -> Content:
     if path.stat().st_size <= HELD_IN_MEMORY:
         return content_of_bytes(path.read_bytes())
     digest = hashlib.sha256()
-    size = 0
     target = TemporaryFile(dir=folder)  # noqa: SIM115  # it is handed on, open
-    compressor = zstandard.ZstdCompressor(level=LEVEL_LARGE)
-    with path.open("rb") as plain, compressor.stream_writer(target, closefd=False) as packed:
+    writer = FrameWriter(target, LEVEL_LARGE)
+    with path.open("rb") as plain:
         while piece := plain.read(PIECE):
             digest.update(piece)
-            size += len(piece)
-            packed.write(piece)
-    stored = target.tell()
-    if min(stored, size) > LARGEST_STORED:
+            writer.write(piece)
+    index = writer.finish()
+    check_size(min(index.stored, index.size), target)
+    if index.stored < index.size:
+        return Content(digest.hexdigest(), index.size, index.stored, "zstd", target, index)
+    target.close()
+    return Content(digest.hexdigest(), index.size, index.size, "identity", path)
+
+
+def check_size(stored: int, target: IO[bytes]) -> None:
+    if stored > LARGEST_STORED:
         target.close()
         raise TooLarge(f"{stored:,} bytes when compressed; {LARGEST_STORED:,} can be stored")
-    if stored < size:
-        return Content(digest.hexdigest(), size, stored, "zstd", target)
-    target.close()
-    return Content(digest.hexdigest(), size, size, "identity", path)
 
 
-def _level(size: int) -> int:
-    return LEVEL_SMALL if size < 4 * 1024 * 1024 else LEVEL_LARGE
+def level_of(size: int) -> int:
+    return LEVEL_SMALL if size < LARGE else LEVEL_LARGE
 
 
-def add_blobs(session: Session, contents: Iterable[Content]) -> None:
-    """Stores what is not there yet. Several transactions may add the same content at once.
+def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
+    """Stores what is not there yet; the digests of what is new.
 
-    The caller's transaction must go on to refer to them: nobody frees blobs until it ends.
+    Several transactions may add the same content at once. The caller's transaction must go on to
+    refer to them: nobody frees blobs until it ends.
     """
     _lock(session, shared=True)
     # In order of digest, so that two transactions never wait for each other.
     wanted = {content.digest: content for content in contents}
     known = set(_existing(session, sorted(wanted)))
-    insert = text(
-        "INSERT INTO blobs (digest, size, stored_size, encoding, data) "
-        "VALUES (:digest, :size, :stored_size, :encoding, :data) ON CONFLICT (digest) DO NOTHING"
+    statement = text(
+        "INSERT INTO blobs (digest, size, stored_size, encoding, frames, data) VALUES "
+        "(:digest, :size, :stored_size, :encoding, :frames, :data) ON CONFLICT (digest) DO NOTHING"
     )
-    for digest in sorted(wanted.keys() - known):
+    fresh = sorted(wanted.keys() - known)
+    for digest in fresh:
         content = wanted[digest]
         session.execute(
-            insert,
+            statement,
             {
                 "digest": digest,
                 "size": content.size,
                 "stored_size": content.stored_size,
                 "encoding": content.encoding,
+                "frames": None if content.index is None else content.index.pack(),
                 "data": content.data(),
             },
         )
+        if content.index is not None and content.index.parts:
+            rows = [{"blob": digest, "part": part} for part in content.index.parts]
+            session.execute(insert(BlobPart), rows)
+    return set(fresh)
+
+
+def unused(session: Session, digests: Iterable[str]) -> list[str]:
+    """Those of the contents that no artifact and no other content uses any more."""
+    used = exists().where(Artifact.digest == Blob.digest)
+    part = exists().where(BlobPart.part == Blob.digest)
+    return [
+        digest
+        for some in _in_parts(sorted(set(digests)))
+        for digest in session.scalars(
+            select(Blob.digest).where(Blob.digest.in_(some), ~used, ~part)
+        )
+    ]
 
 
 def free_blobs(session: Session, digests: Iterable[str]) -> int:
-    """Deletes those of the contents that no artifact uses any more; returns the bytes freed.
+    """Deletes those of the contents that nothing uses any more; returns the bytes freed.
 
     Call `hold_blobs` first, before the artifacts go.
     """
     freed = 0
-    used = exists().where(Artifact.digest == Blob.digest)
-    for some in _in_parts(sorted(set(digests))):
-        statement = delete(Blob).where(Blob.digest.in_(some), ~used).returning(Blob.stored_size)
-        freed += sum(session.scalars(statement))
+    wanted = set(digests)
+    while gone := unused(session, wanted):
+        wanted = set()
+        for some in _in_parts(gone):
+            wanted.update(session.scalars(select(BlobPart.part).where(BlobPart.blob.in_(some))))
+            statement = delete(Blob).where(Blob.digest.in_(some)).returning(Blob.stored_size)
+            freed += sum(session.scalars(statement))
     return freed
 
 
@@ -136,21 +173,6 @@ def hold_blobs(session: Session) -> None:
     Without it, one that found a blob present could refer to it just as it is freed.
     """
     _lock(session, shared=False)
-
-
-def plain_bytes(encoding: str, stored: bytes) -> bytes:
-    """The content as it was before storing."""
-    if encoding == "zstd":
-        return zstandard.ZstdDecompressor().decompressobj().decompress(stored)
-    return stored
-
-
-def read_blob(session: Session, digest: str) -> bytes | None:
-    """A content by its digest."""
-    row = session.execute(
-        select(Blob.encoding, Blob.data).where(Blob.digest == digest)
-    ).one_or_none()
-    return None if row is None else plain_bytes(row.encoding, row.data)
 
 
 def _existing(session: Session, digests: Sequence[str]) -> Iterator[str]:

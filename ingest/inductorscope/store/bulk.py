@@ -20,7 +20,7 @@ Convert = Callable[[Any], Any]
 
 
 def insert_records(
-    session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int
+    session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int | str
 ) -> int:
     """Inserts records whose fields are called like the model's columns; returns how many.
 

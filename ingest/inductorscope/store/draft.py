@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..correlate.model import GraphLinks
 from .blobs import Content
 from .models import JsonObject
 
@@ -17,26 +16,44 @@ from .models import JsonObject
 class ArtifactDraft:
     role: str
     path: str
-    content: Content
+    digest: str
+    size: int
+    content: Content | None = None
+    """None where the content is stored already."""
     line_count: int | None = None
     derived: bool = False
     graph: GraphDraft | None = None
 
 
+def artifact_of(
+    role: str,
+    path: str,
+    content: Content,
+    line_count: int | None = None,
+    *,
+    derived: bool = False,
+    graph: GraphDraft | None = None,
+) -> ArtifactDraft:
+    """An artifact whose content is to be stored with it."""
+    return ArtifactDraft(
+        role, path, content.digest, content.size, content, line_count, derived, graph
+    )
+
+
 @dataclass(slots=True)
 class FxNodeDraft:
-    stage: str
     name: str
     target: str
     line: int
     annotation: str | None
     stack_file: str | None
     stack_line: int | None
+    inputs: list[str] = field(default_factory=list)
+    """Nodes it takes, as far as kept."""
 
 
 @dataclass(slots=True)
 class IrNodeDraft:
-    stage: str
     name: str
     kind: str
     first_line: int
@@ -66,6 +83,38 @@ class KernelDraft:
     time_us: float | None = None
     time_calls: float | None = None
     time_source: str | None = None
+    id: int | None = None
+    """Number of its row, once stored."""
+    stored_calls: int = 0
+    """How many calls were stored, when they are not held any more."""
+
+    @property
+    def call_count(self) -> int:
+        return self.stored_calls or len(self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLinks:
+    """All line references of a graph as they are stored (`store.links`)."""
+
+    engine: str
+    payload: bytes
+    coverage: JsonObject
+    notes: list[str]
+
+
+@dataclass(slots=True)
+class LogEntryDraft:
+    log: str
+    line: int
+    lines: int
+    kind: str
+    name: str | None
+    compile_id: str | None
+    attempt: int | None
+    rank: int | None
+    pid: int
+    artifact_id: int | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -79,10 +128,11 @@ class GraphDraft:
     time_us: float | None = None
     wrapper_first: int | None = None
     wrapper_last: int | None = None
-    fx_nodes: list[FxNodeDraft] = field(default_factory=list)
-    ir_nodes: list[IrNodeDraft] = field(default_factory=list)
+    sources: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    """Stage → how many nodes, and the nodes packed (`store.nodes`)."""
     kernels: list[KernelDraft] = field(default_factory=list)
-    links: GraphLinks | None = None
+    links: PackedLinks | None = None
 
     @property
     def generated(self) -> int:

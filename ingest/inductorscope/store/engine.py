@@ -134,5 +134,7 @@ def bulk_write(engine: Engine) -> Iterator[None]:
         return
     with Path(f"{database}.bulk.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        begun = time.monotonic()
         yield
-        time.sleep(PAUSE_AFTER_BULK_SECONDS)
+        # As long as others may have waited, but no longer than they need to get their turn.
+        time.sleep(min(PAUSE_AFTER_BULK_SECONDS, time.monotonic() - begun))

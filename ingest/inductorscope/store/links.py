@@ -9,6 +9,7 @@ import zstandard
 
 from ..correlate.model import Coverage, GraphLinks, StageLinks
 from . import storable
+from .draft import PackedLinks
 from .models import JsonObject
 
 LEVEL = 9
@@ -47,6 +48,11 @@ def links_json(links: GraphLinks) -> LinksJson:
 def pack_links(links: GraphLinks) -> bytes:
     """zstd of the JSON."""
     return zstandard.ZstdCompressor(level=LEVEL).compress(msgspec.json.encode(links_json(links)))
+
+
+def packed(links: GraphLinks) -> PackedLinks:
+    """As a draft holds them."""
+    return PackedLinks(links.engine, pack_links(links), coverage_json(links.coverage), links.notes)
 
 
 def unpack_json(payload: bytes) -> bytes:

@@ -17,6 +17,7 @@ from .engine import READ_ONLY, database_url, sqlite_engine
 from .models import Base
 
 ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process
+SEARCH = {"words", "text_frames_words"}
 
 
 class MigrationError(RuntimeError):
@@ -84,8 +85,9 @@ def is_ours(
     """Whether Alembic may look at an object. The job engine's tables share the database."""
     if kind == "table" and reflected:
         return name in Base.metadata.tables
-    # The trigram index exists on PostgreSQL only, where its extension can be had.
-    return not (kind == "index" and reflected and name is not None and name.endswith("_trigrams"))
+    # What full-text search needs on PostgreSQL only; trigrams where the extension can be had.
+    ours = kind in {"index", "column"} and reflected and name is not None
+    return not (ours and name is not None and (name in SEARCH or name.endswith("_trigrams")))
 
 
 def _is_current(engine: Engine) -> bool:

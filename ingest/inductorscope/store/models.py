@@ -74,7 +74,7 @@ class Base(DeclarativeBase):
 
 
 class Run(Base):
-    """One upload, ingest or capture, whole: rows appear in one transaction, when all is read."""
+    """One upload, ingest or capture. Its rows appear while it is being read; `state` says so."""
 
     __tablename__ = "runs"
 
@@ -85,6 +85,14 @@ class Run(Base):
     tags: Mapped[list[Any]]
     origin: Mapped[str]
     """'capture', 'upload' or 'ingest'."""
+    state: Mapped[str] = mapped_column(default="complete")
+    """'reading' while parts are still to come, then 'complete'."""
+    reader: Mapped[str | None]
+    """Who reads it: only they may add to it, and what they leave unfinished is taken away."""
+    read_at: Mapped[datetime | None]
+    """When the reader last wrote."""
+    step: Mapped[str | None]
+    """What is being read, in words."""
     created_at: Mapped[datetime] = mapped_column(index=True)
     torch_version: Mapped[str | None]
     torch_git: Mapped[str | None]
@@ -104,7 +112,7 @@ class Run(Base):
     environment: Mapped[JsonObject]
     """Options, configuration and environment that were recorded with the run."""
     report: Mapped[JsonObject]
-    """What was read: {"files": [...], "dropped": [{"file", "reason", "count"}]}."""
+    """What was read: {"files": [...], "logs": [...], "dropped": [...]} (see `reading.report`)."""
     dropped_count: Mapped[int] = mapped_column(default=0)
     """Things that could not be read, summed: the list of runs must not load reports."""
     failure: Mapped[str | None]
@@ -135,8 +143,36 @@ class Blob(Base):
     size: Mapped[int]
     stored_size: Mapped[int]
     encoding: Mapped[str]
-    """'zstd' or 'identity'."""
+    """'zstd', 'identity', or 'parts': frames of zstd between other contents (see `frames`)."""
+    frames: Mapped[bytes | None]
+    """Where frames and lines begin, packed; None for a content of one frame."""
     data: Mapped[bytes]
+
+
+class BlobPart(Base):
+    """A content that another one is put together from: a log's payload."""
+
+    __tablename__ = "blob_parts"
+
+    blob: Mapped[str] = mapped_column(
+        String(64), ForeignKey("blobs.digest", ondelete="CASCADE"), primary_key=True
+    )
+    part: Mapped[str] = mapped_column(
+        String(64), ForeignKey("blobs.digest"), primary_key=True, index=True
+    )
+
+
+class TextFrame(Base):
+    """A piece of a text that the full-text index knows; its number is the index's row."""
+
+    __tablename__ = "text_frames"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    digest: Mapped[str] = mapped_column(
+        String(64), ForeignKey("blobs.digest", ondelete="CASCADE"), index=True
+    )
+    first_line: Mapped[int]
+    lines: Mapped[int]
 
 
 class Graph(Base):
@@ -164,6 +200,8 @@ class Graph(Base):
     wrapper_first: Mapped[int | None]
     wrapper_last: Mapped[int | None]
     """Lines of the output code that hold the wrapper."""
+    sources: Mapped[JsonObject] = mapped_column(default=dict)
+    """Path of a source file → nodes that come from it."""
 
 
 class Artifact(Base):
@@ -188,31 +226,42 @@ class Artifact(Base):
     """True for text put together from other files (a source rebuilt from stack comments)."""
 
 
-class FxNode(Base):
-    __tablename__ = "fx_nodes"
+class GraphNodes(Base):
+    """The nodes of one stage of a graph, packed (see `store.nodes`): pages take them all."""
+
+    __tablename__ = "graph_nodes"
+
+    graph_id: Mapped[int] = mapped_column(
+        ForeignKey("graphs.id", ondelete="CASCADE"), primary_key=True
+    )
+    stage: Mapped[str] = mapped_column(primary_key=True)
+    count: Mapped[int]
+    payload: Mapped[bytes]
+
+
+class LogEntry(Base):
+    """One record of a TORCH_TRACE log; of the most numerous kinds only their number is kept."""
+
+    __tablename__ = "log_entries"
+    __table_args__ = (Index("ix_log_entries_run_id_compile_id", "run_id", "compile_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
-    stage: Mapped[str]
-    name: Mapped[str]
-    target: Mapped[str]
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    log: Mapped[str]
+    """Path of the log in the upload."""
     line: Mapped[int]
-    annotation: Mapped[str | None]
-    stack_file: Mapped[str | None]
-    stack_line: Mapped[int | None]
-
-
-class IrNode(Base):
-    __tablename__ = "ir_nodes"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
-    stage: Mapped[str]
-    name: Mapped[str]
+    lines: Mapped[int]
     kind: Mapped[str]
-    first_line: Mapped[int]
-    last_line: Mapped[int]
-    buffers: Mapped[list[Any]]
+    name: Mapped[str | None]
+    """Which artifact."""
+    compile_id: Mapped[str | None]
+    attempt: Mapped[int | None]
+    rank: Mapped[int | None]
+    pid: Mapped[int]
+    artifact_id: Mapped[int | None] = mapped_column(
+        ForeignKey("artifacts.id", ondelete="SET NULL"), index=True
+    )
+    """The payload."""
 
 
 class Kernel(Base):

@@ -1,34 +1,48 @@
-"""Writing a run whole, and taking it away with all that only it used."""
+"""Writing the rows of a run, and taking it away with all that only it used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from . import storable
-from .blobs import add_blobs, free_blobs, hold_blobs
+from .blobs import add_blobs, free_blobs, hold_blobs, unused
 from .bulk import insert_records
-from .draft import ArtifactDraft, GraphDraft, RunDraft
-from .links import coverage_json, pack_links
+from .draft import (
+    ArtifactDraft,
+    GraphDraft,
+    KernelDraft,
+    LogEntryDraft,
+    PackedLinks,
+    ProfileDraft,
+    RunDraft,
+)
+from .fulltext import ROLES, index_texts, unindex
 from .models import (
     Artifact,
-    FxNode,
+    Blob,
+    BlobPart,
     Graph,
-    IrNode,
+    GraphNodes,
+    JsonObject,
     Kernel,
     KernelCall,
     Links,
+    LogEntry,
     Profile,
     ProfilerRow,
     Run,
     RunSearch,
 )
+from .nodes import insert_nodes
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
+
+READING, COMPLETE = "reading", "complete"
 
 Values = dict[str, Any]
 
@@ -45,24 +59,57 @@ def find_run_ids(session: Session, start: str, limit: int = 20) -> list[str]:
 
 
 def insert_run(session: Session, draft: RunDraft) -> int:
-    """Inserts all rows of a run; returns the bytes it takes in the store.
-
-    The row of the run comes first: where another transaction inserts the same content, this one
-    waits for it there and then fails with an IntegrityError, having done nothing yet.
-    """
-    links = {graph: pack_links(graph.links) for graph in draft.graphs if graph.links is not None}
-    stored = {item.content.digest: item.content.stored_size for item in draft.artifacts}
-    bytes_stored = sum(stored.values()) + sum(map(len, links.values()))
-    session.execute(insert(Run), [_run_values(draft, bytes_stored)])
-    session.execute(insert(RunSearch), [{"run_id": draft.id, "text": _search_text(draft)}])
-    add_blobs(session, (item.content for item in draft.artifacts))
-    graph_ids = _insert_graphs(session, draft)
-    artifact_ids = _insert_artifacts(session, draft, graph_ids)
+    """Inserts all rows of a run that is read whole; returns the bytes it takes in the store."""
+    insert_header(session, draft, reader=None)
+    graph_ids = insert_graphs(session, draft.id, draft.graphs)
+    artifact_ids = insert_artifacts(session, draft.id, draft.artifacts, graph_ids)
     for graph in draft.graphs:
-        _insert_graph_rows(session, graph, graph_ids[graph])
-    _insert_links(session, links, graph_ids)
-    _insert_profiles(session, draft, artifact_ids)
-    return bytes_stored
+        fill_graph(session, graph, graph_ids[graph])
+    insert_profiles(session, draft.id, draft.profiles, artifact_ids)
+    return complete_run(session, draft)
+
+
+def insert_header(session: Session, draft: RunDraft, reader: str | None) -> None:
+    """The row of the run, which says that the rest is still to come.
+
+    It comes first: where another transaction inserts the same content, this one waits for it there
+    and then fails with an IntegrityError, having done nothing yet.
+    """
+    values = _run_values(draft) | {
+        "state": READING,
+        "reader": reader,
+        "read_at": draft.created_at,
+        "bytes_stored": 0,
+    }
+    session.execute(insert(Run), [values])
+    session.execute(insert(RunSearch), [{"run_id": draft.id, "text": _search_text(draft)}])
+
+
+def complete_run(session: Session, draft: RunDraft) -> int:
+    """The run as it is once everything has been read; returns the bytes it takes in the store."""
+    stored = bytes_stored(session, draft.id)
+    values = _run_values(draft) | {
+        "state": COMPLETE,
+        "reader": None,
+        "step": None,
+        "bytes_stored": stored,
+    }
+    session.execute(update(Run).where(Run.id == draft.id), values)
+    found = update(RunSearch).where(RunSearch.run_id == draft.id)
+    session.execute(found, {"text": _search_text(draft)})
+    return stored
+
+
+def bytes_stored(session: Session, run_id: str) -> int:
+    """Contents of a run, each counted once though others may hold it too, nodes and links."""
+    own = select(Artifact.digest).where(Artifact.run_id == run_id)
+    parts = select(BlobPart.part).where(BlobPart.blob.in_(own))
+    digests = own.union(parts).subquery()
+    blobs = select(func.sum(Blob.stored_size)).where(Blob.digest.in_(select(digests)))
+    graphs = select(Graph.id).where(Graph.run_id == run_id)
+    links = select(func.sum(func.length(Links.payload))).where(Links.graph_id.in_(graphs))
+    nodes = select(func.sum(func.length(GraphNodes.payload))).where(GraphNodes.graph_id.in_(graphs))
+    return sum(int(session.scalar(query) or 0) for query in (blobs, links, nodes))
 
 
 def delete_run(session: Session, run_id: str) -> int:
@@ -73,6 +120,7 @@ def delete_run(session: Session, run_id: str) -> int:
     hold_blobs(session)
     digests = list(session.scalars(select(Artifact.digest).where(Artifact.run_id == run_id)))
     session.execute(delete(Run).where(Run.id == run_id))
+    unindex(session, unused(session, digests))
     return free_blobs(session, digests)
 
 
@@ -82,7 +130,7 @@ def _clean(values: Values) -> Values:
     return cleaned
 
 
-def _run_values(draft: RunDraft, bytes_stored: int) -> Values:
+def _run_values(draft: RunDraft) -> Values:
     return _clean(
         {
             "id": draft.id,
@@ -105,12 +153,17 @@ def _run_values(draft: RunDraft, bytes_stored: int) -> Values:
             "timings": draft.timings,
             "environment": draft.environment,
             "report": draft.report,
-            "dropped_count": sum(item["count"] for item in draft.report.get("dropped", ())),
+            "dropped_count": _dropped(draft.report),
             "failure": draft.failure,
             "bytes_in": draft.bytes_in,
-            "bytes_stored": bytes_stored,
         }
     )
+
+
+def _dropped(report: JsonObject) -> int:
+    """Things left out; repairs and guesses are none of it."""
+    told = report.get("dropped", ())
+    return sum(item["count"] for item in told if item.get("kind", "dropped") == "dropped")
 
 
 def _search_text(draft: RunDraft) -> str:
@@ -128,49 +181,70 @@ def _search_text(draft: RunDraft) -> str:
     return storable.text("\n".join(lines)[:LONGEST_SEARCHED])
 
 
-def _insert_graphs(session: Session, draft: RunDraft) -> dict[GraphDraft, int]:
+def insert_graphs(
+    session: Session, run_id: str, graphs: Sequence[GraphDraft]
+) -> dict[GraphDraft, int]:
+    """Rows of graphs, in their order; what is in them may follow."""
     rows = [
-        _clean(
-            {
-                "run_id": draft.id,
-                "slug": graph.slug,
-                "name": graph.name,
-                "position": position,
-                "direction": graph.direction,
-                "aot_id": graph.aot_id,
-                "compile_id": graph.compile_id,
-                "node_count": graph.node_count,
-                "kernel_count": graph.generated,
-                "call_count": sum(len(kernel.calls) for kernel in graph.kernels),
-                "time_us": graph.time_us,
-                "wrapper_first": graph.wrapper_first,
-                "wrapper_last": graph.wrapper_last,
-            }
-        )
-        for position, graph in enumerate(draft.graphs)
+        {"run_id": run_id, "position": position, **_graph_values(graph)}
+        for position, graph in enumerate(graphs)
     ]
-    return dict(zip(draft.graphs, _insert_returning(session, Graph, rows), strict=True))
+    return dict(zip(graphs, _insert_returning(session, Graph, rows), strict=True))
 
 
-def _insert_artifacts(
-    session: Session, draft: RunDraft, graph_ids: dict[GraphDraft, int]
+def _graph_values(graph: GraphDraft) -> Values:
+    return _clean(
+        {
+            "slug": graph.slug,
+            "name": graph.name,
+            "direction": graph.direction,
+            "aot_id": graph.aot_id,
+            "compile_id": graph.compile_id,
+            "node_count": graph.node_count,
+            "kernel_count": graph.generated,
+            "call_count": sum(len(kernel.calls) for kernel in graph.kernels),
+            "time_us": graph.time_us,
+            "wrapper_first": graph.wrapper_first,
+            "wrapper_last": graph.wrapper_last,
+            "sources": graph.sources,
+        }
+    )
+
+
+def insert_artifacts(
+    session: Session,
+    run_id: str,
+    artifacts: Sequence[ArtifactDraft],
+    graph_ids: Mapping[GraphDraft, int],
 ) -> dict[ArtifactDraft, int]:
+    """Stores contents and refers to them; what can be searched goes into the index."""
+    add_blobs(session, (item.content for item in artifacts if item.content is not None))
     rows = [
         _clean(
             {
-                "run_id": draft.id,
+                "run_id": run_id,
                 "graph_id": None if item.graph is None else graph_ids[item.graph],
                 "role": item.role,
                 "path": item.path,
-                "digest": item.content.digest,
-                "size": item.content.size,
+                "digest": item.digest,
+                "size": item.size,
                 "line_count": item.line_count,
                 "derived": item.derived,
             }
         )
-        for item in draft.artifacts
+        for item in artifacts
     ]
-    return dict(zip(draft.artifacts, _insert_returning(session, Artifact, rows), strict=True))
+    ids = dict(zip(artifacts, _insert_returning(session, Artifact, rows), strict=True))
+    index_texts(
+        session,
+        (item.digest for item in artifacts if item.role in ROLES and item.line_count is not None),
+    )
+    return ids
+
+
+def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraft]) -> None:
+    """Records of logs, in their order."""
+    insert_records(session, LogEntry, entries, run_id=run_id)
 
 
 def _insert_returning(
@@ -183,9 +257,10 @@ def _insert_returning(
     return list(session.scalars(statement, rows))
 
 
-def _insert_graph_rows(session: Session, graph: GraphDraft, graph_id: int) -> None:
-    insert_records(session, FxNode, graph.fx_nodes, graph_id=graph_id)
-    insert_records(session, IrNode, graph.ir_nodes, graph_id=graph_id)
+def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
+    """What was read of a graph whose row is there: nodes, kernels, calls, links."""
+    session.execute(update(Graph).where(Graph.id == graph_id), _graph_values(graph))
+    insert_nodes(session, graph_id, graph.nodes)
     rows = [
         _clean(
             {
@@ -196,9 +271,7 @@ def _insert_graph_rows(session: Session, graph: GraphDraft, graph_id: int) -> No
                 "first_line": kernel.first_line,
                 "last_line": kernel.last_line,
                 "call_count": len(kernel.calls),
-                "time_us": kernel.time_us,
-                "time_calls": kernel.time_calls,
-                "time_source": kernel.time_source,
+                **_times(kernel),
                 "facts": kernel.facts,
             }
         )
@@ -206,31 +279,56 @@ def _insert_graph_rows(session: Session, graph: GraphDraft, graph_id: int) -> No
     ]
     ids = _insert_returning(session, Kernel, rows)
     for kernel_id, kernel in zip(ids, graph.kernels, strict=True):
+        kernel.id = kernel_id
         insert_records(session, KernelCall, kernel.calls, kernel_id=kernel_id, graph_id=graph_id)
-
-
-def _insert_links(
-    session: Session, packed: dict[GraphDraft, bytes], graph_ids: dict[GraphDraft, int]
-) -> None:
-    for graph, payload in packed.items():
-        assert graph.links is not None
-        values = {
-            "graph_id": graph_ids[graph],
-            "engine": graph.links.engine,
-            "payload": payload,
-            "coverage": coverage_json(graph.links.coverage),
-            "notes": graph.links.notes,
-        }
+    if graph.links is not None:
+        values = {"graph_id": graph_id, **_links_values(graph.links)}
         session.execute(insert(Links), [values])
 
 
-def _insert_profiles(
-    session: Session, draft: RunDraft, artifact_ids: dict[ArtifactDraft, int]
+def _links_values(links: PackedLinks) -> Values:
+    return {
+        "engine": links.engine,
+        "payload": links.payload,
+        "coverage": links.coverage,
+        "notes": links.notes,
+    }
+
+
+def _times(kernel: KernelDraft) -> Values:
+    return _clean(
+        {
+            "time_us": kernel.time_us,
+            "time_calls": kernel.time_calls,
+            "time_source": kernel.time_source,
+        }
+    )
+
+
+def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:
+    """Times of kernels that became known after the graphs were stored."""
+    for graph, graph_id in graphs.items():
+        rows = [
+            {"id": kernel.id, **_times(kernel)}
+            for kernel in graph.kernels
+            if kernel.time_source is not None
+        ]
+        if rows:
+            session.execute(update(Kernel), rows)
+        if graph.time_us is not None:
+            session.execute(update(Graph).where(Graph.id == graph_id), {"time_us": graph.time_us})
+
+
+def insert_profiles(
+    session: Session,
+    run_id: str,
+    profiles: Sequence[ProfileDraft],
+    artifact_ids: Mapping[ArtifactDraft, int],
 ) -> None:
-    for profile in draft.profiles:
+    for profile in profiles:
         values = _clean(
             {
-                "run_id": draft.id,
+                "run_id": run_id,
                 "label": profile.label,
                 "device_kind": profile.device_kind,
                 "steps": profile.steps,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from ...correlate.model import Coverage
 from ...stages import STAGES, Stage
-from ..models import Artifact, FxNode, Graph, Kernel, KernelCall, Links
+from ..models import Artifact, Graph, Kernel, KernelCall, Links
 from .parts import GraphName, RunName, graph_of, run_name, share
 
 
@@ -141,12 +141,7 @@ def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
 def _sources(session: Session, graph: Graph, found: list[Artifact]) -> list[Artifact]:
     """The files this graph's nodes come from, the one of most nodes first, each once: a real file
     rather than what was rebuilt from comments."""
-    query = (
-        select(FxNode.stack_file, func.count())
-        .where(FxNode.graph_id == graph.id, FxNode.stack_file.is_not(None))
-        .group_by(FxNode.stack_file)
-    )
-    counts = {path: count for path, count in session.execute(query)}  # noqa: C416  # rows
+    counts: dict[str, int] = graph.sources
     once: dict[str, Artifact] = {}
     for artifact in found:
         once.setdefault(artifact.path, artifact)

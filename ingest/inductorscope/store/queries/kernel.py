@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..blobs import read_blob
-from ..models import Artifact, FxNode, Graph, IrNode, Kernel, KernelCall, Links, Run
+from ..models import Artifact, Graph, Kernel, KernelCall, Links, Run
+from ..nodes import fx_nodes, ir_nodes
+from ..texts import stored_text
 from .ir import ir_names
 from .parts import GraphName, RunName, each, graph_of, kernel_time, run_name, share
 
@@ -160,12 +161,11 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
 
 def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:
     wanted = set(call.fx_nodes)
-    query = select(FxNode).where(FxNode.graph_id == graph.id, FxNode.stage == "post_grad")
     return [
         FxNodeRow(
             node.name, node.target, node.line, node.annotation, node.stack_file, node.stack_line
         )
-        for node in session.scalars(query.order_by(FxNode.line))
+        for node in fx_nodes(session, graph.id)
         if node.name in wanted
     ]
 
@@ -176,10 +176,9 @@ def _ir_nodes(session: Session, graph: Graph, kernel: Kernel) -> list[IrNodeRow]
     if links is None or kernel.first_line is None or kernel.last_line is None:
         return []
     wanted = ir_names(links.payload, kernel.first_line, kernel.last_line)
-    query = select(IrNode).where(IrNode.graph_id == graph.id, IrNode.stage == "ir_post")
     return [
-        IrNodeRow(node.name, node.kind, node.stage, node.first_line, node.last_line, node.buffers)
-        for node in session.scalars(query.order_by(IrNode.first_line))
+        IrNodeRow(node.name, node.kind, "ir_post", node.first_line, node.last_line, node.buffers)
+        for node in ir_nodes(session, graph.id)
         if node.name in wanted
     ]
 
@@ -190,9 +189,9 @@ def _code(session: Session, graph: Graph, kernel: Kernel) -> CodeText | None:
     artifact = session.scalars(
         select(Artifact).where(Artifact.graph_id == graph.id, Artifact.role == "output_code")
     ).first()
-    content = None if artifact is None else read_blob(session, artifact.digest)
-    if artifact is None or content is None:
+    found = None if artifact is None else stored_text(session, artifact.digest)
+    if artifact is None or found is None:
         return None
-    lines = content.split(b"\n")[kernel.first_line - 1 : kernel.last_line]
-    text = b"\n".join(lines).decode(errors="replace")
+    lines = b"".join(found.lines(kernel.first_line, kernel.last_line))
+    text = lines.decode(errors="replace").removesuffix("\n")
     return CodeText(artifact.id, kernel.first_line, kernel.last_line, text)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..models import FxNode, Graph, Kernel, KernelCall
+from ..draft import FxNodeDraft
+from ..models import Graph, Kernel, KernelCall
+from ..nodes import fx_nodes
 from .parts import kernel_time
 
 Line = tuple[str, int]
@@ -57,7 +59,7 @@ def node_times(session: Session, run: str) -> list[NodeTime]:
     whole = kernel_time(session, run)
     if not whole:
         return []
-    nodes = {(node.graph_id, node.name): node for node in _post_grad(session, run)}
+    nodes = {(graph, node.name): node for graph, node in _post_grad(session, run)}
     slugs = _slugs(session, run)
     spent: dict[tuple[int, str], float] = defaultdict(float)
     kernels: dict[tuple[int, str], set[int]] = defaultdict(set)
@@ -114,8 +116,8 @@ def source_times(session: Session, run: str) -> dict[str, float]:
 
 def _calls_of_lines(session: Session, run: str) -> Iterator[tuple[Line, _TimedCall]]:
     lines = {
-        (node.graph_id, node.name): (node.stack_file, node.stack_line)
-        for node in _post_grad(session, run)
+        (graph, node.name): (node.stack_file, node.stack_line)
+        for graph, node in _post_grad(session, run)
         if node.stack_file and node.stack_line
     }
     for call in _timed_calls(session, run):
@@ -135,9 +137,12 @@ def _timed_calls(session: Session, run: str) -> Iterator[_TimedCall]:
         yield _TimedCall(call.graph_id, kernel.id, call.id, time_us, call.fx_nodes)
 
 
-def _post_grad(session: Session, run: str) -> Iterator[FxNode]:
-    query = select(FxNode).join(Graph, Graph.id == FxNode.graph_id)
-    yield from session.scalars(query.where(Graph.run_id == run, FxNode.stage == "post_grad"))
+def _post_grad(session: Session, run: str) -> Iterator[tuple[int, FxNodeDraft]]:
+    """Nodes with the number of their graph."""
+    graphs = select(Graph.id).where(Graph.run_id == run).order_by(Graph.position)
+    for graph in session.scalars(graphs).all():
+        for node in fx_nodes(session, graph):
+            yield graph, node
 
 
 def _slugs(session: Session, run: str) -> dict[int, str]:

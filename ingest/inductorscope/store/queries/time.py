@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..blobs import read_blob
 from ..models import Artifact, Profile, ProfilerRow, Run
+from ..texts import read_blob
 from .lines import LineTime, NodeTime, line_times, node_times
 from .parts import (
     CategoryTime,

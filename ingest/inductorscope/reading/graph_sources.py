@@ -1,0 +1,49 @@
+"""Where the texts of a graph come from: a folder of the debug directory, a log, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..intake.recognise import File
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphText:
+    """One text of a graph, wherever it lies."""
+
+    label: str
+    """What people know it by: its path, or its place in a log."""
+    digest: str
+    size: int
+    read: Callable[[], bytes]
+    file: File | None = None
+    """The file that it is; None for a payload of a log, which is stored already."""
+    path: str = ""
+    """Of a payload: under what name it is kept."""
+    lines: int | None = None
+
+
+@dataclass(slots=True)
+class GraphSource:
+    """A graph before it is read."""
+
+    name: str
+    slug: str = ""
+    process: str | None = None
+    """Folder of the process that compiled it, when the upload has it."""
+    position: tuple[str, int] = ("", 0)
+    """Log and line where a log ends it."""
+    compile_id: str | None = None
+    rank: int | None = None
+    pid: int | None = None
+    direction: str | None = None
+    """What the order of a log's records says; the code itself knows better."""
+    folder: str | None = None
+    """Name of the debug folder."""
+    texts: dict[str, GraphText] = field(default_factory=dict)
+    """One for each role."""
+
+    def key(self) -> tuple[tuple[str, str], ...]:
+        """The same for graphs of the same texts."""
+        return tuple(sorted((role, text.digest) for role, text in self.texts.items()))

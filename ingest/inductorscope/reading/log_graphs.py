@@ -1,0 +1,170 @@
+"""Which records of a log make up one graph.
+
+A log has no such thing. Its records name a compile (`0/1`), which may hold a forward and a backward
+graph, several of each, be restarted, and come again after a reset. A graph is what ends with an
+output code; what belongs to the whole compile (Dynamo's graph, the joint graph) belongs to each of
+its graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..formats.trace_log import LogRecord
+from .graph_sources import GraphSource, GraphText
+
+OF_COMPILE = {
+    "dynamo_output_graph": "dynamo_graph",
+    "compiled_autograd_graph": "dynamo_graph",
+    "exported_program": "dynamo_graph",
+    "before_pre_grad_graph": "pre_grad",
+    "inductor_pre_grad_graph": "pre_grad",
+    "aot_joint_graph": "joint_graph",
+}
+"""Kind of a record, or name of its artifact → role; of all graphs of a compile."""
+AOT_GRAPHS = {
+    "aot_forward_graph": "forward",
+    "aot_backward_graph": "backward",
+    "aot_inference_graph": "inference",
+}
+BEFORE_CODE = {
+    "fx_graph_runnable": "fx_runnable",
+    "before_post_grad_graph": "fx_readable",
+    "inductor_post_grad_graph": "fx_transformed",
+    "after_post_grad_graph": "fx_transformed",
+}
+CODE = {"inductor_output_code", "inductor_aot_wrapper_code", "inductor_aot_code"}
+AFTER_CODE = {
+    "inductor_provenance_tracking_node_mappings": "provenance",
+    "inductor_triton_kernel_to_post_grad_nodes": "provenance_kernels",
+    "inductor_post_to_pre_grad_nodes": "provenance_nodes",
+    "inductor_provenance_tracking_kernel_stack_traces": "kernel_stacks",
+    "triton_kernel_info": "kernel_info",
+}
+ROLES = {**OF_COMPILE, **BEFORE_CODE, **AFTER_CODE, **dict.fromkeys(AOT_GRAPHS, "aot_graph"),
+         **dict.fromkeys(CODE, "output_code")}  # fmt: skip
+
+
+def what(record: LogRecord) -> str:
+    """What tells records apart: an artifact's name, else the kind."""
+    named = record.kind in {"artifact", "graph_dump"}
+    return (record.name or record.kind) if named else record.kind
+
+
+def role_of(record: LogRecord) -> str:
+    """The role in which a payload is kept."""
+    return ROLES.get(what(record), "log_artifact")
+
+
+@dataclass(slots=True)
+class _Compile:
+    """One compile of a frame: from `dynamo_start` until the same id starts again."""
+
+    compile_id: str | None
+    rank: int | None
+    pid: int
+    shared: dict[str, GraphText] = field(default_factory=dict)
+    aot: dict[str, GraphText] = field(default_factory=dict)
+    open: dict[str, GraphText] = field(default_factory=dict)
+    graphs: list[GraphSource] = field(default_factory=list)
+    line: int = 0
+
+    def close(self, log: str, line: int) -> None:
+        """What is open is a graph."""
+        graph = GraphSource(
+            name="",
+            position=(log, line),
+            compile_id=self.compile_id,
+            rank=self.rank,
+            pid=self.pid,
+            texts=self.open,
+        )
+        self.open = {}
+        self.graphs.append(graph)
+
+
+class LogGraphs:
+    """Takes the records of one log in their order; `finish` gives its graphs."""
+
+    def __init__(self, log: str) -> None:
+        self._log = log
+        self._current: dict[str | None, _Compile] = {}
+        self._all: list[_Compile] = []
+
+    def add(self, record: LogRecord, text: GraphText | None) -> None:
+        """`text`: the record's payload."""
+        named = what(record)
+        if named == "dynamo_start":
+            self._start(record)
+            return
+        if text is None or named not in ROLES:
+            return
+        compile_ = self._compile(record, named)
+        compile_.line = record.line
+        if named in OF_COMPILE:
+            compile_.shared[OF_COMPILE[named]] = text
+        elif named in AOT_GRAPHS:
+            compile_.aot[AOT_GRAPHS[named]] = text
+        elif named in BEFORE_CODE:
+            role = BEFORE_CODE[named]
+            if role in compile_.open:  # the one before never came to its code
+                compile_.close(self._log, record.line)
+            compile_.open[role] = text
+        elif named in CODE:
+            compile_.open["output_code"] = text
+            compile_.close(self._log, record.line)
+        else:
+            # Maps come after their code; those of AOTInductor partly before it.
+            done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
+            (compile_.open if compile_.open else done).setdefault(AFTER_CODE[named], text)
+
+    def _start(self, record: LogRecord) -> None:
+        """A restart goes on with its compile; the same id a second time is another one."""
+        known = self._current.get(record.compile_id)
+        if known is None or not record.attempt:
+            self._begin(record)
+
+    def _begin(self, record: LogRecord) -> _Compile:
+        begun = _Compile(record.compile_id, record.rank, record.pid)
+        self._current[record.compile_id] = begun
+        self._all.append(begun)
+        return begun
+
+    def _compile(self, record: LogRecord, named: str) -> _Compile:
+        known = self._current.get(record.compile_id)
+        if known is None:
+            return self._begin(record)
+        # Without an id (AOTInductor, export) nothing says that the next one starts.
+        anew = record.compile_id is None and known.graphs and named in OF_COMPILE
+        return self._begin(record) if anew else known
+
+    def finish(self) -> list[GraphSource]:
+        """The graphs in the order of their codes. Those without a code come with what they have."""
+        graphs: list[GraphSource] = []
+        for compile_ in self._all:
+            if compile_.open or (not compile_.graphs and (compile_.shared or compile_.aot)):
+                compile_.close(self._log, compile_.line)
+            for graph, direction in _directions(compile_):
+                graph.direction = direction
+                aot = compile_.aot.get(direction or "")
+                if aot is not None:
+                    graph.texts.setdefault("aot_graph", aot)
+                for role, text in compile_.shared.items():
+                    graph.texts.setdefault(role, text)
+            graphs += compile_.graphs
+        graphs.sort(key=lambda graph: graph.position)
+        return graphs
+
+
+def _directions(compile_: _Compile) -> Iterator[tuple[GraphSource, str | None]]:
+    """By the AOT graphs that were logged: the first code is the forward graph's."""
+    for number, graph in enumerate(compile_.graphs):
+        if "inference" in compile_.aot and "backward" not in compile_.aot:
+            yield graph, "inference"
+        elif "backward" in compile_.aot and len(compile_.graphs) <= 2:
+            yield graph, "backward" if number else "forward"
+        elif "forward" in compile_.aot and number == 0:
+            yield graph, "forward"
+        else:
+            yield graph, None

@@ -1,0 +1,146 @@
+"""All graphs of an upload: those of debug folders and those of logs, each once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from functools import lru_cache
+from pathlib import Path
+
+from ..intake.graphs import GraphFolder, unique_slug
+from ..intake.recognise import File, Intake
+from .graph_sources import GraphSource, GraphText
+from .notes import Notes
+
+# # AOT ID: ['0_forward']
+_AOT_ID = re.compile(rb"(?:#|//) AOT ID: \['([\w.]{1,80})'")
+_PID = re.compile(r"-pid_(\d+)$")
+HEAD = 64 * 1024
+
+
+def folder_sources(intake: Intake) -> list[GraphSource]:
+    """The graphs of debug folders."""
+    files = {file.absolute: file for file in intake.files}
+    return [_of_folder(graph, files) for graph in intake.graphs]
+
+
+def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
+    source = GraphSource(name=graph.name, slug=graph.slug, process=graph.process, folder=graph.name)
+    for role, path in graph.files.items():
+        file = files[path]
+        label = f"{graph.slug}/{path.name}"
+        source.texts[role] = GraphText(label, file.digest, file.size, path.read_bytes, file)
+    return source
+
+
+def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -> list[GraphSource]:
+    """One graph for a code that is in a folder and in a log; what either lacks, the other gives.
+
+    A folder has at most one partner: the same code may have been compiled twice.
+    """
+    by_code: dict[str, list[GraphSource]] = defaultdict(list)
+    for graph in folders:
+        code = graph.texts.get("output_code")
+        if code is not None:
+            by_code[_code_key(code)].append(graph)
+    by_aot = _by_aot_id(folders)
+    rest: list[GraphSource] = []
+    for graph in logged:
+        code = graph.texts.get("output_code")
+        partner = None
+        if code is not None:
+            partner = _partner(graph, by_code.get(_code_key(code), []))
+            if partner is None and by_aot:
+                partner = _same_aot_id(graph, code, by_aot, logged, notes)
+        if partner is None:
+            rest.append(graph)
+        else:
+            _join(partner, graph)
+    taken = {graph.slug.lower() for graph in folders}
+    for graph in rest:
+        graph.name = _name(graph)
+        graph.slug = unique_slug(graph.name, taken)
+    return [*folders, *rest]
+
+
+def _partner(graph: GraphSource, candidates: list[GraphSource]) -> GraphSource | None:
+    """A folder of the same process if one is among them."""
+    free = [folder for folder in candidates if not folder.position[0]]
+    for folder in free:
+        found = _PID.search(folder.process or "")
+        if found and int(found.group(1)) == graph.pid:
+            return folder
+    return free[0] if free else None
+
+
+def _same_aot_id(
+    graph: GraphSource,
+    code: GraphText,
+    by_aot: dict[str, list[GraphSource]],
+    logged: list[GraphSource],
+    notes: Notes,
+) -> GraphSource | None:
+    """A folder whose code differs but bears the same id, where only these two bear it."""
+    aot_id = aot_id_of(code)
+    folders = by_aot.get(aot_id or "", [])
+    if aot_id is None or len(folders) != 1 or folders[0].position[0]:
+        return None
+    others = [item for item in logged if "output_code" in item.texts and item is not graph]
+    if any(aot_id_of(item.texts["output_code"]) == aot_id for item in others):
+        return None
+    notes.add(
+        code.label,
+        "taken for the graph of the debug folder that bears the same AOT id; the codes differ",
+        kind="guessed",
+        example=folders[0].slug,
+    )
+    return folders[0]
+
+
+def _by_aot_id(folders: list[GraphSource]) -> dict[str, list[GraphSource]]:
+    found: dict[str, list[GraphSource]] = defaultdict(list)
+    for graph in folders:
+        code = graph.texts.get("output_code")
+        aot_id = None if code is None else aot_id_of(code)
+        if aot_id is not None:
+            found[aot_id].append(graph)
+    return found
+
+
+def _join(folder: GraphSource, logged: GraphSource) -> None:
+    folder.position = logged.position
+    folder.compile_id = logged.compile_id
+    folder.rank = logged.rank
+    folder.pid = logged.pid
+    folder.direction = logged.direction
+    for role, text in logged.texts.items():
+        folder.texts.setdefault(role, text)
+
+
+def _name(graph: GraphSource) -> str:
+    """Such as `0_forward [0/1]`, with several ranks `rank 3: 0_forward [0/1]`."""
+    code = graph.texts.get("output_code")
+    aot_id = None if code is None else aot_id_of(code)
+    name = aot_id or graph.direction or ("graph" if code is not None else "no code")
+    if graph.compile_id is not None:
+        name = f"{name} [{graph.compile_id}]"
+    return name if graph.rank is None else f"rank {graph.rank}: {name}"
+
+
+def aot_id_of(code: GraphText) -> str | None:
+    """The id that AOTAutograd gave the graph, as its code says."""
+    return _keys(code)[1]
+
+
+def _code_key(code: GraphText) -> str:
+    """Logs and folders differ in empty lines at the ends."""
+    return _keys(code)[0]
+
+
+@lru_cache(maxsize=4096)
+def _keys(code: GraphText) -> tuple[str, str | None]:
+    plain = code.read()
+    found = _AOT_ID.search(plain, 0, HEAD)
+    aot_id = None if found is None else found.group(1).decode()
+    return hashlib.sha256(plain.strip()).hexdigest(), aot_id

@@ -1,0 +1,83 @@
+"""What the page "What was read" tells: every file, what it became, and what was left out."""
+
+from __future__ import annotations
+
+from ..intake.recognise import File, Intake
+from ..store.models import JsonObject
+from .artifacts import FileArtifacts
+from .graph import GraphRead
+from .logs import LogFacts, LogRead
+from .notes import Notes
+from .profiles import ProfileRead
+
+BECAME = {
+    "source": "source file, shown beside the graphs",
+    "chrome_trace": "profiler trace",
+    "key_averages": "profiler table",
+    "result": "timings",
+    "capture": "facts of the capture",
+    "line_record": "exact record of the code's lines",
+    "debug_log": "kept as text",
+    "diagram": "kept as a picture to download",
+    "benchmark_log": "kept as text",
+    "other": "not recognised; kept to download",
+}
+
+
+def report_of(
+    intake: Intake,
+    files: FileArtifacts,
+    logs: LogFacts,
+    graphs: list[GraphRead],
+    profiles: list[ProfileRead],
+    notes: Notes,
+) -> JsonObject:
+    by_log = {id(log.file): log for log in logs.logs}
+    by_slug = {graph.source.slug: graph for graph in graphs}
+    read = {
+        id(profile.trace_file): profile for profile in profiles if profile.trace_file is not None
+    }
+    listed = []
+    for file in intake.files:
+        log = by_log.get(id(file))
+        draft = files.draft(file)
+        listed.append(
+            {
+                "path": file.path,
+                "role": file.role,
+                "size": file.size,
+                "graph": file.graph,
+                "stored": log.stored if log is not None else draft.path if draft else None,
+                "became": _became(file, log, by_slug.get(file.graph or ""), read.get(id(file))),
+            }
+        )
+    return {
+        "files": listed,
+        "logs": [log.json() for log in logs.logs],
+        "dropped": notes.json(),
+    }
+
+
+def _became(
+    file: File, log: LogRead | None, graph: GraphRead | None, profile: ProfileRead | None
+) -> str:
+    if log is not None:
+        records = sum(count for kind, count in log.summary.counts.items() if ":" not in kind)
+        ids = len(log.summary.compile_ids)
+        return (
+            f"{_count(records, 'record')} of {_count(ids, 'compile')}, "
+            f"{_count(len(log.graphs), 'graph')}"
+        )
+    if profile is not None and profile.trace is not None:
+        return f"profiler trace with {_count(profile.trace.events, 'event')}"
+    if graph is None:
+        return BECAME.get(file.role, "kept as text")
+    if any(text.file is file for text in graph.source.texts.values()):
+        if file.role == "output_code":
+            return f"code of {_count(graph.draft.generated, 'generated kernel')}"
+        return "text of the graph"
+    return f"another text of the graph in the same role ({file.role.replace('_', ' ')}); kept"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
