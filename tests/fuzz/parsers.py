@@ -1,0 +1,162 @@
+"""Every reader of files that come from outside, as a function of bytes that checks what must hold
+whatever the bytes are, with real files of the kind it reads."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
+from inductorscope.formats.benchmark_log import parse_benchmark_log
+from inductorscope.formats.fx import parse_fx
+from inductorscope.formats.ir import parse_ir
+from inductorscope.formats.key_averages import parse_key_averages, parse_rows
+from inductorscope.formats.kineto import read_chrome_stream
+from inductorscope.formats.output_code import parse_output_code
+from inductorscope.formats.provenance import parse_provenance
+from inductorscope.formats.scan import Problem
+from inductorscope.formats.source_map import rebuild_sources
+from inductorscope.formats.trace_log import TraceLog, read_trace_log
+from inductorscope.formats.trace_summary import Summariser
+from inductorscope.formats.unpacked import DamagedError, open_plain
+from inductorscope.intake.sniff import role_of
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+SMALL_PACKS = [b"", b"x" * 5000, PROFILE.encode()]
+CAPTURE_ROWS = b"""{"schema": 1, "steps": 3, "rows": [{"name": "aten::mm", "calls": 2,
+ "self_cpu_us": 1.5, "cpu_us": 2, "device": "cpu", "user_annotation": false}]}"""
+
+
+def files(pattern: str) -> list[bytes]:
+    found = [path.read_bytes() for path in sorted(FIXTURES.rglob(pattern))]
+    assert found, pattern
+    return found
+
+
+def text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def check_lines(data: str, problems: Iterable[Problem]) -> None:
+    """Problems are told of lines that there are."""
+    last = data.count("\n") + 1
+    assert all(each.line is None or 1 <= each.line <= last for each in problems)
+
+
+def fx(data: bytes) -> None:
+    check_lines(text(data), parse_fx(text(data)).problems)
+
+
+def ir(data: bytes) -> None:
+    check_lines(text(data), parse_ir(text(data)).problems)
+
+
+def output_code(data: bytes) -> None:
+    check_lines(text(data), parse_output_code(text(data)).problems)
+
+
+def provenance(data: bytes) -> None:
+    parse_provenance(data)
+
+
+def source_map(data: bytes) -> None:
+    rebuild_sources(text(data))
+
+
+def trace_log(data: bytes) -> None:
+    log = TraceLog(io.BytesIO(data))
+    summariser = Summariser()
+    joined = []
+    for piece in log.pieces():
+        joined.append(piece.raw)
+        if piece.record is not None:
+            summariser.add(piece.record)
+            log.frames(piece.record.stack)
+            assert isinstance(piece.record.metadata, dict)
+    summariser.finish(log)
+    assert b"".join(joined) == data
+    assert log.number == data.count(b"\n") + (data[-1:] not in {b"", b"\n"})
+    assert all(1 <= each.line <= max(1, log.number) for each in log.dropped.values())
+
+
+def packed_log(data: bytes) -> None:
+    for _ in read_trace_log(io.BytesIO(data)).pieces():
+        pass
+
+
+def unpacked(data: bytes) -> None:
+    plain = open_plain(io.BytesIO(data))
+    try:
+        while plain.read(10_000):
+            pass
+    except DamagedError:
+        pass
+
+
+def kineto(data: bytes) -> None:
+    trace = read_chrome_stream(io.BytesIO(data))
+    assert all(one.total_us >= 0 for one in trace.kernels)
+
+
+def key_averages(data: bytes) -> None:
+    check_lines(text(data), parse_key_averages(data).problems)
+    parse_rows(data)
+
+
+def benchmark_log(data: bytes) -> None:
+    check_lines(text(data), parse_benchmark_log(text(data)).problems)
+
+
+def role(data: bytes) -> None:
+    for name in ("", "a.py", "readable.txt", "result.json", "capture.json"):
+        assert isinstance(role_of(name, data), str)
+
+
+@dataclass(frozen=True)
+class Parser:
+    name: str
+    read: Callable[[bytes], None]
+    seeds: list[bytes]
+    share: int
+    """How many of all cases it gets, by weight."""
+    calls_per_byte: float
+    """Calls that it may make for each byte, on top of some thousands."""
+
+
+def _all() -> list[Parser]:
+    fx_files = files("fx_graph_*able.py") + files("fx_graph_transformed.py")
+    ir_files, codes = files("ir_p*_fusion.txt"), files("output_code.py")
+    provenances, logs = files("inductor_provenance*.json"), files("*torch_trace*.log")
+    traces = [gzip.decompress(data) for data in files("*.trace.json.gz")]
+    tables = files("*.table.txt")
+    benchmarks = [each.encode() for each in (PROFILE, KERNELS, CONFIGS, BANDWIDTH)]
+    packs = [gzip.compress(each) for each in SMALL_PACKS]
+    every = fx_files + ir_files + codes + provenances + logs + traces + tables + benchmarks
+    return [
+        Parser("fx", fx, fx_files, 12, 4),
+        Parser("ir", ir, ir_files, 12, 4),
+        Parser("output code", output_code, codes, 12, 4),
+        Parser("provenance", provenance, provenances, 6, 4),
+        Parser("source map", source_map, fx_files + codes, 6, 4),
+        Parser("trace log", trace_log, logs, 14, 4),
+        Parser("packed log", packed_log, packs, 4, 4),
+        Parser("unpacked", unpacked, packs, 4, 4),
+        Parser("kineto", kineto, traces, 10, 4),
+        Parser("key averages", key_averages, [*tables, CAPTURE_ROWS], 6, 4),
+        Parser("benchmark log", benchmark_log, [*benchmarks, *tables], 8, 4),
+        Parser("role of", role, [*every, *packs], 6, 4),
+    ]
+
+
+PARSERS = _all()
+TEXTS_OF_A_GRAPH = {
+    name: [text(data) for data in files(pattern)]
+    for name, pattern in (
+        ("fx_transformed", "fx_graph_transformed.py"), ("fx_readable", "fx_graph_readable.py"),
+        ("ir_pre", "ir_pre_fusion.txt"), ("ir_post", "ir_post_fusion.txt"),
+        ("output_code", "output_code.py"), ("provenance", "inductor_provenance*.json"),
+    )
+}  # fmt: skip
