@@ -33,7 +33,27 @@ test("a selection is a stage's line or an entity", () => {
   assert.deepEqual(selected("?sel=fx:neg"), { entity: "fx:neg" });
   assert.deepEqual(selected("?sel=kernel:134"), { stage: "kernel", line: 134 });
   assert.deepEqual(selected("?sel=call:triton_poi_0:3"), { entity: "call:triton_poi_0:3" });
-  assert.deepEqual(selected("?sel=src:/a/b.py:26"), { entity: "src:/a/b.py:26" });
+});
+
+test("the entity of a source line is that line, so that all that comes from it lights", () => {
+  const selected = (query: string) => read(query, STAGES).selected;
+  const line = { stage: "source", file: "/a/b.py", line: 26 };
+  assert.deepEqual(selected("?sel=src:/a/b.py:26"), line);
+  assert.deepEqual(selected("?sel=source:/a/b.py:26"), line);
+});
+
+test("several lines are a range; one that ends before it begins is its first line", () => {
+  const selected = (query: string) => read(query, STAGES).selected;
+  assert.deepEqual(selected("?sel=post_grad:17-20"), { stage: "post_grad", line: 17, last: 20 });
+  assert.deepEqual(selected("?sel=source:/a/b.py:3-4"), {
+    stage: "source",
+    file: "/a/b.py",
+    line: 3,
+    last: 4,
+  });
+  assert.deepEqual(selected("?sel=post_grad:17-3"), { stage: "post_grad", line: 17 });
+  const query = "?panes=source,kernel&sel=source:/a/b.py:3-4";
+  assert.equal(write(read(query, STAGES)), query);
 });
 
 test("a line of a source names its file when another file's pane comes first", () => {

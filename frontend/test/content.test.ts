@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, slice } from "../src/explorer/content";
 import type { GraphPicture, Kernel } from "../src/explorer/shapes";
-import { stopAfter, stopsOf } from "../src/explorer/walk";
 
 const kernel = (name: string, first: number | null): Kernel => ({
   name,
@@ -73,28 +72,4 @@ test("slices count lines from one and keep the last", () => {
   assert.equal(slice(text, 1, 9), text);
   assert.equal(slice("a\nb", 2, 2), "b");
   assert.equal(slice("a\nb", 5, 6), "");
-});
-
-test("the walk goes through all panes and wraps, and starts in the pane at hand", () => {
-  const matches: Record<string, number[]> = { source: [7], fx: [3, 5], kernel: [40] };
-  const stops = stopsOf(
-    Object.keys(matches),
-    (pane) => ({ lines: Int32Array.from(matches[pane] ?? []), known: new Uint8Array(9) }),
-    (pane) => (pane === "fx" ? 3 : null),
-  );
-  assert.deepEqual(
-    stops.map((stop) => [stop.pane, stop.line]),
-    [
-      ["source", 7],
-      ["fx", 5],
-      ["kernel", 40],
-    ],
-  );
-  const first = stopAfter(stops, null, 1, "fx");
-  assert.equal(first?.line, 5);
-  const next = stopAfter(stops, first, 1, "fx");
-  assert.equal(next?.pane, "kernel");
-  assert.equal(stopAfter(stops, next, 1, "kernel")?.pane, "source");
-  assert.equal(stopAfter(stops, null, -1, "nowhere")?.pane, "kernel");
-  assert.equal(stopAfter([], null, 1, null), null);
 });

@@ -6,8 +6,16 @@ export interface PaneAddress {
   file: string | null;
 }
 
-/** A line of a stage, of a source also of which file when not the first pane's; or an entity. */
-export type Target = { stage: string; line: number; file?: string } | { entity: string };
+/** Lines `line` to `last` of a stage, one when `last` is not given. */
+export interface LineTarget {
+  stage: string;
+  line: number;
+  last?: number;
+  /** Of a source, when it is not the first pane's. */
+  file?: string;
+}
+
+export type Target = LineTarget | { entity: string };
 
 export interface Address {
   panes: PaneAddress[];
@@ -40,18 +48,25 @@ function readKernel(written: string | null): [string | null, number | null] {
 
 function readTarget(written: string | null, stages: readonly string[]): Target | null {
   if (!written) return null;
-  const source = /^source:(.+):(\d+)$/.exec(written);
-  if (source?.[1]) return { stage: "source", line: Number(source[2]), file: source[1] };
-  const parts = /^([a-z_]+):(\d+)$/.exec(written);
+  // A source line as a place, or as the entity that every node from it refers to: the same lines.
+  const source = /^(?:source|src):(.+):(\d+)(?:-(\d+))?$/.exec(written);
+  if (source?.[1]) return { stage: "source", file: source[1], ...lines(source[2], source[3]) };
+  const parts = /^([a-z_]+):(\d+)(?:-(\d+))?$/.exec(written);
   const stage = parts?.[1];
-  if (parts && stage && stages.includes(stage)) return { stage, line: Number(parts[2]) };
+  if (parts && stage && stages.includes(stage)) return { stage, ...lines(parts[2], parts[3]) };
   return { entity: written };
+}
+
+function lines(first: string | undefined, last: string | undefined) {
+  const [from, to] = [Number(first), Number(last ?? first)];
+  return to > from ? { line: from, last: to } : { line: from };
 }
 
 function named(target: Target): string {
   if ("entity" in target) return target.entity;
-  const { stage, line, file } = target;
-  return file ? `${stage}:${file}:${line}` : `${stage}:${line}`;
+  const { stage, line, last, file } = target;
+  const where = last ? `${line}-${last}` : `${line}`;
+  return file ? `${stage}:${file}:${where}` : `${stage}:${where}`;
 }
 
 export function write(address: Address): string {

@@ -9,6 +9,7 @@ import { foldedAnnotations } from "./fold";
 import { type Heat, heatStrip, setHeat } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import { litLines, type Marks, NO_MARKS, setMarks } from "./lines";
+import { foldedRest } from "./rest";
 import { Ruler } from "./ruler";
 import { foldedRuns, GAPS, HEADS } from "./runs";
 
@@ -16,7 +17,8 @@ export interface CodeEvents {
   hovered(line: number | null): void;
   /** The caret came to a line by keyboard. */
   reached(line: number): void;
-  clicked(line: number): void;
+  /** `extend`: from the kept line to this one. */
+  clicked(line: number, extend: boolean): void;
 }
 
 export interface CodeText {
@@ -35,6 +37,8 @@ export interface CodeText {
 export interface CodeOptions {
   folded: boolean;
   wrapped: boolean;
+  /** Only what lights, and a few lines around. */
+  only: boolean;
 }
 
 const LOOK = EditorView.theme({
@@ -100,15 +104,16 @@ export class Code {
     // No `click`: lighting lines redraws them between press and release, and a press whose element
     // is gone makes no click.
     this.view.scrollDOM.addEventListener("mousedown", (pressed) => {
-      if (pressed.button !== 0 || pressed.shiftKey) return;
+      if (pressed.button !== 0) return;
       const line = this.lineAtHeight(pressed.clientY);
       const released = (event: MouseEvent) => {
         const still =
           Math.hypot(event.clientX - pressed.clientX, event.clientY - pressed.clientY) < 5;
         if (!still || line === null || event.detail > 1) return;
         const { main } = this.view.state.selection;
-        if (!main.empty) this.view.dispatch({ selection: { anchor: main.anchor } });
-        this.events.clicked(line);
+        if (!main.empty || event.shiftKey)
+          this.view.dispatch({ selection: { anchor: main.anchor } });
+        this.events.clicked(line, event.shiftKey);
       };
       window.addEventListener("mouseup", released, { once: true });
     });
@@ -166,6 +171,10 @@ export class Code {
   }
 
   private folds(shown: CodeText | null, options: CodeOptions): Extension {
+    if (shown && options.only) {
+      const types = options.folded && shown.annotated ? foldedAnnotations() : [];
+      return [foldedRest(shown.first), types];
+    }
     if (!shown || !options.folded) return [];
     if (shown.language === "ir") return foldedRuns(HEADS, shown.first);
     if (shown.rebuilt) return foldedRuns(GAPS, shown.first);

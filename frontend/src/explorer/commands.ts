@@ -4,7 +4,7 @@ import type { CodeOptions } from "./code";
 import type { Explorer } from "./explorer";
 import { helpDialog, type Key, listen } from "./keys";
 import { fold, wrap } from "./preferences";
-import { stopAfter, stopsOf } from "./walk";
+import { type Stop, stopAfter, stopsOf } from "./walk";
 
 export class Commands {
   private readonly explorer: Explorer;
@@ -15,12 +15,12 @@ export class Commands {
   }
 
   private step(by: 1 | -1): void {
-    const stops = stopsOf(
-      this.explorer.panes,
-      (pane) => this.explorer.matchesOf(pane, this.explorer.selected),
-      (pane) => this.explorer.originIn(pane),
-    );
-    const stop = stopAfter(stops, this.explorer.stop, by, this.explorer.active);
+    const { explorer } = this;
+    const isShown = ({ kernel, file, pane }: Stop) =>
+      (kernel === null || kernel === explorer.kernel) &&
+      (file === null || file === pane.address.file);
+    const stops = stopsOf(explorer.views());
+    const stop = stopAfter(stops, explorer.stop, by, explorer.active, isShown);
     if (!stop) {
       if (!this.explorer.selected)
         this.explorer.trouble =
@@ -28,16 +28,7 @@ export class Commands {
       this.explorer.say();
       return;
     }
-    this.explorer.stop = stop;
-    this.explorer.hoveredOne = null;
-    stop.pane.reveal(stop.line);
-    stop.pane.placeCaret(stop.line);
-    stop.pane.focus();
-    if (this.explorer.active !== stop.pane) {
-      this.explorer.active = stop.pane;
-      this.explorer.showTabs();
-    }
-    this.explorer.light();
+    void explorer.goTo(stop);
   }
 
   private goPane(by: 1 | -1): void {
@@ -61,13 +52,25 @@ export class Commands {
     for (const pane of this.explorer.panes) pane.adjust(this.explorer.options);
   }
 
-  private pinCaret(): void {
+  private pinCaret(extend: boolean): void {
     const pane = this.explorer.active;
     const line = pane?.caretLine;
     if (document.activeElement?.closest(".side")) {
       const { kernel } = this.explorer;
       if (kernel) this.explorer.chooseKernel(kernel);
-    } else if (pane && line) this.explorer.pin(pane, line);
+    } else if (pane && line) this.explorer.pin(pane, line, extend);
+  }
+
+  private chain(): void {
+    const { chain } = this.explorer;
+    const inside = document.activeElement?.closest(".chain") !== null;
+    if (chain.open && inside) {
+      chain.toggle(false);
+      this.explorer.active?.focus();
+      return;
+    }
+    chain.toggle(true);
+    chain.focus();
   }
 
   private stepCall(by: 1 | -1): void {
@@ -97,7 +100,10 @@ export class Commands {
     let help: HTMLDialogElement | null = null;
     const keys: Key[] = [
       key(["Enter", " "], "Enter Space", "keep (pin) the line the caret is on", () =>
-        this.pinCaret(),
+        this.pinCaret(false),
+      ),
+      key(["Shift+Enter"], "Shift-Enter", "keep all lines from the kept one to the caret", () =>
+        this.pinCaret(true),
       ),
       key(["Escape"], "Esc", "let the selection go", () => this.explorer.clear()),
       key(["n"], "n", "next match", () => this.step(1)),
@@ -115,6 +121,10 @@ export class Commands {
       key(["t"], "t", "fold or show types, folders and heads of IR nodes", () =>
         this.adjust({ folded: !this.explorer.options.folded }),
       ),
+      key(["o"], "o", "only the lines that light and a few around, or all", () =>
+        this.adjust({ only: !this.explorer.options.only }),
+      ),
+      key(["c"], "c", "to the chain of the selection; again closes it", () => this.chain()),
       key(["w"], "w", "wrap long lines, or not", () =>
         this.adjust({ wrapped: !this.explorer.options.wrapped }),
       ),

@@ -100,6 +100,13 @@ export function contentOf(
   };
 }
 
+/** The file that the links know under a key: of a stage, of a source, or the output code. */
+export function fileOf(picture: GraphPicture, key: string): StageFile | null {
+  const path = key.startsWith("source:") ? key.slice("source:".length) : null;
+  const files = picture.stages.find((each) => each.id === (path ? "source" : key))?.files ?? [];
+  return (path ? files.find((file) => file.path === path) : files[0]) ?? null;
+}
+
 /** The lines of a text from first to last, both counted from 1 and included. */
 export function slice(text: string, first: number, last: number): string {
   let from = 0;

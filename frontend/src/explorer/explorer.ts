@@ -1,12 +1,23 @@
 // The explorer: one state (panes, kernel, selection), kept in the URL, shown by panes and list.
-import { type Address, type PaneAddress, read, type Target, write } from "./address";
+import {
+  type Address,
+  type LineTarget,
+  type PaneAddress,
+  read,
+  type Target,
+  write,
+} from "./address";
+import type { LinkPlace } from "./chain";
+import { ChainView } from "./chain-view";
 import type { CodeOptions } from "./code";
 import { Commands } from "./commands";
-import { callEntity, handleFor, kernelNamed, kernelsOf, selectNamed } from "./follow";
+import { fileOf } from "./content";
+import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } from "./follow";
 import { fetchHeat, type Heat } from "./heat";
 import { KernelList } from "./kernels";
 import { fillTabs, layOut } from "./layout";
 import { NO_MARKS } from "./lines";
+import { Palette } from "./palette";
 import { Pane, type PaneHost } from "./pane";
 import { fold, wrap } from "./preferences";
 import {
@@ -15,6 +26,7 @@ import {
   type LinkIndex,
   type Matches,
   NO_MATCHES,
+  type Range,
   type Selected,
   within,
 } from "./selection";
@@ -22,18 +34,21 @@ import type { GraphPicture, Kernel } from "./shapes";
 import { describeCoverage, type Told, tell } from "./status";
 import { placeName, summed } from "./telling";
 import { Texts } from "./texts";
-import type { Stop } from "./walk";
+import { UnmappedView } from "./unmapped-view";
+import { viewsOf } from "./views";
+import type { Stop, View } from "./walk";
 
 export class Explorer implements PaneHost {
   readonly picture: GraphPicture;
   readonly texts: Texts;
   readonly nonce: string;
   private times: Promise<Map<string, Heat>> | null = null;
-  readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read() };
+  readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read(), only: false };
   panes: Pane[] = [];
   readonly root: HTMLElement;
-  private readonly index: LinkIndex;
+  readonly index: LinkIndex;
   readonly list: KernelList;
+  readonly chain: ChainView;
   kernel: Kernel | null = null;
   handle: number | null = null;
   private target: Target | null = null;
@@ -53,7 +68,10 @@ export class Explorer implements PaneHost {
     this.texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
     this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
     describeCoverage(this.part(".coverage"), picture);
+    this.chain = new ChainView(this);
     new Commands(this);
+    new Palette(this);
+    new UnmappedView(this);
     window.addEventListener("popstate", () => this.restore());
     document.addEventListener("themechange", () => {
       for (const pane of this.panes) pane.redraw();
@@ -125,14 +143,14 @@ export class Explorer implements PaneHost {
     } else {
       const key = this.keyOf(target);
       const call = key === "code" ? this.call() : EVERY_CALL;
-      this.selected = this.index.selectLine(key, target.line, call);
+      this.selected = this.index.selectLine(key, target.line, call, target.last);
     }
     if (this.selected) this.follow(this.selected, target);
   }
 
   private keyOf({ stage, file }: { stage: string; file?: string }): string {
     if (stage === "kernel" || stage === "wrapper") return "code";
-    return stage === "source" ? `source:${file ?? this.firstFile()}` : stage;
+    return stage === "source" ? this.index.keyNamed(`source:${file ?? this.firstFile()}`) : stage;
   }
 
   /** The file that a selection in a source means when it names none. */
@@ -142,7 +160,8 @@ export class Explorer implements PaneHost {
     return pane?.address.file ?? files[0]?.path ?? "";
   }
 
-  private call(): number {
+  /** The call that the kernel pane is limited to. */
+  call(): number {
     return callEntity(this.index, this.kernel, this.handle);
   }
 
@@ -150,16 +169,12 @@ export class Explorer implements PaneHost {
     const code = this.index.matches(selected, "code");
     const computing = kernelsOf(this.picture, code);
     const line = "line" in target && target.stage === "kernel" ? target.line : null;
-    const holding = this.picture.kernels.find(
-      (kernel) =>
-        line !== null &&
-        kernel.first !== null &&
-        kernel.first <= line &&
-        line <= (kernel.last ?? 0),
-    );
+    const holding = line === null ? null : kernelAt(this.picture, line);
     if (holding) this.setKernel(holding);
-    else if (computing[0] && !(this.kernel && computing.includes(this.kernel))) {
-      this.setKernel(computing[0]);
+    else if (!(this.kernel && computing.includes(this.kernel))) {
+      const generated = computing.find((kernel) => kernel.first !== null);
+      const wanted = generated ?? computing[0]; // a library's code is nowhere to be shown
+      if (wanted) this.setKernel(wanted);
     }
     if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);
     for (const pane of this.panes) this.followFile(pane, selected, target);
@@ -175,8 +190,9 @@ export class Explorer implements PaneHost {
     if (pane.address.stage !== "source") return;
     const files = pane.stage?.files ?? [];
     if ("stage" in target && target.stage === "source") {
-      const shown = this.panes.some((each) => each.address.file === target.file);
-      const known = files.find((file) => file.path === target.file);
+      const path = target.file && this.keyOf(target).slice("source:".length);
+      const shown = this.panes.some((each) => each.address.file === path);
+      const known = files.find((file) => file.path === path);
       if (known && !shown) pane.address.file = known.path;
       return;
     }
@@ -201,10 +217,39 @@ export class Explorer implements PaneHost {
     return within(found, content.first, content.last);
   }
 
-  originIn(pane: Pane): number | null {
+  originIn(pane: Pane): Range | null {
     const target = this.target;
     if (!target || "entity" in target || pane.content?.kind !== "code") return null;
-    return this.keyOf(target) === pane.content.key ? target.line : null;
+    if (this.keyOf(target) !== pane.content.key) return null;
+    return { first: target.line, last: target.last ?? target.line };
+  }
+
+  /** What n and p walk through: also kernels and files that panes do not show yet. */
+  views(): View[] {
+    return this.panes.flatMap((pane) => viewsOf(this, pane));
+  }
+
+  /** Show a stop of the walk; the panes keep their selection. */
+  async goTo(stop: Stop): Promise<void> {
+    this.stop = stop;
+    this.hoveredOne = null;
+    this.active = stop.pane;
+    const led =
+      (stop.kernel !== null && stop.kernel !== this.kernel) ||
+      (stop.file !== null && stop.file !== stop.pane.address.file);
+    if (led) {
+      if (stop.kernel) this.setKernel(stop.kernel);
+      if (stop.file) stop.pane.address.file = stop.file;
+      this.settled = this.refresh(false);
+      this.push();
+      await this.settled;
+      if (this.stop !== stop) return; // walked on meanwhile
+    }
+    stop.pane.reveal(stop.line);
+    stop.pane.placeCaret(stop.line);
+    stop.pane.focus();
+    this.showTabs();
+    this.light();
   }
 
   light(): void {
@@ -277,6 +322,35 @@ export class Explorer implements PaneHost {
     await Promise.all(shows);
     this.light();
     if (reveal) for (const pane of this.panes) this.revealIn(pane);
+    this.chain.show(this.selected);
+  }
+
+  /** The text of one line of a stage or source. */
+  async lineText(key: string, line: number): Promise<string | null> {
+    return (await this.stageLines(key))[line - 1] ?? null;
+  }
+
+  /** All lines of a stage or source; none where there is no such text. */
+  async stageLines(key: string): Promise<readonly string[]> {
+    const file = fileOf(this.picture, key);
+    return file ? await this.texts.lines(file.artifact) : [];
+  }
+
+  /** Lead a pane to a link of the chain; the selection stays. */
+  async lead({ stage, line, file, kernel, handle }: LinkPlace): Promise<void> {
+    const pane = this.paneFor(stage);
+    if (!pane) return;
+    if (file) pane.address.file = file;
+    if (kernel) this.setKernel(kernel);
+    if (handle !== null) this.handle = handle;
+    this.hoveredOne = null;
+    this.active = pane;
+    this.settled = this.refresh(false);
+    this.push();
+    await this.settled;
+    pane.reveal(line);
+    pane.placeCaret(line);
+    pane.focus();
   }
 
   private revealIn(pane: Pane): void {
@@ -287,7 +361,7 @@ export class Explorer implements PaneHost {
     const code = lit.filter((line) => !/^\s*(#|\/\/)/.test(pane.text(line) ?? ""));
     const best = Math.max(0, ...code.map((line) => knownAt(found, line)));
     const surest = code.filter((line) => knownAt(found, line) === best);
-    const wanted = origin !== null ? [origin] : surest.length ? surest : lit;
+    const wanted = origin !== null ? [origin.first] : surest.length ? surest : lit;
     if (wanted[0] === undefined || wanted.some((line) => pane.inSight(line))) return;
     pane.reveal(wanted[0]);
   }
@@ -303,7 +377,7 @@ export class Explorer implements PaneHost {
   hovered(pane: Pane, line: number | null): void {
     const before = this.hoveredOne?.origin;
     const now = line === null ? null : this.selectedBy(pane, line);
-    if (before?.key === now?.origin?.key && before?.line === now?.origin?.line) return;
+    if (before?.key === now?.origin?.key && before?.first === now?.origin?.first) return;
     this.hoveredOne = now?.entities.size ? now : null;
     this.light();
   }
@@ -312,16 +386,27 @@ export class Explorer implements PaneHost {
     this.hovered(pane, line);
   }
 
-  clicked(pane: Pane, line: number): void {
-    this.pin(pane, line);
+  clicked(pane: Pane, line: number, extend: boolean): void {
+    this.pin(pane, line, extend);
   }
 
-  pin(pane: Pane, line: number): void {
+  /** Keep a line; or all lines from the kept one to this, when they are of one pane. */
+  pin(pane: Pane, line: number, extend = false): void {
+    const from = extend ? this.originIn(pane) : null;
+    const [first, last] = [Math.min(from?.first ?? line, line), Math.max(from?.last ?? line, line)];
     this.active = pane;
-    this.hoveredOne = null;
     const { stage, file } = pane.address;
     const named = stage === "source" && file && file !== this.firstFile();
-    this.take(named ? { stage, line, file } : { stage, line });
+    const target: LineTarget = { stage, line: first };
+    if (last > first) target.last = last;
+    if (named) target.file = file;
+    this.keep(target);
+  }
+
+  /** Make something the selection, as a click on it does. */
+  keep(target: Target): void {
+    this.hoveredOne = null;
+    this.take(target);
     this.settled = this.refresh(true);
     this.push();
   }
@@ -356,7 +441,8 @@ export class Explorer implements PaneHost {
   handleChosen(handle: number | null): void {
     this.handle = handle;
     if (this.target && "line" in this.target && this.keyOf(this.target) === "code") {
-      this.selected = this.index.selectLine("code", this.target.line, this.call());
+      const { line, last } = this.target;
+      this.selected = this.index.selectLine("code", line, this.call(), last);
     }
     this.settled = this.refresh(false);
     this.push();
@@ -387,14 +473,21 @@ export class Explorer implements PaneHost {
     this.push();
   }
 
-  opened(stage: string, line: number): void {
-    let pane = this.panes.find((each) => each.address.stage === stage);
+  /** Show a stage, in its pane or in another's place. */
+  paneFor(stage: string): Pane | null {
+    let pane = this.paneOf(stage);
     if (!pane) {
-      pane = this.panes.find((each) => each.address.stage === "kernel") ?? this.panes[0];
+      const spare = ["kernel", "ir_post", "wrapper", "post_grad"].filter((each) => each !== stage);
+      pane = spare.map((each) => this.paneOf(each)).find((each) => each !== null) ?? null;
+      pane ??= this.panes[0] ?? null;
       if (pane) pane.address.stage = stage;
     }
-    if (!pane) return;
-    const found = pane;
+    return pane;
+  }
+
+  opened(stage: string, line: number): void {
+    const found = this.paneFor(stage);
+    if (!found) return;
     this.settled = found.show(this.kernel, this.handle).then(() => this.pin(found, line));
   }
 

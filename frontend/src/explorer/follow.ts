@@ -6,6 +6,15 @@ export function kernelNamed(picture: GraphPicture, name: string | null): Kernel 
   return picture.kernels.find((kernel) => kernel.name === name) ?? null;
 }
 
+/** The kernel whose definition holds a line of the output code. */
+export function kernelAt(picture: GraphPicture, line: number): Kernel | null {
+  return (
+    picture.kernels.find(
+      ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
+    ) ?? null
+  );
+}
+
 /** The link entity of one call, or the mark for all of them. */
 export function callEntity(index: LinkIndex, kernel: Kernel | null, handle: number | null): number {
   if (!kernel || handle === null) return EVERY_CALL;

@@ -1,15 +1,18 @@
 // The list of kernels by time: a listbox that one walks with the arrow keys.
 import { bar, cutName, hueOf, make, spoken } from "../elements";
 import { count, microseconds, share } from "../figures";
+import { kindOf, kindsOf } from "./kinds";
 import type { GraphPicture, Kernel } from "./shapes";
 
 export class KernelList {
   private readonly list: HTMLElement;
   private readonly filter: HTMLInputElement;
+  private readonly kinds: HTMLSelectElement;
   private readonly total: HTMLElement;
   private readonly kernels: readonly Kernel[];
   private readonly options = new Map<string, HTMLElement>();
   private chosen: string | null = null;
+  private matched: ReadonlySet<string> = new Set();
   private readonly choose: (kernel: Kernel) => void;
 
   constructor(side: HTMLElement, picture: GraphPicture, choose: (kernel: Kernel) => void) {
@@ -26,7 +29,12 @@ export class KernelList {
     });
     const heading = side.querySelector(".kernel-heading");
     if (heading && most === 0) heading.textContent = "Kernels";
+    this.kinds = side.querySelector(".kinds") as HTMLSelectElement;
+    for (const { kind, kernels } of kindsOf(this.kernels)) {
+      this.kinds.append(make("option", { value: kind }, `${spoken(kind)} (${kernels})`));
+    }
     this.filter.addEventListener("input", () => this.narrow());
+    this.kinds.addEventListener("change", () => this.narrow());
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.narrow();
   }
@@ -61,12 +69,18 @@ export class KernelList {
     return this.kernels.filter((kernel) => !this.options.get(kernel.name)?.hidden);
   }
 
+  private isOfKind(kernel: Kernel): boolean {
+    const kind = this.kinds.value;
+    if (kind === "matched") return this.matched.has(kernel.name);
+    return kind === "" || kindOf(kernel) === kind;
+  }
+
   private narrow(): void {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const kernel of this.kernels) {
       const text = `${kernel.name} ${kernel.kind} ${kernel.category}`.toLowerCase();
       const option = this.options.get(kernel.name);
-      if (option) option.hidden = !words.every((word) => text.includes(word));
+      if (option) option.hidden = !this.isOfKind(kernel) || !words.every((w) => text.includes(w));
     }
     const shown = this.visible().length;
     const all = this.kernels.length;
@@ -92,6 +106,8 @@ export class KernelList {
 
   show(kernel: Kernel | null, matched: ReadonlySet<string>): void {
     this.chosen = kernel?.name ?? null;
+    this.matched = matched;
+    if (this.kinds.value === "matched") this.narrow();
     for (const [name, option] of this.options) {
       const on = name === this.chosen;
       option.setAttribute("aria-selected", String(on));

@@ -34,7 +34,8 @@ export function listen(root: HTMLElement, keys: readonly Key[]): void {
       const inList =
         event.target instanceof HTMLElement && event.target.closest("[role=separator]");
       if (inList && event.key.startsWith("Arrow")) return;
-      const entry = byKey.get(event.key);
+      const named = event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key;
+      const entry = byKey.get(named);
       if (!entry) return;
       event.preventDefault();
       event.stopPropagation();

@@ -10,14 +10,14 @@ import {
   ViewPlugin,
   type ViewUpdate,
 } from "@codemirror/view";
-import { KNOWN, knownAt, type Matches, NO_MATCHES } from "./selection";
+import { KNOWN, knownAt, type Matches, NO_MATCHES, type Range } from "./selection";
 
 /** Everything that can light in one view; lines are those of the artifact. */
 export interface Marks {
   pinned: Matches;
   hovered: Matches;
-  /** The selected line itself, when it is of this view. */
-  origin: number | null;
+  /** The selected lines themselves, when they are of this view. */
+  origin: Range | null;
   /** The match that n and p have come to. */
   current: number | null;
 }
@@ -47,7 +47,12 @@ export function classesOf(marks: Marks, line: number): string {
   if (pinned) classes.push("lit");
   if (hovered) classes.push("pre");
   if (pinned || hovered) classes.push(`known-${KNOWN[pinned || hovered]}`);
-  if (marks.origin === line) classes.push("origin");
+  const { origin } = marks;
+  if (origin && origin.first <= line && line <= origin.last) {
+    classes.push("origin");
+    if (line === origin.first) classes.push("from");
+    if (line === origin.last) classes.push("to");
+  }
   if (marks.current === line) classes.push("current");
   return classes.join(" ");
 }

@@ -18,7 +18,7 @@ export interface PaneHost {
   heatOf(path: string): Promise<Heat>;
   hovered(pane: Pane, line: number | null): void;
   reached(pane: Pane, line: number): void;
-  clicked(pane: Pane, line: number): void;
+  clicked(pane: Pane, line: number, extend: boolean): void;
   chosen(pane: Pane): void;
   handleChosen(handle: number | null): void;
   added(pane: Pane): void;
@@ -142,7 +142,7 @@ export class Pane {
       const events = {
         hovered: (line: number | null) => this.host.hovered(this, line),
         reached: (line: number) => this.host.reached(this, line),
-        clicked: (line: number) => this.host.clicked(this, line),
+        clicked: (line: number, extend: boolean) => this.host.clicked(this, line, extend),
       };
       this.code = new Code(this.body, events, this.host.nonce);
     }

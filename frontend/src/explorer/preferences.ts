@@ -29,3 +29,4 @@ export class Choice {
 
 export const fold = new Choice("fold-types", true);
 export const wrap = new Choice("wrap-lines", false);
+export const chainOpen = new Choice("chain-open", true);

@@ -51,7 +51,11 @@ export class Ruler {
     this.rows(pen, marks.hovered, width, height, scale);
     pen.globalAlpha = 1;
     this.rows(pen, marks.pinned, width, height, scale);
-    if (marks.origin !== null) pen.fillRect(0, this.row(marks.origin, height), width, 3 * scale);
+    if (marks.origin) {
+      const top = this.row(marks.origin.first, height);
+      const bottom = this.row(marks.origin.last, height);
+      pen.fillRect(0, top, width, Math.max(3 * scale, bottom - top));
+    }
   }
 
   private row(line: number, height: number): number {

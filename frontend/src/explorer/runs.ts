@@ -4,7 +4,7 @@
 import { type EditorState, type Extension, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { marksField } from "./lines";
-import { firstFrom } from "./selection";
+import { firstFrom, type Range } from "./selection";
 
 /** Sample: `op3: SchedulerNode(ComputedBuffer)`, `op0_op3: FusedSchedulerNode(SchedulerNode,…)` */
 const NODE = /^\w+: \w*SchedulerNode\(/;
@@ -14,10 +14,7 @@ const BODY = /^(?:class |\w+\.node\.|\w+\.snodes\b|\w+: |\s*$)/;
 const LEAST = 3;
 
 /** Lines of a text, counted from 1 and both included. */
-export interface Run {
-  first: number;
-  last: number;
-}
+export type Run = Range;
 
 export interface Folding {
   runsOf(lines: Iterable<string>): Run[];
@@ -56,16 +53,18 @@ function gapsOf(lines: Iterable<string>): Run[] {
 export const HEADS: Folding = { runsOf: headsOf, words: "of dependencies, layouts, users" };
 export const GAPS: Folding = { runsOf: gapsOf, words: "that no graph names" };
 
-const opened = StateEffect.define<number>();
+export const opened = StateEffect.define<number>();
 
-class Mark extends WidgetType {
+export class Mark extends WidgetType {
   private readonly run: Run;
   private readonly words: string;
+  private readonly key: string;
 
-  constructor(run: Run, words: string) {
+  constructor(run: Run, words: string, key = "t") {
     super();
     this.run = run;
     this.words = words;
+    this.key = key;
   }
 
   override eq(other: Mark): boolean {
@@ -76,7 +75,7 @@ class Mark extends WidgetType {
     const mark = document.createElement("span");
     mark.className = "folded run";
     mark.textContent = `⋯ ${this.run.last - this.run.first + 1} lines`;
-    mark.title = `Lines ${this.words}. Click to show them; t shows all.`;
+    mark.title = `Lines ${this.words}. Click to show them; ${this.key} shows all.`;
     mark.addEventListener("mousedown", (event) => {
       event.preventDefault();
       event.stopPropagation();
@@ -100,9 +99,10 @@ export function foldedRuns({ runsOf, words }: Folding, first: number): Extension
     const from = run.first + first - 1;
     const to = run.last + first - 1;
     const holds = (line: number | null) => line !== null && from <= line && line <= to;
+    const meets = (range: Range | null) => range && range.first <= to && from <= range.last;
     const { pinned, origin, current } = state.field(marksField);
     const lit = pinned.lines[firstFrom(pinned, from)];
-    if (holds(lit ?? null) || holds(origin) || holds(current)) return true;
+    if (holds(lit ?? null) || meets(origin) || holds(current)) return true;
     const { main } = state.selection;
     const { doc } = state;
     // A match of the search stands selected.

@@ -5,9 +5,13 @@ import type { Columns, Links } from "./shapes";
 /** How a reference is known; higher is surer. */
 export const KNOWN = ["unknown", "kernel", "inferred", "exact"] as const;
 
-export interface Place {
+export interface Range {
+  first: number;
+  last: number;
+}
+
+export interface Place extends Range {
   key: string;
-  line: number;
 }
 
 export interface Selected {
@@ -45,10 +49,10 @@ class StageIndex {
     this.columns = columns;
   }
 
-  /** Positions of the references of one line. */
-  ofLine(line: number): [number, number] {
+  /** Positions of the references of some lines. */
+  ofLines(first: number, last: number): [number, number] {
     const { lines } = this.columns;
-    return [lowerBound(lines, line), lowerBound(lines, line + 1)];
+    return [lowerBound(lines, first), lowerBound(lines, last + 1)];
   }
 
   ofEntity(entity: number): readonly number[] {
@@ -107,11 +111,24 @@ export class LinkIndex {
     return this.names.get(name) ?? null;
   }
 
-  selectLine(key: string, line: number, call: number = EVERY_CALL): Selected {
+  /** The key of a stage; of a source also by the end of its path. */
+  keyNamed(key: string): string {
+    if (this.stages.has(key) || !key.startsWith("source:")) return key;
+    const end = `/${key.slice("source:".length)}`;
+    return [...this.stages.keys()].find((each) => each.endsWith(end)) ?? key;
+  }
+
+  /** All that lines `first` to `last` refer to. */
+  selectLine(
+    key: string,
+    first: number,
+    call: number = EVERY_CALL,
+    last: number = first,
+  ): Selected {
     const entities = new Map<number, number>();
     const stage = this.stages.get(key);
     if (stage) {
-      const [from, to] = stage.ofLine(line);
+      const [from, to] = stage.ofLines(first, last);
       for (let at = from; at < to; at++) {
         if (!stage.holdsForCall(at, call)) continue;
         const entity = stage.columns.entities[at] as number;
@@ -119,7 +136,7 @@ export class LinkIndex {
         entities.set(entity, Math.max(known, entities.get(entity) ?? 0));
       }
     }
-    return { entities, origin: { key, line } };
+    return { entities, origin: { key, first, last } };
   }
 
   selectEntity(name: string): Selected | null {
@@ -151,6 +168,33 @@ export class LinkIndex {
       }
     }
     return found;
+  }
+
+  /** Names of what the lines of a stage refer to, of one kind, by at least so sure references. */
+  namesAt(key: string, first: number, last: number, kind: string, least = 1): string[] {
+    const stage = this.stages.get(key);
+    if (!stage) return [];
+    const names = new Set<string>();
+    const [from, to] = stage.ofLines(first, last);
+    for (let at = from; at < to; at++) {
+      if ((stage.columns.confidence[at] ?? 0) < least) continue;
+      const name = this.entities[stage.columns.entities[at] as number] as string;
+      if (name.startsWith(kind)) names.add(name);
+    }
+    return [...names];
+  }
+
+  /** Lines of a stage that refer to an entity by at least so sure references, in order. */
+  linesOf(key: string, entity: string, least = 1): number[] {
+    const stage = this.stages.get(key);
+    const number = this.entity(entity);
+    if (!stage || number === null) return [];
+    const lines = new Set<number>();
+    for (const at of stage.ofEntity(number)) {
+      if ((stage.columns.confidence[at] ?? 0) >= least)
+        lines.add(stage.columns.lines[at] as number);
+    }
+    return [...lines];
   }
 
   /** Calls (as entities) that a match of this selection in a stage is limited to. */

@@ -8,7 +8,7 @@ export function summed(lit: readonly { key: string; matches: Matches }[], select
   let [lines, leastKnown, bestKnown] = [0, 3, 0];
   for (const { key, matches } of lit) {
     matches.lines.forEach((line, at) => {
-      if (origin?.key === key && origin.line === line) return;
+      if (origin?.key === key && origin.first <= line && line <= origin.last) return;
       lines += 1;
       leastKnown = Math.min(leastKnown, matches.known[at] ?? 0);
       bestKnown = Math.max(bestKnown, matches.known[at] ?? 0);
@@ -18,12 +18,13 @@ export function summed(lit: readonly { key: string; matches: Matches }[], select
 }
 
 /** "models.py:26", "Kernel line 52", "FX post-grad line 17". */
-export function placeName(picture: GraphPicture, { key, line }: Place): string {
-  if (key.startsWith("source:")) return `${key.split("/").pop()}:${line}`;
+export function placeName(picture: GraphPicture, { key, first: from, last: to }: Place): string {
+  const lines = to > from ? `${from}–${to}` : `${from}`;
+  if (key.startsWith("source:")) return `${key.split("/").pop()}:${lines}`;
   const inKernel = picture.kernels.some(
-    ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
+    ({ first, last }) => first !== null && first <= from && from <= (last ?? 0),
   );
   const id = key === "code" ? (inKernel ? "kernel" : "wrapper") : key;
   const stage = picture.stages.find((each) => each.id === id);
-  return `${stage?.title ?? id} line ${line}`;
+  return `${stage?.title ?? id} ${to > from ? "lines" : "line"} ${lines}`;
 }

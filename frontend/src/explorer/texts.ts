@@ -1,9 +1,10 @@
-// Texts of artifacts, fetched once each.
+// Texts of artifacts, fetched once each, and their single lines.
 import { askText } from "../server";
 
 export class Texts {
   private readonly urlOf: (artifact: number) => string;
   private readonly known = new Map<number, Promise<string>>();
+  private readonly split = new Map<number, Promise<readonly string[]>>();
 
   constructor(urlOf: (artifact: number) => string) {
     this.urlOf = urlOf;
@@ -17,5 +18,16 @@ export class Texts {
       this.known.set(artifact, text);
     }
     return text;
+  }
+
+  /** The lines of a text; the first has number 0. */
+  lines(artifact: number): Promise<readonly string[]> {
+    let lines = this.split.get(artifact);
+    if (!lines) {
+      lines = this.of(artifact).then((text) => text.split("\n"));
+      lines.catch(() => this.split.delete(artifact));
+      this.split.set(artifact, lines);
+    }
+    return lines;
   }
 }

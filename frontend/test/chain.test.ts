@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chainOf } from "../src/explorer/chain";
+import { computedAgain, listedOnly } from "../src/explorer/computed";
+import { search } from "../src/explorer/finding";
+import { selectNamed } from "../src/explorer/follow";
+import { LinkIndex } from "../src/explorer/selection";
+import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
+
+// `gelu` is computed in two loop bodies of one kernel and once in another one; `view` is listed only.
+const ENTITIES = [
+  "fx:gelu",
+  "op:op0.mul",
+  "op:op1.mul",
+  "op:op5.mul",
+  "op:op0.load",
+  "src:/u/model.py:7",
+  "call:one:1",
+  "call:two:2",
+  "fx:sum",
+  "op:op6.reduction",
+  "op:op7.reduction",
+  "buf:gelu_out",
+  "kernel:one",
+] as const;
+type Row = [number, (typeof ENTITIES)[number], number, ((typeof ENTITIES)[number] | null)?];
+function columns(...rows: Row[]) {
+  const at = (name: string | null | undefined) => (name ? ENTITIES.indexOf(name as never) : -1);
+  return {
+    lines: rows.map((row) => row[0]),
+    entities: rows.map((row) => at(row[1])),
+    confidence: rows.map((row) => row[2]),
+    call: rows.map((row) => at(row[3])),
+  };
+}
+const LINKS: Links = {
+  engine: "1",
+  entities: [...ENTITIES],
+  stages: {
+    "source:/u/model.py": columns([7, "fx:gelu", 3], [7, "src:/u/model.py:7", 3]),
+    post_grad: columns([3, "fx:gelu", 3], [4, "fx:gelu", 3], [9, "fx:sum", 3]),
+    ir_post: columns(
+      [20, "op:op0.load", 3],
+      [20, "fx:gelu", 2],
+      [21, "op:op0.mul", 3],
+      [21, "fx:gelu", 2],
+      [31, "op:op1.mul", 3],
+      [31, "fx:gelu", 2],
+      [41, "op:op5.mul", 3],
+      [41, "fx:gelu", 2],
+      [50, "op:op6.reduction", 3],
+      [50, "fx:sum", 2],
+      [60, "op:op7.reduction", 3],
+      [60, "fx:sum", 2],
+    ),
+    code: columns(
+      [100, "kernel:one", 3],
+      [102, "op:op0.mul", 2, "call:one:1"],
+      [102, "fx:gelu", 2, "call:one:1"],
+      [105, "op:op1.mul", 2, "call:one:1"],
+      [105, "fx:gelu", 2, "call:one:1"],
+      [205, "op:op5.mul", 2, "call:two:2"],
+      [205, "fx:gelu", 2, "call:two:2"],
+      [900, "call:one:1", 3],
+      [900, "fx:gelu", 1],
+      [910, "call:two:2", 3],
+    ),
+  },
+};
+const kernel = (name: string, first: number, line: number, fx: string[], time: number): Kernel => ({
+  name,
+  kind: "triton",
+  category: "pointwise",
+  first,
+  last: first + 50,
+  time_us: time,
+  share: null,
+  time_source: null,
+  calls: [{ handle: name === "one" ? 1 : 2, line, permalink: "", fx }],
+});
+const PICTURE = {
+  stages: [
+    {
+      id: "source",
+      title: "Source",
+      language: "python",
+      files: [{ path: "/u/model.py", lines: 9 }],
+    },
+  ],
+  kernels: [kernel("one", 100, 900, ["gelu", "view"], 3), kernel("two", 200, 910, ["gelu"], 1)],
+  graph_time_us: 8,
+} as unknown as GraphPicture;
+const INDEX = new LinkIndex(LINKS);
+
+test("the chain leads from the source line to the time", () => {
+  const chain = chainOf(INDEX, PICTURE, INDEX.selectLine("source:/u/model.py", 7));
+  const listed = Object.fromEntries(
+    chain.steps.map((step) => [step.title, step.links.map((link) => link.label)]),
+  );
+  assert.deepEqual(listed, {
+    "Your line": ["model.py:7"],
+    Dynamo: [],
+    "FX received": [],
+    "FX post-grad": ["gelu"],
+    "ops.*": ["op0", "op0", "op1", "op5"],
+    "Kernel lines in 2 kernels": ["102", "105", "205"],
+    "Wrapper calls": ["900", "910"],
+    "Time a step": ["3.00\u202fµs", "1.00\u202fµs"],
+  });
+});
+
+test("and back: from a kernel's line to the source line", () => {
+  const chain = chainOf(INDEX, PICTURE, INDEX.selectLine("code", 205));
+  const [source] = chain.steps;
+  assert.deepEqual(source?.links[0]?.place, {
+    stage: "source",
+    key: "source:/u/model.py",
+    line: 7,
+    file: "/u/model.py",
+    kernel: null,
+    handle: null,
+  });
+});
+
+test("what is computed more than once is told, a reduction in steps is not", () => {
+  assert.deepEqual(computedAgain(INDEX, PICTURE.kernels, ["fx:gelu", "fx:sum"]), [
+    "gelu is computed 3 times, in 2 kernels.",
+  ]);
+});
+
+test("nodes that a kernel only lists are told when it or they are selected", () => {
+  const [one, two] = PICTURE.kernels as [Kernel, Kernel];
+  assert.deepEqual(listedOnly(INDEX, one), ["view"]);
+  assert.deepEqual(listedOnly(INDEX, two), []);
+  const whole = selectNamed(INDEX, PICTURE, "kernel:one");
+  assert.ok(whole);
+  const { words } = chainOf(INDEX, PICTURE, whole);
+  assert.ok(words.includes("one lists view, but no line of its code computes it."));
+});
+
+test("the search box finds kernels, nodes, buffers and lines of sources", () => {
+  const found = (query: string) => search(query, PICTURE, INDEX).map((one) => [one.kind, one.name]);
+  assert.deepEqual(found("gelu"), [
+    ["FX node", "gelu"],
+    ["buffer", "gelu_out"],
+  ]);
+  assert.deepEqual(found("ONE"), [["kernel", "one"]]);
+  assert.deepEqual(found("model.py:7"), [["source", "/u/model.py:7"]]);
+  assert.deepEqual(found("  "), []);
+});

@@ -1,0 +1,183 @@
+"""Moving about in the explorer: ranges, walks over kernels, search, folds, filters, the chain."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from explorer import Explorer
+from playwright.sync_api import Page, expect
+from serving import Served, serve
+
+AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
+    """A C++ run of many kernels, and a Triton one that the tutorial's function made."""
+    data = tmp_path_factory.mktemp("zoo") / "data"
+    for name in ("cpu-ops-zoo", "cuda-foo1"):
+        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
+        subprocess.run([*command, str(fixtures / name)], check=True, capture_output=True)
+    with serve(data) as served:
+        yield served
+
+
+def open_run(page: Page, served: Served, name: str, query: str = "") -> Explorer:
+    page.goto(served.url)
+    page.locator("[data-testid=runs-table] a", has_text=name).first.click()
+    link = page.locator("a[href*='/graphs/']").first.get_attribute("href")
+    assert link
+    page.goto(served.url + link.split("?")[0] + query)
+    return Explorer(page)
+
+
+def axe(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    return list(
+        page.evaluate(
+            """async () => (await axe.run()).violations.map(
+                 (found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)"""
+        )
+    )
+
+
+def test_a_source_line_named_as_entity_lights_all_that_comes_from_it(
+    page: Page, zoo: Served
+) -> None:
+    explorer = open_run(page, zoo, "cuda-foo1", "?sel=src:models.py:9")
+    assert explorer.lit("source") == ["a = torch.neg(x1)"]
+    assert [line for line in explorer.lit("post_grad") if "aten.neg" in line]
+    assert "tmp2 = -tmp1" in explorer.lit("kernel")
+
+
+def test_shift_click_keeps_a_range_that_a_link_opens_again(page: Page, zoo: Served) -> None:
+    explorer = open_run(page, zoo, "cuda-foo1")
+    first = explorer.line_of("post_grad", "torch.ops.aten.neg.default")
+    last = explorer.line_of("post_grad", "torch.ops.aten.maximum.default")
+    explorer.click_line("post_grad", "torch.ops.aten.neg.default")
+    page.locator("[data-stage=post_grad] .cm-line", has_text="aten.maximum").first.click(
+        modifiers=["Shift"]
+    )
+    both = ["a = torch.neg(x1)", "b = torch.maximum(x2, a)"]
+    explorer.expect_lit("source", both)
+    assert f"sel=post_grad:{first}-{last}" in page.url
+    page.mouse.move(0, 0)  # what the mouse points at is previewed
+    expect(page.locator("#status")).to_contain_text(f"lines {first}–{last}")
+    page.reload()
+    assert Explorer(page).lit("source") == both
+
+
+def test_n_walks_on_into_the_next_kernel(page: Page, zoo: Served) -> None:
+    explorer = open_run(page, zoo, "cpu-ops-zoo", "?panes=post_grad,kernel")
+    # An embedding that three kernels read.
+    explorer.click_line("post_grad", "torch.ops.aten.embedding.default")
+    explorer.focus_pane_by_keyboard("kernel")
+    shown = set()
+    for _ in range(200):
+        page.keyboard.press("n")
+        page.wait_for_function("() => document.querySelector('.cm-line.current') !== null")
+        shown.add(page.locator("[data-stage=kernel] .about .cut").get_attribute("title"))
+        if len(shown) > 1 or "match" not in page.locator("#status").inner_text():
+            break
+    assert len(shown) == 2
+    assert explorer.lit("kernel")
+
+
+def test_the_search_box_finds_nodes_of_the_open_graph(page: Page, zoo: Served) -> None:
+    explorer = open_run(page, zoo, "cuda-foo1")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("maximum")
+    options = page.get_by_role("listbox", name="Found in this graph").get_by_role("option")
+    expect(options.first).to_contain_text("triton_poi_fused")
+    expect(options.nth(1)).to_contain_text("FX node")
+    assert axe(page) == []
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    explorer.expect_lit("source", ["b = torch.maximum(x2, a)"])
+    assert "sel=fx:maximum" in page.url
+    expect(options.first).to_be_hidden()
+
+
+def test_what_the_graph_does_not_know_is_searched_among_the_runs(page: Page, zoo: Served) -> None:
+    open_run(page, zoo, "cuda-foo1")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("zoo")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"\?q=zoo"))
+    expect(page.locator("[data-testid=runs-table]")).to_contain_text("cpu-ops-zoo")
+
+
+def test_o_folds_all_that_does_not_light(page: Page, zoo: Served) -> None:
+    explorer = open_run(page, zoo, "cpu-ops-zoo", "?panes=post_grad,ir_post")
+    explorer.click_line("post_grad", "torch.ops.aten.embedding.default")
+    lines = page.locator("[data-stage=ir_post] .cm-line")
+    page.keyboard.press("o")
+    expect(page.locator("[data-stage=ir_post] .folded.run").first).to_be_visible()
+    lit = explorer.lit("ir_post")
+    # Two lines around each stay, and a mark for each run of the others.
+    assert lines.count() <= 6 * len(lit) + 6
+    page.keyboard.press("o")
+    expect(lines.nth(30)).to_be_attached()
+
+
+def test_kernels_are_filtered_by_words_and_by_the_selection(page: Page, zoo: Served) -> None:
+    explorer = open_run(page, zoo, "cpu-ops-zoo")
+    names = page.locator("[data-kernel]:visible")
+    everything = names.count()
+    page.keyboard.press("k")
+    page.keyboard.type("dropout")
+    expect(names).to_have_count(1)
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    expect(names).to_have_count(everything)
+    explorer.click_line("post_grad", "torch.ops.aten.embedding.default")
+    page.get_by_label("Kind of kernels").select_option("of the selection")
+    some = names.count()
+    assert 0 < some < everything
+    assert page.locator("[data-kernel].matched:visible").count() == some
+
+
+def test_what_is_not_explained_is_listed_with_reasons(page: Page, zoo: Served) -> None:
+    explorer = open_run(page, zoo, "cpu-ops-zoo")
+    page.locator(".coverage summary").first.click()
+    page.get_by_role("button", name="List what is not").click()
+    dialog = page.get_by_role("dialog", name="What no link explains")
+    expect(dialog).to_contain_text("of kernels")
+    expect(dialog).to_contain_text("FX node")
+    assert axe(page) == []
+    dialog.locator("section", has_text="FX node").locator("summary").first.click()
+    row = dialog.locator("section", has_text="FX node").locator("li button").first
+    line = int(row.locator(".chain-label").inner_text())
+    row.click()
+    expect(dialog).to_be_hidden()
+    assert explorer.cursor_text("post_grad") == page.evaluate(
+        "(line) => window.inductorscope.explorer.text('post_grad', line)", line
+    )
+
+
+def test_annotated_code_is_offered_where_code_is_read(page: Page, zoo: Served) -> None:
+    open_run(page, zoo, "cuda-foo1")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="by line").click()
+    text = Path(download.value.path()).read_text()
+    assert "# Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1)" in text
+    assert download.value.suggested_filename == "output_code.annotated_line.py"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_chain_is_readable_and_axe_finds_nothing(
+    zoo: Served, chromium, scheme: str, width: int
+) -> None:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
+    page = context.new_page()
+    open_run(page, zoo, "cuda-foo1", "?sel=fx:neg")
+    expect(page.locator(".chain-step").first).to_contain_text("models.py:9")
+    assert axe(page) == []
+    context.close()
