@@ -5,7 +5,7 @@ from __future__ import annotations
 from inductorscope.correlate.buffer_candidates import Origins
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.kernel_lines import LineOps, align_call, read_kernel_text
+from inductorscope.correlate.kernel_lines import KernelText, LineOps, align_call, read_kernel_text
 from inductorscope.correlate.model import Confidence
 from inductorscope.correlate.origins import find_origins
 from inductorscope.correlate.reordering import reordered_nodes
@@ -32,16 +32,19 @@ def link_lines(
     before, after = ir
     reordered = reordered_nodes(before, after)
     origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
-    texts = {kernel.name: read_kernel_text(kernel, lines) for kernel in code.kernels}
+    texts: dict[str, KernelText] = {}
     known: dict[object, list[tuple[int, int, str, str]]] = {}
     for site in call_sites(code, lines, after):
         entity = f"call:{site.call.kernel}:{site.call.handle}"
-        if entity in recorded:
+        if entity in recorded or not site.nodes:
             continue
         shape = shape_of(site)
         found = known.get(shape)
         if found is None:
-            found = known[shape] = _places(align_call(texts[site.kernel.name], site), site)
+            name = site.kernel.name
+            if name not in texts:
+                texts[name] = read_kernel_text(site.kernel, lines)
+            found = known[shape] = _places(align_call(texts[name], site), site)
         for line, position, block, op in found:
             key = (site.nodes[position].name, block, op)
             _link(collector, line, key, entity, origins)
