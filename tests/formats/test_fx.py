@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from inductorscope.formats.fx import parse_annotation, parse_file_comment, parse_fx
+from inductorscope.formats.trace_log import read_trace_log
 
 TUTORIAL = """class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "u8[1, 8]", arg1_1: "u8[8390, 8]"):
@@ -78,3 +80,134 @@ def test_real_graphs_have_a_node_for_every_call(shared: Path):
         parsed = parse_fx(text)
         assert not parsed.problems
         assert len(parsed.nodes) > text.count(" = torch.ops.")
+
+
+AOT = """class <lambda>(torch.nn.Module):
+    def forward(
+        self,
+        arg0_1: "u8[1, 8][8, 1]cuda:0",  # PlainAOTInput(idx=0)
+        arg1_1: "u8[8390, 8][8, 1]cuda:0",  # PlainAOTInput(idx=1)
+    ):
+        neg: "u8[1, 8][8, 1]cuda:0" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+        return (
+            neg,  # PlainAOTOutput(idx=0)
+            arg1_1,  # GradAOTOutput(grad_of=arg0_1)
+        )
+"""
+
+
+def test_parameters_and_outputs_a_line_each():
+    nodes = {node.name: node for node in parse_fx(AOT).nodes}
+    assert (nodes["arg0_1"].line, nodes["arg0_1"].annotation) == (4, "u8[1, 8][8, 1]cuda:0")
+    assert (nodes["arg1_1"].line, nodes["arg1_1"].shape) == (5, ("8390", "8"))
+    assert nodes["neg"].inputs == ["arg0_1"]
+    assert (nodes["output"].line, nodes["output"].last_line) == (8, 11)
+    assert nodes["output"].inputs == ["neg", "arg1_1"]
+
+
+def test_joint_graphs_take_their_arguments_apart():
+    text = """class inner_f(torch.nn.Module):
+    def forward(
+        self,
+        primals,
+        tangents,
+    ):
+        primals_1: "f32[8]"  # PlainAOTInput(idx=0)
+        tangents_1: "f32[4]"; tangents_2: "f32[2]";
+        primals_1, tangents_1, tangents_2, = fx_pytree.tree_flatten_spec([primals, tangents], s)
+        mul: "f32[8]" = torch.ops.aten.mul.Tensor(primals_1, tangents_1)
+        return pytree.tree_unflatten([
+            mul,  # PlainAOTOutput(idx=0)
+        ], self._out_spec)
+"""
+    nodes = parse_fx(text).nodes
+    assert [node.name for node in nodes] == [
+        "primals_1", "tangents_1", "tangents_2", "mul", "output",
+    ]  # fmt: skip
+    assert [node.line for node in nodes] == [7, 8, 8, 10, 11]
+    assert (nodes[1].kind, nodes[1].shape) == ("placeholder", ("4",))
+    assert nodes[4].inputs == ["mul"]
+
+
+def test_a_comment_that_lost_its_line_end():
+    (graph,) = parse_fx(
+        "# graph id: 139class GraphModule(torch.nn.Module):\n    def forward(self, x):\n"
+    ).graph_classes()
+    assert graph == "GraphModule"
+
+
+def test_graphs_as_print_shows_them():
+    text = """graph():
+    %x_1 : [num_users=2] = placeholder[target=x_1]
+    %w : torch.Tensor [#users=1] = get_attr[target=w]
+    %sin : Tensor "f32[8][1]cuda:0"[num_users=1] = call_function[target=torch.ops.aten.sin.default]\
+(args = (%x_1,), kwargs = {})
+    %relu : [num_users=1] = call_method[target=relu](args = (%sin, [%w, 2]), kwargs = {dim: 0})
+    return (relu, sin)
+Some words.
+"""
+    nodes = {node.name: node for node in parse_fx(text).nodes}
+    assert list(nodes) == ["x_1", "w", "sin", "relu", "output"]
+    assert (nodes["w"].kind, nodes["sin"].op, nodes["sin"].shape) == ("get_attr", "sin", ("8",))
+    assert nodes["relu"].arguments == ["sin", "[w, 2]", "dim = 0"]
+    assert nodes["relu"].inputs == ["sin", "w"]
+    assert nodes["output"].inputs == ["relu", "sin"]
+    assert (nodes["relu"].line, nodes["relu"].graph_class) == (5, "graph")
+
+
+def test_what_logging_puts_before_lines_is_no_text():
+    logged = "\n".join(
+        f"[rank0]:V1121 07:03:54.123000 69 torch/_dynamo/x.py:7] [0/0] [__graph_code] {line}"
+        for line in TUTORIAL.split("\n")
+    )
+    assert parse_fx(logged).nodes == parse_fx(TUTORIAL).nodes
+
+
+def test_programs_around_a_graph_are_no_nodes(shared: Path):
+    """The listings of a tutorial, saved whole with all of its prose."""
+    text = next((shared / "seeds").glob("001_*.txt")).read_text()
+    nodes = parse_fx(text).nodes
+    assert [(node.graph_class, node.name) for node in nodes] == [
+        ("", "arg0_1"), ("", "arg1_1"), ("", "neg"), ("", "maximum"), ("", "clone"), ("", "output"),
+        ("forward2", "arg0_1"), ("forward2", "neg"), ("forward2", "output"),
+    ]  # fmt: skip
+    assert text.split("\n")[nodes[3].line - 1].strip().startswith("maximum = torch.ops")
+
+
+def test_every_node_of_every_logged_graph_is_read(shared: Path):
+    """Statements and parameters against counts by expression, over logs of many versions."""
+    graphs = 0
+    for log in sorted((shared / "traces").rglob("*")):
+        if not log.is_file() or not log.match("*log*.*") or "torchinductor" in log.parts:
+            continue
+        if "torch_trace" not in log.name and log.parent.name != "logs":
+            continue
+        with log.open("rb") as file:
+            for record in read_trace_log(file):
+                text = record.payload_text or ""
+                if not re.search(r"_graph$", record.name or record.kind) or "class " not in text:
+                    continue
+                graphs += 1
+                parsed = parse_fx(text)
+                assert not parsed.problems
+                made = [node for node in parsed.nodes if node.kind in {"call", "get_attr"}]
+                assert len(made) == statements(text)
+                taken = [node for node in parsed.nodes if node.kind == "placeholder"]
+                assert len(taken) == parameters(text)
+    assert graphs > 150
+
+
+def statements(text: str) -> int:
+    return len(re.findall(r'^\s*[A-Za-z_]\w*(?:: "[^"]*")? = (?!None\b)', text, re.M))
+
+
+def parameters(text: str) -> int:
+    """Of all signatures; where a joint graph takes them apart, what comes out of that."""
+    names: list[str] = []
+    for signature in re.findall(r"def forward\((.*?)\):\s*$", text, re.M | re.S):
+        bare = re.sub(r'#[^\n]*|: "[^"]*"', "", signature)
+        names += [name.strip() for name in bare.split(",") if name.strip() not in {"", "self"}]
+    for apart, held in re.findall(r"^ +((?:\w+, )+)= fx_pytree\.\w+\(\[(.*?)\]", text, re.M):
+        names = [name for name in names if name not in held.split(", ")]
+        names += apart.split(", ")[:-1]
+    return len(names)

@@ -4,37 +4,38 @@ class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "u8[1, 8]"):
         # File: /home/user/models/models.py:9 in foo1, code: a = torch.neg(x1)
         neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+
+AOTAutograd writes a parameter and an output a line, with a comment each; a joint graph takes its
+arguments apart in its first lines. `print(graph)` has a notation of its own, see `fx_printed`.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Literal
 
-from inductorscope.formats.scan import (
-    Problem,
-    balance,
-    call_arguments,
-    closing,
-    lines_of,
-    split_top,
+from inductorscope.formats.fx_printed import parse_printed
+from inductorscope.formats.fx_text import (
+    FxText,
+    FxTextNode,
+    Kind,
+    parse_annotation,
+    parse_file_comment,
+    right_side,
+    short_name,
 )
+from inductorscope.formats.scan import Problem, balance, closing, plain_lines, split_top
 
-Kind = Literal["placeholder", "call", "output", "get_attr"]
+__all__ = ["FxText", "FxTextNode", "parse_annotation", "parse_file_comment", "parse_fx"]
 
-# `class <lambda>(torch.nn.Module):`
-_CLASS = re.compile(r"class\s+([^\s(:]+)")
-# `# File: /a/b.py:9 in foo1, code: a = torch.neg(x1)`
-_FILE = re.compile(r"#\s*File: ")
-_FILE_LINE = re.compile(r":(\d+) in ")
+# `class <lambda>(torch.nn.Module):`; one version forgot the line end after `# graph id: 7`.
+_CLASS = re.compile(r"class\s+([^\s(:]+)\(")
+_GRAPH_ID = re.compile(r"# graph id: \d+(?=class )")
+_FORWARD = re.compile(r"def (\w*forward\w*)\(")
 # `neg: "u8[1, 8]" = ` or `neg = `; an annotation never holds a quote.
 _ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=(?!=)\s*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # A name that is used: neither a keyword (`index=0`) nor an attribute (`torch.index`).
 _USED = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*+(?!\s*=(?!=))")
-# `f32[4, 256][256, 1]cuda:0`
-_DTYPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[")
 # Nine lines of ten: `neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None` or
 # `getitem: "f32[8]" = var_mean[0]`, with nothing in the arguments that nests deeper or is quoted.
 _PLAIN = re.compile(
@@ -46,78 +47,13 @@ _PLAIN = re.compile(
     )\s*(?:;[^()"']*)?$""",
     re.VERBOSE,
 )
-_CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
-_INDEXED = re.compile(r"([A-Za-z_]\w*)\[")
-
-
-@dataclass(slots=True)
-class FxTextNode:
-    """One node, at its line."""
-
-    name: str
-    graph_class: str
-    kind: Kind
-    op: str
-    """Short name: `add`, `getitem`, `placeholder`, …"""
-    target: str
-    """As written: `torch.ops.aten.add.Tensor`."""
-    args_text: str
-    arguments: list[str]
-    """Arguments as written, in order; keyword arguments are `name = value`."""
-    inputs: list[str]
-    """Names of nodes of the same class that the arguments use, in order, each once."""
-    line: int
-    last_line: int
-    annotation: str = ""
-    dtype: str = ""
-    shape: tuple[str, ...] | None = None
-    stack_file: str = ""
-    stack_line: int = 0
-    stack_function: str = ""
-    stack_code: str = ""
-    users: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class FxText:
-    nodes: list[FxTextNode] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-
-    def graph_classes(self) -> list[str]:
-        return list(dict.fromkeys(node.graph_class for node in self.nodes))
-
-    def main(self) -> list[FxTextNode]:
-        """The nodes of the outermost graph: the first class that has a placeholder or a call."""
-        classes = self.graph_classes()
-        return [node for node in self.nodes if node.graph_class == classes[0]] if classes else []
-
+# `primals_1: "f32[8]"  # PlainAOTInput(idx=0)`, several of them parted by `;` in older versions.
+_TYPED = re.compile(r'([A-Za-z_]\w*): "([^"]*)"(?:;\s*|\s*#.*|$)')
+# `primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)`
+_TAKEN_APART = re.compile(r"((?:[A-Za-z_]\w*, ?)+)= fx_pytree\.tree_flatten_spec\(")
 
 _Stack = tuple[str, int, str, str]
 _NO_STACK: _Stack = ("", 0, "", "")
-
-
-def parse_annotation(text: str) -> tuple[str, tuple[str, ...] | None]:
-    """`f32[4, 256][256, 1]cuda:0` → (`f32`, (`4`, `256`)); anything else has neither."""
-    found = _DTYPE.match(text)
-    if found is None:
-        return "", None
-    opened = found.end() - 1
-    return found.group(1), tuple(split_top(text[opened + 1 : closing(text, opened)]))
-
-
-def parse_file_comment(comment: str) -> tuple[str, int, str, str] | None:
-    """(path, line, function, code) of a `# File:` comment."""
-    start = _FILE.match(comment)
-    if start is None:
-        return None
-    rest = comment[start.end() :]
-    found = _FILE_LINE.search(rest)
-    if found is None:
-        return None
-    function, _, code = rest[found.end() :].partition(", code: ")
-    if len(found.group(1)) > 9:  # no source has a billion lines
-        return None
-    return rest[: found.start()], int(found.group(1)), function.strip(), code
 
 
 def parse_fx(text: str) -> FxText:
@@ -127,8 +63,15 @@ def parse_fx(text: str) -> FxText:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self.lines = lines_of(text)
+        self.lines = plain_lines(text)
         self.result = FxText()
+        # Without any `def` the text is a piece of a graph; else only what is in `forward` counts.
+        self.piece = "def " not in text
+        self.inside = self.piece
+        self.returned = 0
+        """How far the `return` was indented: what is less so, after it, is no part of the graph."""
+        self.patience = 2 * len(self.lines)
+        self.types_ahead: dict[str, tuple[str, int]] = {}
         self.graph_class = ""
         self.classes: dict[str, int] = {}
         self.known: dict[str, FxTextNode] = {}
@@ -147,12 +90,19 @@ class _Reader:
             number += 1
             if not line:
                 continue
+            if self.returned and not lines[number - 1][: self.returned].isspace():
+                self.inside = self.piece
+                self.returned = 0
             if line[0] == "#":
-                self._comment(line)
-                continue
+                identified = _GRAPH_ID.match(line)
+                if identified is None:
+                    self._comment(line)
+                    continue
+                line = line[identified.end() :]
             found = plain(line)
             if found is not None:
-                self._plain(found, number)
+                if self.inside:
+                    self._plain(found, number)
             else:
                 number = self._line(line, number - 1) + 1
         return self.result
@@ -163,11 +113,16 @@ class _Reader:
         if line.startswith("class "):
             self._class(line)
         elif line.startswith("def "):
-            last, whole = self._whole(number)
-            self._signature(whole, number + 1)
+            last = self._function(line, number)
+        elif line.startswith("graph():"):
+            last = self._printed(number)
+        elif not self.inside:
+            pass
         elif line.startswith("return ") or line == "return":
             last, whole = self._whole(number)
-            self._output(whole, number + 1, last + 1)
+            self._output(" ".join(whole), number + 1, last + 1)
+            raw = self.lines[number]
+            self.returned = len(raw) - len(raw.lstrip())
         else:
             last = self._statement(line, number)
         return last
@@ -190,19 +145,22 @@ class _Reader:
             number, number, annotation or "",
         )  # fmt: skip
 
-    def _whole(self, number: int) -> tuple[int, str]:
-        """A statement that brackets may carry over several lines."""
-        pieces: list[str] = []
-        depth = 0
-        reach = 2000 if not self.result.problems else 20
-        for last in range(number, min(number + reach, len(self.lines))):
-            line = self.lines[last].strip()
+    def _whole(self, number: int) -> tuple[int, list[str]]:
+        """Lines of a statement that brackets may carry on, without the comments between."""
+        first = self.lines[number].strip()
+        depth = balance(first)
+        pieces = [first]
+        if depth <= 0:
+            return number, pieces
+        for last in range(number + 1, min(number + max(self.patience, 20), len(self.lines))):
+            line = self.lines[last].strip().partition("  # ")[0]
             pieces.append(line)
             depth += balance(line)
             if depth <= 0:
-                return last, " ".join(pieces)
+                return last, pieces
+        self.patience -= len(pieces)
         self.result.problems.append(Problem(number + 1, "brackets never close"))
-        return number, self.lines[number].strip()
+        return number, [first]
 
     def _comment(self, line: str) -> None:
         if line in self.stacks:
@@ -214,17 +172,48 @@ class _Reader:
 
     def _class(self, line: str) -> None:
         found = _CLASS.match(line)
-        name = found.group(1) if found else ""
+        if found is None:
+            return  # a loop body, or something else that is no module
+        self._graph(found.group(1))
+        self.inside = self.piece
+        self.returned = 0
+
+    def _graph(self, name: str) -> None:
+        """From here on, nodes are of a graph of this name."""
         count = self.classes[name] = self.classes.get(name, 0) + 1
         self.graph_class = name if count == 1 else f"{name}~{count}"
         self.known = {}
+        self.types_ahead = {}
         self.stack = _NO_STACK
 
-    def _signature(self, line: str, number: int) -> None:
-        opened = line.find("(")
+    def _function(self, line: str, number: int) -> int:
+        found = _FORWARD.match(line)
+        if found is None and not self.piece:
+            self.inside = False  # of the program around a graph
+            return number
+        last, whole = self._whole(number)
+        if self.known:
+            self._graph(found.group(1) if found else "")
+        self.inside = True
+        self.returned = 0
+        self._signature(whole, number + 1)
+        return last
+
+    def _signature(self, lines: list[str], number: int) -> None:
+        first = lines[0]
+        opened = first.find("(")
         if opened < 0:
             return
-        for parameter in split_top(line[opened + 1 : closing(line, opened)]):
+        if len(lines) == 1:
+            self._parameters(first[opened + 1 : closing(first, opened)], number)
+            return
+        self._parameters(first[opened + 1 :], number)
+        for following, line in enumerate(lines[1:], number + 1):
+            if not line.startswith(")"):
+                self._parameters(line, following)
+
+    def _parameters(self, text: str, number: int) -> None:
+        for parameter in split_top(text):
             name, _, annotation = parameter.partition(":")
             name = name.split("=")[0].strip()
             if name == "self" or _NAME.fullmatch(name) is None:
@@ -232,23 +221,62 @@ class _Reader:
             annotation = annotation.split("=")[0].strip().strip("\"'")
             self._add(name, "placeholder", "placeholder", name, "", [], number, number, annotation)
 
+    def _taken_apart(self, found: re.Match[str], line: str, number: int) -> None:
+        """The arguments that a joint graph is called with hold its placeholders."""
+        held = set(_NAME.findall(line, found.end()))
+        nodes = self.result.nodes
+        while nodes and nodes[-1].kind == "placeholder" and nodes[-1].name in held:
+            self.known.pop(nodes.pop().name, None)
+        for name in filter(None, split_top(found.group(1))):
+            annotation, at = self.types_ahead.get(name, ("", number))
+            self._add(name, "placeholder", "placeholder", name, "", [], at, at, annotation)
+
+    def _printed(self, number: int) -> int:
+        """`graph():` and the lines below it, in the notation of `print(graph)`."""
+        self._graph("graph")
+        last = number
+        for last in range(number, len(self.lines)):
+            line = self.lines[last].strip() if last > number else ""
+            found = parse_printed(line) if line else None
+            if found is None:
+                if line and last > number and line[0] != "#":
+                    return last - 1
+                continue
+            self._add(
+                found.name, found.kind, found.op, found.target, ", ".join(found.arguments),
+                found.arguments, last + 1, last + 1, found.annotation, found.inputs,
+            )  # fmt: skip
+        return last
+
     def _statement(self, line: str, number: int) -> int:
         found = _ASSIGN.match(line)
         if found is None:
+            self._other(line, number + 1)
             return number
         last = number
         right = line[found.end() :]
         if "'''" in right or '"""' in right or right.count("(") != right.count(")"):
             last, whole = self._whole(number)
-            right = whole[found.end() :]
+            right = " ".join(whole)[found.end() :]
         pieces = split_top(right, ";")
         right = pieces[0] if pieces else ""
         if right == "None":  # a free that stands alone
             return last
         name, annotation = found.group(1), found.group(2) or ""
-        kind, op, target, args = _right_side(right)
+        kind, op, target, args = right_side(right)
         self._add(name, kind, op, target, args, split_top(args), number + 1, last + 1, annotation)
         return last
+
+    def _other(self, line: str, number: int) -> None:
+        """No assignment to one name: types told ahead, and a joint graph's placeholders."""
+        apart = _TAKEN_APART.match(line)
+        if apart is not None:
+            self._taken_apart(apart, line, number)
+            return
+        found = _TYPED.match(line)
+        while found is not None:
+            self.types_ahead[found.group(1)] = found.group(2), number
+            found = _TYPED.match(line, found.end()) if found.end() < len(line) else None
 
     def _output(self, line: str, number: int, last: int) -> None:
         args = line[len("return") :].strip()
@@ -265,10 +293,12 @@ class _Reader:
         line: int,
         last: int,
         annotation: str,
+        named: list[str] | None = None,
     ) -> None:
+        """`named`: the nodes that its arguments name, where they are told from other words."""
         known = self.known
-        inputs: dict[str, None] = {}
-        for argument in arguments:
+        inputs = dict.fromkeys(used for used in named or () if used in known)
+        for argument in arguments if named is None else ():
             if argument in known:
                 inputs[argument] = None
             elif not argument.isalnum():
@@ -297,28 +327,3 @@ def _stack_of(comment: str) -> _Stack | None:
         return _NO_STACK
     parsed = parse_file_comment(comment)
     return _NO_STACK if parsed is None and comment.startswith("# File:") else parsed
-
-
-def short_name(target: str) -> str:
-    """`torch.ops.aten.add.Tensor` → `add`, `torch.neg` → `neg`."""
-    parts = target.split(".")
-    if parts[:2] == ["torch", "ops"] and len(parts) > 3:
-        return parts[3] if len(parts) > 4 or parts[2] != "higher_order" else parts[-1]
-    return parts[-1]
-
-
-def _right_side(right: str) -> tuple[Kind, str, str, str]:
-    called = _CALLED.match(right)
-    if called is not None:
-        target = called.group(1)
-        end = closing(right, called.end() - 1)
-        if not right[end + 1 :].strip():
-            _, arguments = call_arguments(right)
-            return "call", short_name(target), target, ", ".join(arguments)
-    indexed = _INDEXED.match(right)
-    if indexed is not None and closing(right, indexed.end() - 1) == len(right) - 1:
-        inside = right[indexed.end() : -1]
-        return "call", "getitem", "operator.getitem", f"{indexed.group(1)}, {inside}"
-    if right.startswith("self.") and "(" not in right:
-        return "get_attr", "get_attr", right, right
-    return "call", "expression", "", right

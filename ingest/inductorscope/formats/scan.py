@@ -21,6 +21,13 @@ _SEPARATED = {
 _NESTING = re.compile(r"""[()\[\]{}"']""")
 
 
+# What TORCH_LOGS prints before each line of a graph or of code.
+_LOGGED = re.compile(
+    r"(?:\[rank\d+\]:)?[VDIWEC]\d{4} [\d:.]+ \d+ [^\]]{1,400}:\d+\](?: \[[^\]]{1,80}\])* ?"
+)
+_LEVELS = frozenset("[VDIWEC")
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Something a reader could not read; it went on without it."""
@@ -90,6 +97,14 @@ def call_arguments(text: str) -> tuple[str, list[str]]:
 def lines_of(text: str) -> list[str]:
     """Lines as every tool here counts them: split at newlines only, carriage returns dropped."""
     return unix_text(text).split("\n")
+
+
+def plain_lines(text: str) -> list[str]:
+    """The lines without what logging put before each: `V1121 07:03:54.1 69 a.py:7] [0/0] `."""
+    lines = lines_of(text)
+    if "] [__" not in text:
+        return lines
+    return [_LOGGED.sub("", line, count=1) if line[:1] in _LEVELS else line for line in lines]
 
 
 def unix_text(text: str) -> str:
