@@ -8,7 +8,10 @@ their expression: the code comes out byte for byte as without the record.
     origins    who is writing just now
     owners     loop-body nodes remember the FX node they belong to
     lines      lines of code buffers remember who wrote them
+    rewritten  lines that Inductor writes anew keep their origin
     kernels    whole kernels: which lines, defined for which call
     align      from a kernel's own text to line numbers of output_code.py (torch-free)
-    install    puts all of it in place, for the versions of torch it is known to fit
+    placing    the record as it is written down, by line of output_code.py
+    recording  puts all of it in place
+    install    the same for a capture, with the versions of torch it is known to fit
 """

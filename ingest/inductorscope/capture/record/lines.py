@@ -88,14 +88,15 @@ def _mark_written(recorder: Recorder) -> None:
         def mark() -> None:
             origin = origin_of(line) or recorder.current()
             if origin is not None:
-                _mark_at(self._lines, len(self._lines) - 1, origin)
+                mark_at(self._lines, len(self._lines) - 1, origin)
 
         recorder.guarded(mark)
 
     IndentedBuffer.writeline = writeline
 
 
-def _mark_at(lines: list[Untyped], place: int, origin: Origin) -> None:
+def mark_at(lines: list[Untyped], place: int, origin: Origin) -> None:
+    """Give a buffer's line its origin."""
     line = lines[place]
     if isinstance(line, str):
         if line:
@@ -125,7 +126,7 @@ def _mark_spliced_text(recorder: Recorder, texts: Texts) -> None:
                 index = dropped + place - first
                 origin = origins[index] if index < len(origins) else None
                 if origin is not None and origin_of(self._lines[place]) is None:
-                    _mark_at(self._lines, place, origin)
+                    mark_at(self._lines, place, origin)
 
         recorder.guarded(mark)
 

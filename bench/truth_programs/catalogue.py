@@ -1,0 +1,22 @@
+"""All programs by name. Imports torch; op samples and models are made when they are asked for."""
+
+from __future__ import annotations
+
+from bench.truth_programs import (
+    compositions,
+    convolutional,
+    operators,
+    optimizers,
+    recurrent,
+    transformer_models,
+)
+from bench.truth_programs.program import Program
+
+
+def all_programs() -> list[Program]:
+    found: list[Program] = []
+    for family in (
+        transformer_models, recurrent, convolutional, optimizers, compositions, operators
+    ):  # fmt: skip
+        found += family.programs()
+    return found
