@@ -1,19 +1,22 @@
 # Two commands: `make run` serves the dashboard, `make test` runs every test.
-# Settings: PYTHON, TORCH (a pip spec, with options if need be), PORT, DATA.
+# Settings: PYTHON, TORCH (a pip spec, with options if need be), PORT, DATA, CASES, ARGS.
 PYTHON ?= python3.11
 TORCH ?= torch==2.13.0
 PORT ?= 8765
 DATA ?= data
+CASES ?= 100000
 VENV := .venv
 BIN := $(VENV)/bin
 
 FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs
 
-.PHONY: help run test check screenshots clean install install-dev chromium
+.PHONY: help run test check screenshots bench fuzz clean install install-dev chromium
 help:
 	@echo "make run      set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
 	@echo "make test     set up and run every test"
 	@echo "make check    linters and type checkers, Python and TypeScript"
+	@echo "make bench    read logs of 18 MB to 1 GB beside tlparse; ARGS=--quick for a short one"
+	@echo "make fuzz     CASES=100000 damaged inputs for every reader"
 	@echo "make clean    remove what the other commands made, your data aside"
 
 $(VENV)/bin/python:
@@ -62,5 +65,12 @@ check: $(VENV)/.dev frontend/node_modules/.dev
 	$(BIN)/mypy
 	$(BIN)/python hatch_build.py run --silent check
 
+# Installs the peer into an environment of its own (bench/.venv); logs are made in bench/work.
+bench: $(VENV)/.app
+	@$(BIN)/python -m bench.logs $(ARGS)
+
+fuzz: $(VENV)/.dev
+	INDUCTORSCOPE_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest --capture no --timeout 0 tests/fuzz
+
 clean:
-	rm -rf $(VENV) frontend/node_modules frontend/dist build dist
+	rm -rf $(VENV) bench/.venv bench/work frontend/node_modules frontend/dist build dist

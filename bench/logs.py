@@ -1,0 +1,201 @@
+"""Reading TORCH_TRACE logs: Inductorscope beside tlparse, in one table.
+
+    make bench                  all of it
+    make bench ARGS=--quick     one pair of each, without the log of 1 GB
+
+Every run is a fresh process with a fresh folder, tlparse and ours in turn, the first of them
+changing from pair to pair; the table says medians. "Browsable" is when another process can open
+every graph and every payload, "complete" when all is parsed, linked and searchable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import shutil
+import sys
+import tarfile
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+from bench import ours, peers
+from bench.measure import Finished
+from bench.replicate import replicate
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+WORK = HERE / "work"
+SHARED = Path(os.environ.get("INDUCTORSCOPE_SHARED", ROOT.parent / "shared"))
+MIXNET = SHARED / "traces" / "cuda-mixnet-train.tar.xz"
+MB = 1_000_000
+
+
+@dataclass
+class Case:
+    """A log, and what reading it took, pair by pair."""
+
+    title: str
+    log: Path
+    pairs: int
+    peer: list[Finished] = field(default_factory=list)
+    command: list[ours.Read] = field(default_factory=list)
+    dashboard: list[ours.Read] = field(default_factory=list)
+
+
+def real_logs() -> list[Path]:
+    """The logs that copies are made of, the one of mixnet first."""
+    if MIXNET.is_file():
+        folder = WORK / "cuda-mixnet-train"
+        if not folder.is_dir():
+            with tarfile.open(MIXNET) as archive:
+                archive.extractall(WORK, filter="data")
+        return [
+            *sorted((folder / "torch_trace").glob("*.log")),
+            *sorted((SHARED / "traces").glob("*/torch_trace/*.log")),
+        ]
+    fixtures = ROOT / "tests" / "fixtures"
+    found = sorted(fixtures.rglob("*.log"), key=lambda path: path.stat().st_size)
+    print(
+        f"{MIXNET} is not there, so all logs are copies of {found[-1].relative_to(ROOT)} "
+        f"({found[-1].stat().st_size / MB:.2f} MB): many small graphs instead of some large ones."
+    )
+    return [found[-1]]
+
+
+def made(name: str, size: int, *, own_codes: bool) -> Path:
+    """A log of copies; what an earlier run of the benchmark made serves again."""
+    log = WORK / name
+    if not log.is_file() or log.stat().st_size < size:
+        half = log.with_suffix(".part")
+        replicate(real_logs(), half, size, own_codes=own_codes)
+        half.rename(log)
+    return log
+
+
+def cases(*, quick: bool) -> list[Case]:
+    first = real_logs()[0]
+    if first.stat().st_size < 10 * MB:
+        first = made("copies-18mb.log", 18 * MB, own_codes=True)
+    found = [
+        Case("mixnet", first, 1 if quick else 5),
+        Case("copies", made("copies-110mb.log", 110 * MB, own_codes=False), 1 if quick else 3),
+        Case("own codes", made("own-110mb.log", 110 * MB, own_codes=True), 1 if quick else 3),
+    ]
+    if not quick:
+        found += [
+            Case("copies", made("copies-1gb.log", 1000 * MB, own_codes=False), 1),
+            Case("own codes", made("own-1gb.log", 1000 * MB, own_codes=True), 1),
+        ]
+    return found
+
+
+def measure(case: Case, empty: int) -> None:
+    """All pairs of a case. Each log is read once before, so that none pays for the disk alone."""
+    with case.log.open("rb") as stream:
+        while stream.read(8 * MB):
+            pass
+    steps = [
+        lambda: case.peer.append(peers.parse(case.log, WORK)),
+        lambda: case.command.append(ours.by_command([case.log], WORK, empty)),
+        lambda: case.dashboard.append(ours.in_dashboard(case.log, WORK, empty)),
+    ]
+    for number in range(case.pairs):
+        print(f"{case.log.name}: {number + 1} of {case.pairs}", file=sys.stderr, flush=True)
+        for step in steps if number % 2 == 0 else reversed(steps):
+            step()
+
+
+HEADINGS = (
+    "log", "size", "pairs", "reader", "browsable", "complete", "sooner than tlparse",
+    "peak memory", "stored",
+)  # fmt: skip
+
+
+def rows_of(case: Case) -> list[tuple[str, ...]]:
+    size = case.log.stat().st_size
+    peer = median(run.seconds for run in case.peer)
+    first = (case.title, f"{size / MB:,.0f} MB", str(case.pairs))
+    peak = median(run.peak_bytes for run in case.peer)
+    rows: list[tuple[str, ...]] = [
+        (*first, "tlparse", "", f"{peer:.2f} s", "", f"{peak / MB:,.0f} MB", "")
+    ]
+    for title, reads in (("ours, command", case.command), ("ours, dashboard", case.dashboard)):
+        browsable = median(read.browsable_seconds for read in reads)
+        complete = median(read.complete_seconds for read in reads)
+        peak = median(read.peak_bytes for read in reads)
+        stored = median(read.stored_bytes for read in reads)
+        sooner = f"{peer / browsable:.1f} and {peer / complete:.1f} times"
+        figures = (f"{browsable:.2f} s", f"{complete:.2f} s", sooner, f"{peak / MB:,.0f} MB")
+        rows.append(("", "", "", title, *figures, share(stored, size)))
+    return rows
+
+
+def share(stored: float, size: int) -> str:
+    return f"{stored / MB:.2f} MB, {stored / size:.1%}"
+
+
+def debug_folder_rows(empty: int) -> list[tuple[str, ...]]:
+    """Mixnet's debug directory: as torch wrote it, and with the profile that lies in it."""
+    debug = WORK / "cuda-mixnet-train" / "torch_compile_debug"
+    if not debug.is_dir():
+        return []
+    plain = WORK / "debug-folder"
+    shutil.rmtree(plain, ignore_errors=True)
+    shutil.copytree(debug, plain, ignore=shutil.ignore_patterns("*.json.gz"))
+    rows: list[tuple[str, ...]] = []
+    for title, folder in (("debug folder", plain), ("with its profile", debug)):
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        read = ours.by_command([folder], WORK, empty)
+        figures = (f"{read.browsable_seconds:.2f} s", f"{read.complete_seconds:.2f} s", "")
+        peak = f"{read.peak_bytes / MB:,.0f} MB"
+        first = (title, f"{size / MB:,.0f} MB", "1", "ours, command")
+        rows.append((*first, *figures, peak, share(read.stored_bytes, size)))
+    shutil.rmtree(plain)
+    return rows
+
+
+def print_table(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    for row in (HEADINGS, tuple("-" * width for width in widths), *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print(f"| {' | '.join(cells)} |")
+
+
+def machine() -> str:
+    with Path("/proc/cpuinfo").open() as cpus:
+        names = [line.partition(":")[2].strip() for line in cpus if line.startswith("model name")]
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    name = names[0] if names else platform.machine()
+    busy = os.getloadavg()[0]
+    return (
+        f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores of "
+        f"{name}, {memory:.0f} GiB, Linux {platform.release()}, Python {platform.python_version()},"
+        f" inductorscope {version('inductorscope')}, {peers.TLPARSE}, load {busy:.1f} at the start"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="one pair of each, without 1 GB")
+    given = parser.parse_args()
+    heading = machine()
+    WORK.mkdir(exist_ok=True)
+    peers.tlparse()
+    measured = cases(quick=given.quick)
+    empty = ours.empty_bytes(WORK)
+    for case in measured:
+        measure(case, empty)
+    rows = [row for case in measured for row in rows_of(case)]
+    rows += debug_folder_rows(empty)
+    print(heading)
+    print_table(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Inductorscope reading a log: as a command of its own, and in a dashboard that is running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from inductorscope.client import CHUNK
+from inductorscope.jobs.health import living_workers
+from inductorscope.settings import Settings
+
+from bench.measure import MeasuredProcessError, MemoryWatch, family, run
+
+LOOK_SECONDS = 0.01
+START_SECONDS = 120
+DATABASE = "inductorscope.db"
+
+
+@dataclass(frozen=True)
+class Read:
+    """One reading. Both times count from the command's start, or from the upload's last request."""
+
+    browsable_seconds: float
+    """Until the graphs with all their texts, and every payload, can be opened by others."""
+    complete_seconds: float
+    peak_bytes: int
+    stored_bytes: int
+    """Growth of the database file."""
+
+
+def fresh(work: Path) -> Path:
+    data = work / "data"
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    return data
+
+
+def database_bytes(data: Path) -> int:
+    """Size of the database file with all that was written in it."""
+    with contextlib.closing(sqlite3.connect(data / DATABASE)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return (data / DATABASE).stat().st_size
+
+
+def inductorscope(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "inductorscope", *map(str, arguments)]
+
+
+def empty_bytes(work: Path) -> int:
+    """Size of a database that holds no run yet."""
+    data = fresh(work)
+    run(inductorscope("runs", "--data", data), work / "empty.log")
+    return database_bytes(data)
+
+
+class Onlooker:
+    """Notes when the graphs of the first run can be read by another process than their writer."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._over = threading.Event()
+        self.seen: float | None = None
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> None:
+        while self.seen is None and not self._over.wait(LOOK_SECONDS):
+            with contextlib.suppress(sqlite3.OperationalError):  # no file, or no tables yet
+                self._ask()
+
+    def _ask(self) -> None:
+        address = f"file:{self._database}?mode=ro"
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            while not self._over.wait(LOOK_SECONDS):
+                if connection.execute("SELECT 1 FROM graphs LIMIT 1").fetchone():
+                    self.seen = time.monotonic()
+                    return
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def by_command(paths: list[Path], work: Path, empty: int) -> Read:
+    """`inductorscope ingest`, cold, into a fresh data folder."""
+    data = fresh(work)
+    onlooker = Onlooker(data / DATABASE)
+    started = time.monotonic()
+    try:
+        finished = run(inductorscope("ingest", "--data", data, *paths), work / "ingest.log")
+    finally:
+        onlooker.stop()
+    stored = database_bytes(data) - empty
+    shutil.rmtree(data)
+    if onlooker.seen is None:
+        # Both fell between two looks: it can be no later than the end.
+        return Read(finished.seconds, finished.seconds, finished.peak_bytes, stored)
+    return Read(onlooker.seen - started, finished.seconds, finished.peak_bytes, stored)
+
+
+def in_dashboard(log: Path, work: Path, empty: int) -> Read:
+    """An upload to a server whose worker waits for one, from its last request on."""
+    data = fresh(work)
+    with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
+        upload = _send(client, log)
+        watch = MemoryWatch(pid)
+        standing = set(family(pid))
+        started = time.monotonic()
+        job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
+        browsable, complete = _follow(client, str(job))
+        watch.stop()
+    # Web process and worker are there anyway; what reading takes is the process that reads.
+    reading = [peak for process, peak in watch.largest.items() if process not in standing]
+    stored = database_bytes(data) - empty
+    shutil.rmtree(data)
+    return Read(browsable - started, complete - started, sum(reading), stored)
+
+
+def _send(client: httpx.Client, log: Path) -> str:
+    size = log.stat().st_size
+    asked = {"name": log.name, "tags": [], "files": [{"path": log.name, "size": size}]}
+    upload = str(client.post("/api/uploads", json=asked).raise_for_status().json()["id"])
+    with log.open("rb") as stream:
+        offset = 0
+        while offset < size:
+            piece = stream.read(CHUNK)
+            headers = {"Upload-Offset": str(offset)}
+            address = f"/api/uploads/{upload}/files/0"
+            client.patch(address, content=piece, headers=headers).raise_for_status()
+            offset += len(piece)
+    return upload
+
+
+def _follow(client: httpx.Client, job: str) -> tuple[float, float]:
+    """When the run's texts could be opened, and when its job was done."""
+    browsable: float | None = None
+    while True:
+        row = client.get(f"/api/jobs/{job}").raise_for_status().json()["job"]
+        if browsable is None and row["run_id"] and _opens(client, row["run_id"]):
+            browsable = time.monotonic()
+        if row["state"] in {"failed", "cancelled"}:
+            raise MeasuredProcessError(f"The dashboard did not read the log: {row['message']}")
+        if row["state"] == "done":
+            complete = time.monotonic()
+            return complete if browsable is None else min(browsable, complete), complete
+        time.sleep(LOOK_SECONDS)
+
+
+def _opens(client: httpx.Client, run_id: str) -> bool:
+    """Whether the run's last graph is there and its first text opens."""
+    found = client.get(f"/api/runs/{run_id}")
+    graphs = found.json()["graphs"] if found.status_code == httpx.codes.OK else []
+    if not graphs:
+        return False
+    address = f"/api/runs/{run_id}/graphs/{graphs[-1]['slug']}/explorer"
+    stages = client.get(address).raise_for_status().json()["stages"]
+    artifact = next(file["artifact"] for stage in stages for file in stage["files"])
+    client.get(f"/api/artifacts/{artifact}/text").raise_for_status()
+    return True
+
+
+@contextlib.contextmanager
+def serving(data: Path) -> Iterator[tuple[str, int]]:
+    """A dashboard with a worker that is up; its address and process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    url = f"http://127.0.0.1:{port}"
+    with (data / "serve.log").open("wb") as output:
+        process = subprocess.Popen(
+            inductorscope("serve", "--data", data, "--port", port),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait_until_up(url, data)
+        yield url, process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _wait_until_up(url: str, data: Path) -> None:
+    until = time.monotonic() + START_SECONDS
+    settings = Settings(data=data, database_url="")
+    while time.monotonic() < until:
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"{url}/healthz", timeout=5).status_code == 200 and living_workers(
+                settings
+            ):
+                return
+        time.sleep(0.2)
+    said = (data / "serve.log").read_text(errors="replace")
+    raise MeasuredProcessError(f"The dashboard did not start in {START_SECONDS} s:\n{said}")
