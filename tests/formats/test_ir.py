@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from inductorscope.formats.ir import parse_ir
+from inductorscope.formats.ir import IrTextNode, parse_ir
 
 TODAY = """op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)
 op0_op1.writes = [MemoryDep('buf1', c0, {c0: 8})]
@@ -89,3 +89,78 @@ def test_every_operation_of_real_texts_is_read(shared: Path):
         read = sum(len(block.ops) for body in bodies for block in body.blocks.values())
         assert read == len(operation.findall(text))
         assert not parsed.problems
+
+
+def nodes_of(fixtures: Path, name: str) -> dict[str, IrTextNode]:
+    parsed = parse_ir((fixtures / "ir" / name).read_text())
+    assert not parsed.problems
+    return parsed.by_name()
+
+
+def test_kernels_of_several_nodes_hold_fused_ones(fixtures: Path):
+    nodes = nodes_of(fixtures, "cuda-combo.post.txt")
+    outer = nodes["op0_op3_op1_op4_op2"]
+    assert outer.kind == "ForeachKernelSchedulerNode"
+    assert outer.members == ["op0", "op3", "op1", "op4", "op2"]
+    assert nodes["op0_op3"].parent == nodes["op2"].parent == outer.name
+    assert nodes["op3"].parent == "op0_op3"
+    assert outer.last_line == nodes["op2"].last_line
+
+
+def test_templates_and_kernels_of_the_user(fixtures: Path):
+    template = nodes_of(fixtures, "cuda-template.post.txt")["op0"]
+    assert (template.detail, template.body, template.parent) == (
+        "MultiTemplateBuffer", None, "op0_op1",
+    )  # fmt: skip
+    assert template.reads == ["arg0_1", "arg1_1"]
+    user = nodes_of(fixtures, "cuda-user.pre.txt")["op2"]
+    assert (user.detail, user.writes) == ("UserDefinedTritonKernel", ["buf2"])
+    assert user.buffers[0].mutations == ["buf0"]
+
+
+def test_nodes_of_branches_bear_their_name(fixtures: Path):
+    nodes = nodes_of(fixtures, "cpu-cond.post.txt")
+    (node,) = nodes.values()
+    assert (node.name, node.members) == ("false_graph_0_op0", ["false_graph_0_op0"])
+    assert node.buffers[0].name == "false_graph_0_buf0"
+    assert node.body is not None
+    assert [op.op for op in node.body.blocks["body"].ops][:2] == ["get_index", "load"]
+    fused = parse_ir("g_0_op0_g_0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)\n")
+    assert fused.nodes[0].members == ["g_0_op0", "g_0_op1"]
+
+
+def test_a_listing_among_prose_ends_with_its_body(shared: Path):
+    text = next((shared / "seeds").glob("001_*.txt")).read_text()
+    (node,) = parse_ir(text).nodes
+    lines = text.split("\n")
+    assert (node.name, node.reads) == ("buf0", ["arg0_1", "arg1_1"])
+    assert lines[node.first_line - 1] == "buf0: SchedulerNode(ComputedBuffer)"
+    assert lines[node.last_line - 1] == "        return store"
+
+
+def test_sets_of_the_first_versions():
+    text = """buf1: SchedulerNode(ComputedBuffer)
+buf1.writes =
+    {   MemoryDep(name='buf1', index=0, size=()),
+        MemoryDep(name='buf1', index=0, size=(s0,))}
+buf1.unmet_dependencies = {MemoryDep(name='buf0', index=c0, size=(s0,))}
+buf1.met_dependencies = {MemoryDep(name='primals_2', index=c0, size=(s0,))}
+buf1.group.device = cuda:0
+"""
+    (node,) = parse_ir(text).nodes
+    assert (node.writes, node.reads) == (["buf1"], ["buf0", "primals_2"])
+
+
+def test_every_node_of_real_texts_is_read(shared: Path):
+    files = sorted(shared.rglob("ir_*_fusion.txt"))
+    assert len(files) > 60
+    for file in files:
+        text = file.read_text()
+        parsed = parse_ir(text)
+        assert not parsed.problems
+        heads = re.findall(r"^\w+: \w*SchedulerNode\(", text, re.MULTILINE)
+        assert len(parsed.nodes) == len(heads)
+        bodies = text.count("_loop_body:\n")
+        assert sum(node.body is not None for node in parsed.nodes) == bodies
+        outputs = re.findall(r"^ {4}\w+: \w+$", text, re.MULTILINE)
+        assert sum(len(node.buffers) for node in parsed.nodes) == len(outputs)

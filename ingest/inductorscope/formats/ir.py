@@ -11,7 +11,7 @@
             load = ops.load('arg1_1', get_index)
 
 A fused node comes first, its members follow with their loop bodies. Older versions write `buf0:`
-where newer ones write `op0:`.
+where newer ones write `op0:`; nodes of a branch or a loop bear its name: `true_graph_0_op0`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from inductorscope.formats.scan import Problem, call_arguments, closing, lines_of, split_top
+from inductorscope.formats.scan import (
+    Problem,
+    balance,
+    call_arguments,
+    closing,
+    plain_lines,
+    split_flat,
+    split_top,
+)
 
 # `op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)`
-_HEAD = re.compile(r"((?:op|buf)\d\w*): ([A-Z]\w*)\((.*)\)\s*$")
+_HEAD = re.compile(r"(\w++): ([A-Z]\w*)\((.*)\)\s*$")
+_NODE_NAME = re.compile(r"(?:\A|_)(?:op|buf)\d")
 # `op0.writes = …`
-_FIELD = re.compile(r"((?:op|buf)\d\w*)\.([\w.]+)(?:\[(\d+)\])?\s*=\s?(.*)$")
+_FIELD = re.compile(r"(\w++)\.([\w.]++)(?:\[(\d+)\])?\s*=\s?(.*)$")
 _BODY_CLASS = re.compile(r"class (\w+)_loop_body")
 _ASSIGN = re.compile(r"(\w+) = (.*)$")
+# Most lines of a loop body: `neg = ops.neg(load_1)`, with nothing in brackets inside.
+_PLAIN = re.compile(r"(\w++) = (ops|self)\.(\w++)\(((?:[^()\[\]{}\"',]|'[^'\\,]*'|,)*+)\)$")
 _DEF = re.compile(r"def (\w+)\(")
 # `    buf0: ComputedBuffer` inside `.outputs`
 _OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
@@ -35,7 +46,10 @@ _USER = re.compile(r"name='(\w+)'")
 _DEPENDENCY = re.compile(r"(MemoryDep|StarDep|WeakDep)\(")
 _QUOTED = re.compile(r"'([^']*)'")
 _DTYPE = re.compile(r"torch\.(\w+)")
-_MEMBER = re.compile(r"(?:op|buf)\d+(?=_(?:op|buf)\d|$)")
+_MEMBER = re.compile(r"(?:[A-Za-z]\w{0,200}?_)??(?:op|buf)\d+(?=_|$)")
+
+
+_Layout = tuple[str, str, tuple[str, ...] | None, tuple[str, ...] | None]
 
 
 @dataclass(slots=True)
@@ -123,9 +137,11 @@ def parse_ir(text: str) -> IrText:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self.lines = lines_of(text)
+        self.lines = plain_lines(text)
         self.result = IrText()
         self.node: IrTextNode | None = None
+        self.layout_texts: dict[str, _Layout] = {}
+        """Layouts repeat: each is taken apart once."""
         self.member_of: str | None = None
         """Set by `X.snodes[i] =`: whose member the next head is."""
 
@@ -133,30 +149,28 @@ class _Reader:
         number = 0
         while number < len(self.lines):
             line = self.lines[number]
-            if not line or line.isspace():
+            if not line or line[0] in " \t]":
                 number += 1
                 continue
-            if line.startswith("class "):
+            if line.startswith("class ") and _BODY_CLASS.match(line):
                 number = self._loop_body(number)
                 continue
-            head = _HEAD.match(line) if line[0] in "ob" else None
-            if head is not None:
+            head = _HEAD.match(line)
+            if head is not None and _NODE_NAME.search(head.group(1)):
                 self._head(head, number)
                 number += 1
                 continue
-            found = _FIELD.match(line) if line[0] in "ob" else None
-            if found is not None:
+            found = _FIELD.match(line)
+            if found is not None and _NODE_NAME.search(found.group(1)):
                 number = self._field(found, number)
                 continue
-            self._layout(line)
-            self._extend(number)
+            if "_layout = " in line:
+                self._layout(line)
+                if self.node is not None:
+                    self.node.last_line = number + 1
             number += 1
         self._close_fused()
         return self.result
-
-    def _extend(self, number: int) -> None:
-        if self.node is not None:
-            self.node.last_line = number + 1
 
     def _head(self, head: re.Match[str], number: int) -> None:
         name, kind, detail = head.groups()
@@ -200,19 +214,21 @@ class _Reader:
 
     def _value_end(self, number: int, value: str) -> int:
         """The last line of a value that brackets carry on; deeper lines belong to it."""
-        depth = _depth(value)
+        depth = balance(value)
         last = number
         following = number + 1
         if not value.strip() and following < len(self.lines):
             if not self.lines[following].startswith(" "):
                 return number
-            depth += _depth(self.lines[following])
+            depth += balance(self.lines[following])
             last = following
         while depth > 0 and last + 1 < len(self.lines):
             line = self.lines[last + 1]
-            if line and line[0] in "obc" and (_HEAD.match(line) or _FIELD.match(line)):
-                break
-            depth += _depth(line)
+            if line and line[0] not in " \t])}":
+                other = _HEAD.match(line) or _FIELD.match(line)
+                if other is not None and _NODE_NAME.search(other.group(1)):
+                    break
+            depth += balance(line)
             last += 1
         return last
 
@@ -233,7 +249,7 @@ class _Reader:
                 continue
             _, name, value = detail.groups()
             if name == "layout":
-                _read_layout(buffer, value)
+                self._read_layout(buffer, value)
             elif name == "mutations":
                 buffer.mutations = _QUOTED.findall(value)
             elif name == "aliases":
@@ -241,11 +257,17 @@ class _Reader:
             else:
                 buffer.users.extend(_USER.findall(value))
 
+    def _read_layout(self, buffer: IrBuffer, value: str) -> None:
+        found = self.layout_texts.get(value)
+        if found is None:
+            found = self.layout_texts[value] = _layout_of(value)
+        buffer.device, buffer.dtype, buffer.size, buffer.stride = found
+
     def _layout(self, line: str) -> None:
         name, separator, value = line.partition("_layout = ")
         if separator and name.isidentifier() and name not in self.result.layouts:
             buffer = IrBuffer(name)
-            _read_layout(buffer, value)
+            self._read_layout(buffer, value)
             self.result.layouts[name] = buffer
 
     def _loop_body(self, number: int) -> int:
@@ -284,22 +306,19 @@ class _Reader:
         if line.startswith("return"):
             block.result = line[len("return") :].strip()
             return
-        assign = _ASSIGN.match(line)
-        if assign is None:
+        plain = _PLAIN.match(line)
+        if plain is not None:
+            name, owner, op, inside = plain.groups()
+            arguments = split_flat(inside)
+            if owner == "self":
+                op, arguments = _block_call(op, arguments)
+            block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
             return
-        name, value = assign.groups()
-        op, arguments = _operation(value)
-        block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
-
-
-def _depth(line: str) -> int:
-    depth = 0
-    for character in line:
-        if character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth -= 1
-    return depth
+        assign = _ASSIGN.match(line)
+        if assign is not None:
+            name, value = assign.groups()
+            op, arguments = _operation(value)
+            block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
 
 
 def _operation(value: str) -> tuple[str, list[str]]:
@@ -308,13 +327,18 @@ def _operation(value: str) -> tuple[str, list[str]]:
         callee, arguments = call_arguments(value)
         prefix, _, op = callee.partition(".")
         if prefix == "self":
-            bare = op.rstrip("0123456789")
-            return bare, [op, *arguments] if bare != "get_index" else arguments
+            return _block_call(op, arguments)
         return op, arguments
     opened = value.find("[")
     if opened > 0:
         return "getitem", [value[:opened].strip(), value[opened + 1 : closing(value, opened)]]
     return "expression", [value]
+
+
+def _block_call(name: str, arguments: list[str]) -> tuple[str, list[str]]:
+    """`self.masked_subblock1(m, 0)` → (`masked_subblock`, [`masked_subblock1`, `m`, `0`])."""
+    bare = name.rstrip("0123456789")
+    return bare, [name, *arguments] if bare != "get_index" else arguments
 
 
 def _dependencies(text: str) -> list[str]:
@@ -326,16 +350,20 @@ def _dependencies(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _read_layout(buffer: IrBuffer, value: str) -> None:
+def _layout_of(value: str) -> _Layout:
+    """(device, dtype, size, stride) of `FixedLayout('cpu', torch.float32, size=[8], stride=[1])`"""
+    device = dtype = ""
+    size = stride = None
     _, arguments = call_arguments(value)
     for argument in arguments:
         name, equals, inside = argument.partition("=")
         if argument.startswith("'"):
-            buffer.device = argument.strip("'")
+            device = argument.strip("'")
         elif argument.startswith("torch."):
             found = _DTYPE.match(argument)
-            buffer.dtype = found.group(1) if found else ""
+            dtype = found.group(1) if found else ""
         elif equals and name == "size":
-            buffer.size = tuple(split_top(inside.strip()[1:-1]))
+            size = tuple(split_top(inside.strip()[1:-1]))
         elif equals and name == "stride":
-            buffer.stride = tuple(split_top(inside.strip()[1:-1]))
+            stride = tuple(split_top(inside.strip()[1:-1]))
+    return device, dtype, size, stride
