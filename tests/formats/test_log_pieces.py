@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.formats.log_segments import without_empty_lines
 from inductorscope.formats.trace_log import LIMITS, Limits, Piece, TraceLog, read_trace_log
 
 PREFIX = b"V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] "
@@ -111,6 +113,26 @@ def test_what_is_too_large_is_given_in_parts(
             assert len(piece.raw) <= 16
         elif piece.payload_start is not None:
             assert len(piece.raw) - piece.payload_start <= payload
+
+
+@given(st.lists(st.sampled_from([b"\n", b"\r\n", b"\ta\n", b"\ta\r\n", b"\r\r\n", b"\t\n"])))
+def test_empty_lines_are_taken_out(lines: list[bytes]) -> None:
+    kept = [line for line in lines if line not in {b"\n", b"\r\n"}]
+    expected = (b"".join(kept), len(lines) - len(kept))
+    assert without_empty_lines(b"".join(lines)) == expected
+    assert without_empty_lines(b"".join(lines) + b"\r") == (expected[0], expected[1] + 1)
+
+
+def test_millions_of_empty_lines_take_no_memory() -> None:
+    data = record(b"x\ny").replace(b"\ty", b"\n" * 3_000_000 + b"\r\n" * 100_000 + b"\ty")
+    tracemalloc.start()
+    (piece,), log = pieces_of(data)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert piece.record is not None
+    assert (piece.record.payload, piece.record.payload_sound) == (b"x\ny", True)
+    assert told(log) == [("an empty line", 3_100_000, 1, "dropped")]
+    assert most < 8 * len(data)
 
 
 def test_records_alone() -> None:

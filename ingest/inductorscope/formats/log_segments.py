@@ -13,14 +13,16 @@ from dataclasses import dataclass
 MIB = 1024 * 1024
 
 _BOUNDARY = re.compile(rb"\n[^\t]")
-_EMPTY_LINES = re.compile(rb"(?:\r?\n)+")
+_EMPTY_LINES = re.compile(rb"(?:\r?\n)++")
+"""Possessive: a run of millions would fill the memory with places to go back to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of a log is held at once; bytes where nothing else is said."""
 
-    line: int = 64 * MIB
+    line: int = 16 * MIB
+    """Metadata of that size can take 30 times as much once it is decoded."""
     payload: int = 64 * MIB
     part: int = 4 * MIB
     block: int = MIB
@@ -105,7 +107,7 @@ class _Cutter:
             yield self._segment(self.held, whole=True)
 
     def _too_much(self) -> bool:
-        if self.overflown or self.held.startswith(b"\t"):
+        if self.overflown or self.held.startswith((b"\t", b"\n", b"\r\n")):
             return len(self.held) > max(2, self.limits.block)
         if len(self.held) <= max(2, self.limits.line):
             return False
@@ -120,3 +122,16 @@ class _Cutter:
         segment = Segment(raw, head_end, self.empty_lines, whole, self.overflown)
         self.empty_lines, self.overflown = False, not whole
         return segment
+
+
+def without_empty_lines(lines: bytes) -> tuple[bytes, int]:
+    """The lines without those that are empty, and how many these are. Each pass halves what runs
+    there are, so that no list of them is needed."""
+    text = b"\n" + lines
+    if text.endswith(b"\n\r"):
+        text = text[:-1] + b"\n"
+    before = text.count(b"\n")
+    for empty in (b"\n\r\n", b"\n\n"):
+        while empty in text:
+            text = text.replace(empty, b"\n")
+    return text[1:], before - text.count(b"\n")

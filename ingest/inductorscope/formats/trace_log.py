@@ -9,7 +9,6 @@ A bad line costs itself only: what could not be read is counted by reason, with 
 from __future__ import annotations
 
 import hashlib
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -24,7 +23,14 @@ from inductorscope.formats.log_record import (
     interned_string,
     read_head,
 )
-from inductorscope.formats.log_segments import LIMITS, MIB, Limits, Segment, segments
+from inductorscope.formats.log_segments import (
+    LIMITS,
+    MIB,
+    Limits,
+    Segment,
+    segments,
+    without_empty_lines,
+)
 from inductorscope.formats.unpacked import Readable, open_plain
 
 __all__ = [
@@ -34,8 +40,6 @@ __all__ = [
 
 EXAMPLE = 160
 UNKNOWN_FILE = "(unknown)"
-
-_EMPTY_LINE = re.compile(rb"^(?:\r?\n|\r\Z)", re.M)
 
 Fate = Literal["dropped", "repaired", "guessed"]
 
@@ -261,14 +265,14 @@ class TraceLog(Iterator[LogRecord]):
         return piece
 
     def _without_empty_lines(self, region: bytes) -> bytes:
-        region, count = _EMPTY_LINE.subn(b"", region)
+        region, count = without_empty_lines(region)
         self.drop("an empty line", b"", self.number + 1, count)
         return region
 
     def _orphaned(self, raw: bytes, segment: Segment) -> Iterator[Piece]:
         """Lines that belong to no payload."""
         lines = _lines(raw, ends=segment.whole)
-        if segment.empty_lines and (empty := len(_EMPTY_LINE.findall(raw))):
+        if segment.empty_lines and (empty := without_empty_lines(raw)[1]):
             self.drop("an empty line", b"", self.number + 1, empty)
             lines -= empty
         if self._orphans is not None and lines:
