@@ -173,6 +173,52 @@ def test_a_line_over_the_limit_costs_itself_only() -> None:
     assert told(log) == [("a line of more than 1000 bytes", 1, 3, "dropped")]
 
 
+@pytest.mark.parametrize(
+    ("data", "dropped"),
+    [
+        (b"\t" * 9000, [("a payload line before any record", 1, 1, "dropped")]),
+        (b"\t\n" * 9000, [("a payload line before any record", 9000, 1, "dropped")]),
+        (b"\n" * 9000, [("an empty line", 9000, 1, "dropped")]),
+        (b"\r\n" * 9000, [("an empty line", 9000, 1, "dropped")]),
+        (b"x" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
+        (b"\0" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
+        (b"\r" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
+        (b"x\n" * 9000, [("a line that is no record", 9000, 1, "dropped")]),
+    ],
+)
+def test_logs_of_one_thing_only(data: bytes, dropped: list[tuple[str, int, int, str]]) -> None:
+    pieces, log = pieces_of(data, Limits(line=1000, payload=1000, part=256, block=64))
+    assert told(log) == dropped
+    assert b"".join(piece.raw for piece in pieces) == data
+    assert max(len(piece.raw) for piece in pieces) <= 256
+
+
+def test_a_giant_line_takes_no_more_memory_than_its_limit() -> None:
+    class Endless(io.RawIOBase):
+        left = 400
+
+        def read(self, size: int = -1) -> bytes:
+            self.left -= 1
+            return b"x" * 100_000 if self.left >= 0 else b""
+
+    tracemalloc.start()
+    log = TraceLog(Endless(), limits=Limits(line=1_000_000, part=100_000, block=100_000))
+    total = sum(len(piece.raw) for piece in log.pieces())
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert total == 40_000_000
+    assert most < 5_000_000
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+def test_metadata_nested_a_hundred_thousand_deep(opening: bytes) -> None:
+    closing = b"]" if opening == b"[" else b"1}"
+    deep = PREFIX + b'{"artifact": ' + opening * 100_000 + closing * 100_000 + b"}\n"
+    pieces, log = pieces_of(record() + deep + b"\tits payload\n" + record(b"y"))
+    assert [piece.record.payload for piece in pieces if piece.record] == [None, b"y"]
+    assert [dropped.line for dropped in log.dropped.values()] == [2, 3]
+
+
 def test_interned_strings_are_bounded() -> None:
     lines = [PREFIX + b'{"str": ["file%d.py", %d]}\n' % (at, at) for at in range(30)]
     log = read_trace_log(io.BytesIO(b"".join(lines)), limits=Limits(strings=10))

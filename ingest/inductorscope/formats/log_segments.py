@@ -103,7 +103,7 @@ class _Cutter:
 
     def finish(self) -> Iterator[Segment]:
         if self.held:
-            self.empty_lines |= self.held.endswith(b"\n\r")
+            self.empty_lines |= self.overflown or self.held.endswith(b"\n\r")
             yield self._segment(self.held, whole=True)
 
     def _too_much(self) -> bool:
