@@ -1,0 +1,108 @@
+"""Reading files into a fresh database of SQLite, and what tests ask of what became of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inductorscope.reading import ReadResult, read_run
+from inductorscope.settings import Settings
+from inductorscope.store.engine import Sessions, make_engine, migrate, sessions
+from inductorscope.store.models import (
+    Artifact,
+    Blob,
+    BlobPart,
+    Graph,
+    GraphNodes,
+    Kernel,
+    LogEntry,
+    Run,
+)
+from inductorscope.store.texts import read_blob
+from sqlalchemy import func, select, union
+
+
+@dataclass
+class Database:
+    """A database of one test."""
+
+    settings: Settings
+    sessions: Sessions
+
+    def read(self, root: Path, **more: Any) -> ReadResult:
+        return read_run(
+            root,
+            session_factory=self.sessions,
+            origin="ingest",
+            **{"settings": self.settings} | more,
+        )
+
+    def run(self, result: ReadResult) -> Run:
+        with self.sessions() as session:
+            return session.get_one(Run, result.run_id)
+
+    def graphs(self, result: ReadResult) -> list[Graph]:
+        query = select(Graph).where(Graph.run_id == result.run_id).order_by(Graph.position)
+        with self.sessions() as session:
+            return list(session.scalars(query))
+
+    def kernels(self, graph: Graph) -> list[Kernel]:
+        with self.sessions() as session:
+            return list(session.scalars(select(Kernel).where(Kernel.graph_id == graph.id)))
+
+    def node_counts(self, graph: Graph) -> dict[str, int]:
+        """Of each stage."""
+        query = select(GraphNodes).where(GraphNodes.graph_id == graph.id)
+        with self.sessions() as session:
+            return {row.stage: row.count for row in session.scalars(query)}
+
+    def texts(self, graph: Graph) -> dict[str, bytes]:
+        """What the graph consists of, by role."""
+        query = select(Artifact).where(Artifact.graph_id == graph.id)
+        with self.sessions() as session:
+            found = {row.role: row.digest for row in session.scalars(query)}
+        return {role: self.content(digest) for role, digest in found.items()}
+
+    def artifacts(self, result: ReadResult, role: str | None = None) -> list[Artifact]:
+        query = select(Artifact).where(Artifact.run_id == result.run_id).order_by(Artifact.id)
+        if role is not None:
+            query = query.where(Artifact.role == role)
+        with self.sessions() as session:
+            return list(session.scalars(query))
+
+    def entries(self, result: ReadResult) -> list[LogEntry]:
+        query = select(LogEntry).where(LogEntry.run_id == result.run_id)
+        with self.sessions() as session:
+            return list(session.scalars(query.order_by(LogEntry.log, LogEntry.line)))
+
+    def content(self, digest: str) -> bytes:
+        with self.sessions() as session:
+            found = read_blob(session, digest)
+        assert found is not None
+        return found
+
+    def orphans(self) -> set[str]:
+        """Contents that nothing refers to."""
+        used = union(select(Artifact.digest), select(BlobPart.part))
+        with self.sessions() as session:
+            return set(session.scalars(select(Blob.digest).where(Blob.digest.not_in(used))))
+
+    def count(self, model: type) -> int:
+        with self.sessions() as session:
+            return session.scalar(select(func.count()).select_from(model)) or 0
+
+    def close(self) -> None:
+        self.sessions.kw["bind"].dispose()
+
+
+def database(folder: Path) -> Database:
+    """A new one, in a folder."""
+    settings = Settings(data=folder, database_url="")
+    migrate(settings)
+    return Database(settings, sessions(make_engine(settings)))
+
+
+def kinds(entries: list[LogEntry]) -> Counter[str]:
+    return Counter(entry.kind for entry in entries)
