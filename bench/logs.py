@@ -17,6 +17,7 @@ import platform
 import shutil
 import sys
 import tarfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -98,7 +99,7 @@ def measure(case: Case, empty: int) -> None:
     with case.log.open("rb") as stream:
         while stream.read(8 * MB):
             pass
-    steps = [
+    steps: list[Callable[[], None]] = [
         lambda: case.peer.append(peers.parse(case.log, WORK)),
         lambda: case.command.append(ours.by_command([case.log], WORK, empty)),
         lambda: case.dashboard.append(ours.in_dashboard(case.log, WORK, empty)),
@@ -111,7 +112,7 @@ def measure(case: Case, empty: int) -> None:
 
 HEADINGS = (
     "log", "size", "pairs", "reader", "browsable", "complete", "sooner than tlparse",
-    "peak memory", "stored",
+    "CPU", "peak memory", "stored",
 )  # fmt: skip
 
 
@@ -121,7 +122,7 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
     first = (case.title, f"{size / MB:,.0f} MB", str(case.pairs))
     peak = median(run.peak_bytes for run in case.peer)
     rows: list[tuple[str, ...]] = [
-        (*first, "tlparse", "", f"{peer:.2f} s", "", f"{peak / MB:,.0f} MB", "")
+        (*first, "tlparse", "", f"{peer:.2f} s", "", cpu(case.peer), f"{peak / MB:,.0f} MB", "")
     ]
     for title, reads in (("ours, command", case.command), ("ours, dashboard", case.dashboard)):
         browsable = median(read.browsable_seconds for read in reads)
@@ -129,9 +130,21 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
         peak = median(read.peak_bytes for read in reads)
         stored = median(read.stored_bytes for read in reads)
         sooner = f"{peer / browsable:.1f} and {peer / complete:.1f} times"
-        figures = (f"{browsable:.2f} s", f"{complete:.2f} s", sooner, f"{peak / MB:,.0f} MB")
+        figures = (
+            f"{browsable:.2f} s",
+            f"{complete:.2f} s",
+            sooner,
+            cpu(reads),
+            f"{peak / MB:,.0f} MB",
+        )
         rows.append(("", "", "", title, *figures, share(stored, size)))
     return rows
+
+
+def cpu(runs: Sequence[Finished | ours.Read]) -> str:
+    """Processor time, where it is known."""
+    known = [run.cpu_seconds for run in runs if run.cpu_seconds is not None]
+    return f"{median(known):.2f} s" if known else ""
 
 
 def share(stored: float, size: int) -> str:
@@ -150,7 +163,12 @@ def debug_folder_rows(empty: int) -> list[tuple[str, ...]]:
     for title, folder in (("debug folder", plain), ("with its profile", debug)):
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         read = ours.by_command([folder], WORK, empty)
-        figures = (f"{read.browsable_seconds:.2f} s", f"{read.complete_seconds:.2f} s", "")
+        figures = (
+            f"{read.browsable_seconds:.2f} s",
+            f"{read.complete_seconds:.2f} s",
+            "",
+            cpu([read]),
+        )
         peak = f"{read.peak_bytes / MB:,.0f} MB"
         first = (title, f"{size / MB:,.0f} MB", "1", "ours, command")
         rows.append((*first, *figures, peak, share(read.stored_bytes, size)))

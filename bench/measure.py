@@ -23,6 +23,8 @@ class Finished:
     """A process that ended well."""
 
     seconds: float
+    cpu_seconds: float
+    """Time of processors, which other work on the machine does not lengthen."""
     peak_bytes: int
     said: str
 
@@ -84,4 +86,5 @@ def run(command: list[str], log: Path, cwd: Path | None = None) -> Finished:
     said = log.read_text(errors="replace")
     if process.returncode:
         raise MeasuredProcessError(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
-    return Finished(seconds, max(watch.peak, usage.ru_maxrss * 1024), said)
+    peak = max(watch.peak, usage.ru_maxrss * 1024)
+    return Finished(seconds, usage.ru_utime + usage.ru_stime, peak, said)

@@ -35,6 +35,8 @@ class Read:
     browsable_seconds: float
     """Until the graphs with all their texts, and every payload, can be opened by others."""
     complete_seconds: float
+    cpu_seconds: float | None
+    """Of the command; what a worker's process takes is not known outside of it."""
     peak_bytes: int
     stored_bytes: int
     """Growth of the database file."""
@@ -104,10 +106,9 @@ def by_command(paths: list[Path], work: Path, empty: int) -> Read:
         onlooker.stop()
     stored = database_bytes(data) - empty
     shutil.rmtree(data)
-    if onlooker.seen is None:
-        # Both fell between two looks: it can be no later than the end.
-        return Read(finished.seconds, finished.seconds, finished.peak_bytes, stored)
-    return Read(onlooker.seen - started, finished.seconds, finished.peak_bytes, stored)
+    # Without one: it fell between two looks, and can be no later than the end.
+    seen = started + finished.seconds if onlooker.seen is None else onlooker.seen
+    return Read(seen - started, finished.seconds, finished.cpu_seconds, finished.peak_bytes, stored)
 
 
 def in_dashboard(log: Path, work: Path, empty: int) -> Read:
@@ -125,7 +126,7 @@ def in_dashboard(log: Path, work: Path, empty: int) -> Read:
     reading = [peak for process, peak in watch.largest.items() if process not in standing]
     stored = database_bytes(data) - empty
     shutil.rmtree(data)
-    return Read(browsable - started, complete - started, sum(reading), stored)
+    return Read(browsable - started, complete - started, None, sum(reading), stored)
 
 
 def _send(client: httpx.Client, log: Path) -> str:

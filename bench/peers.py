@@ -21,7 +21,7 @@ def tlparse() -> Path:
     if not program.exists():
         print(f"Installing {TLPARSE} into {ENVIRONMENT.relative_to(HERE.parent)}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
-        pip = [ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "--quiet"]
+        pip = [os.fspath(ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet"]
         subprocess.run([*pip, "--disable-pip-version-check", TLPARSE], check=True)
     return program
 

@@ -98,9 +98,9 @@ def used_ids(log: Path) -> tuple[int, int]:
                 continue
             for found in FRAME_ID.finditer(line):
                 frames = max(frames, int(found[2]) + 1)
-            found = INTERNED.match(line[line.find(b"] ") + 2 :])
-            if found is not None:
-                files = max(files, int(found[2]) + 1)
+            interned = INTERNED.match(line[line.find(b"] ") + 2 :])
+            if interned is not None:
+                files = max(files, int(interned[2]) + 1)
     return frames, files
 
 
