@@ -35,6 +35,9 @@ ROLES = (
     "capture",
     "line_record",
     "kernel_stacks",
+    "kernel_information",
+    "intermediate_values",
+    "best_config",
     "log_artifact",
     "other",
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import io
+import re
 import shutil
 import tarfile
 import time
@@ -14,10 +16,14 @@ import msgspec
 import pytest
 import zstandard
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
+from inductorscope.formats.fx import parse_fx
+from inductorscope.formats.output_code import parse_output_code
+from inductorscope.intake import sniff
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.recognise import Intake, recognise
 from inductorscope.intake.unpack import unpack
 from inductorscope.settings import load
+from inductorscope.stages import ROLES
 
 RUN = "torch_compile_debug/run_2026_11_21_01_25_55_680737-pid_420"
 GRAPH = f"{RUN}/torchinductor/model__0_inference_0.0"
@@ -263,6 +269,13 @@ def test_real_captures(shared: Path) -> None:
         b"x: y" * 20000,
         b"V1121 01:25:55.0 1 " + b"a:1" * 20000,
         b'{"' * 30000,
+        b"a = f(" * 10000,
+        b"a = b();  a = " * 4000,
+        b"  buf0 = empty_strided" * 3000,
+        b'extern "C"' + b" " * 60000,
+        b"op1: SchedulerNode(\n" * 3000,
+        b"[rank0]:V1121 07:03:54.1 6 " * 2000 + b"] [__",
+        b"@triton.jit\n" * 5000,
     ],
 )
 def test_no_text_takes_long_to_recognise(tmp_path: Path, text: bytes) -> None:
@@ -270,3 +283,126 @@ def test_no_text_takes_long_to_recognise(tmp_path: Path, text: bytes) -> None:
     start = time.perf_counter()
     recognise(tmp_path)
     assert time.perf_counter() - start < 2
+
+
+def role_of_lone(folder: Path, content: str | bytes, name: str = "thing") -> str:
+    """What a file by itself is taken for, under a name that says nothing."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    (file,) = recognise(path).files
+    path.unlink()
+    return file.role
+
+
+def test_code_of_every_wrapper_under_any_name(fixtures: Path, tmp_path: Path) -> None:
+    files = sorted((fixtures / "output-code").iterdir())
+    assert len(files) > 10
+    for file in files:
+        expected = "kernel_information" if file.suffix == ".json" else "output_code"
+        assert role_of_lone(tmp_path, file.read_bytes()) == expected
+
+
+def test_scheduler_nodes_before_and_after_fusion(shared: Path, tmp_path: Path) -> None:
+    """Where the two texts differ in their nodes, they are told apart without their names."""
+    told = 0
+    for file in sorted(shared.rglob("ir_post_fusion.txt")):
+        before = file.with_name("ir_pre_fusion.txt").read_text()
+        after = file.read_text()
+        assert role_of_lone(tmp_path, before) == "ir_pre_fusion"
+        heads = [re.findall(r"^\w+: \w+Node\(", text, re.M) for text in (before, after)]
+        if heads[0] != heads[1]:
+            told += 1
+            assert role_of_lone(tmp_path, after) == "ir_post_fusion"
+    assert told > 25
+
+
+def test_listings_of_a_tutorial(shared: Path, tmp_path: Path) -> None:
+    """Each saved by itself, with a line or two of the prose around it."""
+    lines = next((shared / "seeds").glob("001_*.txt")).read_text().split("\n")
+
+    def listing(first: str, last: str) -> str:
+        start = lines.index(first)
+        return "\n".join(lines[start : lines.index(last, start) + 1])
+
+    graph = listing("fx_graph_runnable:", "    return (clone,)")
+    assert role_of_lone(tmp_path, graph) == "fx_transformed"
+    assert [node.name for node in parse_fx(graph).nodes][2:] == [
+        "neg", "maximum", "clone", "output",
+    ]  # fmt: skip
+    kernel = listing("C++ kernel in output_code:", "}''')")
+    assert role_of_lone(tmp_path, kernel) == "output_code"
+    bare = listing("C++ kernel:", "IR node:")
+    assert role_of_lone(tmp_path, bare) == "output_code"
+    assert parse_output_code(bare).kernels[0].parameters == ["in_ptr0", "in_ptr1", "out_ptr0"]
+    node = listing("IR node:", "        return store")
+    assert role_of_lone(tmp_path, node) == "ir_pre_fusion"
+    assert role_of_lone(tmp_path, "\n".join(lines[514:540])) == "key_averages"
+    assert role_of_lone(tmp_path, "\n".join(lines[:60])) == "other"
+
+
+JIT = "@triton.jit\ndef triton_poi_fused_neg_0(in_ptr0, xnumel):\n    tmp0 = tl.load(in_ptr0)\n"
+GRAPH_PRINTED = "graph():\n    %x : [num_users=1] = placeholder[target=x]\n    return x\n"
+JOINT_GRAPH = (
+    "class inner_f(torch.nn.Module):\n    def forward(self, primals, tangents):\n        x\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("role", "content"),
+    [
+        ("output_code", f"import triton\n{JIT}"),
+        ("output_code", "    buf0 = empty_strided_cuda((8, ), (1, ), torch.float32)\n"),
+        (
+            "output_code",
+            '#include "x.h"\nextern "C"  void  cpp_fused_neg_0(const float* p)\n{\n}\n',
+        ),
+        ("fx_transformed", GRAPH_PRINTED),
+        ("fx_transformed", "    neg = torch.ops.aten.neg.default(x);  x = None\n"),
+        ("joint_graph", JOINT_GRAPH),
+        ("kernel_information", '{"k:1": {"stack_traces": [], "post_grad_nodes": ["neg"]}}'),
+        ("kernel_stacks", '{"k:1": ["  File \\"/a.py\\", line 1, in f"]}'),
+        ("provenance", '{"neg": [{"name": "", "pass_name": "p", "action": "c", "from_node": []}]}'),
+        ("best_config", '{"XBLOCK": 128, "num_warps": 4, "configs_hash": "c0ffee"}'),
+        ("intermediate_values", "[  before_launch - aoti_torch_cpu_mm_out - buf0  ]:\n 1\n"),
+        ("intermediate_values", "[ after_launch: cpp_fused_relu_sum_1 ]\n"),
+        ("diagram", '<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "">\n<svg></svg>'),
+        ("diagram", 'digraph "buffers" {\n a -> b;\n}\n'),
+        ("other", '<?xml version="1.0"?>\n<project></project>'),
+        ("other", "@triton.jit\ndef my_kernel(x):\n    pass\n"),
+        ("other", "Total graph of the week {see below}\n"),
+    ],
+)
+def test_other_files_by_their_content(tmp_path: Path, role: str, content: str) -> None:
+    assert role_of_lone(tmp_path, content) == role
+
+
+def test_what_logging_printed(foo: Path, tmp_path: Path) -> None:
+    """Saved from TORCH_LOGS, which puts a time and a place before every line."""
+    for name, role in (("fx_graph_transformed.py", "fx_transformed"), ("output_code.py",) * 2):
+        role = role.removesuffix(".py")
+        lines = (foo / GRAPH / name).read_text().split("\n")
+        place = "V1121 07:03:54.123000 69 torch/_inductor/x.py:7] [0/0] [__output_code]"
+        assert role_of_lone(tmp_path, "\n".join(f"{place} {line}" for line in lines)) == role
+
+
+def test_kernels_of_the_cache_and_saved_tensors_by_their_names(tmp_path: Path) -> None:
+    cached = "cfqn54ec6ehs2nkfza4ngx5yorsokicv3iwkxz7ktkbzvqmlxi7c.py"
+    assert role_of_lone(tmp_path, f"import triton\n{JIT}", cached) == "other"
+    tensor = io.BytesIO()
+    with zipfile.ZipFile(tensor, "w") as archive:
+        archive.writestr("archive/data/0", b"\0" * 32)
+    name = "aoti_torchbefore_launch_cpp_fused_0_buf0_cpu.pt"
+    assert role_of_lone(tmp_path, tensor.getvalue(), name) == "intermediate_values"
+    assert role_of_lone(tmp_path, tensor.getvalue(), "weights.pt") == "other"
+
+
+def test_programs_of_the_user_are_sources(shared: Path, tmp_path: Path) -> None:
+    models = (shared / "traces" / "models" / "models.py").read_bytes()
+    assert role_of_lone(tmp_path, models, "models.py") == "source"
+    custom = "import triton\n@triton.jit\ndef add(x):\n    return x + torch.ops.my.op(x)\n"
+    assert role_of_lone(tmp_path, custom, "ops.py") == "source"
+
+
+def test_every_role_is_one_that_is_stored() -> None:
+    told = set(re.findall(r'(?:return|else|:) "([a-z_]+)"', inspect.getsource(sniff)))
+    assert told - {"nested archive"} <= set(ROLES)

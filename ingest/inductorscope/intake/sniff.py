@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from itertools import pairwise
 
 from inductorscope.intake import magic
 from inductorscope.settings import KIB
@@ -24,6 +25,13 @@ _TRACE_LOG = re.compile(
 # op0: SchedulerNode(ComputedBuffer)
 _IR = re.compile(rb"^(?:op|buf)\d[\w]*: \w*SchedulerNode\(|^\w+: \w+SchedulerNode\(", re.M)
 _FUSED = re.compile(rb"^\w+: FusedSchedulerNode\(", re.M)
+# What is scheduled keeps its numbers; fusing moves nodes, so that they are no longer in order.
+_NUMBERED = re.compile(rb"^(?:\w*_)?(?:op|buf)(\d{1,9}): \w*SchedulerNode\(", re.M)
+# V1121 07:03:54.123000 69 torch/_dynamo/x.py:7] [0/0] [__graph_code] …, before every line
+_LOGGED = re.compile(
+    rb"^(?:\[rank\d+\]:)?[VDIWEC]\d{4} [\d:.]+ \d+ [^\]\n]{1,400}:\d+\] (?:\[[^\]\n]{1,80}\] ?)+",
+    re.M,
+)
 # class GraphModule(torch.nn.Module):
 #     def forward(self, arg0_1: "u8[1, 8]"):
 _FX = re.compile(
@@ -33,7 +41,39 @@ _FX = re.compile(
 _DYNAMO = re.compile(
     rb"def forward\(self,[^\n]{0,4000}?\bL_[A-Za-z]|= torch\._dynamo|\bl_[a-z]\w*_ = L_"
 )
+# A graph without its class, as people paste it, and as `print(graph)` shows it:
+# def forward1(self, arg0_1):
+#     neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+_FX_LINES = re.compile(
+    rb"^[ \t]*\w+(?:: \"[^\"\n]*\")? = [\w.]+\([^\n]{0,4000}\);  (?:\w+ = )+None[ \t\r]*$"
+    rb"|^[ \t]*graph\(\):[ \t\r]*\n[ \t]+%\w+ : [^\n]{0,400}\[target=",
+    re.M,
+)
+_JOINT = re.compile(rb"class (?:joint_helper|joint_fn|inner_f)\(|tree_flatten_spec\(\[primals, tan")
 _CPP_WRAPPER = re.compile(rb"inductor_entry_impl|AOTInductorModel")
+# cpp_fused_neg_0 = async_compile.cpp_pybinding([…], and pieces of a wrapper
+_CODE_LINES = re.compile(
+    rb"^[ \t]*\w+ = async_compile\.\w+\(|^[ \t]+buf\d+ = empty_strided\w*\("
+    rb"|^[ \t]+extern_kernels\.\w+\(",
+    re.M,
+)
+# extern "C" void cpp_fused_neg_0(const float* in_ptr0, …
+# @triton.jit
+# def triton_poi_fused_neg_0(in_ptr0, …
+_BARE_KERNEL = re.compile(
+    rb'^[ \t]*extern "C"\s{1,9}(?:__declspec\(dllexport\)\s)?void\s{1,9}(?:kernel|cpp_\w+)\('
+    rb"|^[ \t]*@triton\.jit[ \t\r]*\n[ \t]*def triton_\w*\(|^[ \t]*@triton_heuristics\.\w+\(",
+    re.M,
+)
+# cfqn54ec6ehs2nkfza4ngx5yorsokicv3iwkxz7ktkbzvqmlxi7c.py: a kernel in Inductor's own cache
+_CACHED = re.compile(r"^c[a-z2-7]{40,60}\.\w+$")
+# [  before_launch - aoti_torch_cpu_addmm_out - buf0  ]:
+_PRINTED = re.compile(
+    rb"^\[ +(?:before_launch|after_launch|aoti_model_inputs)(?: - |: )|"
+    rb"^aoti_torch_save_tensor_handle: Saved",
+    re.M,
+)
+_SAVED = re.compile(r"(?:before|after)_launch_\w+\.pt$")
 _TABLE = re.compile(rb"^-{10}[- ]*\r?\n *Name .*# of Calls", re.M)
 _BENCHMARK = re.compile(
     rb"Peak GPU memory usage|^[ \t]*== \w+ category kernels ==|KERNELS BANDWIDTH INFO"
@@ -42,12 +82,18 @@ _BENCHMARK = re.compile(
 )
 _PROVENANCE = re.compile(
     rb'"(?:preToPost|postToPre|cppCodeToPost|postToCppCode|inductor_post_to_pre_grad_nodes'
-    rb'|inductor_triton_kernel_to_post_grad_nodes)"\s*:'
+    rb'|inductor_triton_kernel_to_post_grad_nodes)"\s*:|"pass_name"\s*:[^\n]{0,4000}"from_node"\s*:'
 )
+# {"triton_poi_fused_mul_1:2": {"stack_traces": […], "post_grad_nodes": […], …}, …}
+_INFORMATION = re.compile(rb'"post_grad_nodes"\s*:|"stack_traces"\s*:')
+# {"triton_poi_fused_mul_1:2": ["  File \\"/a.py\\", line 8, …"], …}
+_STACKS = re.compile(rb'^\{\s*"[^"\n]{1,400}:\d+"\s*:\s*\[\s*" *File \\"')
+_BEST = re.compile(rb'"(?:configs_hash|found_by_coordesc)"\s*:')
 _TRACE = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
 _RESULT = re.compile(rb'"(?:eager_ms|compiled_ms)"\s*:')
 _ROWS = re.compile(rb'"self_cpu_us"\s*:')
 _GENERATED = re.compile(rb"@triton_heuristics\.|\bimport triton_heuristics\b")
+_DRAWN = re.compile(rb"<svg[\s>]|<!DOCTYPE svg|^(?:strict )?(?:di)?graph\b[^\n{]{0,200}\{", re.M)
 
 
 def role_of(name: str, head: bytes) -> str:
@@ -59,7 +105,7 @@ def role_of(name: str, head: bytes) -> str:
             return _role_of_text(_without_packing(name), inner)
         return NESTED
     if kind == "zip" and name.lower().endswith(_ZIP_ENDINGS):
-        return "other"
+        return "intermediate_values" if _SAVED.search(name) else "other"
     if kind is not None or magic.is_tar(head):
         return NESTED
     return _role_of_text(name, head)
@@ -101,6 +147,12 @@ def _role_of_json(name: str, text: bytes) -> str | None:
         return "key_averages"
     if _TRACE.search(text):
         return "chrome_trace"
+    if _INFORMATION.search(text):
+        return "kernel_information"
+    if _STACKS.search(text):
+        return "kernel_stacks"
+    if _BEST.search(text) or name.endswith(".best_config"):
+        return "best_config"
     if _RESULT.search(text):
         return "result"
     return None
@@ -109,6 +161,8 @@ def _role_of_json(name: str, text: bytes) -> str | None:
 def _role_of_lines(name: str, text: bytes) -> str | None:
     if _TRACE_LOG.search(text):
         return "trace_log"
+    if b"] [__" in text:
+        text = _LOGGED.sub(b"", text)
     if _IR.search(text):
         return _ir_role(name, text)
     if b"run_repro" in text or b"class Repro(torch.nn.Module)" in text:
@@ -117,15 +171,26 @@ def _role_of_lines(name: str, text: bytes) -> str | None:
         return "output_code"
     if _FX.search(text):
         return _fx_role(name, text)
+    if _PRINTED.search(text):
+        return "intermediate_values"
     if _BENCHMARK.search(text):
         return "benchmark_log"
     if _TABLE.search(text):
         return "key_averages"
-    if text.lstrip()[:4096].startswith((b"<svg", b"<?xml", b"digraph", b"strict digraph")):
+    return _role_of_piece(name, text)
+
+
+def _role_of_piece(name: str, text: bytes) -> str | None:
+    """Pictures, and what people cut out of a longer text."""
+    if _DRAWN.search(text[:4096]):
         return "diagram"
-    if _GENERATED.search(text):
-        return "other"
-    return None
+    if _CACHED.match(name):
+        return "other" if _GENERATED.search(text) or _BARE_KERNEL.search(text) else None
+    if _CODE_LINES.search(text) or _BARE_KERNEL.search(text):
+        return "output_code"
+    if _FX_LINES.search(text):
+        return _fx_role(name, text)
+    return "other" if _GENERATED.search(text) else None
 
 
 def _ir_role(name: str, text: bytes) -> str:
@@ -133,7 +198,9 @@ def _ir_role(name: str, text: bytes) -> str:
         return "ir_pre_fusion"
     if "post_fusion" in name or _FUSED.search(text):
         return "ir_post_fusion"
-    return "ir_post_fusion" if "post" in name else "ir_pre_fusion"
+    numbers = [int(number) for number in _NUMBERED.findall(text)]
+    moved = any(later < earlier for earlier, later in pairwise(numbers))
+    return "ir_post_fusion" if moved or "post" in name else "ir_pre_fusion"
 
 
 def _fx_role(name: str, text: bytes) -> str:
@@ -147,6 +214,8 @@ def _fx_role(name: str, text: bytes) -> str:
     ):
         if word in name:
             return role
+    if _JOINT.search(text):
+        return "joint_graph"
     return "dynamo_graph" if _DYNAMO.search(text) else "fx_transformed"
 
 
@@ -162,6 +231,10 @@ _NAMES = {
     "wrapper_benchmark.log": "benchmark_log",
     "kernel_benchmark.log": "benchmark_log",
     "inductor_provenance_tracking_node_mappings.json": "provenance",
+    "inductor_triton_kernel_to_post_grad_nodes.json": "provenance",
+    "inductor_post_to_pre_grad_nodes.json": "provenance",
+    "kernel_information.json": "kernel_information",
+    "inductor_provenance_tracking_kernel_stack_traces.json": "kernel_stacks",
     "line_record.json": "line_record",
 }
 # aot_model___0_debug.log, dedicated_log_torch_trace_rank_0_x.log
