@@ -7,11 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from inductorscope.settings import Settings
-from inductorscope.store.engine import database_url, make_engine
-from inductorscope.store.migrate import MigrationError, differences, migrate
-from inductorscope.store.models import Base
-from sqlalchemy import create_engine, inspect, text
+from inductorscope.store.engine import database_url, make_engine, sessions
+from inductorscope.store.migrate import (
+    MigrationError,
+    alembic_config,
+    differences,
+    migrate,
+    migration_engine,
+)
+from inductorscope.store.models import Base, Graph, Run
+from inductorscope.store.nodes import fx_nodes, ir_nodes
+from inductorscope.store.queries.kernel import kernel_page
+from sqlalchemy import create_engine, inspect, select, text
 
 START = """
 import sys, pathlib
@@ -82,3 +91,49 @@ def test_a_database_from_the_future_is_refused_in_words(fresh: Settings) -> None
     engine.dispose()
     with pytest.raises(MigrationError, match="newer Inductorscope"):
         migrate(fresh)
+
+
+def test_what_the_first_version_kept_is_still_there(fresh: Settings) -> None:
+    engine = migration_engine(fresh)
+    with engine.begin() as connection:
+        command.upgrade(alembic_config(connection), "0001")
+        for statement in FIRST_VERSION:
+            connection.execute(text(statement))
+    engine.dispose()
+    migrate(fresh)
+    engine = make_engine(fresh)
+    with sessions(engine)() as session:
+        run = session.get_one(Run, "r")
+        assert (run.state, run.reader) == ("complete", None)
+        graph = session.scalars(select(Graph)).one()
+        assert graph.sources == {"/m.py": 2}
+        nodes = fx_nodes(session, graph.id)
+        assert [(node.name, node.stack_line) for node in nodes] == [("neg", 3), ("add", 4)]
+        (node,) = ir_nodes(session, graph.id)
+        assert (node.name, node.buffers) == ("op0", ["buf0"])
+        page = kernel_page(session, "r", "g", "k", 2)
+        assert page is not None
+        assert (page.call.arguments, page.call.fx_nodes) == (["b"], ["add"])
+        assert page.facts == {"num_load": 1}
+    engine.dispose()
+
+
+FIRST_VERSION = (
+    "INSERT INTO runs (id, content_digest, name, tags, origin, created_at, graph_count, "
+    "kernel_count, timings, environment, report, dropped_count, bytes_in, bytes_stored) VALUES "
+    "('r', 'd', 'old', '[]', 'ingest', '2026-01-01 00:00:00+00', 1, 1, '{}', '{}', '{}', 0, 1, 1)",
+    "INSERT INTO graphs (id, run_id, slug, name, position, direction, node_count, kernel_count, "
+    "call_count) VALUES (1, 'r', 'g', 'g', 0, 'forward', 2, 1, 2)",
+    "INSERT INTO fx_nodes (id, graph_id, stage, name, target, line, stack_file, stack_line) VALUES "
+    "(1, 1, 'post_grad', 'neg', 'aten.neg', 7, '/m.py', 3), "
+    "(2, 1, 'post_grad', 'add', 'aten.add', 8, '/m.py', 4)",
+    "INSERT INTO ir_nodes (id, graph_id, stage, name, kind, first_line, last_line, buffers) VALUES "
+    "(1, 1, 'ir_post', 'op0', 'SchedulerNode', 1, 9, '[\"buf0\"]')",
+    "INSERT INTO kernels (id, graph_id, name, kind, category, call_count, facts) VALUES "
+    "(1, 1, 'k', 'triton', 'pointwise', 2, '{\"num_load\": 1}')",
+    "INSERT INTO kernel_calls (id, kernel_id, graph_id, handle, handle_known, line, arguments, "
+    "fx_nodes, permalink) VALUES "
+    "(1, 1, 1, 1, true, 5, '[\"a\"]', '[\"neg\"]', 'x'), "
+    "(2, 1, 1, 2, true, 6, '[\"b\"]', '[\"add\"]', 'y')",
+)
+"""Rows as the tables of revision 0001 hold them."""

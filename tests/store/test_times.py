@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from inductorscope.store.draft import CallDraft, FxNodeDraft, GraphDraft, KernelDraft, RunDraft
 from inductorscope.store.engine import sessions
+from inductorscope.store.nodes import pack_nodes
 from inductorscope.store.queries.lines import line_times, node_times, source_times
 from inductorscope.store.queries.parts import kernel_rows
-from inductorscope.store.nodes import pack_nodes
 from inductorscope.store.runs import insert_run
 from sqlalchemy import Engine
 

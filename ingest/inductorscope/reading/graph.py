@@ -36,6 +36,8 @@ FX_STAGES = {
 }
 KEPT_STAGES = ("readable", "post_grad")
 """FX stages whose nodes pages ask for."""
+QUOTING = "dynamo_graph"
+"""Read besides for the source lines it quotes: it has them all."""
 IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
 DIRECTIONS = ("forward", "backward", "inference")
 
@@ -89,6 +91,8 @@ class GraphReader:
         self._known: dict[object, GraphContent] = {}
         self.quotes: Quotes = {}
         """What stack comments quote of the user's files."""
+        self._quoted: set[str] = set()
+        """Digests of Dynamo's graphs whose quotes we have: several graphs share one."""
 
     def read(self, graph: GraphRead) -> None:
         """Fills the graph's draft."""
@@ -97,7 +101,7 @@ class GraphReader:
         key = source.key() if record is None else None
         content = self._known.get(key) if key is not None else None
         if content is None:
-            content = _Texts(source, record, self._notes, self.quotes).content()
+            content = _Texts(source, record, self._notes, self.quotes, self._quoted).content()
             if key is not None:
                 if len(self._known) >= self.MOST_KEPT:
                     self._known.pop(next(iter(self._known)))
@@ -131,11 +135,13 @@ class _Texts:
         record: dict[str, object] | None,
         notes: Notes,
         quotes: Quotes,
+        quoted: set[str],
     ) -> None:
         self.source = source
         self.record = record
         self.notes = notes
         self.quotes = quotes
+        self.quoted = quoted
         self.fx: dict[str, FxText] = {}
         self.ir: dict[str, IrText] = {}
         self.texts: dict[str, str] = {}
@@ -149,9 +155,8 @@ class _Texts:
                 data = self.notes.attempt(text.label, "Reading", read, None)
                 if data is not None:
                     self.texts[role] = data.decode("utf-8", "replace")
-        for role in FX_STAGES:
-            if role in self.texts:
-                self._read_fx(role)
+        for role in self._worth_reading():
+            self._read_fx(role)
         for role in IR_STAGES:
             if role in self.texts:
                 self._read_ir(role)
@@ -160,6 +165,18 @@ class _Texts:
             self._read_code(provenance)
         self._link(provenance)
         return self.result
+
+    def _worth_reading(self) -> list[str]:
+        """FX texts that links or quotes need; where there are none, whatever FX text there is."""
+        needed = [role for role in FX_STAGES if FX_STAGES[role] in KEPT_STAGES]
+        found = [role for role in needed if role in self.texts]
+        if not found:
+            return [role for role in FX_STAGES if role in self.texts]
+        quoting = self.source.texts.get(QUOTING)
+        if QUOTING in self.texts and quoting is not None and quoting.digest not in self.quoted:
+            self.quoted.add(quoting.digest)
+            found.insert(0, QUOTING)
+        return found
 
     def _label(self, role: str) -> str:
         return self.source.texts[role].label
@@ -178,9 +195,9 @@ class _Texts:
         add_quotes(self.quotes, text)
         self.fx[role] = text
         result, stage = self.result, FX_STAGES[role]
-        sources = Counter(node.stack_file for node in text.nodes if node.stack_file)
-        for path, count in sources.items():
-            result.sources[path] = result.sources.get(path, 0) + count
+        if role != QUOTING or not result.sources:
+            counts = Counter(node.stack_file for node in text.nodes if node.stack_file)
+            result.sources = dict(counts) or result.sources
         if stage in KEPT_STAGES:
             nodes = _fx_drafts(text, inputs=stage == "post_grad")
             result.nodes[stage] = (len(nodes), pack_nodes(nodes))

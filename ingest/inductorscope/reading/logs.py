@@ -240,12 +240,12 @@ class _OneLog:
     def _take(self, record: LogRecord) -> str | None:
         """A record; the digest of its payload where that is kept by itself."""
         self._summariser.add(record)
+        if record.kind in COUNTED:
+            return None
         for frame in record.stack:
             file = frame.get("filename") if isinstance(frame, dict) else None
             if isinstance(file, int) and file >= 0:
                 self._files.add(file)
-        if record.kind in COUNTED:
-            return None
         named = what(record)
         self._rows[named] += 1
         if self._rows[named] > MOST_ENTRIES and named not in ROLES:

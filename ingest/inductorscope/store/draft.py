@@ -68,6 +68,7 @@ class CallDraft:
     line: int
     arguments: list[str]
     fx_nodes: list[str]
+    """Names of the post-grad nodes this call computes, as provenance or comments tell."""
     permalink: str
 
 
@@ -79,6 +80,7 @@ class KernelDraft:
     first_line: int | None
     last_line: int | None
     facts: JsonObject
+    """What its metadata says: loads, stores, size hints, bytes."""
     calls: list[CallDraft] = field(default_factory=list)
     time_us: float | None = None
     time_calls: float | None = None

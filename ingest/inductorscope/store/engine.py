@@ -28,6 +28,8 @@ READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
 WAL_KEPT_BYTES = 64 * 1024 * 1024
 PAUSE_AFTER_BULK_SECONDS = 0.05
+SHORT_BULK_SECONDS = 0.1
+"""Writes up to this long keep nobody waiting who would need a pause to get a turn."""
 
 Sessions = sessionmaker[Session]
 
@@ -125,7 +127,7 @@ def bulk_write(engine: Engine) -> Iterator[None]:
     """Holds the lock of large writes; commit inside it.
 
     On SQLite large transactions in a row would starve the web's small ones. The lock lets one
-    through at a time and is held a moment longer than the write, so that others get their turn.
+    through at a time and is held a moment longer than a long write, so that others get their turn.
     PostgreSQL needs none.
     """
     database = engine.url.database
@@ -136,5 +138,5 @@ def bulk_write(engine: Engine) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         begun = time.monotonic()
         yield
-        # As long as others may have waited, but no longer than they need to get their turn.
-        time.sleep(min(PAUSE_AFTER_BULK_SECONDS, time.monotonic() - begun))
+        if time.monotonic() - begun > SHORT_BULK_SECONDS:
+            time.sleep(PAUSE_AFTER_BULK_SECONDS)

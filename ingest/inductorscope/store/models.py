@@ -227,7 +227,8 @@ class Artifact(Base):
 
 
 class GraphNodes(Base):
-    """The nodes of one stage of a graph, packed (see `store.nodes`): pages take them all."""
+    """What pages take whole, packed (see `store.nodes`): the nodes of one stage of a graph, the
+    arguments of its calls, what its kernels' metadata says."""
 
     __tablename__ = "graph_nodes"
 
@@ -286,8 +287,6 @@ class Kernel(Base):
     """Calls of one step that the profile saw."""
     time_source: Mapped[str | None]
     """How the time was joined to this kernel, in words."""
-    facts: Mapped[JsonObject]
-    """What its metadata says: loads, stores, size hints, bytes."""
 
 
 class KernelCall(Base):
@@ -301,9 +300,8 @@ class KernelCall(Base):
     """The number Inductor gave the call, or its position when the code does not say."""
     handle_known: Mapped[bool]
     line: Mapped[int]
-    arguments: Mapped[list[Any]]
-    fx_nodes: Mapped[list[Any]]
-    """Names of the post-grad nodes this call computes, as provenance or comments tell."""
+    number: Mapped[int]
+    """Which of the graph's packed calls has its arguments and FX nodes (`store.nodes`)."""
     permalink: Mapped[str] = mapped_column(String(16))
     """Derived from the code's digest, the kernel's name and the handle."""
 

@@ -1,4 +1,5 @@
-"""Nodes of a stage, packed: a row each would take more room than the texts they are in."""
+"""Nodes of a stage, calls and facts of kernels, packed: as rows they would take more room than the
+texts they are in."""
 
 from __future__ import annotations
 
@@ -10,12 +11,15 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from . import storable
-from .draft import FxNodeDraft, IrNodeDraft
-from .models import GraphNodes
+from .draft import FxNodeDraft, IrNodeDraft, KernelDraft
+from .models import GraphNodes, JsonObject
 
 LEVEL = 9
 IR_STAGES = ("ir_pre", "ir_post")
+CALLS, FACTS = "calls", "kernel_facts"
+"""What is packed beside stages."""
 
+CallTexts = list[tuple[list[str], list[str]]]
 Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
 
 
@@ -25,14 +29,7 @@ def pack_nodes(nodes: Nodes) -> bytes:
     if nodes:
         for name in nodes[0].__dataclass_fields__:
             columns[name] = [getattr(node, name) for node in nodes]
-    return zstandard.ZstdCompressor(level=LEVEL).compress(storable.json_text(columns).encode())
-
-
-def _unpack(payload: bytes) -> list[dict[str, object]]:
-    plain = zstandard.ZstdDecompressor().decompressobj().decompress(payload)
-    columns = msgspec.json.decode(plain, type=dict[str, list[object]])
-    names = list(columns)
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return _packed(columns)
 
 
 def insert_nodes(session: Session, graph_id: int, packed: dict[str, tuple[int, bytes]]) -> None:
@@ -54,15 +51,53 @@ def ir_nodes(session: Session, graph_id: int, stage: str = "ir_post") -> list[Ir
     return [msgspec.convert(node, IrNodeDraft) for node in _stored(session, graph_id, stage)]
 
 
-def fx_stages(session: Session, graph_id: int) -> list[str]:
-    """The FX stages of which nodes are kept."""
-    query = select(GraphNodes.stage).where(GraphNodes.graph_id == graph_id)
-    return [stage for stage in session.scalars(query) if stage not in IR_STAGES]
+def pack_kernels(kernels: Sequence[KernelDraft]) -> dict[str, tuple[int, bytes]]:
+    """Calls in the order of kernels and calls, and what the metadata of kernels says."""
+    if not kernels:
+        return {}
+    calls = [[call.arguments, call.fx_nodes] for kernel in kernels for call in kernel.calls]
+    facts = {kernel.name: kernel.facts for kernel in kernels if kernel.facts}
+    return {CALLS: (len(calls), _packed(calls)), FACTS: (len(facts), _packed(facts))}
+
+
+def call_texts(session: Session, graph_id: int) -> CallTexts:
+    """Arguments and FX nodes of each call, by its number."""
+    plain = _plain(session, graph_id, CALLS)
+    return (
+        [] if plain is None else msgspec.json.decode(plain, type=list[tuple[list[str], list[str]]])
+    )
+
+
+def kernel_facts(session: Session, graph_id: int, kernel: str) -> JsonObject:
+    """What the metadata of a kernel says."""
+    plain = _plain(session, graph_id, FACTS)
+    return (
+        {}
+        if plain is None
+        else msgspec.json.decode(plain, type=dict[str, JsonObject]).get(kernel, {})
+    )
 
 
 def _stored(session: Session, graph_id: int, stage: str) -> list[dict[str, object]]:
+    plain = _plain(session, graph_id, stage)
+    if plain is None:
+        return []
+    columns = msgspec.json.decode(plain, type=dict[str, list[object]])
+    names = list(columns)
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _packed(value: object) -> bytes:
+    return zstandard.ZstdCompressor(level=LEVEL).compress(storable.json_text(value).encode())
+
+
+def _plain(session: Session, graph_id: int, stage: str) -> bytes | None:
     query = select(GraphNodes.payload).where(
         GraphNodes.graph_id == graph_id, GraphNodes.stage == stage
     )
     payload = session.scalar(query)
-    return [] if payload is None else _unpack(payload)
+    return (
+        None
+        if payload is None
+        else zstandard.ZstdDecompressor().decompressobj().decompress(payload)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
@@ -37,7 +38,7 @@ from .models import (
     Run,
     RunSearch,
 )
-from .nodes import insert_nodes
+from .nodes import insert_nodes, pack_kernels
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -272,18 +273,32 @@ def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
                 "last_line": kernel.last_line,
                 "call_count": len(kernel.calls),
                 **_times(kernel),
-                "facts": kernel.facts,
             }
         )
         for kernel in graph.kernels
     ]
     ids = _insert_returning(session, Kernel, rows)
+    calls: list[CallRow] = []
     for kernel_id, kernel in zip(ids, graph.kernels, strict=True):
         kernel.id = kernel_id
-        insert_records(session, KernelCall, kernel.calls, kernel_id=kernel_id, graph_id=graph_id)
+        for call in kernel.calls:
+            where = (kernel_id, call.handle, call.handle_known, call.line)
+            calls.append(CallRow(*where, number=len(calls), permalink=call.permalink))
+    insert_records(session, KernelCall, calls, graph_id=graph_id)
+    insert_nodes(session, graph_id, pack_kernels(graph.kernels))
     if graph.links is not None:
         values = {"graph_id": graph_id, **_links_values(graph.links)}
         session.execute(insert(Links), [values])
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    kernel_id: int
+    handle: int
+    handle_known: bool
+    line: int
+    number: int
+    permalink: str
 
 
 def _links_values(links: PackedLinks) -> Values:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from ...correlate.model import Coverage
 from ...stages import STAGES, Stage
 from ..models import Artifact, Graph, Kernel, KernelCall, Links
+from ..nodes import call_texts
 from .parts import GraphName, RunName, graph_of, run_name, share
 
 
@@ -151,10 +152,11 @@ def _sources(session: Session, graph: Graph, found: list[Artifact]) -> list[Arti
 
 def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
     calls: dict[int, list[CallSite]] = defaultdict(list)
+    texts = call_texts(session, graph.id)
     query = select(KernelCall).where(KernelCall.graph_id == graph.id)
     for call in session.scalars(query.order_by(KernelCall.line, KernelCall.id)):
         calls[call.kernel_id].append(
-            CallSite(call.handle, call.line, call.permalink, call.fx_nodes)
+            CallSite(call.handle, call.line, call.permalink, texts[call.number][1])
         )
     kernels = session.scalars(
         select(Kernel)

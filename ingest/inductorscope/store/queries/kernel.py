@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..models import Artifact, Graph, Kernel, KernelCall, Links, Run
-from ..nodes import fx_nodes, ir_nodes
+from ..nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
 from ..texts import stored_text
 from .ir import ir_names
 from .parts import GraphName, RunName, each, graph_of, kernel_time, run_name, share
@@ -117,13 +117,13 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     ).one_or_none()
     if kernel is None:
         return None
+    texts = call_texts(session, graph.id)
     calls = [
         KernelCallRow(
             call.handle,
             call.handle_known,
             call.line,
-            call.arguments,
-            call.fx_nodes,
+            *texts[call.number],
             call.permalink,
         )
         for call in session.scalars(
@@ -145,7 +145,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         each_us=each(kernel),
         share=share(kernel.time_us, kernel_time(session, run)),
         time_source=kernel.time_source,
-        facts=kernel.facts,
+        facts=kernel_facts(session, graph.id, kernel.name),
         call=call,
         calls=calls,
         fx_nodes=_fx_nodes(session, graph, call),

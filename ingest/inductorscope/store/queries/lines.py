@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from ..draft import FxNodeDraft
 from ..models import Graph, Kernel, KernelCall
-from ..nodes import fx_nodes
+from ..nodes import call_texts, fx_nodes
 from .parts import kernel_time
 
 Line = tuple[str, int]
@@ -132,9 +132,13 @@ def _timed_calls(session: Session, run: str) -> Iterator[_TimedCall]:
         .join(Graph, Graph.id == KernelCall.graph_id)
         .where(Graph.run_id == run, Kernel.time_us.is_not(None))
     )
-    for call, kernel in session.execute(query):
+    texts: dict[int, list[tuple[list[str], list[str]]]] = {}
+    for call, kernel in session.execute(query).all():
+        if call.graph_id not in texts:
+            texts[call.graph_id] = call_texts(session, call.graph_id)
+        nodes = texts[call.graph_id][call.number][1]
         time_us = (kernel.time_us or 0.0) / max(kernel.call_count, 1)
-        yield _TimedCall(call.graph_id, kernel.id, call.id, time_us, call.fx_nodes)
+        yield _TimedCall(call.graph_id, kernel.id, call.id, time_us, nodes)
 
 
 def _post_grad(session: Session, run: str) -> Iterator[tuple[int, FxNodeDraft]]:

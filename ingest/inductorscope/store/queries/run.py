@@ -47,6 +47,8 @@ class RunPage:
     name: str
     tags: list[Any]
     origin: str
+    state: str
+    step: str | None
     created_at: datetime
     torch_version: str | None
     device_kind: str | None

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, defer
 
 from ...analyze.verdicts import Facts, Verdict, verdicts
 from ..models import Job, Run, RunSearch
+from ..runs import READING
 
 PAGE = 50
 COUNTED = 10_000
@@ -41,6 +42,8 @@ class RunRow:
     name: str
     tags: list[Any]
     origin: str
+    state: str
+    step: str | None
     created_at: datetime
     torch_version: str | None
     device_kind: str | None
@@ -125,6 +128,8 @@ def run_row(run: Run) -> RunRow:
         name=run.name,
         tags=run.tags,
         origin=run.origin,
+        state=run.state,
+        step=run.step,
         created_at=run.created_at,
         torch_version=run.torch_version,
         device_kind=run.device_kind,
@@ -154,6 +159,7 @@ def facts_of(run: Run) -> Facts:
         graph_breaks=run.graph_breaks,
         recompiles=run.recompiles,
         dropped=run.dropped_count,
+        reading=run.state == READING,
     )
 
 

@@ -33,6 +33,8 @@ def upgrade() -> None:
     _pack_nodes("ir_nodes", IR, "first_line")
     op.drop_table("ir_nodes")
     op.drop_table("fx_nodes")
+    _pack_calls()
+    _pack_facts()
     _create_index()
 
 
@@ -124,25 +126,47 @@ def _count_sources() -> None:
 
 def _pack_nodes(table: str, columns: tuple[str, ...], order: str) -> None:
     """What earlier versions kept as rows. Written out here: a revision never changes."""
-    connection = op.get_bind()
     names = ", ".join(columns)
     query = f"SELECT graph_id, stage, {names} FROM {table} ORDER BY graph_id, stage, {order}, id"  # noqa: S608  # our own names
-    rows = connection.execute(sa.text(query))
-    insert = sa.text(
+    for graph_id, stage, nodes in _groups(op.get_bind().execute(sa.text(query)).fetchall()):
+        values = {
+            name: [_json(node[position]) if name == "buffers" else node[position] for node in nodes]
+            for position, name in enumerate(columns)
+        }
+        _insert(graph_id, stage, len(nodes), values)
+
+
+def _pack_calls() -> None:
+    number = (
+        "UPDATE kernel_calls SET number = (SELECT count(*) FROM kernel_calls AS other "
+        "WHERE other.graph_id = kernel_calls.graph_id AND other.id < kernel_calls.id)"
+    )
+    op.add_column("kernel_calls", sa.Column("number", WIDE, nullable=False, server_default="0"))
+    op.execute(number)
+    query = "SELECT graph_id, 'calls', arguments, fx_nodes FROM kernel_calls ORDER BY graph_id, id"
+    for graph_id, stage, rows in _groups(op.get_bind().execute(sa.text(query)).fetchall()):
+        _insert(graph_id, stage, len(rows), [[_json(value) for value in row] for row in rows])
+    op.drop_column("kernel_calls", "arguments")
+    op.drop_column("kernel_calls", "fx_nodes")
+
+
+def _pack_facts() -> None:
+    query = "SELECT graph_id, 'kernel_facts', name, facts FROM kernels ORDER BY graph_id, id"
+    for graph_id, stage, rows in _groups(op.get_bind().execute(sa.text(query)).fetchall()):
+        facts = {name: _json(value) for name, value in rows}
+        _insert(graph_id, stage, len(facts), {name: told for name, told in facts.items() if told})
+    op.drop_column("kernels", "facts")
+
+
+def _insert(graph_id: int, stage: str, count: int, value: object) -> None:
+    statement = sa.text(
         "INSERT INTO graph_nodes (graph_id, stage, count, payload) "
         "VALUES (:graph_id, :stage, :count, :payload)"
     )
-    packed = []
-    for graph_id, stage, nodes in _groups(rows):
-        values: dict[str, list[Any]] = {"stage": [stage] * len(nodes)}
-        for position, name in enumerate(columns):
-            values[name] = [_plain(name, node[position]) for node in nodes]
-        payload = zstandard.ZstdCompressor(level=9).compress(json.dumps(values).encode())
-        packed.append(
-            {"graph_id": graph_id, "stage": stage, "count": len(nodes), "payload": payload}
-        )
-    if packed:
-        connection.execute(insert, packed)
+    payload = zstandard.ZstdCompressor(level=9).compress(json.dumps(value).encode())
+    op.get_bind().execute(
+        statement, {"graph_id": graph_id, "stage": stage, "count": count, "payload": payload}
+    )
 
 
 def _groups(rows: Any) -> Iterator[tuple[int, str, list[Any]]]:  # noqa: ANN401  # a result
@@ -158,9 +182,9 @@ def _groups(rows: Any) -> Iterator[tuple[int, str, list[Any]]]:  # noqa: ANN401 
         yield *key, nodes
 
 
-def _plain(name: str, value: Any) -> Any:  # noqa: ANN401  # any column
+def _json(value: Any) -> Any:  # noqa: ANN401  # any column
     """JSON columns come as text where the query names no types."""
-    return json.loads(value) if name == "buffers" and isinstance(value, str) else value
+    return json.loads(value) if isinstance(value, str) else value
 
 
 def _create_index() -> None:

@@ -1,0 +1,229 @@
+"""Search in code finds exactly the lines that hold what was asked for, on both databases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inductorscope.store.blobs import content_of_bytes
+from inductorscope.store.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of
+from inductorscope.store.engine import sessions
+from inductorscope.store.queries.search import CodePage, Scope, search_code, too_short
+from inductorscope.store.queries.search_lines import SHOWN, Patterns, cut
+from inductorscope.store.queries.search_names import kernels_named
+from inductorscope.store.runs import insert_run
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+CODE = """\
+import torch
+triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''
+def triton_poi_fused_add_0(in_ptr0, out_ptr0, xnumel):
+    tmp0 = tl.load(in_ptr0 + (x0), xmask)
+    tl.store(out_ptr0 + (x0), tmp0, xmask)
+''')
+def call(args):
+    buf0 = empty_strided_cuda((8, ), (1, ), torch.float32)
+    triton_poi_fused_add_0.run(arg0_1, buf0, 8)
+    return (buf0, )
+"""
+MODEL = "class Model:\n    def forward(self, x):\n        return x + 100 % 7  # buf0 it is not\n"
+
+
+def a_run(number: int, code: str = CODE) -> RunDraft:
+    """A run with a graph, its code, and the source that all runs share."""
+    run = RunDraft(
+        content_digest=f"{number:016x}".ljust(64, "0"),
+        name=f"run {number}",
+        tags=[],
+        origin="ingest",
+        created_at=START + timedelta(minutes=number),
+        bytes_in=1,
+    )
+    kernel = KernelDraft("triton_poi_fused_add_0", "triton", "pointwise", 2, 6, {})
+    kernel.calls = [CallDraft(4, True, 9, [], [], "a" * 12)]
+    graph = GraphDraft("forward", "model__0_forward", "forward", kernels=[kernel])
+    graph.wrapper_first, graph.wrapper_last = 7, 10
+    graph.sources = {"/home/me/model.py": 3}
+    run.graphs = [graph]
+    text = content_of_bytes(code.encode())
+    source = content_of_bytes(MODEL.encode())
+    run.artifacts = [
+        artifact_of("output_code", "output_code.py", text, code.count("\n"), graph=graph),
+        artifact_of("source", "/home/me/model.py", source, MODEL.count("\n")),
+    ]
+    return run
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    with sessions(engine).begin() as writing:
+        for number in (1, 2, 3):
+            insert_run(writing, a_run(number))
+        insert_run(writing, a_run(4, CODE.replace("float32", "bfloat16")))
+    with sessions(engine, read_only=True)() as reading:
+        yield reading
+
+
+def lines(page: CodePage) -> list[tuple[str, int]]:
+    return [(text.places.place.path, hit.line) for text in page.texts for hit in text.hits]
+
+
+def test_lines_are_found_as_they_stand_whatever_their_case(session: Session) -> None:
+    page = search_code(session, "TL.load(in_ptr0")
+    assert page.exact
+    assert lines(page) == [("output_code.py", 4)] * 2
+    hit = page.texts[0].hits[0]
+    assert hit.text == "tmp0 = tl.load(in_ptr0 + (x0), xmask)"
+    assert [hit.text[start:end] for start, end in hit.marks] == ["tl.load(in_ptr0"]
+
+
+def test_words_that_no_line_holds_side_by_side_are_found_in_any_order(session: Session) -> None:
+    page = search_code(session, "xmask store")
+    assert not page.exact
+    assert lines(page) == [("output_code.py", 5)] * 2
+    assert search_code(session, "store xmask nothing").texts == []
+    # Where lines hold the words as they stand, others are not shown.
+    page = search_code(session, "return x")
+    assert page.exact
+    assert lines(page) == [("/home/me/model.py", 3)]
+
+
+def test_signs_are_part_of_what_is_looked_for(session: Session) -> None:
+    assert lines(search_code(session, "100 % 7")) == [("/home/me/model.py", 3)]
+    assert search_code(session, "100_7").texts == []
+    for quoted in ("buf0'", 'buf0"', "buf0 OR", "NEAR(buf0", "buf0*", "buf0 & !x", "a:b:c"):
+        search_code(session, quoted)  # what a query language could mean is nothing but text
+
+
+def test_a_text_of_several_runs_is_shown_once_in_the_newest(session: Session) -> None:
+    page = search_code(session, "float32")
+    (text,) = (item for item in page.texts if "bfloat" not in item.hits[0].text)
+    assert text.places.place.run.name == "run 3"
+    assert (text.places.other_runs, text.places.other_graphs) == (2, 0)
+    assert [place.run.name for place in text.places.elsewhere] == ["run 2", "run 1"]
+    page = search_code(session, "float32", Scope(run=f"{1:016x}"))
+    assert [item.places.place.run.name for item in page.texts] == ["run 1"]
+
+
+def test_a_hit_says_where_the_explorer_shows_it(session: Session) -> None:
+    def place(q: str) -> tuple[str | None, str | None, str | None, int | None]:
+        found = search_code(session, q, Scope(run=f"{4:016x}")).texts[0].hits[0].place
+        return found.graph, found.stage, found.kernel, found.handle
+
+    assert place("tl.store") == ("forward", "kernel", "triton_poi_fused_add_0", 4)
+    assert place("empty_strided_cuda") == ("forward", "wrapper", None, None)
+    assert place("import torch") == ("forward", "code", None, None)
+    assert place("class Model") == ("forward", "source", None, None)
+
+
+def test_kinds_of_text_and_one_file_can_be_chosen(session: Session) -> None:
+    assert {path for path, _ in lines(search_code(session, "buf0"))} == {
+        "output_code.py",
+        "/home/me/model.py",
+    }
+    page = search_code(session, "buf0", Scope(role="source"))
+    assert lines(page) == [("/home/me/model.py", 3)]
+    artifact = search_code(session, "bfloat16").texts[0].places.place.artifact
+    page = search_code(session, "buf0", Scope(file=artifact))
+    assert lines(page) == [("output_code.py", number) for number in (8, 9, 10)]
+
+
+def everything(
+    session: Session, q: str, scope: Scope | None = None, **bounds: int
+) -> list[tuple[int, int]]:
+    """Text and line of all hits of all pages."""
+    found: list[tuple[int, int]] = []
+    cursor = None
+    for _ in range(300):
+        page = search_code(session, q, scope, cursor, **bounds)
+        found += [
+            (text.places.place.artifact, hit.line) for text in page.texts for hit in text.hits
+        ]
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+    raise AssertionError("the pages never end")
+
+
+def long_text(number: int) -> str:
+    return "".join(
+        f"buf{line} = needle_{number}({line})\n" if line % 100 == 7 else f"pass  # {line}\n"
+        for line in range(5000)
+    )
+
+
+@pytest.mark.parametrize("bounds", [{}, {"limit": 3}, {"pieces": 2}, {"limit": 7, "pieces": 3}])
+def test_pages_hold_every_text_and_of_one_text_every_line(
+    engine: Engine, bounds: dict[str, int]
+) -> None:
+    with sessions(engine).begin() as writing:
+        for number in range(5):
+            insert_run(writing, a_run(number, long_text(number)))
+    with sessions(engine, read_only=True)() as session:
+        whole = everything(session, "needle")
+        assert len(whole) == len(set(whole)) == 5 * 10
+        artifacts = {artifact for artifact, _ in whole}
+        if "pieces" not in bounds:
+            assert sorted(everything(session, "needle", **bounds)) == sorted(whole)
+        else:  # fewer lines of each, where reading stopped, but all texts
+            assert {found for found, _ in everything(session, "needle", **bounds)} == artifacts
+        one = Scope(file=min(artifacts))
+        found = [line for _, line in everything(session, "needle", one, **bounds)]
+        assert found == [line + 1 for line in range(5000) if line % 100 == 7]
+        # Words that stand apart page the same way.
+        found = [line for _, line in everything(session, "needle buf", one, **bounds)]
+        assert found == [line + 1 for line in range(5000) if line % 100 == 7]
+
+
+def test_what_cannot_be_looked_for_is_said(session: Session) -> None:
+    for q in ("", " ", "%", "x", "= +", "é"):
+        assert too_short(q)
+        assert search_code(session, q) == CodePage()
+    assert not too_short("x0")
+    assert not too_short("a b")
+    for cursor in ("", "e", "x1", "e-1", "e1x", "w" + "9" * 16):
+        with pytest.raises(ValueError, match="cursor"):
+            search_code(session, "buf0", cursor=cursor)
+
+
+def test_kernels_are_found_by_any_part_of_their_name(session: Session) -> None:
+    assert [kernel.run.name for kernel in kernels_named(session, "USED_add")] == [
+        "run 4", "run 3", "run 2", "run 1",
+    ]  # fmt: skip
+    assert len(kernels_named(session, "add triton", limit=3)) == 3
+    assert [kernel.handle for kernel in kernels_named(session, "poi", f"{1:016x}")] == [4]
+    assert kernels_named(session, "%") == []
+    assert kernels_named(session, "") == []
+
+
+@given(
+    line=st.text(st.characters(exclude_characters="\n\0"), max_size=600),
+    q=st.text(st.sampled_from("ab (.İſ"), min_size=1, max_size=4).filter(str.strip),
+)
+def test_marks_are_what_was_looked_for(line: str, q: str) -> None:
+    spans = Patterns.of(q).exact(line)
+    assert bool(spans) == bool(re.search(re.escape(q), line, re.IGNORECASE))
+    if not spans:
+        return
+    hit = cut(1, line, spans)
+    assert len(hit.text) <= SHOWN + 2
+    for start, end in hit.marks:
+        whole = re.fullmatch(re.escape(q), hit.text[start:end], re.IGNORECASE)
+        assert whole or end >= len(hit.text.removesuffix("…"))  # the end of a long line is cut
+
+
+def test_a_long_line_is_cut_around_the_match() -> None:
+    line = " " * 40 + "x" * 1000 + "needle" + "y" * 1000
+    hit = cut(9, line, Patterns.of("needle").exact(line))
+    (start, end) = hit.marks[0]
+    assert hit.text[start:end] == "needle"
+    assert hit.text.startswith("…x")
+    assert hit.text.endswith("y…")
+    assert len(hit.text) == SHOWN + 2
