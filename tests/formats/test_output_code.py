@@ -267,3 +267,22 @@ def called_by_hand(text: str) -> list[str]:
         wrapper,
         re.M,
     )
+
+
+def test_types_of_cpp_functions(fixtures: Path):
+    kernel = read(fixtures, "cpu-cppwrap.py").by_name()["cpp_fused_sum_3"]
+    assert kernel.facts["signature"] == ["const float*", "float*"]
+
+
+def test_heuristics_of_the_first_versions():
+    text = OLD.replace("triton_poi_fused_neg_1", "triton__1")
+    kernel = parse_output_code(text).by_name()["triton__1"]
+    assert (kernel.heuristic, kernel.category) == ("pointwise", "poi")
+    assert kernel.parameters == ["in_ptr0", "out_ptr0", "xnumel", "XBLOCK"]
+
+
+def test_code_that_logging_printed(fixtures: Path):
+    text = (fixtures / "output-code" / "cuda-user.py").read_text()
+    place = "V1121 07:03:54.123000 69 torch/_inductor/graph.py:7] [0/0] [__output_code] "
+    logged = "\n".join(place + line for line in text.split("\n"))
+    assert parse_output_code(logged) == parse_output_code(text)

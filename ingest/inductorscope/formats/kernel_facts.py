@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from inductorscope.formats.scan import closing, split_top
 
 _CATEGORY = re.compile(r"triton_(poi|red|per|tem|for|spl|unk)_")
-_HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
+# `@triton_heuristics.pointwise(`; the first versions imported the name alone.
+_HEURISTIC = re.compile(
+    r"@(?:triton_heuristics\.(\w+)|(pointwise|reduction|persistent_reduction|template|foreach))\("
+)
 _BY_HEURISTIC = {
     "pointwise": "poi",
     "reduction": "red",
@@ -25,6 +28,7 @@ _SIZE_HINTS = re.compile(r"size_hints=([\[{(])")
 # `#   %neg : Tensor "…"[num_users=1] = call_function[target=torch.ops.aten.neg.default](args = …`
 _FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
 _FRAGMENT_RETURN = re.compile(r"#\s+return ")
+_LONGEST_SIGNATURE = 600
 _PERCENT = re.compile(r"%(\w+)")
 
 
@@ -54,7 +58,7 @@ def find_body(lines: list[str], first: int, last: int) -> Body:
             return _body(lines, number, last, cpp=True)
         if line.startswith("def "):
             plain = number if plain < 0 else plain
-        elif line.startswith("@triton_heuristics.") and _HEURISTIC.match(line):
+        elif line.startswith("@") and _HEURISTIC.match(line):
             for later in range(number + 1, last + 1):
                 if lines[later].startswith("def "):
                     return _body(lines, later, last, cpp=False)
@@ -65,7 +69,7 @@ def _body(lines: list[str], number: int, last: int, *, cpp: bool) -> Body:
     signature: list[str] = []
     depth = 0
     head = number
-    for head in range(number, min(number + 600, last + 1)):
+    for head in range(number, min(number + _LONGEST_SIGNATURE, last + 1)):
         signature.append(lines[head].strip())
         depth += lines[head].count("(") - lines[head].count(")")
         if depth <= 0 and "(" in lines[head] + lines[number]:
@@ -121,7 +125,7 @@ def heuristic_of(block: list[str], body_first: int) -> str:
     heuristic = ""
     for line in block[: body_first + 1]:
         found = _HEURISTIC.match(line) if line.startswith("@") else None
-        heuristic = found.group(1) if found else heuristic
+        heuristic = found.group(1) or found.group(2) if found else heuristic
     return heuristic
 
 
@@ -138,7 +142,9 @@ def read_facts(block: list[str], body_first: int, made_by: str) -> dict[str, obj
     if made_by.startswith("cpp"):
         line = block[0]
         opened = line.find("[")
-        if opened >= 0:
+        if line.lstrip().startswith("extern"):
+            facts["signature"] = _cpp_types(block)
+        elif opened >= 0:
             types = split_top(line[opened + 1 : closing(line, opened)])
             facts["signature"] = [kind.strip("'") for kind in types]
         return facts
@@ -157,6 +163,14 @@ def read_facts(block: list[str], body_first: int, made_by: str) -> dict[str, obj
             opened = found.end() - 1
             facts["size_hints"] = line[opened : closing(line, opened) + 1]
     return facts
+
+
+def _cpp_types(block: list[str]) -> list[str]:
+    """Types of a C++ function's parameters, as `async_compile.cpp_pybinding` lists them."""
+    whole = " ".join(line.strip() for line in block[:_LONGEST_SIGNATURE])
+    opened = whole.find("(")
+    parameters = split_top(whole[opened + 1 : closing(whole, opened)]) if opened >= 0 else []
+    return [parameter.rpartition(" ")[0].strip() for parameter in parameters]
 
 
 def _mapping(line: str, opened: int) -> dict[str, str]:

@@ -21,7 +21,7 @@ from inductorscope.formats import kernel_facts
 from inductorscope.formats.call_sites import SOURCE_NODES, CallSites, source_nodes
 from inductorscope.formats.code_records import CodeCall, CodeKernel, OutputCode
 from inductorscope.formats.definitions import Definition, Definitions
-from inductorscope.formats.scan import unix_text
+from inductorscope.formats.scan import plain_text
 
 __all__ = ["CodeCall", "CodeKernel", "OutputCode", "parse_output_code"]
 
@@ -33,7 +33,7 @@ _ORIGINAL = "# Original path: "
 
 
 def parse_output_code(text: str) -> OutputCode:
-    text = unix_text(text)
+    text = plain_text(text)
     lines = text.split("\n")
     definitions = Definitions(text, lines)
     code = OutputCode(problems=definitions.problems)

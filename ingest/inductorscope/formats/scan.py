@@ -25,7 +25,7 @@ _NESTING = re.compile(r"""[()\[\]{}"']""")
 _LOGGED = re.compile(
     r"(?:\[rank\d+\]:)?[VDIWEC]\d{4} [\d:.]+ \d+ [^\]]{1,400}:\d+\](?: \[[^\]]{1,80}\])* ?"
 )
-_LEVELS = frozenset("[VDIWEC")
+_LEVELS = frozenset("[VDIWEC")  # the first character of such a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,11 @@ def plain_lines(text: str) -> list[str]:
     if "] [__" not in text:
         return lines
     return [_LOGGED.sub("", line, count=1) if line[:1] in _LEVELS else line for line in lines]
+
+
+def plain_text(text: str) -> str:
+    """The same as one text, with newlines alone between its lines."""
+    return "\n".join(plain_lines(text)) if "] [__" in text else unix_text(text)
 
 
 def unix_text(text: str) -> str:

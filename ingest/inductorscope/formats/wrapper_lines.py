@@ -18,7 +18,7 @@ from typing import Literal
 
 from inductorscope.formats.code_records import CodeCall, OutputCode
 from inductorscope.formats.layouts import Layout, dtype_of, given_layouts, sizes
-from inductorscope.formats.scan import closing, lines_of, split_top
+from inductorscope.formats.scan import closing, plain_lines, split_top
 
 LineKind = Literal[
     "allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call", "comment",
@@ -67,7 +67,7 @@ def parse_wrapper(text: str, code: OutputCode) -> list[WrapperLine]:
     """A record for every line of the wrapper that is not blank; `code` is read from `text`."""
     from inductorscope.formats.wrapper_cpp import CppWrapper  # it builds on the records here
 
-    lines = lines_of(text)
+    lines = plain_lines(text)
     calls = {call.line: call for call in code.calls}
     after = min(code.wrapper_last, len(lines))
     given = given_layouts(lines[after:])
