@@ -136,17 +136,17 @@ def _all() -> list[Parser]:
     packs = [gzip.compress(each) for each in SMALL_PACKS]
     every = fx_files + ir_files + codes + provenances + logs + traces + tables + benchmarks
     return [
-        Parser("fx", fx, fx_files, 12, 4),
-        Parser("ir", ir, ir_files, 12, 4),
-        Parser("output code", output_code, codes, 12, 4),
+        Parser("fx", fx, fx_files, 12, 20),
+        Parser("ir", ir, ir_files, 12, 20),
+        Parser("output code", output_code, codes, 12, 20),
         Parser("provenance", provenance, provenances, 6, 4),
-        Parser("source map", source_map, fx_files + codes, 6, 4),
-        Parser("trace log", trace_log, logs, 14, 4),
-        Parser("packed log", packed_log, packs, 4, 4),
-        Parser("unpacked", unpacked, packs, 4, 4),
+        Parser("source map", source_map, fx_files + codes, 6, 8),
+        Parser("trace log", trace_log, logs, 14, 12),
+        Parser("packed log", packed_log, packs, 4, 16),
+        Parser("unpacked", unpacked, packs, 4, 16),
         Parser("kineto", kineto, traces, 10, 4),
-        Parser("key averages", key_averages, [*tables, CAPTURE_ROWS], 6, 4),
-        Parser("benchmark log", benchmark_log, [*benchmarks, *tables], 8, 4),
+        Parser("key averages", key_averages, [*tables, CAPTURE_ROWS], 6, 12),
+        Parser("benchmark log", benchmark_log, [*benchmarks, *tables], 8, 16),
         Parser("role of", role, [*every, *packs], 6, 4),
     ]
 

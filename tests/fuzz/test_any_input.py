@@ -17,7 +17,7 @@ import pytest
 from fuzz.mutations import hostile
 from fuzz.parsers import PARSERS, TEXTS_OF_A_GRAPH, Parser, text
 from fuzz.work import calls
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from inductorscope.correlate import GraphTexts, graph_links
 
@@ -86,6 +86,7 @@ def test_any_bytes_are_read(parser: Parser) -> None:
     @given(hostile(parser.seeds))
     def one_case(data: bytes) -> None:
         most = ALWAYS_ALLOWED + int(parser.calls_per_byte * len(data))
+        note(f"{parser.name}: {data!r}")
         start = time.process_time()
         called = calls(lambda: parser.read(data), most)
         slowest.add(data, time.process_time() - start, called)
@@ -123,6 +124,7 @@ def test_any_texts_are_linked() -> None:
             *(text(texts[name]) for name in list(TEXTS_OF_A_GRAPH)[:5]), texts["provenance"], record
         )
         data = b"".join(texts.values())
+        note(f"{given_texts!r}")
         start = time.process_time()
         called = calls(lambda: graph_links(given_texts), ALWAYS_ALLOWED + 40 * len(data))
         slowest.add(data, time.process_time() - start, called)

@@ -152,6 +152,9 @@ class _Reader:
     def _read_at(self, number: int) -> int:
         """Reads what begins in a line; gives the line to go on at."""
         line = self.lines[number - 1]
+        if not line:
+            self.heading = None
+            return number + 1
         table = table_at(self.lines, number - 1)
         if table is not None:
             self._table(table)
