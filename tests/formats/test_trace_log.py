@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.formats import trace_summary
 from inductorscope.formats.trace_log import LogRecord, TraceLog, read_trace_log
 from inductorscope.formats.trace_summary import LogSummary, summarise
 
@@ -203,6 +204,35 @@ def test_unknown_kinds_are_kept() -> None:
 def test_rank_prefix_of_torchrun() -> None:
     records, _ = read(f"[rank1]:{record('a')}")
     assert [each.kind for each in records] == ["a"]
+
+
+def test_lists_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_summary, "MOST_LISTED", 3)
+    context = ', "frame_id": 0, "frame_compile_id": %d'
+    text = "".join(
+        record("artifact", '{"name": "dynamo_graph_break_reason"}', f"reason {at}", context % at)
+        + record("compilation_metrics", '{"entire_frame_compile_time_s": 1}', more=context % at)
+        + record(f"kind{at}")
+        for at in range(5)
+    )
+    summary = summary_of(text.encode())
+    assert [len(summary.graph_breaks), len(summary.compilations), len(summary.compile_ids)] == [
+        3
+    ] * 3
+    assert summary.compile_seconds == 5
+    assert sum(summary.counts.values()) == 15 + 5
+    assert len(summary.counts) == 4
+    assert {dropped.reason: dropped.count for dropped in summary.dropped} == {
+        "graph breaks beyond the first 3: counted only": 2,
+        "compiles beyond the first 3: counted only": 2,
+        "compile ids beyond the first 3: counted only": 4,
+    }
+
+
+def test_long_texts_among_the_metrics_are_cut() -> None:
+    body = '{"inductor_provenance": "%s", "co_name": "f"}' % ("x" * 100_000)
+    (compilation,) = summary_of(record("compilation_metrics", body).encode()).compilations
+    assert (len(compilation.metrics["inductor_provenance"]), compilation.function) == (4000, "f")
 
 
 def test_our_own_capture(foo_log: bytes) -> None:

@@ -34,8 +34,8 @@ from inductorscope.formats.log_segments import (
 from inductorscope.formats.unpacked import Readable, open_plain
 
 __all__ = [
-    "LIMITS", "NO_KIND", "UNKNOWN_FILE", "Dropped", "Frame", "Limits", "LogRecord", "Piece",
-    "TraceLog", "read_trace_log",
+    "EXAMPLE", "LIMITS", "NO_KIND", "UNKNOWN_FILE", "Dropped", "Frame", "Limits", "LogRecord",
+    "Piece", "TraceLog", "read_trace_log",
 ]  # fmt: skip
 
 EXAMPLE = 160

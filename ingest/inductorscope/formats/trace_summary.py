@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from inductorscope.formats.trace_log import Dropped, LogRecord, TraceLog
+from inductorscope.formats.trace_log import EXAMPLE, Dropped, LogRecord, TraceLog
 
 MAX_REASON = 4000
+"""Characters of a reason, and of any text among the metrics."""
+MOST_LISTED = 10_000
+"""Of each kind; what a log has beyond is counted only."""
+OTHERS = "(others)"
 
 # # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
@@ -54,7 +59,7 @@ class Compilation:
     fail_reason: str | None
     restart_reasons: list[str]
     metrics: dict[str, Any]
-    """All fields as logged."""
+    """All fields as logged, but with long texts cut: one can hold a graph's whole provenance."""
 
 
 @dataclass(slots=True)
@@ -62,7 +67,8 @@ class LogSummary:
     """The log in short."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """Records of each kind; artifacts also as `artifact:<name>`."""
+    """Records of each kind; artifacts also as `artifact:<name>`. All beyond the first 10,000 names
+    are `(others)`."""
     torch_version: str | None = None
     torch_git: str | None = None
     device_name: str | None = None
@@ -73,6 +79,7 @@ class LogSummary:
     graph_breaks: list[GraphBreak] = field(default_factory=list)
     recompiles: list[Recompile] = field(default_factory=list)
     compilations: list[Compilation] = field(default_factory=list)
+    """Each list has at most 10,000 entries; `dropped` says where there are more."""
     compile_seconds: float | None = None
     """Sum over all compiles, forward and backward; None when the log has no metrics."""
     dropped: list[Dropped] = field(default_factory=list)
@@ -95,23 +102,27 @@ class Summariser:
         self.ranks: dict[int, None] = {}
         self.pids: dict[int, None] = {}
         self.recompiles: dict[str, Recompile] = {}
+        self.beyond: dict[str, Dropped] = {}
 
     def finish(self, log: TraceLog) -> LogSummary:
         self.summary.compile_ids = list(self.compile_ids)
         self.summary.ranks = list(self.ranks)
         self.summary.pids = list(self.pids)
         self.summary.recompiles = list(self.recompiles.values())
-        self.summary.dropped = list(log.dropped.values())
+        self.summary.dropped = [*log.dropped.values(), *self.beyond.values()]
         return self.summary
 
     def add(self, record: LogRecord) -> None:
-        summary = self.summary
-        summary.counts[record.kind] += 1
-        if record.rank is not None:
+        self._count(record.kind)
+        if record.rank is not None and self._room(self.ranks, record.rank, "ranks", record):
             self.ranks[record.rank] = None
-        self.pids[record.pid] = None
-        if record.compile_id is not None:
-            self.compile_ids[record.compile_id] = None
+        if self._room(self.pids, record.pid, "processes", record):
+            self.pids[record.pid] = None
+        compile_id = record.compile_id
+        if compile_id is not None and self._room(
+            self.compile_ids, compile_id, "compile ids", record
+        ):
+            self.compile_ids[compile_id] = None
         if record.kind == "artifact":
             self._artifact(record)
         elif record.kind == "dynamo_start":
@@ -119,12 +130,28 @@ class Summariser:
         elif record.kind in {"compilation_metrics", "bwd_compilation_metrics"}:
             self._metrics(record)
 
+    def _count(self, name: str) -> None:
+        counts = self.summary.counts
+        counts[name if name in counts or len(counts) < MOST_LISTED else OTHERS] += 1
+
+    def _room(self, listed: Collection[object], item: object, what: str, record: LogRecord) -> bool:
+        """Whether one more can be listed; says so where not. Dictionaries list each item once."""
+        if len(listed) < MOST_LISTED or (isinstance(listed, dict) and item in listed):
+            return True
+        reason = f"{what} beyond the first {MOST_LISTED:,}: counted only"
+        known = self.beyond.setdefault(
+            reason, Dropped(reason, 0, record.line, _shown(item), "dropped")
+        )
+        known.count += 1
+        return False
+
     def _artifact(self, record: LogRecord) -> None:
         summary, name = self.summary, record.name
-        summary.counts[f"artifact:{name}"] += 1
+        self._count(f"artifact:{name}")
         if name == "dynamo_graph_break_reason":
             reason = record.payload_text[:MAX_REASON]
-            summary.graph_breaks.append(GraphBreak(record.compile_id, reason, record.line))
+            if self._room(summary.graph_breaks, reason, "graph breaks", record):
+                summary.graph_breaks.append(GraphBreak(record.compile_id, reason, record.line))
         elif name == "recompile_reasons":
             self._recompile_reason(record)
         elif name == "fx_graph_runnable" and summary.torch_version is None:
@@ -155,7 +182,9 @@ class Summariser:
             return
         known = self.recompiles.get(record.compile_id)
         if known is None:
-            self.recompiles[record.compile_id] = Recompile(record.compile_id, reason, record.line)
+            if self._room(self.recompiles, record.compile_id, "recompiles", record):
+                recompile = Recompile(record.compile_id, reason, record.line)
+                self.recompiles[record.compile_id] = recompile
         elif reason and reason not in known.reason:
             known.reason = f"{known.reason}\n{reason}".strip()[:MAX_REASON]
 
@@ -174,9 +203,10 @@ class Summariser:
             fail_type=_text(metrics.get("fail_type")),
             fail_reason=_text(metrics.get("fail_reason")),
             restart_reasons=_texts(metrics.get("restart_reasons")),
-            metrics=metrics,
+            metrics={name: _shortened(value) for name, value in metrics.items()},
         )
-        self.summary.compilations.append(compilation)
+        if self._room(self.summary.compilations, compilation.compile_id, "compiles", record):
+            self.summary.compilations.append(compilation)
         if compilation.seconds is not None:
             so_far = self.summary.compile_seconds or 0.0
             self.summary.compile_seconds = so_far + compilation.seconds
@@ -213,6 +243,14 @@ def _integer(value: object) -> int | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _shortened(value: object) -> object:
+    return value[:MAX_REASON] if isinstance(value, str) else value
+
+
+def _shown(value: object) -> str:
+    return str(value)[:EXAMPLE]
 
 
 def _texts(value: object) -> list[str]:
