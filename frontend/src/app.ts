@@ -2,6 +2,7 @@
 import htmx from "htmx.org";
 import { startForms } from "./forms";
 import { startJob } from "./job";
+import { startLines } from "./lines";
 import { startSearch } from "./search";
 import { startCopying } from "./share";
 import { startTables } from "./tables";
@@ -16,6 +17,7 @@ startSearch();
 startTables();
 startForms();
 startJob();
+startLines();
 startUploads();
 
 // A run that came in shows in the list at once.

@@ -16,7 +16,20 @@ from starlette.concurrency import run_in_threadpool
 from . import errors, openapi, urls
 from .api import annotated, artifacts, captures, health, uploads
 from .api import jobs as job_actions
-from .pages import capture, explorer, jobs, kernel, login, permalink, read, run, runs, time
+from .pages import (
+    capture,
+    explorer,
+    jobs,
+    kernel,
+    login,
+    permalink,
+    read,
+    read_file,
+    run,
+    runs,
+    search,
+    time,
+)
 from .parts import Parts
 from .security import Guard
 from .static import Bundle
@@ -24,7 +37,7 @@ from .templating import Pages
 
 log = logging.getLogger(__name__)
 
-PAGES = (runs, run, explorer, kernel, time, read, permalink, jobs, capture)
+PAGES = (runs, search, run, explorer, kernel, time, read, read_file, permalink, jobs, capture)
 """Modules with a page (`html`) and its twin (`twin`)."""
 ACTIONS = (uploads, captures, job_actions, artifacts, annotated)
 

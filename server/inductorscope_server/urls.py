@@ -43,6 +43,25 @@ def read(run_id: str) -> str:
     return f"{run(run_id)}/read"
 
 
+def run_state(run_id: str) -> str:
+    """How far the reading of a run is."""
+    return f"{run(run_id)}/state"
+
+
+def log(run_id: str, **query: str | int | None) -> str:
+    """The logs of a run: `log`, `compile`, `kind` and `rank` choose records."""
+    return with_query(f"{run(run_id)}/log", **query)
+
+
+def file(run_id: str, artifact: int, **query: str | int | None) -> str:
+    """A stored file as text; `line` and `last` mark lines."""
+    return with_query(f"{run(run_id)}/files/{artifact}", **query)
+
+
+def search(**query: str | int | None) -> str:
+    return with_query("/search", **query)
+
+
 def graph(run_id: str, slug: str, **query: str | int | None) -> str:
     """The explorer; `panes`, `sel`, `kernel` and `file` are its state."""
     return with_query(f"{run(run_id)}/graphs/{_part(slug)}", **query)
@@ -59,6 +78,34 @@ def kernel(run_id: str, slug: str, name: str, handle: int | None) -> str:
 
 def kernel_in_explorer(run_id: str, slug: str, name: str, handle: int | None) -> str:
     return graph(run_id, slug, kernel=kernel_key(name, handle))
+
+
+SHOWN_STAGES = ("source", "post_grad", "ir_post", "kernel")
+"""Stages that the explorer shows unasked."""
+
+
+def line_in_explorer(
+    run_id: str,
+    slug: str,
+    stage: str,
+    line: int,
+    *,
+    path: str | None = None,
+    kernel: str | None = None,
+    handle: int | None = None,
+) -> str:
+    """The explorer with a line kept: of a source its path, of a kernel's line the kernel."""
+    panes = list(SHOWN_STAGES)
+    if stage not in panes:
+        panes[2] = stage
+    return graph(
+        run_id,
+        slug,
+        panes=None if stage in SHOWN_STAGES else ",".join(panes),
+        file=path,
+        kernel=None if kernel is None else kernel_key(kernel, handle),
+        sel=f"{stage}:{path}:{line}" if path else f"{stage}:{line}",
+    )
 
 
 def permalink(link: str, **query: str | int | None) -> str:

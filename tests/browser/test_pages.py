@@ -20,10 +20,14 @@ PAGES = {
     "read": "{run}/read",
     "jobs": "/jobs",
     "capture": "/capture",
-    "search without a match": "/?q=nothingofthisname",
+    "runs without a match": "/?q=nothingofthisname",
+    "search": "/search?q=tl.load",
+    "search by words": "/search?q=add+load",
+    "search without a match": "/search?q=nothingofthisname",
+    "file": "{run}/files/{log}?line=600&last=604",
     "missing": "/runs/0123456789abcdef",
 }
-EMPTY_PAGES = ["runs", "jobs", "capture", "missing"]
+EMPTY_PAGES = ["runs", "search", "jobs", "capture", "missing"]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +49,14 @@ def filled(
         explorer = httpx.get(f"{served.url}/api{graph}/explorer").json()
         kernel = explorer["kernels"][0]
         handle = f"{kernel['name']}:{kernel['calls'][0]['handle']}"
-        where = {"run": f"/runs/{run}", "graph": graph, "kernel": f"{graph}/kernels/{handle}"}
+        files = httpx.get(f"{served.url}/api/runs/{run}/read").json()["files"]
+        log = next(str(file["artifact"]) for file in files if file["role"] == "trace_log")
+        where = {
+            "run": f"/runs/{run}",
+            "graph": graph,
+            "kernel": f"{graph}/kernels/{handle}",
+            "log": log,
+        }
         yield served, where
 
 

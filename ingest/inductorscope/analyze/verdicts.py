@@ -33,10 +33,14 @@ class Facts:
     graph_breaks: int | None
     recompiles: int | None
     dropped: int
+    reading: bool = False
+    """The files are still being read: what is known so far says nothing of the whole."""
 
 
 def verdicts(facts: Facts) -> list[Verdict]:
     """The findings, the gravest first; never empty."""
+    if facts.reading:
+        return [Verdict("note", "being read", "Its files are still being read.")]
     found = [
         *_failure(facts),
         *_speed(facts),

@@ -38,6 +38,10 @@ class RunRow(RunName):
 
     tags: list[str]
     origin: str
+    state: Literal["reading", "complete"]
+    """While it is being read, parts are still to come."""
+    step: str | None
+    """What is being read, in words."""
     created_at: Moment
     torch_version: str | None
     device_kind: str | None

@@ -1,0 +1,80 @@
+"""Lines that hold what was asked for, found and cut to what fits on a page. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+SHOWN_BEFORE, SHOWN = 48, 220
+"""Characters of a long line that are shown: before what was found, and all in all."""
+MOST_MARKS = 20
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LineHit:
+    """A line that holds what was asked for."""
+
+    line: int
+    text: str
+    """The line, or the part of a long one around the first match."""
+    marks: list[Span]
+    """Where in `text` the matches begin and end, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """What is looked for in a line, whatever its case."""
+
+    literal: re.Pattern[str]
+    words: list[re.Pattern[str]]
+    """Of a search of several words."""
+
+    @classmethod
+    def of(cls, q: str) -> Patterns:
+        parts = q.split() if len(q.split()) > 1 else []
+        words = [re.compile(re.escape(part), re.IGNORECASE) for part in parts]
+        return cls(re.compile(re.escape(q), re.IGNORECASE), words)
+
+    def exact(self, line: str) -> list[Span]:
+        return [found.span() for found in self.literal.finditer(line)]
+
+    def all_words(self, line: str) -> list[Span]:
+        """Of lines that hold every word, in any order."""
+        spans: list[Span] = []
+        for word in self.words:
+            found = [match.span() for match in word.finditer(line)]
+            if not found:
+                return []
+            spans += found
+        return _joined(spans)
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """In order; those that overlap become one."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def cut(number: int, line: str, spans: list[Span]) -> LineHit:
+    """The line as it is shown: without its indentation, of a long one what is around a match."""
+    first = spans[0][0]
+    begin = len(line) - len(line.lstrip())
+    if first - begin > SHOWN - SHOWN_BEFORE:
+        begin = first - SHOWN_BEFORE
+    end = min(begin + SHOWN, len(line))
+    head = "…" if line[:begin].strip() else ""
+    tail = "…" if line[end:].strip() else ""
+    moved = len(head) - begin
+    marks = [
+        (start + moved, min(stop, end) + moved)
+        for start, stop in spans[:MOST_MARKS]
+        if begin <= start < end
+    ]
+    return LineHit(number, f"{head}{line[begin:end].rstrip()}{tail}", marks)
