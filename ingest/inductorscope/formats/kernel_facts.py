@@ -52,16 +52,19 @@ class Fragment:
 
 def find_body(lines: list[str], first: int, last: int) -> Body:
     plain = -1
+    decorated = False
     for number in range(first, last + 1):
         line = lines[number]
-        if line.startswith(('extern "C"', "void kernel(")) or "kernel(const" in line:
-            return _body(lines, number, last, cpp=True)
         if line.startswith("def "):
+            if decorated:
+                return _body(lines, number, last, cpp=False)
             plain = number if plain < 0 else plain
-        elif line.startswith("@") and _HEURISTIC.match(line):
-            for later in range(number + 1, last + 1):
-                if lines[later].startswith("def "):
-                    return _body(lines, later, last, cpp=False)
+        elif decorated:
+            continue
+        elif line.startswith(('extern "C"', "void kernel(")) or "kernel(const" in line:
+            return _body(lines, number, last, cpp=True)
+        elif line.startswith("@"):
+            decorated = _HEURISTIC.match(line) is not None
     return _body(lines, plain, last, cpp=False) if plain >= 0 else Body(first, last, [])
 
 
