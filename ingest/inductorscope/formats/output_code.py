@@ -75,7 +75,7 @@ def _kernel(lines: list[str], definition: Definition, floor: int) -> CodeKernel:
     kind, category = kernel_facts.classify(name, made_by, block, body.first)
     kernel = CodeKernel(
         name, kind, category, first + 1, last + 1, start + 1,
-        first + body.first + 1, first + body.last + 1,
+        first + body.first + 1, first + min(body.last, len(block) - 1) + 1,
     )  # fmt: skip
     kernel.parameters = body.parameters
     kernel.facts = kernel_facts.read_facts(block, body.first, made_by)
