@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,3 +109,47 @@ def database(folder: Path) -> Database:
 
 def kinds(entries: list[LogEntry]) -> Counter[str]:
     return Counter(entry.kind for entry in entries)
+
+
+# --- real logs with something changed ---
+
+_SEGMENT = re.compile(rb"^V\d{4} .*?(?=^V\d{4} |\Z)", re.M | re.S)
+_HEAD = re.compile(rb"V\d{4} [^\]\n]*\] (\{.*)\n")
+_MD5 = re.compile(rb'("has_payload": ?")[0-9a-f]{32}(")')
+
+
+def segments(log: bytes) -> list[bytes]:
+    """The records of a log, each with its payload's lines; together they are the log."""
+    found = _SEGMENT.findall(log)
+    assert b"".join(found) == log
+    return found
+
+
+def names(segment: bytes) -> str:
+    """What tells a record apart: the name of an artifact, else its kind."""
+    head = _HEAD.match(segment)
+    assert head is not None
+    record = json.loads(head[1])
+    kind = next(iter(record))
+    return record[kind]["name"] if kind in {"artifact", "graph_dump"} else kind
+
+
+def payload(segment: bytes) -> bytes:
+    lines = segment.split(b"\n")[1:-1]
+    return b"\n".join(line.removeprefix(b"\t") for line in lines)
+
+
+def with_payload(segment: bytes, content: bytes) -> bytes:
+    """The same record with another payload, and its MD5."""
+    head = segment.split(b"\n")[0]
+    head = _MD5.sub(rb"\g<1>%s\g<2>" % hashlib.md5(content).hexdigest().encode(), head)
+    return head + b"\n\t" + content.replace(b"\n", b"\n\t") + b"\n"
+
+
+def payloads(log: bytes) -> dict[str, list[bytes]]:
+    """All payloads of a log, by what tells their records apart."""
+    found: dict[str, list[bytes]] = {}
+    for segment in segments(log):
+        if b"\n\t" in segment:
+            found.setdefault(names(segment), []).append(payload(segment))
+    return found
