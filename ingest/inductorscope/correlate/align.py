@@ -34,6 +34,12 @@ class Aligner(ValueReplay):
         self.node, self.values, self.by_index, self.mask = node.name, {}, {}, None
         self.indirect = {}
         self.body = body
+        self._converted = frozenset(
+            op.arguments[0]
+            for block in body.blocks.values()
+            for op in block.ops
+            if op.op == "to_dtype" and op.arguments
+        )
         self._walk("body", 0)
         return self.result.cost - before
 
@@ -83,7 +89,10 @@ class Aligner(ValueReplay):
     def _masked(self, op: IrOp, key: OpKey, block: str, depth: int) -> Value:
         name = op.arguments[0] if op.arguments else ""
         mask = self._value(op.arguments[1], block) if len(op.arguments) > 1 else None
-        outer, self.mask = self.mask, mask
+        outer = self.mask
+        if outer is not None:
+            mask = self._combined(mask, outer, key) or mask
+        self.mask = mask
         inner = self._walk(name, depth + 1)
         self.mask = outer
         expression = ("masked", name, self.node, mask, inner)

@@ -74,6 +74,20 @@ _REDUCES: dict[str, str] = {
 
 REDUCES: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _REDUCES.items()}
 
+# What a reduction over few elements is unrolled to, its preparation and conclusion with it.
+_COMPARES = "maximum minimum gt lt eq ne ge le isnan or_ and_ logical_or logical_and where"
+_UNROLLED: dict[str, str] = {
+    "sum": "add", "mean": "add truediv mul", "prod": "mul",
+    "amax": "maximum", "amin": "minimum", "any": "or_ logical_or ne bitwise_or",
+    "all": "or_ logical_or logical_not eq ne bitwise_or", "max": _COMPARES, "min": _COMPARES,
+    "argmax": _COMPARES, "argmin": _COMPARES,
+}  # fmt: skip
+
+UNROLLED: dict[str, frozenset[str]] = {
+    name: frozenset([*v.split(), "to_dtype", "reduction", "getitem"])
+    for name, v in _UNROLLED.items()
+}
+
 # They copy or gather what they are given: a load may be all there is to see of them.
 MOVES = frozenset(
     [
@@ -103,6 +117,9 @@ MASKS = frozenset(
         "max_pool2d_with_indices", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
     ]
 )  # fmt: skip
+
+CHOOSES = frozenset(["where", "ge", "lt", "le", "gt", "eq", "ne", "and_", "logical_and"])
+"""How those choose."""
 
 FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
 

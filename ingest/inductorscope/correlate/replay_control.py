@@ -126,6 +126,18 @@ class ControlReplay(MemoryReplay):
                     return members
         return set()
 
+    def _combined(self, mask: Value, outer: Value, key: OpKey) -> Value:
+        """A mask inside of another one holds where both do: `tmp22 = tmp20 & tmp16`."""
+        for position in self._upcoming(2):
+            statement = self.block.numbered[position]
+            if statement.tags == {"&"} and all(
+                isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
+                for value in (mask, outer)
+            ):
+                self._own(statement, key)
+                return self._remember(("combined", mask, outer), statement.defines[0])
+        return self.cse.get(("combined", mask, outer))
+
     def _masked_end(self, inner: Value, mask: Value) -> int:
         """`where(mask, value, other)`; in C++ a lambda, its call and a blend."""
         start = self._at()

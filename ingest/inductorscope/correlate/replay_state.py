@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from inductorscope.correlate.statements import Block, Statement
@@ -87,6 +88,8 @@ class ReplayState:
         self.indirect: dict[str, Value] = {}
         self.node = ""
         self.mask: Value = None
+        self._converted: frozenset[str] = frozenset()
+        """Operations of the node whose results it converts itself."""
 
     def _value(self, text: str, block: str) -> Value:
         known = self.values.get((block, text))
@@ -107,6 +110,16 @@ class ReplayState:
             position += 1
         self.result.position = position
         return position
+
+    def _upcoming(self, count: int) -> Iterator[int]:
+        """Places of the next statements that nobody owns."""
+        numbered = self.block.numbered
+        for position in range(self._at(), len(numbered)):
+            if id(numbered[position]) not in self.result.owner:
+                yield position
+                count -= 1
+                if count == 0:
+                    return
 
     def _alive(self, value: Value) -> bool:
         """Whether a temporary can still be used where the next statement stands."""

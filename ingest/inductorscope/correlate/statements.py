@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 # `tmp3`, `_tmp3`, `tmp8_mean`, `tmp17_val`
 TEMPORARY = re.compile(r"\b_?tmp(\d+)(?:_(?!acc)\w+)?\b")
 # `tmp_acc0`, `tmp_acc0_vec`, `masked_tmp_acc0_vec`, `tmp_acc0_local`
-ACCUMULATOR = re.compile(r"\b(?:masked_)?tmp_acc(\d+)\w*")
+ACCUMULATOR = re.compile(r"\b(?:masked_|at_\w+?_)?tmp_acc(\d+)\w*")
 POINTER = re.compile(
     r"\b((?:in_out|in|out)_ptr\d+|local_buffer_data_\d+|ws_ptr\d*|seed_offset\w*)\b"
 )

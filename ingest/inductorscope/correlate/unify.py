@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
 from inductorscope.correlate.lowerings import (
+    CHOOSES,
     FILLS,
     INDEXERS,
     MASKS,
@@ -19,6 +20,7 @@ from inductorscope.correlate.lowerings import (
     SCANS,
     SCATTERS,
     STRICT,
+    UNROLLED,
     by_library,
 )
 from inductorscope.correlate.region import Operation, Place, Region
@@ -165,8 +167,13 @@ class Unifier:
             return 0.0
         if node.op == "pow":
             return 0.01 if op in _POWERS else 0.4
+        unrolled = UNROLLED.get(node.op)
+        if unrolled is not None:
+            return 0.005 if op in unrolled else 0.5
         if node.op in REDUCES and op in ("add", "maximum", "minimum", "mul", "logical_or"):
-            return 0.005  # a short reduction is unrolled
+            return 0.005
+        if node.op in MASKS and op in CHOOSES:
+            return 0.01
         return 0.15 if node.op in MOVES and operation.loads else 0.03
 
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
