@@ -85,6 +85,8 @@ class CallSites:
                     yield number
                     if code.cpp and line.startswith("}"):
                         return
+                elif line[:2] == "# " or not line:  # most of what stands between kernels
+                    continue
                 elif any(word in line for word in _ENTRY_WORDS) and _ENTRY.match(line):
                     code.wrapper_first = code.wrapper_last = number + 1
                     code.cpp = _CPP_ENTRY.search(line) is not None
