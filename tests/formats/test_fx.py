@@ -211,3 +211,16 @@ def parameters(text: str) -> int:
         names = [name for name in names if name not in held.split(", ")]
         names += apart.split(", ")[:-1]
     return len(names)
+
+
+def test_graphs_in_a_table_without_indentation(shared: Path):
+    text = next((shared / "seeds").glob("002_*.txt")).read_text()
+    nodes = [(node.graph_class, node.name, node.inputs) for node in parse_fx(text).nodes]
+    assert nodes == [
+        ("Repro", "add", []),
+        ("Repro", "_foobar", ["add"]),
+        ("Repro", "output", ["_foobar"]),
+        ("Repro~2", "add", []),
+        ("Repro~2", "relu", ["add"]),
+        ("Repro~2", "output", ["relu"]),
+    ]

@@ -164,3 +164,18 @@ def test_every_node_of_real_texts_is_read(shared: Path):
         assert sum(node.body is not None for node in parsed.nodes) == bodies
         outputs = re.findall(r"^ {4}\w+: \w+$", text, re.MULTILINE)
         assert sum(len(node.buffers) for node in parsed.nodes) == len(outputs)
+
+
+def test_a_listing_in_a_table_without_indentation(shared: Path):
+    text = next((shared / "seeds").glob("002_*.txt")).read_text()
+    parsed = parse_ir(text)
+    (node,) = parsed.nodes
+    assert not parsed.problems
+    assert (node.name, node.reads, node.writes) == ("buf1", ["buf0", "primals_2"], ["buf1"])
+    assert node.body is not None
+    assert node.body.indexes == {"index0": "z0", "index1": "0"}
+    assert [op.op for op in node.body.blocks["body"].ops] == [
+        "get_index", "load", "get_index", "load", "add", "get_index", "reduction",
+    ]  # fmt: skip
+    lines = text.split("\n")
+    assert "return reduction" in lines[node.last_line - 1]

@@ -337,6 +337,8 @@ def test_listings_of_a_tutorial(shared: Path, tmp_path: Path) -> None:
     node = listing("IR node:", "        return store")
     assert role_of_lone(tmp_path, node) == "ir_pre_fusion"
     assert role_of_lone(tmp_path, "\n".join(lines[514:540])) == "key_averages"
+    table = next((shared / "seeds").glob("002_*.txt")).read_text().split("\n")[530:570]
+    assert role_of_lone(tmp_path, "\n".join(table)) == "ir_pre_fusion"
     assert role_of_lone(tmp_path, "\n".join(lines[:60])) == "other"
 
 

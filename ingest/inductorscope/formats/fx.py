@@ -123,6 +123,8 @@ class _Reader:
             self._output(" ".join(whole), number + 1, last + 1)
             raw = self.lines[number]
             self.returned = len(raw) - len(raw.lstrip())
+            if not self.returned:
+                self.inside = self.piece
         else:
             last = self._statement(line, number)
         return last

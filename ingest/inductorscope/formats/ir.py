@@ -38,6 +38,9 @@ _BODY_CLASS = re.compile(r"class (\w+)_loop_body")
 _ASSIGN = re.compile(r"(\w+) = (.*)$")
 # Most lines of a loop body: `neg = ops.neg(load_1)`, with nothing in brackets inside.
 _PLAIN = re.compile(r"(\w++) = (ops|self)\.(\w++)\(((?:[^()\[\]{}\"',]|'[^'\\,]*'|,)*+)\)$")
+_FLAT_BODY = re.compile(
+    r"var_ranges = |index\d+ = |def \w+\(self, ops\)|\w+ = (?:ops|self)\.|return\b"
+)
 _DEF = re.compile(r"def (\w+)\(")
 # `    buf0: ComputedBuffer` inside `.outputs`
 _OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
@@ -218,7 +221,7 @@ class _Reader:
         last = number
         following = number + 1
         if not value.strip() and following < len(self.lines):
-            if not self.lines[following].startswith(" "):
+            if not self.lines[following].startswith((" ", "{", "[")):
                 return number
             depth += balance(self.lines[following])
             last = following
@@ -275,9 +278,11 @@ class _Reader:
         body = IrLoopBody(number + 1, number + 1)
         block: IrBlock | None = None
         number += 1
+        # Where a page lost the indentation, what a line says must tell.
+        flat = number < len(self.lines) and self.lines[number].startswith("var_ranges = ")
         while number < len(self.lines):
             line = self.lines[number]
-            if not line.startswith("    "):
+            if not line.startswith("    ") and not (flat and _FLAT_BODY.match(line)):
                 break
             stripped = line.strip()
             define = _DEF.match(stripped)

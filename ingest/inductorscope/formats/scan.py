@@ -25,6 +25,8 @@ _NESTING = re.compile(r"""[()\[\]{}"']""")
 _LOGGED = re.compile(
     r"(?:\[rank\d+\]:)?[VDIWEC]\d{4} [\d:.]+ \d+ [^\]]{1,400}:\d+\](?: \[[^\]]{1,80}\])* ?"
 )
+_LOGGING = "] [__"
+_CELL = "\n| "
 _LEVELS = frozenset("[VDIWEC")  # the first character of such a line
 
 
@@ -106,16 +108,20 @@ def lines_of(text: str) -> list[str]:
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines without what logging put before each: `V1121 07:03:54.1 69 a.py:7] [0/0] `."""
+    """The lines without what was put around them: by logging, `V1121 07:03:54.1 69 a.py:7] [0/0] `,
+    or by a page that shows a listing as a table, `| neg = ops.neg(load) |`."""
     lines = lines_of(text)
-    if "] [__" not in text:
-        return lines
-    return [_LOGGED.sub("", line, count=1) if line[:1] in _LEVELS else line for line in lines]
+    if _LOGGING in text:
+        lines = [_LOGGED.sub("", line, count=1) if line[:1] in _LEVELS else line for line in lines]
+    if _CELL in text:
+        lines = [line.strip("| \t") if line[:1] == "|" else line for line in lines]
+    return lines
 
 
 def plain_text(text: str) -> str:
     """The same as one text, with newlines alone between its lines."""
-    return "\n".join(plain_lines(text)) if "] [__" in text else unix_text(text)
+    around = _LOGGING in text or _CELL in text
+    return "\n".join(plain_lines(text)) if around else unix_text(text)
 
 
 def unix_text(text: str) -> str:

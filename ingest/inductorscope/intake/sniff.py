@@ -161,8 +161,7 @@ def _role_of_json(name: str, text: bytes) -> str | None:
 def _role_of_lines(name: str, text: bytes) -> str | None:
     if _TRACE_LOG.search(text):
         return "trace_log"
-    if b"] [__" in text:
-        text = _LOGGED.sub(b"", text)
+    text = _without_surroundings(text)
     if _IR.search(text):
         return _ir_role(name, text)
     if b"run_repro" in text or b"class Repro(torch.nn.Module)" in text:
@@ -178,6 +177,16 @@ def _role_of_lines(name: str, text: bytes) -> str | None:
     if _TABLE.search(text):
         return "key_averages"
     return _role_of_piece(name, text)
+
+
+def _without_surroundings(text: bytes) -> bytes:
+    """Without what logging, or a page's table, puts around each line of a listing."""
+    if b"] [__" in text:
+        text = _LOGGED.sub(b"", text)
+    if b"\n| " in text:
+        lines = text.split(b"\n")
+        text = b"\n".join(line.strip(b"| \t\r") if line[:1] == b"|" else line for line in lines)
+    return text
 
 
 def _role_of_piece(name: str, text: bytes) -> str | None:
