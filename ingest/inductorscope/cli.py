@@ -176,12 +176,19 @@ def print_result(
     from inductorscope.console import Progress
     from inductorscope.intake.unpack import Refused
     from inductorscope.local import read_paths
-    from inductorscope.reading import NothingToRead
+    from inductorscope.reading import NothingToRead, Pool
 
-    with Progress(quiet=as_json) as progress:
+    # The pool first: it forks, and progress is shown by a thread.
+    with Pool() as pool, Progress(quiet=as_json) as progress:
         try:
             result = read_paths(
-                settings, paths, name=name, tags=tags, origin=origin, progress=progress
+                settings,
+                paths,
+                name=name,
+                tags=tags,
+                origin=origin,
+                progress=progress,
+                pool=pool,
             )
         except (Refused, NothingToRead) as error:
             progress.stop()

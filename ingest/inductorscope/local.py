@@ -10,7 +10,7 @@ from inductorscope.intake.limits import Limits
 from inductorscope.intake.several import lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.naming import name_of
-from inductorscope.reading import ReadResult, read_run
+from inductorscope.reading import Pool, ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine, migrate, sessions
 
@@ -25,6 +25,7 @@ def read_paths(
     tags: list[str],
     origin: str,
     progress: Progress,
+    pool: Pool | None = None,
 ) -> ReadResult:
     """Read all paths as one run.
 
@@ -55,4 +56,5 @@ def read_paths(
             name=name,
             tags=tags,
             progress=progress,
+            pool=pool,
         )

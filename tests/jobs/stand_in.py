@@ -14,8 +14,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from inductorscope.dying import die_with
 from inductorscope.jobs.ending import OvertakenError, owner_of
-from inductorscope.jobs.processes import die_with
 from inductorscope.jobs.progress import Report
 from inductorscope.jobs.transitions import TRY_AGAIN, Attempt
 from inductorscope.settings import load

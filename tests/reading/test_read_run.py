@@ -249,7 +249,7 @@ def test_an_own_breakdown_is_told_and_survived(
     def broken(*_texts: object) -> None:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("inductorscope.reading.graph.graph_links", broken)
+    monkeypatch.setattr("inductorscope.reading.graph_content.graph_links", broken)
     result = read(factory, foo1)
     assert result.kernels == 1
     assert any("Linking the lines failed: ZeroDivisionError" in d.reason for d in result.dropped)

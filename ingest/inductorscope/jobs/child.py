@@ -22,10 +22,11 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 
 from ..capture.run import CaptureFailed, run_capture
 from ..capture.spec import SpecError, from_builtins
+from ..dying import die_with
 from ..intake.limits import Limits, Refused
 from ..intake.several import any_archive, lay_out
 from ..intake.unpack import unpack
-from ..reading import NothingToRead, ReadResult, read_run
+from ..reading import NothingToRead, Pool, ReadResult, read_run
 from ..settings import PREFIX, Settings, load
 from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, Upload
@@ -34,7 +35,6 @@ from . import transitions
 from .ending import OvertakenError, left_out, owner_of, read_sentence
 from .errors import without_password
 from .folders import scratch_folder, work_folder
-from .processes import die_with
 from .progress import Report
 from .transitions import TRY_AGAIN, Attempt
 from .uploads import UploadFolder
@@ -56,6 +56,8 @@ class Task:
     attempt: Attempt
     spec: dict[str, Any]
     report: Report
+    pool: Pool | None
+    """Processes that help to read."""
 
     @property
     def folder(self) -> Path:
@@ -141,6 +143,7 @@ def _read(task: Task, root: Path, origin: str) -> None:
         tags=[str(tag) for tag in task.spec.get("tags", [])],
         progress=task.report,
         owner=owner_of(task.attempt, task.report.finishing),
+        pool=task.pool,
     )
     if result.duplicate:
         _end_as_duplicate(task, result)
@@ -165,14 +168,14 @@ def _end_as_duplicate(task: Task, result: ReadResult) -> None:
 WORK: dict[str, Callable[[Task], None]] = {"ingest": ingest, "capture": capture}
 
 
-def attend(settings: Settings, attempt: Attempt) -> int:
+def attend(settings: Settings, attempt: Attempt, pool: Pool | None = None) -> int:
     """Does the work and ends the job; the process's exit status."""
     engine = make_engine(settings)
     factory = sessions(engine)
     with factory() as session:
         spec = dict(session.get_one(Job, attempt.job_id).spec)
     report = Report(factory, attempt)
-    task = Task(settings, engine, factory, attempt, spec, report)
+    task = Task(settings, engine, factory, attempt, spec, report, pool)
     try:
         WORK[attempt.kind](task)
     except (OvertakenError, TakenOverError):
@@ -241,9 +244,12 @@ def main(arguments: list[str] | None = None) -> int:
     # captures share.
     tempfile.tempdir = str(scratch_folder(given.job_id))
     settings = load()
-    if given.kind == "ingest":
-        _limit_memory(settings)
-    return attend(settings, Attempt(given.job_id, given.kind, given.attempt))
+    attempt = Attempt(given.job_id, given.kind, given.attempt)
+    if given.kind != "ingest":
+        return attend(settings, attempt)
+    _limit_memory(settings)
+    with Pool() as pool:
+        return attend(settings, attempt, pool)
 
 
 if __name__ == "__main__":

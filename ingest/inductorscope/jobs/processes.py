@@ -7,10 +7,8 @@ session of its own, or that outlived its parents, is found by it.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
-import sys
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -18,17 +16,7 @@ from pathlib import Path
 from ..settings import PREFIX, Settings
 
 MARK = f"{PREFIX}JOB"
-PR_SET_PDEATHSIG = 1
 KILL_SECONDS = 10.0
-
-
-def die_with(parent: int, sign: int = signal.SIGKILL) -> None:
-    """This process gets the signal when its parent dies; Linux only, elsewhere it does nothing."""
-    if not sys.platform.startswith("linux"):
-        return
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, sign, 0, 0, 0)
-    if os.getppid() != parent:  # it died before we asked
-        os.kill(os.getpid(), sign)
 
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:

@@ -14,10 +14,11 @@ from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from ..dying import die_with
 from ..settings import Settings
 from ..store.migrate import MigrationError
 from .errors import without_password
-from .processes import die_with, environment
+from .processes import environment
 from .slots import reserve
 from .speaking import speak
 

@@ -67,6 +67,18 @@ class Notes:
         shown = None if example is None else example[:LONGEST_EXAMPLE]
         self._notes[key] = Note(file, kind, reason, count, line, shown)
 
+    def merge(self, others: Notes) -> None:
+        """What other notes hold too."""
+        for note in others._notes.values():
+            self.add(
+                note.file,
+                note.reason,
+                note.count,
+                kind=note.kind,
+                line=note.line,
+                example=note.example,
+            )
+
     def problems(self, file: str, problems: Iterable[Problem]) -> None:
         """What a reader says it could not read."""
         for problem in problems:

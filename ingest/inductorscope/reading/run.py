@@ -32,6 +32,7 @@ from .logs import LogFacts, LogReading, read_logs
 from .merging import aot_id_of, folder_sources, merge
 from .notes import Notes
 from .owner import Owner, owner_here
+from .pool import Pool
 from .profiles import ProfileRead, compiled_profile, draft_of, read_profiles
 from .report import report_of
 from .sources import find_sources
@@ -75,13 +76,14 @@ def read_run(
     settings: Settings | None = None,
     progress: Progress = lambda step, done, total, unit: None,
     owner: Owner | None = None,
+    pool: Pool | None = None,
 ) -> ReadResult:
     """Reads a folder (or one file) into the database as one run.
 
     `extra` are the facts of a capture whose folder does not hold them; `settings` name the data
     folder, where large files are compressed instead of in the system's temporary folder, and bound
     what a compressed log unpacks to. The same content a second time, or from two workers at once,
-    is the same run; a reading that fails leaves nothing behind.
+    is the same run; a reading that fails leaves nothing behind. `pool`: other processes that help.
     """
     started = time.monotonic()
     progress("Looking through the files", 0, None, None)
@@ -112,7 +114,9 @@ def read_run(
         return earlier
     if settings is not None:
         settings.data.mkdir(parents=True, exist_ok=True)
-    reading = _Reading(run, intake, writer, session_factory, settings, notes, progress)
+    reading = _Reading(
+        run, intake, writer, session_factory, settings, notes, progress, pool or Pool(workers=0)
+    )
     try:
         with _without_collecting():
             reading.read(name, extra)
@@ -200,7 +204,9 @@ class _Reading:
         settings: Settings | None,
         notes: Notes,
         progress: Progress,
+        pool: Pool,
     ) -> None:
+        self.pool = pool
         self.run = run
         self.intake = intake
         self.writer = writer
@@ -274,13 +280,13 @@ class _Reading:
         for file in self.intake.files:
             if file.role == "line_record":
                 records |= line_records(file.absolute.read_bytes())
-        reader = GraphReader(self.notes, records)
+        reader = GraphReader(self.notes, records, self.pool)
         kernels = 0
-        for number, graph in enumerate(graphs):
-            self.progress("Linking lines", number, len(graphs), "graphs")
-            reader.read(graph)
+        self.progress("Linking lines", 0, len(graphs), "graphs")
+        for number, graph in enumerate(reader.read(graphs), start=1):
             kernels += graph.draft.generated
-            step = f"{number + 1:,} of {len(graphs):,} graphs are linked"
+            step = f"{number:,} of {len(graphs):,} graphs are linked"
+            self.progress("Linking lines", number, len(graphs), "graphs")
             self.writer.fill_graph(graph.draft, kernels, step)
             # What only rows need goes; times are joined to the kernels later.
             graph.draft.nodes, graph.draft.links = {}, None

@@ -1,0 +1,232 @@
+"""What is in the texts of one graph: nodes, kernels, calls and links, ready to be stored.
+
+Pure: takes texts and gives records, so it runs in this process or in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ..correlate.graph import graph_links
+from ..correlate.kernel_nodes import nodes_of_calls
+from ..correlate.text_stages import fx_entity, main_class
+from ..correlate.texts import GraphTexts, ParsedTexts
+from ..formats.fx import FxText, parse_fx
+from ..formats.ir import IrText, parse_ir
+from ..formats.output_code import OutputCode, parse_output_code
+from ..formats.provenance import parse_provenance
+from ..store.draft import FxNodeDraft, IrNodeDraft, KernelDraft, PackedLinks
+from ..store.links import packed
+from ..store.nodes import pack_nodes
+from .kernels import kernel_drafts
+from .notes import Notes
+from .sources import Quotes, add_quotes
+
+FX_STAGES = {
+    "dynamo_graph": "dynamo",
+    "pre_grad": "pre_grad",
+    "joint_graph": "joint",
+    "aot_graph": "aot",
+    "fx_readable": "readable",
+    "fx_transformed": "post_grad",
+}
+KEPT_STAGES = ("readable", "post_grad")
+"""FX stages whose nodes pages ask for."""
+QUOTING = "dynamo_graph"
+"""Read besides for the source lines it quotes: it has them all."""
+IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
+# f32[4, 256][256, 1]cuda:0
+_DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
+
+
+@dataclass(slots=True)
+class GraphContent:
+    """What is in the texts of a graph: the same for all graphs of the same texts."""
+
+    aot_id: str | None = None
+    node_count: int = 0
+    wrapper: tuple[int | None, int | None] = (None, None)
+    nodes: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    kernels: list[KernelDraft] = field(default_factory=list)
+    links: PackedLinks | None = None
+    sources: dict[str, int] = field(default_factory=dict)
+    devices: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Given:
+    """One text: its digest and its bytes."""
+
+    label: str
+    digest: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class Task:
+    """The texts of a graph, to be read."""
+
+    slug: str
+    texts: dict[str, Given]
+    """By role."""
+    record: dict[str, object] | None = None
+    """What the capture recorded of its lines."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came out of a task."""
+
+    content: GraphContent
+    notes: Notes
+    quotes: Quotes
+
+
+def read_texts(task: Task) -> Outcome:
+    reading = _Reading(task)
+    return Outcome(reading.content(), reading.notes, reading.quotes)
+
+
+class _Reading:
+    """One reading of one graph's texts."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.notes = Notes()
+        self.quotes: Quotes = {}
+        self.fx: dict[str, FxText] = {}
+        self.ir: dict[str, IrText] = {}
+        self.code: OutputCode | None = None
+        self.result = GraphContent()
+        self.texts = {
+            role: given.data.decode("utf-8", "replace")
+            for role, given in task.texts.items()
+            if role in FX_STAGES or role in IR_STAGES or role == "output_code"
+        }
+
+    def content(self) -> GraphContent:
+        for role in self._worth_reading():
+            self._read_fx(role)
+        for role in IR_STAGES:
+            if role in self.texts:
+                self._read_ir(role)
+        provenance = self._provenance()
+        if "output_code" in self.texts:
+            self._read_code(provenance)
+        self._link(provenance)
+        return self.result
+
+    def _worth_reading(self) -> list[str]:
+        """FX texts that links or quotes need; where there are none, whatever FX text there is."""
+        found = [role for role in FX_STAGES if FX_STAGES[role] in KEPT_STAGES]
+        found = [role for role in found if role in self.texts]
+        if not found:
+            return [role for role in FX_STAGES if role in self.texts]
+        return [QUOTING, *found] if QUOTING in self.texts else found
+
+    def _label(self, role: str) -> str:
+        return self.task.texts[role].label
+
+    def _provenance(self) -> bytes | None:
+        for role in ("provenance", "provenance_kernels", "provenance_nodes"):
+            if role in self.task.texts:
+                return self.task.texts[role].data
+        return None
+
+    def _read_fx(self, role: str) -> None:
+        label, plain = self._label(role), self.texts[role]
+        text = self.notes.attempt(label, "Reading the graph", lambda: parse_fx(plain), FxText())
+        self.notes.problems(label, text.problems)
+        add_quotes(self.quotes, text)
+        self.fx[role] = text
+        result, stage = self.result, FX_STAGES[role]
+        if role != QUOTING or not result.sources:
+            counts = Counter(node.stack_file for node in text.nodes if node.stack_file)
+            result.sources = dict(counts) or result.sources
+        if stage in KEPT_STAGES:
+            nodes = _fx_drafts(text, inputs=stage == "post_grad")
+            result.nodes[stage] = (len(nodes), pack_nodes(nodes))
+            for node in nodes:
+                found = _DEVICE.search(node.annotation or "")
+                if found:
+                    result.devices.add(found.group(1))
+        if role == "fx_transformed" or not result.node_count:
+            result.node_count = sum(node.kind == "call" for node in text.nodes)
+
+    def _read_ir(self, role: str) -> None:
+        label, plain = self._label(role), self.texts[role]
+        text = self.notes.attempt(label, "Reading the IR", lambda: parse_ir(plain), IrText())
+        self.notes.problems(label, text.problems)
+        self.ir[role] = text
+        nodes = [
+            IrNodeDraft(
+                name=node.name,
+                kind=f"{node.kind}({node.detail})" if node.detail else node.kind,
+                first_line=node.first_line,
+                last_line=node.last_line,
+                buffers=[buffer.name for buffer in node.buffers],
+            )
+            for node in text.nodes
+        ]
+        self.result.nodes[IR_STAGES[role]] = (len(nodes), pack_nodes(nodes))
+
+    def _read_code(self, data: bytes | None) -> None:
+        label, plain, result = self._label("output_code"), self.texts["output_code"], self.result
+        code = self.notes.attempt(
+            label, "Reading the code", lambda: parse_output_code(plain), OutputCode()
+        )
+        self.notes.problems(label, code.problems)
+        self.code = code
+        result.aot_id = code.aot_id or None
+        result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
+        provenance = parse_provenance(data or b"{}")
+        if "provenance" in self.task.texts:
+            self.notes.problems(self._label("provenance"), provenance.problems)
+        post = self.fx.get("fx_transformed", FxText())
+        known = {f"fx:{node.name}" for node in post.main()}
+        nodes = nodes_of_calls(code, provenance, known)
+        # Of the file's bytes: a permalink must not depend on how we decode them.
+        digest = self.task.texts["output_code"].digest
+        result.kernels = kernel_drafts(code, nodes, digest, label, self.notes)
+        if any(kernel.kind == "cpp" for kernel in result.kernels):
+            result.devices.add("cpu")
+
+    def _link(self, provenance: bytes | None) -> None:
+        texts = GraphTexts(
+            fx_transformed=self.texts.get("fx_transformed"),
+            fx_readable=self.texts.get("fx_readable"),
+            ir_pre=self.texts.get("ir_pre_fusion"),
+            ir_post=self.texts.get("ir_post_fusion"),
+            output_code=self.texts.get("output_code"),
+            provenance=provenance,
+            line_record=self.task.record,
+        )
+        parsed = ParsedTexts(
+            self.fx.get("fx_transformed", FxText()),
+            self.fx.get("fx_readable"),
+            self.ir.get("ir_pre_fusion"),
+            self.ir.get("ir_post_fusion"),
+            self.code,
+        )
+        links = self.notes.attempt(
+            self.task.slug, "Linking the lines", lambda: graph_links(texts, parsed), None
+        )
+        self.result.links = None if links is None else packed(links)
+
+
+def _fx_drafts(text: FxText, *, inputs: bool) -> list[FxNodeDraft]:
+    main = main_class(text)
+    return [
+        FxNodeDraft(
+            name=fx_entity(node, main).removeprefix("fx:"),
+            target=node.target,
+            line=node.line,
+            annotation=node.annotation or None,
+            stack_file=node.stack_file or None,
+            stack_line=node.stack_line or None,
+            inputs=node.inputs if inputs else [],
+        )
+        for node in text.nodes
+    ]

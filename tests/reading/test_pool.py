@@ -1,0 +1,74 @@
+"""Graphs read in other processes come out as they do here, also when such a process dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import pytest
+from inductorscope.reading.graph_content import Given, Outcome, Task, read_texts
+from inductorscope.reading.pool import Pool
+
+ROLES = {
+    "fx_graph_transformed.py": "fx_transformed",
+    "fx_graph_readable.py": "fx_readable",
+    "ir_post_fusion.txt": "ir_post_fusion",
+    "ir_pre_fusion.txt": "ir_pre_fusion",
+    "output_code.py": "output_code",
+}
+
+
+@pytest.fixture
+def task(fixtures: Path) -> Task:
+    folder = next((fixtures / "cuda-foo1").rglob("output_code.py")).parent
+    return Task(
+        "foo1",
+        {
+            role: Given(name, name, (folder / name).read_bytes())
+            for name, role in ROLES.items()
+            if (folder / name).exists()
+        },
+    )
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    with Pool(workers=2) as pool:
+        yield pool
+
+
+def outcomes(pool: Pool, tasks: list[Task]) -> dict[int, Outcome]:
+    return dict(pool.run([partial(lambda task: task, task) for task in tasks]))
+
+
+def whole(outcome: Outcome) -> dict[str, object]:
+    return asdict(outcome.content)
+
+
+def test_every_task_is_read_once_wherever(pool: Pool, task: Task) -> None:
+    here = read_texts(task)
+    found = outcomes(pool, [task] * 7)
+    assert sorted(found) == list(range(7))
+    for outcome in found.values():
+        assert whole(outcome) == whole(here)
+        assert outcome.quotes == here.quotes
+
+
+def test_a_process_that_dies_costs_nothing(pool: Pool, task: Task) -> None:
+    here = read_texts(task)
+    for process in pool.processes:
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+    found = outcomes(pool, [task] * 3)
+    assert [whole(found[number]) for number in range(3)] == [whole(here)] * 3
+
+
+def test_without_other_processes_all_is_read_here(task: Task) -> None:
+    with Pool(workers=0) as pool:
+        assert sorted(outcomes(pool, [task, task])) == [0, 1]
+        assert outcomes(pool, []) == {}
