@@ -30,6 +30,7 @@ from .pages import (
     search,
     time,
 )
+from .pages import log as records
 from .parts import Parts
 from .security import Guard
 from .static import Bundle
@@ -37,7 +38,20 @@ from .templating import Pages
 
 log = logging.getLogger(__name__)
 
-PAGES = (runs, search, run, explorer, kernel, time, read, read_file, permalink, jobs, capture)
+PAGES = (
+    runs,
+    search,
+    run,
+    explorer,
+    kernel,
+    time,
+    read,
+    read_file,
+    records,
+    permalink,
+    jobs,
+    capture,
+)
 """Modules with a page (`html`) and its twin (`twin`)."""
 ACTIONS = (uploads, captures, job_actions, artifacts, annotated)
 

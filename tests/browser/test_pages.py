@@ -24,6 +24,9 @@ PAGES = {
     "search": "/search?q=tl.load",
     "search by words": "/search?q=add+load",
     "search without a match": "/search?q=nothingofthisname",
+    "log": "{run}/log",
+    "log of one compile": "{run}/log?compile=0/0&kind=artifact",
+    "log without a match": "{run}/log?compile=none",
     "file": "{run}/files/{log}?line=600&last=604",
     "missing": "/runs/0123456789abcdef",
 }

@@ -156,6 +156,8 @@ class RunPage(RunRow):
     kernel_time_us: float | None
     """Kernel time of one step."""
     file_count: int
+    log_count: int
+    """TORCH_TRACE logs, as far as they have been read."""
     dropped_count: int
     """Things in the upload that could not be read; the page "What was read" lists them."""
 

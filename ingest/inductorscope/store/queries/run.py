@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from ...analyze.verdicts import Verdict, verdicts
 from ...correlate.model import Coverage
-from ..models import Artifact, Graph, Run
+from ..models import Artifact, Graph, LogEntry, Run
 from .lines import source_times
 from .parts import (
     CategoryTime,
@@ -76,6 +76,7 @@ class RunPage:
     coverage: Coverage | None
     kernel_time_us: float | None
     file_count: int
+    log_count: int
     dropped_count: int
 
 
@@ -129,8 +130,15 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         coverage=summed([graph.coverage for graph in graphs]),
         kernel_time_us=kernel_time(session, run_id),
         file_count=len(run.report.get("files", ())),
+        log_count=_log_count(session, run),
         dropped_count=facts.dropped,
     )
+
+
+def _log_count(session: Session, run: Run) -> int:
+    """TORCH_TRACE logs, as far as they have been read."""
+    logs = select(func.count(LogEntry.log.distinct())).where(LogEntry.run_id == run.id)
+    return max(len(run.report.get("logs", ())), session.scalar(logs) or 0)
 
 
 def _sources(session: Session, run: str) -> list[SourceRow]:
