@@ -12,7 +12,8 @@ _TABLE: dict[str, str] = {
     "mul": "* mul",
     "truediv": "/ div_rn fdiv",
     "div": "/ div_rn",
-    "floordiv": "// / floor_divide_integral div_floor_integer div_floor_floating_vec floor div_floor_floating floordiv where ?",
+    "floordiv": "// / floor_divide_integral div_floor_integer div_floor_floating_vec floor "
+    "div_floor_floating floordiv where ?",
     "truncdiv": "// / div_trunc trunc",
     "int_truediv": "/ div_rn",
     "div_rn": "/ div_rn",
@@ -37,7 +38,7 @@ _TABLE: dict[str, str] = {
     "halide_clamp": "min max",
     "mod": "% fmod mod remainder remainder_integral",
     "fmod": "fmod mod %",
-    "remainder": "where ? blendv % remainder remainder_integral mod",
+    "remainder": "where ? blendv % remainder remainder_integral mod div_floor_floating_vec",
     "neg": "u- neg",
     "square": "* square",
     "reciprocal": "/ reciprocal",

@@ -115,6 +115,7 @@ MASKS = frozenset(
         "cat", "stack", "constant_pad_nd", "slice_scatter", "select_scatter", "as_strided_scatter",
         "diagonal_scatter", "_unsafe_masked_index", "triu", "tril", "roll", "avg_pool2d",
         "max_pool2d_with_indices", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
+        "_low_memory_max_pool_with_offsets", "_low_memory_max_pool2d_with_offsets",
     ]
 )  # fmt: skip
 
@@ -122,6 +123,12 @@ CHOOSES = frozenset(["where", "ge", "lt", "le", "gt", "eq", "ne", "and_", "logic
 """How those choose."""
 
 FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
+
+# They combine many elements into each of theirs, in dozens of operations.
+POOLS = (
+    "max_pool", "_low_memory_max_pool", "avg_pool", "_adaptive_avg_pool", "adaptive_max_pool",
+    "upsample", "_upsample", "fractional_max_pool", "grid_sampler", "col2im", "im2col",
+)  # fmt: skip
 
 # Written into: what they are first given is changed or copied, then stored to.
 SCATTERS = frozenset(

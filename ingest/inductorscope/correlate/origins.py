@@ -16,12 +16,15 @@ from inductorscope.correlate.lowerings import (
     same_operation,
 )
 from inductorscope.correlate.region import Operation, Place, Region
-from inductorscope.correlate.unify import BAD, Unifier
+from inductorscope.correlate.unify import BAD, LEAVES, Unifier
 from inductorscope.formats.ir import IrBuffer, IrText, IrTextNode
 
 _NUMBER = re.compile(r"\d+")
 DOUBTFUL = 2.5
 """Readings that cost more say nothing."""
+
+
+COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
 
 
 def find_origins(
@@ -88,6 +91,10 @@ class _Walk(BufferMakers):
         if "Concat" in node.detail:
             kernel = "cat"
         reads = {held[0] for name in node.reads if (held := self._held(name)) is not None}
+        if kernel == "copy_":
+            return self._copied(node)
+        if not kernel and node.detail == "ComputedBuffer":
+            return None  # memory that others write to
         best: tuple[tuple[float, int], FxValue] | None = None
         for value in self.graph.values.values():
             if value.view or value.placeholder or value.name in self.used:
@@ -97,12 +104,22 @@ class _Walk(BufferMakers):
             if not kernel and value.op not in TAKES_AS_IS and value.op != "convolution":
                 continue
             roots = {self.graph.root(name)[0] for name in value.inputs}
-            missing = len(reads - roots)
+            missing = -1 if value.name in reads else len(reads - roots)  # pieces of `cat`
             shape = 0.0 if self._sized(node, value) else 0.5
             rank = (missing + 0.5 * len(roots - reads) + shape, value.order)
             if best is None or rank < best[0]:
                 best = (rank, value)
         return best[1] if best else None
+
+    def _copied(self, node: IrTextNode) -> FxValue | None:
+        """The node that a copy into fresh memory stands for: mostly a change of type."""
+        for name in node.reads:
+            held = self._held(name)
+            source = self.graph.values.get(held[0]) if held is not None else None
+            for user in self.graph.descendants(source.name, 12) if source is not None else []:
+                if user.op in COPIES and user.name not in self.used:
+                    return user
+        return None
 
     def _called(self, kernel: str, node: IrTextNode, value: FxValue) -> bool:
         if node.detail == "RandomSeeds":
@@ -154,7 +171,8 @@ class _Walk(BufferMakers):
             if source is not None:
                 self.result.held[buffer.name] = source
             return
-        self.used[producer.name] = self.used.get(producer.name, 0) + 1
+        if not self._piece(buffer):
+            self.used[producer.name] = self.used.get(producer.name, 0) + 1
         self.reached = max(self.reached, producer.order)
         self.result.held[buffer.name] = (producer.name, index)
         if self._exact(producer, buffer):
@@ -174,12 +192,15 @@ class _Walk(BufferMakers):
     ) -> tuple[float, FxValue, int] | None:
         best: tuple[tuple[float, float], float, FxValue, int] | None = None
         operation = region.operations[value]
+        piece = operation.op in LEAVES and self._piece(buffer)
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
             if operation.op == "load" and not operation.indirect:
                 cost = self._copy_cost(operation, candidate, unifier, value)
             else:
                 cost = unifier.inside(value, candidate)
             cost += penalty
+            if piece and not self._joined(candidate):
+                cost += 0.4
             if cost > DOUBTFUL + 0.02 * operation.size:
                 continue
             if self._only_cloned(candidate):
@@ -196,6 +217,25 @@ class _Walk(BufferMakers):
             if best is None or rank < best[0]:
                 best = (rank, cost, candidate, index)
         return (best[1], best[2], best[3]) if best else None
+
+    def _piece(self, buffer: IrBuffer) -> bool:
+        return any("Concat" in user.detail for user in self._users(buffer))
+
+    def _joined(self, value: FxValue) -> bool:
+        """A concatenation takes the value, perhaps through views: its pieces are stored for it."""
+        if value.op == "cat":
+            return True
+        queue = [value]
+        for each in queue:
+            for name in each.users:
+                user = self.graph.values.get(name)
+                if user is None or len(queue) > 20:
+                    continue
+                if user.op == "cat":
+                    return True
+                if user.view or user.op == "getitem":
+                    queue.append(user)
+        return False
 
     def _copy_cost(
         self, operation: Operation, candidate: FxValue, unifier: Unifier, value: Place

@@ -65,6 +65,8 @@ class ControlReplay(MemoryReplay):
             other = isinstance(value, str) or (bounds and self._foreign(check))
             if other and not reaches and not (bounds and not check.uses):
                 continue
+            if bounds and not all(self._plain(position) for position in members):
+                continue
             self._own(check, key)
             break
         else:
@@ -76,6 +78,11 @@ class ControlReplay(MemoryReplay):
             if statement.tags & {"where", "?", "blendv"} and statement.defines:
                 result = statement.defines[0]
         return self._remember(expression, result)
+
+    def _plain(self, position: int) -> bool:
+        """Index arithmetic, as bounds are checked of: nothing that was loaded or computed."""
+        statement = self.block.numbered[position]
+        return statement.is_leaf or statement.is_cast or statement.tags <= {"+", "-", "*"}
 
     def _foreign(self, check: Statement) -> bool:
         """A check of something an earlier operation computed is none of index bounds."""

@@ -21,6 +21,10 @@ AHEAD = 3
 """How many statements ahead a load is looked for."""
 
 
+WRONG_PLACE = 2.0
+"""Cost of a load from the right buffer, but from another place in it."""
+
+
 class MemoryReplay(ReplayState):
     """Loads, stores, and what is written for them alone."""
 
@@ -44,6 +48,8 @@ class MemoryReplay(ReplayState):
                 self._miss()
             return self._remember(expression, value)
         statement = self.block.numbered[position]
+        if op.op == "load_seed" and not _at_offset(statement.text, op.arguments[1:]):
+            self.result.cost += WRONG_PLACE
         last = self._load_end(position, key)
         last = self._widened(op, last)
         for before in self.block.numbered[self._at() : position]:
@@ -199,3 +205,9 @@ class MemoryReplay(ReplayState):
             for other in self.block.others:
                 if set(other.uses) & set(statement.uses):
                     self._own(other, key)
+
+
+def _at_offset(text: str, arguments: list[str]) -> bool:
+    """`in_ptr0[static_cast<int64_t>(7L)]` reads seed 7; an offset that is a name may be any."""
+    offset = arguments[0] if arguments else ""
+    return not offset.isdigit() or offset in _NUMBER.findall(text.partition("ptr")[2][1:])

@@ -16,6 +16,7 @@ from inductorscope.correlate.lowerings import (
     INDEXERS,
     MASKS,
     MOVES,
+    POOLS,
     REDUCES,
     SCANS,
     SCATTERS,
@@ -172,6 +173,8 @@ class Unifier:
             return 0.005 if op in unrolled else 0.5
         if node.op in REDUCES and op in ("add", "maximum", "minimum", "mul", "logical_or"):
             return 0.005
+        if node.op.startswith(POOLS):
+            return 0.002
         if node.op in MASKS and op in CHOOSES:
             return 0.01
         return 0.15 if node.op in MOVES and operation.loads else 0.03
