@@ -141,7 +141,7 @@ def _all() -> list[Parser]:
         Parser("output code", output_code, codes, 12, 20),
         Parser("provenance", provenance, provenances, 6, 4),
         Parser("source map", source_map, fx_files + codes, 6, 8),
-        Parser("trace log", trace_log, logs, 14, 12),
+        Parser("trace log", trace_log, logs, 14, 16),
         Parser("packed log", packed_log, packs, 4, 16),
         Parser("unpacked", unpacked, packs, 4, 16),
         Parser("kineto", kineto, traces, 10, 4),

@@ -96,6 +96,7 @@ class _Cutter:
             yield self._segment(data[start:following], whole=True)
             start = position = following
         self.held = data[start:]
+        del data  # not held twice while the segments are used
         self.searched = max(0, len(self.held) - 2)
         if self._too_much():
             raw, self.held, self.searched = self.held[:-2], self.held[-2:], 0

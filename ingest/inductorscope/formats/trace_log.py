@@ -187,9 +187,9 @@ class TraceLog(Iterator[LogRecord]):
             if record is not None:
                 yield self._piece(raw[:end], 1, record)
             elif end:
-                yield from self._parts(raw[:end], ends=segment.whole or end < len(raw))
+                yield from self._parts(raw, 0, end, ends=segment.whole or end < len(raw))
             if end < len(raw):
-                yield from self._orphaned(raw[end:], segment)
+                yield from self._orphaned(segment)
 
     def _record(self, segment: Segment) -> LogRecord | None:
         """Of a segment's first line; else says why not."""
@@ -269,22 +269,23 @@ class TraceLog(Iterator[LogRecord]):
         self.drop("an empty line", b"", self.number + 1, count)
         return region
 
-    def _orphaned(self, raw: bytes, segment: Segment) -> Iterator[Piece]:
-        """Lines that belong to no payload."""
-        lines = _lines(raw, ends=segment.whole)
-        if segment.empty_lines and (empty := without_empty_lines(raw)[1]):
+    def _orphaned(self, segment: Segment) -> Iterator[Piece]:
+        """Lines after the first that belong to no payload."""
+        raw, start = segment.raw, segment.head_end
+        lines = _lines(raw, start, len(raw), ends=segment.whole)
+        if segment.empty_lines and (empty := without_empty_lines(raw[start:])[1]):
             self.drop("an empty line", b"", self.number + 1, empty)
             lines -= empty
         if self._orphans is not None and lines:
-            self.drop(self._orphans, raw.lstrip(b"\r\n"), self.number + 1, lines)
-        yield from self._parts(raw, ends=segment.whole)
+            example = raw[start : start + 2 * EXAMPLE].lstrip(b"\r\n")
+            self.drop(self._orphans, example, self.number + 1, lines)
+        yield from self._parts(raw, start, len(raw), ends=segment.whole)
 
-    def _parts(self, raw: bytes, *, ends: bool) -> Iterator[Piece]:
-        size = self._limits.part
-        for start in range(0, len(raw), size):
-            part = raw[start : start + size] if len(raw) > size else raw
-            last = start + size >= len(raw)
-            yield self._piece(part, _lines(part, ends=ends and last))
+    def _parts(self, raw: bytes, start: int, end: int, *, ends: bool) -> Iterator[Piece]:
+        for at in range(start, end, self._limits.part):
+            part = raw[at : min(end, at + self._limits.part)]
+            last = at + len(part) == end
+            yield self._piece(part, _lines(part, 0, len(part), ends=ends and last))
 
     def _piece(self, raw: bytes, lines: int, record: LogRecord | None = None) -> Piece:
         piece = Piece(raw, self.number + 1, lines, self._offset, record)
@@ -308,9 +309,9 @@ def _untabbed(lines: bytes, newlines: int) -> bytes:
     return lines.replace(b"\n\t", b"\n")
 
 
-def _lines(raw: bytes, *, ends: bool) -> int:
+def _lines(raw: bytes, start: int, end: int, *, ends: bool) -> int:
     """`ends`: whether what follows the last line feed is a line too."""
-    return raw.count(b"\n") + (ends and not raw.endswith(b"\n"))
+    return raw.count(b"\n", start, end) + (ends and raw[end - 1 : end] != b"\n")
 
 
 def _size(count: int) -> str:
