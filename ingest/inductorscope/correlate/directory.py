@@ -109,7 +109,7 @@ def _own_lines(
                 "line": line,
                 "fx": [name for name, confidence in nodes.items() if confidence == surest],
                 "ops": [f"{name}.{_operation(name)}" for name in ops.get(line, {})],
-                "confidence": Confidence(surest or max(known.values())).name,
+                "confidence": Confidence(surest or Confidence.kernel).name,
             }
         )
     return result

@@ -13,6 +13,8 @@ from inductorscope.formats.output_code import CodeKernel
 
 NODE_TRIES = 6
 """How many nodes ahead are tried when a block does not go on with the next one."""
+MORE_TRIES = 24
+"""The same when none of those fits at all."""
 
 
 @dataclass(slots=True)
@@ -128,7 +130,9 @@ def _next_node(
 ) -> int:
     """The next node in order, unless another one fits what follows and it does not."""
     costs: list[float] = []
-    for position, node in enumerate(waiting[:NODE_TRIES]):
+    for position, node in enumerate(waiting[:MORE_TRIES]):
+        if position == NODE_TRIES and min(costs) < 0.9:
+            break
         trial = _again(taken, block, pointers, inside, cpp)
         before = len(trial.result.owner)
         cost = trial.replay(node)

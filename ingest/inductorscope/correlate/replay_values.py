@@ -33,6 +33,8 @@ class ValueReplay(ControlReplay):
         wanted = None
         if op.op == "constant":
             wanted = _number(op.arguments[0])
+        elif (converted := self._converted_index(values[0], key)) is not None:
+            return self._remember(expression, converted)
         start = self._at()
         for position in range(start, min(start + 2, len(self.block.numbered))):
             statement = self.block.numbered[position]
@@ -49,11 +51,29 @@ class ValueReplay(ControlReplay):
             last = self._leaf_end(position, op)
             self.result.cost += 0.4 * (position - start)
             self._own_run(start, last, key)
+            if op.op == "index_expr":
+                raw = ("index", str(values[0]), self.body.var_ranges)
+                self.cse.setdefault(raw, statement.defines[0])
             return self._remember(expression, self.block.numbered[last].defines[0])
         value = self._written_before(op, wanted) or self.cse.get(expression)
         if value is None:
             self._miss(0.3)
         return self._remember(expression, value)
+
+    def _converted_index(self, index: Value, key: OpKey) -> Value:
+        """An index that was written before and is wanted with another type: its conversion."""
+        raw = self.cse.get(("index", str(index), self.body.var_ranges))
+        for position in self._upcoming(1):
+            statement = self.block.numbered[position]
+            if isinstance(raw, str) and statement.is_cast and statement.uses == (raw,):
+                last = position
+                if position + 1 < len(self.block.numbered):
+                    following = self.block.numbered[position + 1]
+                    if following.uses == statement.defines and "arange" in following.tags:
+                        last = position + 1
+                self._own_run(position, last, key)
+                return self.block.numbered[last].defines[0]
+        return None
 
     def _written_before(self, op: IrOp, wanted: float | None) -> Value:
         """The same constant or index, written under another key (other type or other node)."""

@@ -173,7 +173,7 @@ class Unifier:
             return 0.005 if op in unrolled else 0.5
         if node.op in REDUCES and op in ("add", "maximum", "minimum", "mul", "logical_or"):
             return 0.005
-        if node.op.startswith(POOLS):
+        if node.op.startswith(POOLS) and not node.op.endswith("_to_indices"):
             return 0.002
         if node.op in MASKS and op in CHOOSES:
             return 0.01
