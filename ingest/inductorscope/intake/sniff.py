@@ -131,8 +131,8 @@ def _role_of_text(name: str, head: bytes) -> str:
         role = _role_of_json(lower, text)
         if role is not None:
             return role
-    if b"\0" in text[:4096]:
-        return "other"
+    if b"\0" in text[:4096]:  # binary, or a log into which a crash left a hole
+        return "trace_log" if _TRACE_LOG.search(text) else "other"
     return _role_of_lines(lower, text) or _role_by_name(lower)
 
 
