@@ -207,6 +207,20 @@ def test_an_event_that_cannot_be_mended_costs_itself_only() -> None:
     assert [repair.reason for repair in trace.repairs] == ["an event that is no JSON was left out"]
 
 
+def test_thousands_of_broken_events_cost_themselves_only() -> None:
+    broken = '{"ph": "X", "cat": "kernel" "name": 1},\n'
+    backslash = json.dumps(kernel("b")).replace('"b"', '"C:\\models\\b"') + ",\n"
+    events = (broken + backslash + json.dumps(kernel("a")) + ",\n") * 2000
+    trace = read('{"traceEvents": [' + events + json.dumps(kernel("z")) + "]}")
+    assert {one.name: one.calls for one in trace.kernels} == {
+        "a": 2000, "C:\\models\x08": 2000, "z": 1,
+    }  # fmt: skip
+    assert {repair.reason: repair.count for repair in trace.repairs} == {
+        "an event that is no JSON was left out": 2000,
+        "a bare backslash was escaped": 2000,
+    }
+
+
 def test_text_that_is_no_utf8() -> None:
     trace = read(trace_of(kernel("NAME"), kernel("b")).encode().replace(b"NAME", b"caf\xe9"))
     assert {one.name for one in trace.kernels} == {"caf\ufffd", "b"}

@@ -19,6 +19,9 @@ CHUNK = 4 * MIB
 HEADER_LIMIT = 16 * MIB
 MAX_EVENT = 32 * MIB
 EXAMPLE = 160
+MOST_FAILED = 200
+"""Events of a file that are tried with all that follows them. A failure can cost as much as there
+is text, so that later ones are tried up to where the next event seems to begin."""
 
 #   }
 #  },
@@ -85,6 +88,7 @@ class EventReader:
     _buffer: bytes = b""
     _ended: bool = False
     _closed: bool = False
+    _failed: int = 0
 
     def repair(self, reason: str, example: str, count: int = 1) -> None:
         known = self.repairs.get(reason)
@@ -218,17 +222,29 @@ class EventReader:
                 self.repair("text between events was skipped", text[at : at + EXAMPLE])
                 at = len(text) if following < 0 else following
                 continue
-            try:
-                value, at = _LENIENT.raw_decode(text, at)
-            except (ValueError, RecursionError):
-                value, at = self._mended(text, at, final=final)
+            value, at = self._event_at(text, at, final=final)
             self._convert(value, events)
+
+    def _event_at(self, text: str, at: int, *, final: bool) -> tuple[object, int]:
+        if self._failed < MOST_FAILED:
+            try:
+                return _LENIENT.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                self._failed += 1
+        return self._mended(text, at, final=final)
 
     def _mended(self, text: str, at: int, *, final: bool) -> tuple[object, int]:
         """The event at `at`, which is no JSON, by what usually is wrong with it."""
         following = _NEXT_EVENT.search(text, at)
         end = following.start() + 1 if following else len(text)
         piece = text[at:end]
+        if self._failed >= MOST_FAILED:
+            try:
+                value, length = _LENIENT.raw_decode(piece)
+            except (ValueError, RecursionError):
+                pass
+            else:
+                return value, at + length
         mended = _BARE_BACKSLASH.sub(r"\\\\", piece)
         try:
             value, length = _LENIENT.raw_decode(mended)
