@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from inductorscope.store.draft import GraphDraft, KernelDraft, RunDraft
 from inductorscope.store.engine import sessions
-from inductorscope.store.queries.run import read_page, run_page
+from inductorscope.store.queries.run import run_page
+from inductorscope.store.queries.run_read import read_page
 from inductorscope.store.queries.runs import SORTED_BY, RunRow, list_runs
 from inductorscope.store.runs import insert_run
 from sqlalchemy import Engine, text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.store.queries.run import read_page as query
+from inductorscope.store.queries.run_read import read_page as query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,7 +11,7 @@ from .. import openapi
 from ..errors import documented
 from ..ids import RunId
 from ..parts import Reading, Shared
-from ..shapes.runs import ReadPage
+from ..shapes.read import ReadPage
 from .run import no_run
 
 html = APIRouter()

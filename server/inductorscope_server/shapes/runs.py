@@ -160,33 +160,3 @@ class RunPage(RunRow):
     """TORCH_TRACE logs, as far as they have been read."""
     dropped_count: int
     """Things in the upload that could not be read; the page "What was read" lists them."""
-
-
-class FileRead(Shape):
-    """One file of an upload and what it was taken for."""
-
-    path: str
-    role: str
-    size: int
-    graph: str | None
-    artifact: int | None
-
-
-class Dropped(Shape):
-    """Something that could not be read, and why."""
-
-    file: str
-    reason: str
-    count: int
-
-
-class ReadPage(Shape):
-    """What was read `/runs/{run}/read`."""
-
-    run: RunName
-    origin: str
-    created_at: Moment
-    files: list[FileRead]
-    dropped: list[Dropped]
-    bytes_in: int
-    bytes_stored: int

@@ -1,4 +1,4 @@
-"""One run, and what was read for it."""
+"""One run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from .parts import (
     CategoryTime,
     GraphRow,
     KernelRow,
-    RunName,
     categories,
     graph_rows,
     kernel_rows,
@@ -80,33 +79,6 @@ class RunPage:
     dropped_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileRead:
-    path: str
-    role: str
-    size: int
-    graph: str | None
-    artifact: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    file: str
-    reason: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPage:
-    run: RunName
-    origin: str
-    created_at: datetime
-    files: list[FileRead]
-    dropped: list[Dropped]
-    bytes_in: int
-    bytes_stored: int
-
-
 def run_page(session: Session, run_id: str) -> RunPage | None:
     run = session.get(Run, run_id)
     if run is None:
@@ -165,35 +137,3 @@ def _sources(session: Session, run: str) -> list[SourceRow]:
                 share=share(spent, whole),
             )
     return sorted(found.values(), key=lambda row: (-(row.time_us or 0.0), row.path))
-
-
-def read_page(session: Session, run_id: str) -> ReadPage | None:
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
-    query = select(Artifact.path, func.min(Artifact.id)).where(
-        Artifact.run_id == run_id, Artifact.derived.is_(False)
-    )
-    found = session.execute(query.group_by(Artifact.path))
-    artifacts: dict[str, int] = {path: number for path, number in found}  # noqa: C416  # rows
-    return ReadPage(
-        run=RunName(run.id, run.name),
-        origin=run.origin,
-        created_at=run.created_at,
-        files=[
-            FileRead(
-                path=item["path"],
-                role=item["role"],
-                size=item["size"],
-                graph=item.get("graph"),
-                artifact=artifacts.get(item.get("stored") or item["path"]),
-            )
-            for item in run.report.get("files", ())
-        ],
-        dropped=[
-            Dropped(item["file"], item["reason"], item.get("count", 1))
-            for item in run.report.get("dropped", ())
-        ],
-        bytes_in=run.bytes_in,
-        bytes_stored=run.bytes_stored,
-    )
