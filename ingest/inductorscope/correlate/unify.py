@@ -100,10 +100,9 @@ class Unifier:
         cost = self._inside(place, node, depth)
         operation = self.region.operations[place]
         computed = operation.op not in LEAVES or operation.indirect
-        moves = node.op in SCATTERS or (
-            node.op in MOVES and (operation.reaches or node.op not in INDEXERS)
-        )
-        if cost > 0.0 and computed and moves:
+        scatters = node.op in SCATTERS
+        moves = node.op in MOVES and (operation.reaches or node.op not in INDEXERS)
+        if cost > 0.0 and (scatters or (computed and moves)):
             for name in node.inputs:
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
