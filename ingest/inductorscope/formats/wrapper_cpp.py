@@ -7,7 +7,7 @@ import re
 from inductorscope.formats.code_records import CodeCall
 from inductorscope.formats.layouts import Layout, dtype_of, sizes
 from inductorscope.formats.scan import closing, split_top
-from inductorscope.formats.wrapper_lines import LineKind, PythonWrapper, WrapperLine, sized
+from inductorscope.formats.wrapper_python import LineKind, PythonWrapper, WrapperLine, sized
 
 # `static constexpr int64_t int_array_0[] = {32L, 128L};`
 _ARRAY = re.compile(r"(?:static )?(?:constexpr|const) int64_t (\w+)\[\] = (\{[^{}]*\})")
