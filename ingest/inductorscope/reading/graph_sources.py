@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..intake.recognise import File
+
+# # AOT ID: ['0_forward']
+_AOT_ID = re.compile(rb"(?:#|//) AOT ID: \['([\w.]{1,80})'")
+HEAD = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,3 +54,21 @@ class GraphSource:
     def key(self) -> tuple[tuple[str, str], ...]:
         """The same for graphs of the same texts."""
         return tuple(sorted((role, text.digest) for role, text in self.texts.items()))
+
+
+def aot_id_of(code: GraphText) -> str | None:
+    """The id that AOTAutograd gave the graph, as its code says: `3_backward`."""
+    return _keys(code)[1]
+
+
+def code_key(code: GraphText) -> str:
+    """The same for a code in a log and in a folder, which differ in empty lines at the ends."""
+    return _keys(code)[0]
+
+
+@lru_cache(maxsize=4096)
+def _keys(code: GraphText) -> tuple[str, str | None]:
+    plain = code.read()
+    found = _AOT_ID.search(plain, 0, HEAD)
+    aot_id = None if found is None else found.group(1).decode()
+    return hashlib.sha256(plain.strip()).hexdigest(), aot_id

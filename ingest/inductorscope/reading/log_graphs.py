@@ -8,11 +8,13 @@ its graphs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass, field
 
 from ..formats.trace_log import LogRecord
-from .graph_sources import GraphSource, GraphText
+from .graph_sources import GraphSource, GraphText, aot_id_of
+
+_RANK = re.compile(r"rank_(\d{1,6})")
 
 OF_COMPILE = {
     "dynamo_output_graph": "dynamo_graph",
@@ -20,10 +22,11 @@ OF_COMPILE = {
     "exported_program": "dynamo_graph",
     "before_pre_grad_graph": "pre_grad",
     "inductor_pre_grad_graph": "pre_grad",
-    "aot_joint_graph": "joint_graph",
 }
 """Kind of a record, or name of its artifact → role; of all graphs of a compile."""
+JOINT = "joint"
 AOT_GRAPHS = {
+    "aot_joint_graph": JOINT,
     "aot_forward_graph": "forward",
     "aot_backward_graph": "backward",
     "aot_inference_graph": "inference",
@@ -42,8 +45,14 @@ AFTER_CODE = {
     "inductor_provenance_tracking_kernel_stack_traces": "kernel_stacks",
     "triton_kernel_info": "kernel_info",
 }
-ROLES = {**OF_COMPILE, **BEFORE_CODE, **AFTER_CODE, **dict.fromkeys(AOT_GRAPHS, "aot_graph"),
-         **dict.fromkeys(CODE, "output_code")}  # fmt: skip
+ROLES = {
+    **dict.fromkeys(AOT_GRAPHS, "aot_graph"),
+    "aot_joint_graph": "joint_graph",
+    **OF_COMPILE,
+    **BEFORE_CODE,
+    **AFTER_CODE,
+    **dict.fromkeys(CODE, "output_code"),
+}
 
 
 def what(record: LogRecord) -> str:
@@ -64,11 +73,24 @@ class _Compile:
     compile_id: str | None
     rank: int | None
     pid: int
+    attempt: int
     shared: dict[str, GraphText] = field(default_factory=dict)
-    aot: dict[str, GraphText] = field(default_factory=dict)
+    aot: list[dict[str, GraphText]] = field(default_factory=list)
+    """What AOTAutograd logged, once for each of its joint graphs: a compile may be split."""
     open: dict[str, GraphText] = field(default_factory=dict)
     graphs: list[GraphSource] = field(default_factory=list)
     line: int = 0
+
+    def add_aot(self, role: str, text: GraphText) -> None:
+        """A joint graph, or a forward one without a joint graph ahead of it, begins anew."""
+        if not self.aot or role in self.aot[-1] or (role == JOINT and "forward" in self.aot[-1]):
+            self.aot.append({})
+        self.aot[-1][role] = text
+
+    def restart(self, attempt: int) -> None:
+        """What a given-up attempt left is in the log only."""
+        self.attempt = attempt
+        self.shared, self.aot, self.open = {}, [], {}
 
     def close(self, log: str, line: int) -> None:
         """What is open is a graph."""
@@ -89,6 +111,9 @@ class LogGraphs:
 
     def __init__(self, log: str) -> None:
         self._log = log
+        named = _RANK.search(log.rpartition("/")[2])
+        self._rank = None if named is None else int(named.group(1))
+        """As the file's name tells: records tell it late, and of a job's first process only."""
         self._current: dict[str | None, _Compile] = {}
         self._all: list[_Compile] = []
 
@@ -105,7 +130,7 @@ class LogGraphs:
         if named in OF_COMPILE:
             compile_.shared[OF_COMPILE[named]] = text
         elif named in AOT_GRAPHS:
-            compile_.aot[AOT_GRAPHS[named]] = text
+            compile_.add_aot(AOT_GRAPHS[named], text)
         elif named in BEFORE_CODE:
             role = BEFORE_CODE[named]
             if role in compile_.open:  # the one before never came to its code
@@ -126,7 +151,8 @@ class LogGraphs:
             self._begin(record)
 
     def _begin(self, record: LogRecord) -> _Compile:
-        begun = _Compile(record.compile_id, record.rank, record.pid)
+        rank = record.rank if self._rank is None else self._rank
+        begun = _Compile(record.compile_id, rank, record.pid, record.attempt or 0)
         self._current[record.compile_id] = begun
         self._all.append(begun)
         return begun
@@ -135,6 +161,8 @@ class LogGraphs:
         known = self._current.get(record.compile_id)
         if known is None:
             return self._begin(record)
+        if record.attempt is not None and record.attempt > known.attempt:
+            known.restart(record.attempt)
         # Without an id (AOTInductor, export) nothing says that the next one starts.
         anew = record.compile_id is None and known.graphs and named in OF_COMPILE
         return self._begin(record) if anew else known
@@ -145,11 +173,8 @@ class LogGraphs:
         for compile_ in self._all:
             if compile_.open or (not compile_.graphs and (compile_.shared or compile_.aot)):
                 compile_.close(self._log, compile_.line)
-            for graph, direction in _directions(compile_):
-                graph.direction = direction
-                aot = compile_.aot.get(direction or "")
-                if aot is not None:
-                    graph.texts.setdefault("aot_graph", aot)
+            _give_aot(compile_)
+            for graph in compile_.graphs:
                 for role, text in compile_.shared.items():
                     graph.texts.setdefault(role, text)
             graphs += compile_.graphs
@@ -157,14 +182,29 @@ class LogGraphs:
         return graphs
 
 
-def _directions(compile_: _Compile) -> Iterator[tuple[GraphSource, str | None]]:
-    """By the AOT graphs that were logged: the first code is the forward graph's."""
-    for number, graph in enumerate(compile_.graphs):
-        if "inference" in compile_.aot and "backward" not in compile_.aot:
-            yield graph, "inference"
-        elif "backward" in compile_.aot and len(compile_.graphs) <= 2:
-            yield graph, "backward" if number else "forward"
-        elif "forward" in compile_.aot and number == 0:
-            yield graph, "forward"
-        else:
-            yield graph, None
+def _give_aot(compile_: _Compile) -> None:
+    """Each graph gets what AOTAutograd logged of it.
+
+    Codes say which graph they are of (`3_backward`); the numbers come in the order of the joint
+    graphs. Codes that do not say it come in that order too, forward before backward.
+    """
+    numbers: list[str] = []
+    for position, graph in enumerate(compile_.graphs):
+        code = graph.texts.get("output_code")
+        number, _, direction = (aot_id_of(code) or "" if code is not None else "").partition("_")
+        if number and number not in numbers:
+            numbers.append(number)
+        which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))
+        logged = compile_.aot[which] if which < len(compile_.aot) else {}
+        graph.direction = direction or _likely(logged, position)
+        for name, role in ((graph.direction, "aot_graph"), (JOINT, "joint_graph")):
+            if name in logged:
+                graph.texts.setdefault(role, logged[name])
+
+
+def _likely(logged: dict[str, GraphText], position: int) -> str:
+    if "inference" in logged and "backward" not in logged:
+        return "inference"
+    if "backward" in logged:
+        return "backward" if position else "forward"
+    return "forward" if "forward" in logged else ""

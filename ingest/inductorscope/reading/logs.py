@@ -91,6 +91,8 @@ class LogFacts:
     """What all logs of a run say together."""
 
     logs: list[LogRead] = field(default_factory=list)
+    copies: dict[str, str] = field(default_factory=dict)
+    """Path of a log → path of the same log under another name, which was read."""
 
     @property
     def summaries(self) -> list[LogSummary]:
@@ -154,9 +156,15 @@ class LogReading:
 def read_logs(files: list[File], reading: LogReading) -> LogFacts:
     """Reads all logs into the store, one after the other."""
     facts = LogFacts()
+    first: dict[str, File] = {}
     for file in files:
-        if file.role == "trace_log":
+        if file.role != "trace_log":
+            continue
+        known = first.setdefault(file.digest, file)
+        if known is file:
             facts.logs.append(_OneLog(file, reading).read())
+        else:
+            facts.copies[file.path] = known.path
     _compare_strings(facts, reading.notes)
     return facts
 

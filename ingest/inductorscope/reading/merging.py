@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
-from functools import lru_cache
 from pathlib import Path
 
 from ..intake.graphs import GraphFolder, unique_slug
 from ..intake.recognise import File, Intake
-from .graph_sources import GraphSource, GraphText
+from .graph_sources import GraphSource, GraphText, aot_id_of, code_key
 from .notes import Notes
 
-# # AOT ID: ['0_forward']
-_AOT_ID = re.compile(rb"(?:#|//) AOT ID: \['([\w.]{1,80})'")
+BORROWED = ("fx_readable", "fx_transformed", "provenance", "provenance_kernels", "provenance_nodes",
+            "kernel_stacks", "ir_pre_fusion", "ir_post_fusion")  # fmt: skip
+"""What belongs to a code, whoever compiles it."""
+
 _PID = re.compile(r"-pid_(\d+)$")
-HEAD = 64 * 1024
 
 
 def folder_sources(intake: Intake) -> list[GraphSource]:
@@ -43,25 +42,50 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
     for graph in folders:
         code = graph.texts.get("output_code")
         if code is not None:
-            by_code[_code_key(code)].append(graph)
+            by_code[code_key(code)].append(graph)
     by_aot = _by_aot_id(folders)
     rest: list[GraphSource] = []
     for graph in logged:
         code = graph.texts.get("output_code")
         partner = None
         if code is not None:
-            partner = _partner(graph, by_code.get(_code_key(code), []))
+            partner = _partner(graph, by_code.get(code_key(code), []))
             if partner is None and by_aot:
                 partner = _same_aot_id(graph, code, by_aot, logged, notes)
         if partner is None:
             rest.append(graph)
         else:
             _join(partner, graph)
+    _borrow([*folders, *rest], notes)
     taken = {graph.slug.lower() for graph in folders}
     for graph in rest:
         graph.name = _name(graph)
         graph.slug = unique_slug(graph.name, taken)
     return [*folders, *rest]
+
+
+def _borrow(graphs: list[GraphSource], notes: Notes) -> None:
+    """A code from a cache is logged without its graphs; who made the same code has them."""
+    made: dict[str, GraphSource] = {}
+    for graph in graphs:
+        code = graph.texts.get("output_code")
+        if code is not None and "fx_transformed" in graph.texts:
+            made.setdefault(code.digest, graph)
+    for graph in graphs:
+        code = graph.texts.get("output_code")
+        maker = None if code is None else made.get(code.digest)
+        if code is None or maker is None or "fx_transformed" in graph.texts:
+            continue
+        for role in BORROWED:
+            if role in maker.texts:
+                graph.texts.setdefault(role, maker.texts[role])
+        notes.add(
+            code.label,
+            "the log has no graphs for this code, which came from a cache; taken from the compile "
+            "that made the same code",
+            kind="guessed",
+            example=maker.texts["output_code"].label,
+        )
 
 
 def _partner(graph: GraphSource, candidates: list[GraphSource]) -> GraphSource | None:
@@ -126,21 +150,3 @@ def _name(graph: GraphSource) -> str:
     if graph.compile_id is not None:
         name = f"{name} [{graph.compile_id}]"
     return name if graph.rank is None else f"rank {graph.rank}: {name}"
-
-
-def aot_id_of(code: GraphText) -> str | None:
-    """The id that AOTAutograd gave the graph, as its code says."""
-    return _keys(code)[1]
-
-
-def _code_key(code: GraphText) -> str:
-    """Logs and folders differ in empty lines at the ends."""
-    return _keys(code)[0]
-
-
-@lru_cache(maxsize=4096)
-def _keys(code: GraphText) -> tuple[str, str | None]:
-    plain = code.read()
-    found = _AOT_ID.search(plain, 0, HEAD)
-    aot_id = None if found is None else found.group(1).decode()
-    return hashlib.sha256(plain.strip()).hexdigest(), aot_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..intake.recognise import File, Intake
+from ..store.draft import ArtifactDraft
 from ..store.models import JsonObject
 from .artifacts import FileArtifacts
 from .graph import GraphRead
@@ -47,8 +48,10 @@ def report_of(
                 "role": file.role,
                 "size": file.size,
                 "graph": file.graph,
-                "stored": log.stored if log is not None else draft.path if draft else None,
-                "became": _became(file, log, by_slug.get(file.graph or ""), read.get(id(file))),
+                "stored": _stored(file, log, logs, draft),
+                "became": f"a copy of {logs.copies[file.path]}, read once"
+                if file.path in logs.copies
+                else _became(file, log, by_slug.get(file.graph or ""), read.get(id(file))),
             }
         )
     return {
@@ -56,6 +59,19 @@ def report_of(
         "logs": [log.json() for log in logs.logs],
         "dropped": notes.json(),
     }
+
+
+def _stored(
+    file: File, log: LogRead | None, logs: LogFacts, draft: ArtifactDraft | None
+) -> str | None:
+    """Under which path a file is kept."""
+    if log is not None:
+        return log.stored
+    if file.path in logs.copies:
+        return next(
+            (item.stored for item in logs.logs if item.file.path == logs.copies[file.path]), None
+        )
+    return draft.path if draft is not None else None
 
 
 def _became(

@@ -28,8 +28,9 @@ from ..store.writer import RunWriter
 from .artifacts import FileArtifacts
 from .facts import capture_facts, fill_run
 from .graph import GraphRead, GraphReader, direction_of, line_records
+from .graph_sources import aot_id_of
 from .logs import LogFacts, LogReading, read_logs
-from .merging import aot_id_of, folder_sources, merge
+from .merging import folder_sources, merge
 from .notes import Notes
 from .owner import Owner, owner_here
 from .pool import Pool

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 import zstandard
-from sqlalchemy import delete, exists, insert, select, text
+from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
 from .frames import FRAME, FrameIndex, FrameWriter, frames_of
@@ -26,6 +26,11 @@ LARGE = 4 * 1024 * 1024
 ASKED_AT_ONCE = 500
 BLOBS_LOCK = 0x1D5C0B10
 """Advisory lock of PostgreSQL: shared by who adds blobs, taken whole by who frees some."""
+
+
+PARTS = text(
+    "INSERT INTO blob_parts (blob, part) VALUES (:blob, :part) ON CONFLICT (blob, part) DO NOTHING"
+)
 
 
 class TooLarge(ValueError):
@@ -133,8 +138,9 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
             },
         )
         if content.index is not None and content.index.parts:
+            # Also where somebody else stores the same at the same time, parts and all.
             rows = [{"blob": digest, "part": part} for part in content.index.parts]
-            session.execute(insert(BlobPart), rows)
+            session.execute(PARTS, rows)
     return set(fresh)
 
 
