@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -363,7 +362,7 @@ def test_events_of_any_shape(odd: Event) -> None:
         b'{"traceEvents": [' + b"}" * 500_000 + b"," * 500_000,
     ],
 )
-def test_no_text_takes_long(text: bytes) -> None:
-    start = time.perf_counter()
-    read(text)
-    assert time.perf_counter() - start < 5
+def test_hostile_texts_are_no_traces(text: bytes) -> None:
+    trace = read(text)
+    assert (trace.kernels, trace.ops) == ([], [])
+    assert trace.repairs

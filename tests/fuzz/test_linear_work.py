@@ -45,6 +45,14 @@ FAMILIES: dict[str, Callable[[int], bytes]] = {
             b" 0.014ms \t0.005 GB \t 345.56GB/s", b"0.000001\n", b"\x1b[31m", b"SUMMARY (a)\n",
         )
     },
+    "a graph of open brackets": lambda count: b"class G(M):\n" + b"    x = (\n" * count,
+    "a method of open brackets": lambda count: (
+        b"class G(M):\n    def forward(self):\n" + b"        x = f(\n" * count
+    ),
+    "files of one comment": lambda count: b"# File: " + b"a:1 in " * count,
+    "devices": lambda count: b'{"deviceProperties": [' * count,
+    "an event of open objects": lambda count: b'{"traceEvents": [' + b'{"ph": ' * count,
+    "events within a text": lambda count: b'{"traceEvents": [' + b'{"name": "x}, {' * count,
     "nested lists": lambda count: b"[" * count + b"]" * count,
     "nested objects": lambda count: b'{"a":' * count + b"1" + b"}" * count,
     "deep metadata": lambda count: HEAD + b', "x": ' + b"[" * count + b"]" * count + b"}\n",
