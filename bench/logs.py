@@ -17,6 +17,7 @@ import platform
 import shutil
 import sys
 import tarfile
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -94,15 +95,15 @@ def cases(*, quick: bool) -> list[Case]:
     return found
 
 
-def measure(case: Case, empty: int) -> None:
+def measure(case: Case, folder: Path, empty: int) -> None:
     """All pairs of a case. Each log is read once before, so that none pays for the disk alone."""
     with case.log.open("rb") as stream:
         while stream.read(8 * MB):
             pass
     steps: list[Callable[[], None]] = [
-        lambda: case.peer.append(peers.parse(case.log, WORK)),
-        lambda: case.command.append(ours.by_command([case.log], WORK, empty)),
-        lambda: case.dashboard.append(ours.in_dashboard(case.log, WORK, empty)),
+        lambda: case.peer.append(peers.parse(case.log, folder)),
+        lambda: case.command.append(ours.by_command([case.log], folder, empty)),
+        lambda: case.dashboard.append(ours.in_dashboard(case.log, folder, empty)),
     ]
     for number in range(case.pairs):
         print(f"{case.log.name}: {number + 1} of {case.pairs}", file=sys.stderr, flush=True)
@@ -151,18 +152,17 @@ def share(stored: float, size: int) -> str:
     return f"{stored / MB:.2f} MB, {stored / size:.1%}"
 
 
-def debug_folder_rows(empty: int) -> list[tuple[str, ...]]:
+def debug_folder_rows(folder: Path, empty: int) -> list[tuple[str, ...]]:
     """Mixnet's debug directory: as torch wrote it, and with the profile that lies in it."""
     debug = WORK / "cuda-mixnet-train" / "torch_compile_debug"
     if not debug.is_dir():
         return []
-    plain = WORK / "debug-folder"
-    shutil.rmtree(plain, ignore_errors=True)
+    plain = folder / "debug-folder"
     shutil.copytree(debug, plain, ignore=shutil.ignore_patterns("*.json.gz"))
     rows: list[tuple[str, ...]] = []
-    for title, folder in (("debug folder", plain), ("with its profile", debug)):
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        read = ours.by_command([folder], WORK, empty)
+    for title, root in (("debug folder", plain), ("with its profile", debug)):
+        size = sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
+        read = ours.by_command([root], folder, empty)
         figures = (
             f"{read.browsable_seconds:.2f} s",
             f"{read.complete_seconds:.2f} s",
@@ -172,7 +172,6 @@ def debug_folder_rows(empty: int) -> list[tuple[str, ...]]:
         peak = f"{read.peak_bytes / MB:,.0f} MB"
         first = (title, f"{size / MB:,.0f} MB", "1", "ours, command")
         rows.append((*first, *figures, peak, share(read.stored_bytes, size)))
-    shutil.rmtree(plain)
     return rows
 
 
@@ -206,11 +205,14 @@ def main() -> None:
     WORK.mkdir(exist_ok=True)
     peers.tlparse()
     measured = cases(quick=given.quick)
-    empty = ours.empty_bytes(WORK)
-    for case in measured:
-        measure(case, empty)
-    rows = [row for case in measured for row in rows_of(case)]
-    rows += debug_folder_rows(empty)
+    # A folder of this run alone: two at once must not share data.
+    with tempfile.TemporaryDirectory(dir=WORK, prefix="run-") as name:
+        folder = Path(name)
+        empty = ours.empty_bytes(folder)
+        for case in measured:
+            measure(case, folder, empty)
+        rows = [row for case in measured for row in rows_of(case)]
+        rows += debug_folder_rows(folder, empty)
     print(heading)
     print_table(rows)
 

@@ -7,11 +7,11 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
-LOOK_SECONDS = 0.02
+LOOK_SECONDS = 0.05
 
 
 class MeasuredProcessError(Exception):
@@ -40,32 +40,36 @@ def family(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process holds now."""
+    """Bytes of memory that a process holds now; of what several share, its part.
+
+    Forked processes share most of what they have: their sizes may not just be summed.
+    """
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-    except (OSError, IndexError):
-        return 0
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except OSError:  # it is gone
+        pass
+    return 0
 
 
 class MemoryWatch:
-    """Looks at the memory of a process and its children until told to stop."""
+    """Looks at the memory of a process and of all it starts until told to stop."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, without: Collection[int] = ()) -> None:
+        """`without`: processes of it that are there anyway and do other work."""
         self._pid = pid
+        self._without = without
         self._over = threading.Event()
         self.peak = 0
         """Of all processes together."""
-        self.largest: dict[int, int] = {}
-        """Of each process."""
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def _watch(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
-            sizes = {pid: resident(pid) for pid in family(self._pid)}
-            self.peak = max(self.peak, sum(sizes.values()))
-            for pid, size in sizes.items():
-                self.largest[pid] = max(size, self.largest.get(pid, 0))
+            pids = [pid for pid in family(self._pid) if pid not in self._without]
+            self.peak = max(self.peak, sum(map(resident, pids)))
 
     def stop(self) -> None:
         self._over.set()

@@ -116,17 +116,14 @@ def in_dashboard(log: Path, work: Path, empty: int) -> Read:
     data = fresh(work)
     with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
         upload = _send(client, log)
-        watch = MemoryWatch(pid)
-        standing = set(family(pid))
+        watch = MemoryWatch(pid, without=set(family(pid)))
         started = time.monotonic()
         job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
         browsable, complete = _follow(client, str(job))
         watch.stop()
-    # Web process and worker are there anyway; what reading takes is the process that reads.
-    reading = [peak for process, peak in watch.largest.items() if process not in standing]
     stored = database_bytes(data) - empty
     shutil.rmtree(data)
-    return Read(browsable - started, complete - started, None, sum(reading), stored)
+    return Read(browsable - started, complete - started, None, watch.peak, stored)
 
 
 def _send(client: httpx.Client, log: Path) -> str:
