@@ -71,6 +71,7 @@ def test_rows_of_a_capture() -> None:
     assert (rows.steps, rows[0].name, rows[0].self_cpu_us) == (3, "aten::mm", 1.5)
     assert parse_rows(f"[{row}]".encode())[0].calls == 2
     assert parse_rows(b'{"rows": 3}').problems
+    assert parse_rows(f"[{row.replace('2,', '9' * 25 + ',', 1)}]".encode()).problems
 
 
 def test_real_tables(shared: Path) -> None:

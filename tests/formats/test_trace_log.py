@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats import trace_summary
+from inductorscope.formats import trace_log, trace_summary
 from inductorscope.formats.trace_log import LogRecord, TraceLog, read_trace_log
 from inductorscope.formats.trace_summary import LogSummary, summarise
 
@@ -192,6 +192,29 @@ def test_metadata_that_msgspec_refuses() -> None:
 def test_numbers_that_only_the_values_show_to_be_too_large() -> None:
     (first,), _ = read(record("a", '{"big": 1e999, "long": %s}' % ("9" * 5000)))
     assert first.body == {"big": float("inf"), "long": float("inf")}
+
+
+def test_numbers_that_no_database_holds() -> None:
+    huge = "9" * 30
+    stack = f'{{"stack": [{{"filename": {huge}, "line": {huge}, "name": "f"}}]}}'
+    records, log = read(
+        record("str", f'["/a.py", {huge}]') + record("a", stack, more=f', "rank": {huge}')
+    )
+    assert records[1].rank is None
+    assert [(frame.file, frame.line) for frame in log.frames(records[1].stack)] == [
+        ("(unknown)", 0)
+    ]
+    assert [dropped.reason for dropped in log.dropped.values()] == [
+        "an interned string of another shape"
+    ]
+    assert not read(record("a").replace(" 419 ", f" {huge} "))[0]
+
+
+def test_kinds_are_counted_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_log, "MOST_KINDS", 3)
+    records, log = read("".join(record(f"kind{at}") for at in range(5)) + record("kind0"))
+    assert len(records) == 6
+    assert log.counts == {"kind0": 2, "kind1": 1, "kind2": 1, "(others)": 2}
 
 
 def test_unknown_kinds_are_kept() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_NUMBER = r"\d{1,15}(?:\.\d{1,9})?|inf|nan"
+_NUMBER = r"\d{1,15}(?:\.\d{1,9})?"
 # 0.014ms    	0.005 GB 	  345.56GB/s; a kernel's file run alone prints `0.005GB`
 _MEASURE = re.compile(
     rf"(?<![\w.])({_NUMBER})ms\s{{1,20}}({_NUMBER})\s{{0,20}}GB\s{{1,20}}({_NUMBER})\s{{0,20}}GB/s"

@@ -48,7 +48,7 @@ _SUMMARY = re.compile(r"SUMMARY \(([^()]{1,4000})\)$")
 _TABULATE = "Output for tabulate: "
 _TABULATED = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction",
               "triton_unknown", "unknown")  # fmt: skip
-_NUMBER = re.compile(r"^\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?$")
+_NUMBER = re.compile(r"^\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,2})?$")
 
 
 @dataclass(slots=True)
@@ -172,6 +172,8 @@ class _Reader:
         if kernel is not None:
             self.log.kernels.append(kernel)
             return number + 1
+        if "GB/s" in line and "\t" in line:
+            self.log.problems.append(Problem(number, "a kernel's measures could not be read"))
         self.heading = kernel_heading(line)  # none while other lines come
         self._scalar(line.strip(), number)
         return number + 1

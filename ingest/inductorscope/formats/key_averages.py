@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import msgspec
 
@@ -54,7 +55,7 @@ class KeyAverages(list[KeyAverageRow]):
 
 class _CaptureRow(msgspec.Struct):
     name: str
-    calls: int = 0
+    calls: Annotated[int, msgspec.Meta(ge=0, le=10**18)] = 0
     self_cpu_us: float | None = None
     cpu_us: float | None = None
     self_device_us: float | None = None

@@ -10,13 +10,14 @@ from typing import Any, Literal
 import msgspec
 
 NO_KIND = "(no kind)"
+LARGEST = 2**63
 
 # V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {…
 # Seen besides: `[rank0]:` and torchrun's `[default0]:` in front, no level, YYYYMMDD as some glog
 # writes it, numbers padded with spaces, ` [0/0]` behind the bracket, paths of Windows.
 _PREFIX = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\[[^\]\s]{1,40}\]: ?){0,4}([A-Z]?)(\d{4}|\d{8}) "
-    rb"(\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) {1,20}(\d{1,20}) {1,20}(.{1,1000}?):(\d{1,9})\]"
+    rb"(\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) {1,20}(\d{1,18}) {1,20}(.{1,1000}?):(\d{1,9})\]"
     rb"(?: \[[^\]\n]{0,80}\]){0,4} (?=\{)"
 )
 _SURROGATE = re.compile(r"\\u[dD][89abAB]")
@@ -151,7 +152,7 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
     return LogRecord(
         kind, number, level.decode(), date.decode(), time.decode(), int(pid),
         f"{module.decode('utf-8', 'replace')}:{at.decode()}",
-        _integer(context.rank), _compile_id(context), _integer(context.attempt),
+        integer(context.rank), _compile_id(context), integer(context.attempt),
         _text(context.has_payload), head=head, _metadata=metadata,
     )  # fmt: skip
 
@@ -159,14 +160,14 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
 def interned_string(record: LogRecord) -> tuple[str, int] | None:
     """What a record of kind `str` interns: a file name and its number."""
     try:
-        return _interned.decode(_keys.decode(record.head)["str"])
+        name, number = _interned.decode(_keys.decode(record.head)["str"])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        pass
-    match record.body:
-        case [str(name), int(number)]:
-            return name, number
-        case _:
-            return None
+        match record.body:
+            case [str(name), int(number)]:
+                pass
+            case _:
+                return None
+    return None if integer(number) is None else (name, number)
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
@@ -191,16 +192,17 @@ def _any_integer(digits: str) -> int | float:
 
 
 def _compile_id(context: _Context) -> str | None:
-    autograd = _integer(context.compiled_autograd_id)
-    frame = _integer(context.frame_id)
-    count = _integer(context.frame_compile_id)
+    autograd = integer(context.compiled_autograd_id)
+    frame = integer(context.frame_id)
+    count = integer(context.frame_compile_id)
     if frame is None or count is None:
         return None if autograd is None else f"!{autograd}"
     return f"{frame}/{count}" if autograd is None else f"!{autograd}/{frame}/{count}"
 
 
-def _integer(value: object) -> int | None:
-    return value if type(value) is int else None  # a bool is an int as well
+def integer(value: object) -> int | None:
+    """A whole number that any database can hold; a bool is none."""
+    return value if type(value) is int and -LARGEST <= value < LARGEST else None
 
 
 def _text(value: object) -> str | None:

@@ -20,6 +20,7 @@ from inductorscope.formats.log_record import (
     Frame,
     LogRecord,
     Remark,
+    integer,
     interned_string,
     read_head,
 )
@@ -34,12 +35,15 @@ from inductorscope.formats.log_segments import (
 from inductorscope.formats.unpacked import Readable, open_plain
 
 __all__ = [
-    "EXAMPLE", "LIMITS", "NO_KIND", "UNKNOWN_FILE", "Dropped", "Frame", "Limits", "LogRecord",
-    "Piece", "TraceLog", "read_trace_log",
+    "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Frame", "Limits",
+    "LogRecord", "Piece", "TraceLog", "read_trace_log",
 ]  # fmt: skip
 
 EXAMPLE = 160
 UNKNOWN_FILE = "(unknown)"
+MOST_KINDS = 10_000
+"""Kinds that are counted each by its name."""
+OTHERS = "(others)"
 
 Fate = Literal["dropped", "repaired", "guessed"]
 
@@ -86,7 +90,7 @@ class TraceLog(Iterator[LogRecord]):
         self.strings: dict[int, str] = {}
         """Interned file names. A forked child's log can lack some of its parent's."""
         self.counts: Counter[str] = Counter()
-        """Records of each kind."""
+        """Records of each kind; all beyond the first 10,000 kinds are `(others)`."""
         self.number = 0
         """Lines read so far."""
         self.bytes_read = 0
@@ -136,7 +140,7 @@ class TraceLog(Iterator[LogRecord]):
             found.append(
                 Frame(
                     self._file(entry.get("filename"), fallback or {}),
-                    line if isinstance(line, int) else 0,
+                    integer(line) or 0,
                     name if isinstance(name, str) else "",
                     code if isinstance(code, str) else None,
                 )
@@ -146,10 +150,10 @@ class TraceLog(Iterator[LogRecord]):
     def _file(self, reference: object, fallback: Mapping[int, str]) -> str:
         if isinstance(reference, str):
             return reference
-        if isinstance(reference, int) and not isinstance(reference, bool):
-            known = self.strings if reference in self.strings else fallback
-            return known.get(reference, UNKNOWN_FILE)
-        return UNKNOWN_FILE
+        number = integer(reference)
+        if number is None:
+            return UNKNOWN_FILE
+        return (self.strings if number in self.strings else fallback).get(number, UNKNOWN_FILE)
 
     def _read_block(self, size: int) -> bytes:
         """So many bytes, fewer at the end only."""
@@ -207,7 +211,8 @@ class TraceLog(Iterator[LogRecord]):
             self.drop(remark.reason, head, line, kind=remark.fate)
         if record is None:
             return None
-        self.counts[record.kind] += 1
+        counts, kind = self.counts, record.kind
+        counts[kind if kind in counts or len(counts) < MOST_KINDS else OTHERS] += 1
         if record.kind == "str":
             self._intern(record)
         return record

@@ -8,13 +8,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from inductorscope.formats.trace_log import EXAMPLE, Dropped, LogRecord, TraceLog
+from inductorscope.formats.log_record import integer
+from inductorscope.formats.trace_log import EXAMPLE, OTHERS, Dropped, LogRecord, TraceLog
 
 MAX_REASON = 4000
 """Characters of a reason, and of any text among the metrics."""
 MOST_LISTED = 10_000
 """Of each kind; what a log has beyond is counted only."""
-OTHERS = "(others)"
 
 # # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
@@ -196,7 +196,7 @@ class Summariser:
             backward=backward,
             function=_text(metrics.get("co_name")),
             file=_text(metrics.get("co_filename")),
-            first_line=_integer(metrics.get("co_firstlineno")),
+            first_line=integer(metrics.get("co_firstlineno")),
             seconds=_seconds(metrics, backward),
             backend_seconds=_number(metrics.get("backend_compile_time_s")),
             inductor_seconds=_number(metrics.get("inductor_compile_time_s")),
@@ -235,10 +235,6 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e15 else None
-
-
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _text(value: object) -> str | None:
