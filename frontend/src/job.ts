@@ -15,6 +15,12 @@ export function startJob(): void {
   const log = page.querySelector<HTMLElement>(".log");
   let first = true;
   const told = (progress: JobProgress) => {
+    // The run can be looked at while it is being read.
+    const run = document.querySelector<HTMLAnchorElement>("#job-run");
+    if (run) {
+      run.hidden = !progress.run;
+      if (progress.run) run.href = `/runs/${progress.run}`;
+    }
     const [state, step, figure] = [field("state"), field("step"), field("figure")];
     if (state) state.textContent = progress.state;
     if (step) step.textContent = progress.step;

@@ -43,9 +43,9 @@ def read(run_id: str) -> str:
     return f"{run(run_id)}/read"
 
 
-def run_state(run_id: str) -> str:
-    """How far the reading of a run is."""
-    return f"{run(run_id)}/state"
+def run_state(run_id: str, **query: str | int | None) -> str:
+    """How far the reading of a run is; `graphs` says how many the page shows already."""
+    return with_query(f"{run(run_id)}/state", **query)
 
 
 def log(run_id: str, **query: str | int | None) -> str:

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from half_read import HalfRead
+from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.runs import delete_run
+from playwright.sync_api import Browser, Page, expect
 from serving import Served, serve
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -117,3 +121,68 @@ def test_page_of_an_empty_database_says_what_to_do(
     check(page, f"empty {name}, {scheme}")
     assert page.locator("main a, main button, main input").count() > 0, "nothing to do there"
     page.context.close()
+
+
+@pytest.fixture
+def half(filled: tuple[Served, dict[str, str]]) -> Iterator[HalfRead]:
+    """A run on the server that is being read, as far as a test reads it."""
+    engine = make_engine(Settings(data=filled[0].data, database_url=""))
+    reading = HalfRead(sessions(engine), "half read")
+    yield reading
+    reading.writer.discard()
+    with sessions(engine).begin() as session:
+        delete_run(session, reading.id)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_pages_of_a_run_that_is_being_read_are_accessible_and_fit(
+    chromium: Browser,
+    filled: tuple[Served, dict[str, str]],
+    half: HalfRead,
+    width: int,
+    scheme: str,
+) -> None:
+    half.read_log()
+    half.lay_out()
+    half.link_one()
+    for name in ("", "/read", "/log", "/time"):
+        page = opened(chromium, f"{filled[0].url}/runs/{half.id}{name}", scheme, width)
+        check(page, f"half read {name}, {width} px, {scheme}")
+        page.context.close()
+    page = opened(chromium, f"{filled[0].url}/", scheme, width)
+    check(page, f"runs, one half read, {width} px, {scheme}")
+    page.context.close()
+
+
+def test_a_run_is_followed_while_it_is_read(
+    page: Page, filled: tuple[Served, dict[str, str]], half: HalfRead
+) -> None:
+    page.goto(f"{filled[0].url}/runs/{half.id}")
+    state = page.get_by_test_id("run-state")
+    expect(state).to_contain_text("Looking through the files")
+    half.read_log()
+    expect(state).to_contain_text("Reading trace.log")
+    half.lay_out()  # the page loads anew with the graphs
+    expect(page.get_by_test_id("graphs").locator("tbody tr")).to_have_count(2)
+    half.link_one()
+    expect(state).to_contain_text("1 of 2 graphs are linked")
+    half.finish()
+    expect(state).to_have_count(0)
+    expect(page.get_by_role("list", name="Findings")).to_be_visible()
+
+
+def test_the_list_of_runs_follows_and_keeps_the_focus(
+    page: Page, filled: tuple[Served, dict[str, str]], half: HalfRead
+) -> None:
+    page.goto(f"{filled[0].url}/?sort=name&order=asc")
+    row = page.get_by_test_id("runs-table").locator("tbody tr", has_text="half read")
+    expect(row).to_contain_text("being read")
+    row.get_by_role("link").focus()
+    half.lay_out()
+    half.link_one()
+    expect(row).to_contain_text("1 of 2 graphs are linked")
+    half.finish()
+    expect(row).not_to_contain_text("being read")
+    expect(row.get_by_role("link")).to_be_focused()
+    assert "sort=name" in page.url

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from half_read import HalfRead
 from inductorscope.local import read_paths
 from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.models import Job, Run
 from inductorscope_server import urls
 from starlette.testclient import TestClient
 
@@ -91,9 +96,6 @@ def test_a_whole_upload_is_all_read(filled: TestClient) -> None:
 def test_reports_of_earlier_versions_are_shown(
     client: TestClient, own_settings: Settings, broken: str, fixtures: Path
 ) -> None:
-    from inductorscope.store.engine import make_engine, sessions
-    from inductorscope.store.models import Run
-
     result = read_paths(
         own_settings, [fixtures / "cuda-foo1"], name="old", tags=[], origin="ingest",
         progress=lambda step, done, total, unit: None,
@@ -116,3 +118,146 @@ def test_reports_of_earlier_versions_are_shown(
     log = client.get(f"/api{urls.log(result.run_id)}").json()
     assert log["records"]
     assert log["logs"][0]["artifact"]
+
+
+@pytest.fixture
+def half(own_settings: Settings, request: pytest.FixtureRequest) -> Iterator[HalfRead]:
+    """A run that a test reads on; what is left of it goes."""
+    engine = make_engine(own_settings)
+    reading = HalfRead(sessions(engine), request.node.name)
+    yield reading
+    reading.writer.discard()
+    engine.dispose()
+
+
+def pages_of(run: str, graph: str | None = None) -> list[str]:
+    addresses = [urls.run(run), urls.read(run), urls.log(run), urls.time(run), urls.run_state(run)]
+    return [*addresses, urls.graph(run, graph)] if graph else addresses
+
+
+def test_texts_of_a_graph_open_before_its_lines_are_linked(
+    client: TestClient, half: HalfRead
+) -> None:
+    half.lay_out()
+    links = client.get(urls.api_links(half.id, "backward"))
+    assert links.json() == {"engine": "", "entities": [], "stages": {}}
+    assert links.headers["cache-control"] == "no-store"
+    explorer = client.get(urls.api_explorer(half.id, "backward")).json()
+    assert "still being linked" in explorer["notes"][0]
+    assert any(stage["files"] for stage in explorer["stages"])
+    assert client.get(urls.api_links(half.id, "sideways")).status_code == 404
+
+
+def test_every_page_works_at_every_step(client: TestClient, half: HalfRead) -> None:
+    steps = (lambda: None, half.read_log, half.lay_out, half.link_one)
+    for number, step in enumerate(steps):
+        step()
+        for address in pages_of(half.id, "backward" if number > 1 else None):
+            for each in (address, f"/api{address}"):
+                answer = client.get(each)
+                assert answer.status_code == 200, f"{each}: {answer.text}"
+    half.finish()
+    for address in pages_of(half.id, "forward"):
+        assert client.get(address).status_code == 200
+        assert "being read" not in client.get(address).text
+
+
+def test_a_run_says_that_it_is_being_read_instead_of_judging(
+    client: TestClient, half: HalfRead
+) -> None:
+    def row() -> Any:
+        rows = client.get("/api/?q=&sort=created_at").json()["runs"]
+        return next(each for each in rows if each["id"] == half.id)
+
+    half.lay_out()
+    half.link_one()
+    assert (row()["state"], row()["verdict"]["label"]) == ("reading", "being read")
+    listed = client.get("/").text
+    assert "being read" in listed
+    assert "1 of 2 graphs are linked" in listed
+    assert 'hx-trigger="every 2s"' in listed  # the list follows
+    page = client.get(urls.run(half.id)).text
+    assert "lines are still being linked" in page
+    assert page.count(">to come<") == 2  # neither graph has links yet
+    half.finish()
+    assert (row()["state"], row()["step"]) == ("complete", None)
+    assert row()["verdict"]["label"] != "being read"
+    assert "hx-trigger" not in client.get("/").text
+
+
+def test_the_state_follows_and_asks_the_page_to_load_anew(
+    client: TestClient, half: HalfRead
+) -> None:
+    def asked(graphs: int) -> tuple[str, str | None]:
+        answer = client.get(urls.run_state(half.id, graphs=graphs))
+        assert answer.headers["cache-control"] == "no-store"
+        return answer.text, answer.headers.get("hx-refresh")
+
+    half.read_log()
+    text, refresh = asked(0)
+    assert "Reading trace.log" in text
+    assert refresh is None
+    half.lay_out()
+    assert asked(0)[1] == "true"  # the page has no graphs yet
+    text, refresh = asked(2)
+    assert refresh is None
+    assert "2 graphs and 0 kernels so far" in text
+    half.link_one()
+    state = client.get(f"/api{urls.run_state(half.id)}").json()
+    assert (state["state"], state["kernel_count"], state["share"]) == ("reading", 1, None)
+    half.finish()
+    text, refresh = asked(2)
+    assert refresh == "true"
+    assert "hx-get" not in text
+
+
+def test_a_run_that_could_not_be_read_says_where_to_look(
+    client: TestClient, half: HalfRead
+) -> None:
+    half.writer.discard()
+    answer = client.get(urls.run_state(half.id), headers={"HX-Request": "true"})
+    assert answer.status_code == 404
+    assert "The list of jobs says why" in answer.text
+
+
+def test_what_is_here_already_can_be_searched(client: TestClient, half: HalfRead) -> None:
+    half.read_log()
+    half.lay_out()
+    texts = client.get(f"/api/search?q=args&run={half.id}").json()["texts"]
+    (text,) = texts  # the log's payload and both graphs' codes are one text
+    assert text["place"]["reading"]
+    assert text["other_graphs"] == 1
+    files = client.get(f"/api{urls.read(half.id)}").json()["files"]
+    assert {file["graph"] for file in files} == {None, "forward", "backward"}
+
+
+def test_the_job_and_the_run_it_reads_lead_to_each_other(
+    client: TestClient, own_settings: Settings, half: HalfRead
+) -> None:
+    engine = make_engine(own_settings)
+    with sessions(engine).begin() as session:
+        session.add(
+            Job(
+                id="ingest-half",
+                kind="ingest",
+                title="half",
+                spec={},
+                state="running",
+                step="Reading trace.log",
+                done=3,
+                total=4,
+                unit="bytes",
+                run_id=half.id,
+                created_at=datetime.now(UTC),
+            )
+        )
+    engine.dispose()
+    for address in (urls.job("ingest-half"), urls.jobs()):
+        assert f'href="{urls.run(half.id)}"' in client.get(address).text
+    state = client.get(f"/api{urls.run_state(half.id)}").json()
+    assert (state["job"], state["share"], state["unit"]) == ("ingest-half", 0.75, "bytes")
+    page = client.get(urls.run(half.id)).text
+    assert f'href="{urls.job("ingest-half")}"' in page
+    assert 'value="0.75"' in page
+    # Who looks at the list of runs sees the first of it appear.
+    assert 'hx-trigger="every 2s"' in client.get("/").text

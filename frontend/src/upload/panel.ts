@@ -62,12 +62,20 @@ function result(panel: Panel, run: string, duplicate: boolean, message: string |
 }
 
 function watchJob(panel: Panel, job: string, again: () => void): void {
-  panel.act(make("a", { class: "button", href: `/jobs/${job}` }, "Details"));
+  const details = make("a", { class: "button", href: `/jobs/${job}` }, "Details");
+  panel.act(details);
+  let shown: string | null = null;
   const told = (progress: JobProgress) => {
     const figure = figureOf(progress);
     const words =
       progress.state === "queued" ? "Waiting for a worker" : progress.step || "Starting";
     panel.far(figure ? `${words}: ${figure}` : words, progress.done, progress.total);
+    if (progress.run && progress.run !== shown) {
+      shown = progress.run; // it can be looked at while it is being read
+      const href = `/runs/${progress.run}`;
+      panel.act(make("a", { class: "button main", href }, "Look at what is there"), details);
+      document.dispatchEvent(new CustomEvent("runschange"));
+    }
     if (progress.state === "done" && progress.run) {
       result(panel, progress.run, progress.duplicate, progress.message);
       document.dispatchEvent(new CustomEvent("runschange"));

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from inductorscope.store.queries.graph import explorer as query
 from inductorscope.store.queries.graph import graphs_of, links_payload
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from .. import openapi
 from ..answers import AcceptEncoding, IfNoneMatch, whole
@@ -22,6 +22,7 @@ from .run import no_run
 html = APIRouter()
 twin = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 
+NO_LINKS = Links(engine="", entities=[], stages={})
 PANES = "source,post_grad,ir_post,kernel"
 State = Annotated[str, Query(max_length=2000, pattern=r"^[^\x00-\x1f]*$")]
 
@@ -87,6 +88,9 @@ def get_links(
     Stage keys are stage ids, `source:PATH` for sources, and `code` for kernels and wrapper.
     """
     payload = links_payload(session, run, slug)
+    if payload is None and any(graph.slug == slug for graph in graphs_of(session, run)):
+        # Its texts can be looked at while its lines are still being linked.
+        return JSONResponse(NO_LINKS.model_dump(), headers={"Cache-Control": "no-store"})
     if payload is None:
         raise _missing(session, run, slug)
     content = packed_json(payload)

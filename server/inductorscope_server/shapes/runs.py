@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .base import Coverage, GraphName, JsonObject, Moment, RunName, Shape, Verdict
+from .run_state import RunState
 
 SORTS = (
     "created_at",
@@ -145,6 +146,8 @@ class RunPage(RunRow):
     environment: JsonObject
     bytes_in: int
     bytes_stored: int
+    reading: RunState | None
+    """How far it is read; null once it is whole."""
     verdicts: list[Verdict]
     graphs: list[GraphRow]
     kernels: list[KernelRow]

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from ...correlate.model import Coverage
 from ...stages import STAGES, Stage
-from ..models import Artifact, Graph, Kernel, KernelCall, Links
+from ..models import Artifact, Graph, Kernel, KernelCall, Links, Run
 from ..nodes import call_texts
+from ..runs import READING
 from .parts import GraphName, RunName, graph_of, run_name, share
 
 
@@ -100,8 +101,15 @@ def explorer(session: Session, run: str, slug: str) -> Explorer | None:
         kernels=_kernels(session, graph),
         graph_time_us=graph.time_us,
         coverage=Coverage(**links.coverage) if links else Coverage(),
-        notes=list(links.notes) if links else ["No lines of this graph could be linked."],
+        notes=list(links.notes) if links else [_why_no_links(session, run)],
     )
+
+
+def _why_no_links(session: Session, run: str) -> str:
+    state = session.scalar(select(Run.state).where(Run.id == run))
+    if state == READING:
+        return "The lines of this graph are still being linked; load the page again in a moment."
+    return "No lines of this graph could be linked."
 
 
 def _stages(session: Session, graph: Graph) -> list[StageTexts]:

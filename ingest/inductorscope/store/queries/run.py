@@ -24,6 +24,7 @@ from .parts import (
     share,
     summed,
 )
+from .run_state import RunState, run_state
 from .runs import facts_of, run_row
 
 TOP_KERNELS = 100
@@ -67,6 +68,8 @@ class RunPage:
     environment: dict[str, Any]
     bytes_in: int
     bytes_stored: int
+    reading: RunState | None
+    """How far it is read; None once it is whole."""
     verdicts: list[Verdict]
     graphs: list[GraphRow]
     kernels: list[KernelRow]
@@ -94,6 +97,7 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         environment=run.environment,
         bytes_in=run.bytes_in,
         bytes_stored=run.bytes_stored,
+        reading=run_state(session, run_id) if facts.reading else None,
         verdicts=verdicts(facts),
         graphs=graphs,
         kernels=kernel_rows(session, run_id, TOP_KERNELS),
