@@ -45,6 +45,19 @@ def without_compilers() -> tuple[Any, tuple[Any, ...]]:
     return Everything(), (torch.randint(100, (4, 30)), torch.rand(4, 30, 48))
 
 
+def with_remainders() -> tuple[Any, tuple[Any, ...]]:
+    """Loops of 13 over 37, which vectors of 8 do not divide, and two reductions over them."""
+    from torch._inductor.async_compile import AsyncCompile
+
+    AsyncCompile.cpp_pybinding = lambda self, *_: lambda *_: None
+
+    def model(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = torch.sin(x) * 2
+        return y, torch.softmax(x, -1), (x * y).sum(0)
+
+    return model, (torch.rand(37, 13),)
+
+
 def text_arguments(size: str, train: bool) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     print("made with", size, train)
     return torch.add, (torch.rand(int(size)),), {"other": torch.ones(int(size))}

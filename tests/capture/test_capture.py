@@ -17,6 +17,8 @@ import pytest
 from inductorscope.capture import process_group
 from inductorscope.capture.run import CaptureCancelled, CaptureFailed, run_capture
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capture.truth import NoTruth, write_truth
+from inductorscope.correlate.directory import links_of_path
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts, read_sources
 from inductorscope.settings import Settings
 
@@ -118,6 +120,18 @@ def test_every_computing_line_is_recorded(tutorial: Path) -> None:
     assert ["load", "op0.load_1", "neg", "arg0_1"] in [
         entry for entries in call["lines"].values() for entry in entries
     ]
+
+
+def test_a_captured_run_is_truth_to_score_links_by(tutorial: Path, tmp_path: Path) -> None:
+    written = write_truth(tutorial, tmp_path / "truth")
+    truth = json.loads((tmp_path / "truth" / "truth.json").read_text())
+    assert (written.graphs, written.lines) == (1, len(truth["model__0_inference_0.0"]))
+    (graph,) = links_of_path(tmp_path / "truth" / "torch_compile_debug")["graphs"]
+    answers = {line["line"]: line for kernel in graph["kernels"] for line in kernel["lines"]}
+    for number, entries in truth[graph["name"]].items():
+        assert set(answers[int(number)]["fx"]) == {entry[2] for entry in entries}
+    with pytest.raises(NoTruth, match=r"no line_record\.json"):
+        write_truth(tmp_path / "truth", tmp_path / "again")
 
 
 def unanswered(code: list[str], lines: dict[str, Any]) -> list[str]:

@@ -34,6 +34,10 @@ class BufferMakers(Candidates):
             return producer.name
         held = self._held(operation.buffer) if operation.op == "load" else None
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
+        if self._piece(buffer) and operation.op in ("constant", "index_expr"):
+            joining = self._joining(producer)
+            if joining is not None:
+                return joining
         value = self._shaped(producer, buffer) or self._output(producer, index, operation)
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
         if len(followers) == 1 and self._copies(
@@ -46,6 +50,33 @@ class BufferMakers(Candidates):
             self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
         )
         return asked or producer.name
+
+    def _piece(self, buffer: IrBuffer) -> bool:
+        """The buffer is a part of a concatenation's memory."""
+        return any("Concat" in user.detail for user in self._users(buffer))
+
+    def _joined(self, value: FxValue) -> bool:
+        """A concatenation takes the value, perhaps through views: its pieces are stored for it."""
+        return self._joining(value) is not None
+
+    def _joining(self, value: FxValue) -> str | None:
+        """The next concatenation that takes the value."""
+        if value.op == "cat":
+            return value.name
+        found: list[FxValue] = []
+        queue = [value]
+        for each in queue:
+            for name in each.users:
+                user = self.graph.values.get(name)
+                if user is None or len(queue) > 20:
+                    continue
+                if user.op == "cat":
+                    found.append(user)
+                elif user.view or user.op == "getitem":
+                    queue.append(user)
+        waiting = [each for each in found if each.name not in self.used]
+        best = min(waiting or found, key=lambda each: each.order, default=None)
+        return None if best is None else best.name
 
     def _output(self, producer: FxValue, index: int, operation: Operation) -> FxValue:
         """Of a node with several outputs, the one that is meant, unless a reduction makes it."""

@@ -23,7 +23,8 @@ _ASSIGN = re.compile(r"(?:static\s+)?auto (tmp\d+)\s*=(?!=)\s*")
 _TILE = re.compile(r"alignas\(.* (tmp\d+)\[")
 _ALIAS = re.compile(r"auto ((?:in_out|in|out)_ptr\d+) = ((?:in_out|in|out)_ptr\d+);")
 _STORE = re.compile(
-    r"(?:(\w*ptr\d+|local_buffer_data_\d+)\[.*\] [-+*/|&]?= |tmp\w*\.store\(|\(tmp\d+ \+ .*\)\.store\(|"
+    r"(?:(\w*ptr\d+|local_buffer_data_\d+)\[.*\] [-+*/|&]?= |"
+    r"tmp\w*\.store\(|\(tmp\d+ \+ .*\)\.store\(|"
     r"atomic_add|transpose_mxn|store_float|cascade)"
 )
 

@@ -218,25 +218,6 @@ class _Walk(BufferMakers):
                 best = (rank, cost, candidate, index)
         return (best[1], best[2], best[3]) if best else None
 
-    def _piece(self, buffer: IrBuffer) -> bool:
-        return any("Concat" in user.detail for user in self._users(buffer))
-
-    def _joined(self, value: FxValue) -> bool:
-        """A concatenation takes the value, perhaps through views: its pieces are stored for it."""
-        if value.op == "cat":
-            return True
-        queue = [value]
-        for each in queue:
-            for name in each.users:
-                user = self.graph.values.get(name)
-                if user is None or len(queue) > 20:
-                    continue
-                if user.op == "cat":
-                    return True
-                if user.view or user.op == "getitem":
-                    queue.append(user)
-        return False
-
     def _copy_cost(
         self, operation: Operation, candidate: FxValue, unifier: Unifier, value: Place
     ) -> float:

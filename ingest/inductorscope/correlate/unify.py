@@ -256,7 +256,8 @@ class Unifier:
         composed = node.op.rstrip("_") in COMPOSED
         if not composed or operation.op not in _INNER:
             return "inside", BAD
-        cost = 0.7 if node.op in ("add", "sub") else 0.05
+        scaled = any(argument.startswith("alpha") for argument in node.arguments)
+        cost = 0.7 if node.op in ("add", "sub") and not scaled else 0.05
         return "operand", cost + self._operand(child, node, depth)
 
     def _operand(self, child: Place, node: FxValue, depth: int) -> float:
