@@ -48,7 +48,7 @@ export interface Chain {
 }
 
 /** Links that one step lists. */
-const LISTED = 40;
+const LISTED = 12;
 const GRAPHS: [string, string, string][] = [
   ["dynamo", "Dynamo", "in a TORCH_TRACE log only"],
   ["readable", "FX received", "no line is linked"],

@@ -2,7 +2,7 @@
 // light, a ruler, a caret that moves by keyboard.
 import { standardKeymap } from "@codemirror/commands";
 import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, type StateEffect } from "@codemirror/state";
 import { EditorView, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { coloured } from "./colour";
 import { foldedAnnotations } from "./fold";
@@ -66,6 +66,12 @@ const LOOK = EditorView.theme({
 
 const PHRASES = EditorState.phrases.of({ Find: "Find in this pane" });
 
+/** A line to bring into sight; sideways too when it would show nothing but its indentation. */
+export interface Aim {
+  line: number;
+  sideways: boolean;
+}
+
 export class Code {
   readonly view: EditorView;
   readonly ruler: Ruler;
@@ -75,6 +81,10 @@ export class Code {
   private shown: CodeText | null = null;
   private marks: Marks = NO_MARKS;
   private frame = 0;
+  /** Where reading of a text that was just put in begins, until the first marks come. */
+  private start: number | null = null;
+  /** Width for text, as last seen. */
+  private room = 0;
 
   constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
     this.events = events;
@@ -127,13 +137,14 @@ export class Code {
     return view.state.doc.lineAt(block.from).number + this.shown.first - 1;
   }
 
-  show(shown: CodeText, options: CodeOptions): void {
+  /** Put in a text; reading begins at a line, or at the text's first. */
+  show(shown: CodeText, options: CodeOptions, start: number | null): void {
     this.shown = shown;
+    this.start = start ?? shown.first;
     this.marks = NO_MARKS;
     this.view.setState(
       EditorState.create({ doc: shown.text, extensions: this.extensions(shown, options) }),
     );
-    this.view.scrollDOM.scrollTop = 0;
     this.ruler.show(this.marks, shown.first, this.view.state.doc.lines);
   }
 
@@ -194,10 +205,15 @@ export class Code {
     });
   }
 
-  mark(marks: Marks): void {
+  /** Light lines, and bring one into sight. All in one go: each dispatch costs a layout. */
+  mark(marks: Marks, aim: Aim | null = null): void {
     if (!this.shown) return;
     this.marks = marks;
-    this.view.dispatch({ effects: setMarks.of(marks) });
+    const effects: StateEffect<unknown>[] = [setMarks.of(marks)];
+    if (aim && this.holds(aim.line)) effects.push(this.towards(aim));
+    else if (this.start !== null) effects.push(this.beginning(this.start));
+    this.start = null;
+    this.view.dispatch({ effects });
     this.ruler.show(marks, this.shown.first, this.view.state.doc.lines);
   }
 
@@ -224,32 +240,43 @@ export class Code {
   }
 
   inSight(line: number): boolean {
-    if (!this.holds(line)) return false;
-    const { scrollDOM } = this.view;
-    const block = this.view.lineBlockAt(this.positionOf(line));
-    const above = block.top >= scrollDOM.scrollTop;
-    const below = block.bottom <= scrollDOM.scrollTop + scrollDOM.clientHeight;
-    return above && below && this.textInSight(line);
+    return this.anyInSight([line]);
+  }
+
+  /** Whether one of these lines stands in sight. Asks for the scroll position once: each asking may
+   * cost a layout. */
+  anyInSight(lines: readonly number[]): boolean {
+    if (this.start !== null) return false;
+    const { scrollTop, clientHeight } = this.view.scrollDOM;
+    return lines.some((line) => {
+      if (!this.holds(line)) return false;
+      const block = this.view.lineBlockAt(this.positionOf(line));
+      if (block.top < scrollTop || block.bottom > scrollTop + clientHeight) return false;
+      return this.textInSight(line);
+    });
   }
 
   /** Bring a line into sight; one that is in sight already stays where it is. */
   reveal(line: number, always = false): void {
     if (!this.holds(line) || (!always && this.inSight(line))) return;
-    const from = this.positionOf(line);
-    const target = this.textInSight(line) ? from : from + this.indentOf(line);
-    const sideways = target > from ? { x: "start" as const, xMargin: 30 } : {};
-    this.view.dispatch({
-      effects: EditorView.scrollIntoView(target, { y: "center", ...sideways }),
-    });
+    this.view.dispatch({ effects: this.towards(this.aimAt(line)) });
   }
 
-  /** Have reading begin at a line: it stands near the upper edge. */
-  begin(line: number): void {
-    if (!this.holds(line)) return;
-    const at = this.positionOf(line);
-    this.view.dispatch({
-      effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 24 }),
-    });
+  /** How to bring a line into sight. Reads the layout: best before anything is changed. */
+  aimAt(line: number): Aim {
+    return { line, sideways: !this.textInSight(line) };
+  }
+
+  private towards({ line, sideways }: Aim): StateEffect<unknown> {
+    const from = this.positionOf(line);
+    const target = sideways ? from + this.indentOf(line) : from;
+    const along = sideways ? { x: "start" as const, xMargin: 30 } : {};
+    return EditorView.scrollIntoView(target, { y: "center", ...along });
+  }
+
+  /** Has reading begin at a line: it stands near the upper edge. */
+  private beginning(line: number): StateEffect<unknown> {
+    return EditorView.scrollIntoView(this.positionOf(line), { y: "start", yMargin: 24 });
   }
 
   private indentOf(line: number): number {
@@ -260,12 +287,15 @@ export class Code {
   private textInSight(line: number): boolean {
     const { view } = this;
     // A pane behind another tab has no width to scroll in.
-    if (view.lineWrapping || !view.scrollDOM.clientWidth) return true;
+    if (view.lineWrapping) return true;
+    if (this.start === null && !view.scrollDOM.clientWidth) return true;
     const narrow = partKept(this.shown?.language ?? "");
     const start = this.indentOf(line) * view.defaultCharacterWidth * narrow;
+    if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
     const { scrollLeft, clientWidth } = view.scrollDOM;
     const gutter = view.scrollDOM.querySelector(".cm-gutters")?.clientWidth ?? 0;
-    return start >= scrollLeft && start <= scrollLeft + (clientWidth - gutter) / 2;
+    this.room = clientWidth - gutter;
+    return start >= scrollLeft && start <= scrollLeft + this.room / 2;
   }
 
   placeCaret(line: number): void {

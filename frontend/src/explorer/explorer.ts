@@ -7,6 +7,7 @@ import {
   type Target,
   write,
 } from "./address";
+import { aimIn } from "./aim";
 import type { LinkPlace } from "./chain";
 import { ChainView } from "./chain-view";
 import type { CodeOptions } from "./code";
@@ -16,13 +17,12 @@ import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } 
 import { fetchHeat, type Heat } from "./heat";
 import { KernelList } from "./kernels";
 import { fillTabs, layOut } from "./layout";
-import { NO_MARKS } from "./lines";
+import { type Marks, NO_MARKS } from "./lines";
 import { Palette } from "./palette";
 import { Pane, type PaneHost } from "./pane";
 import { fold, wrap } from "./preferences";
 import {
   EVERY_CALL,
-  knownAt,
   type LinkIndex,
   type Matches,
   NO_MATCHES,
@@ -37,6 +37,13 @@ import { Texts } from "./texts";
 import { UnmappedView } from "./unmapped-view";
 import { viewsOf } from "./views";
 import type { Stop, View } from "./walk";
+
+/** When panes light before the text of another one has come. */
+const SLOW_MS = 80;
+
+function afterPaint(work: () => void): void {
+  requestAnimationFrame(() => setTimeout(work));
+}
 
 export class Explorer implements PaneHost {
   readonly picture: GraphPicture;
@@ -125,9 +132,12 @@ export class Explorer implements PaneHost {
     };
   }
 
+  /** Keep the state in the address, once the lines that light are painted: it costs a moment. */
   private push(): void {
-    const query = write(this.address());
-    if (query !== location.search) history.pushState(null, "", query);
+    afterPaint(() => {
+      const query = write(this.address());
+      if (query !== location.search) history.pushState(null, "", query);
+    });
   }
 
   /** Make a target the selection, and lead kernel, call and file panes to it. */
@@ -252,21 +262,28 @@ export class Explorer implements PaneHost {
     this.light();
   }
 
-  light(): void {
-    for (const pane of this.panes) {
-      const origin = this.originIn(pane);
-      if (!this.selected && !this.hoveredOne && origin === null) {
-        pane.mark(NO_MARKS);
-        continue;
-      }
-      pane.mark({
-        pinned: this.matchesOf(pane, this.selected),
-        hovered: this.matchesOf(pane, this.hoveredOne),
-        origin,
-        current: this.stop?.pane === pane ? this.stop.line : null,
-      });
-    }
+  /** Light what is selected and hovered; `reveal` brings what matters most into sight. */
+  light(reveal = false): void {
+    const marks = this.panes.map((pane) => this.marksOf(pane));
+    // All that reads the layout first, then all that changes it.
+    const aims = this.panes.map((pane, at) =>
+      reveal ? aimIn(pane, marks[at]?.pinned ?? NO_MATCHES, marks[at]?.origin ?? null) : null,
+    );
+    this.panes.forEach((pane, at) => {
+      pane.mark(marks[at] ?? NO_MARKS, aims[at] ?? null);
+    });
     this.say();
+  }
+
+  private marksOf(pane: Pane): Marks {
+    const origin = this.originIn(pane);
+    if (!this.selected && !this.hoveredOne && origin === null) return NO_MARKS;
+    return {
+      pinned: this.matchesOf(pane, this.selected),
+      hovered: this.matchesOf(pane, this.hoveredOne),
+      origin,
+      current: this.stop?.pane === pane ? this.stop.line : null,
+    };
   }
 
   say(): void {
@@ -317,12 +334,15 @@ export class Explorer implements PaneHost {
     const matched = this.computing();
     this.list.show(this.kernel, new Set(matched.map((kernel) => kernel.name)));
     this.showTabs();
-    const shows = this.panes.map((pane) => pane.show(this.kernel, this.handle));
-    this.light();
-    await Promise.all(shows);
-    this.light();
-    if (reveal) for (const pane of this.panes) this.revealIn(pane);
-    this.chain.show(this.selected);
+    const shows = this.panes.flatMap((pane) => pane.show(this.kernel, this.handle) ?? []);
+    if (shows.length) {
+      // Texts mostly are here already; where one must come first, the other panes light before.
+      const slow = setTimeout(() => this.light(), SLOW_MS);
+      await Promise.all(shows);
+      clearTimeout(slow);
+    }
+    this.light(reveal);
+    afterPaint(() => this.chain.show(this.selected));
   }
 
   /** The text of one line of a stage or source. */
@@ -351,19 +371,6 @@ export class Explorer implements PaneHost {
     pane.reveal(line);
     pane.placeCaret(line);
     pane.focus();
-  }
-
-  private revealIn(pane: Pane): void {
-    const origin = this.originIn(pane);
-    const found = this.matchesOf(pane, this.selected);
-    const lit = [...found.lines.subarray(0, 2000)];
-    // Comments name what they are about; the surest lines of code are what one wants to see.
-    const code = lit.filter((line) => !/^\s*(#|\/\/)/.test(pane.text(line) ?? ""));
-    const best = Math.max(0, ...code.map((line) => knownAt(found, line)));
-    const surest = code.filter((line) => knownAt(found, line) === best);
-    const wanted = origin !== null ? [origin.first] : surest.length ? surest : lit;
-    if (wanted[0] === undefined || wanted.some((line) => pane.inSight(line))) return;
-    pane.reveal(wanted[0]);
   }
 
   // --- what panes report -------------------------------------------------------------------------
@@ -488,7 +495,8 @@ export class Explorer implements PaneHost {
   opened(stage: string, line: number): void {
     const found = this.paneFor(stage);
     if (!found) return;
-    this.settled = found.show(this.kernel, this.handle).then(() => this.pin(found, line));
+    const shown = found.show(this.kernel, this.handle) ?? Promise.resolve();
+    this.settled = shown.then(() => this.pin(found, line));
   }
 
   showTabs(): void {

@@ -105,18 +105,20 @@ export class KernelList {
   }
 
   show(kernel: Kernel | null, matched: ReadonlySet<string>): void {
+    const before = { chosen: this.chosen, matched: this.matched };
     this.chosen = kernel?.name ?? null;
     this.matched = matched;
     if (this.kinds.value === "matched") this.narrow();
-    for (const [name, option] of this.options) {
-      const on = name === this.chosen;
-      option.setAttribute("aria-selected", String(on));
-      option.classList.toggle("matched", matched.has(name));
-      if (on) {
-        this.list.setAttribute("aria-activedescendant", option.id);
-        option.scrollIntoView({ block: "nearest" });
-      }
+    for (const name of before.matched) {
+      if (!matched.has(name)) this.options.get(name)?.classList.remove("matched");
     }
+    for (const name of matched) this.options.get(name)?.classList.add("matched");
+    if (before.chosen === this.chosen) return;
+    this.options.get(before.chosen ?? "")?.setAttribute("aria-selected", "false");
+    const option = this.options.get(this.chosen ?? "");
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    if (option) this.list.setAttribute("aria-activedescendant", option.id);
   }
 
   focus(): void {

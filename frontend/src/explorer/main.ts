@@ -6,6 +6,13 @@ import { LinkIndex } from "./selection";
 import type { GraphPicture, Links } from "./shapes";
 import { handleOf } from "./test-handle";
 
+/** Code views ask for the document's selection at every change as long as there is none, and each
+ * time that costs a layout of the page. A caret in the heading, which nobody sees, is enough. */
+function selectSomething(root: HTMLElement): void {
+  const heading = root.querySelector("h1");
+  if (heading && !document.getSelection()?.focusNode) document.getSelection()?.collapse(heading, 0);
+}
+
 async function start(root: HTMLElement): Promise<void> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return;
@@ -17,6 +24,7 @@ async function start(root: HTMLElement): Promise<void> {
       ask<Links>(linksUrl),
     ]);
     panes?.replaceChildren();
+    selectSomething(root);
     const explorer = new Explorer(root, picture, new LinkIndex(links), nonce);
     const handle = handleOf(explorer);
     window.inductorscope = { ...window.inductorscope, explorer: handle };

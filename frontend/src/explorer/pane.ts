@@ -2,7 +2,7 @@
 import { button, cutName, make } from "../elements";
 import { sentenceOf } from "../server";
 import type { PaneAddress } from "./address";
-import { Code, type CodeOptions } from "./code";
+import { type Aim, Code, type CodeOptions } from "./code";
 import { type Content, contentOf, slice } from "./content";
 import type { Heat } from "./heat";
 import { type Marks, NO_MARKS } from "./lines";
@@ -107,14 +107,22 @@ export class Pane {
     return this.host.picture.stages.find((each) => each.id === this.address.stage) ?? null;
   }
 
-  /** Show what the address says; resolves when its lines are on the screen. */
-  async show(kernel: Kernel | null, handle: number | null): Promise<void> {
+  /** Show what the address says; null when it is shown already, else resolves when it is. */
+  show(kernel: Kernel | null, handle: number | null): Promise<void> | null {
     const content = contentOf(this.host.picture, this.address, kernel);
     this.content = content;
     this.renderHead(content, kernel, handle);
     const as = JSON.stringify(content);
-    if (as === this.shownAs) return;
+    if (as === this.shownAs) return null;
     this.shownAs = as;
+    return this.fetched(content, kernel, handle);
+  }
+
+  private async fetched(
+    content: Content,
+    kernel: Kernel | null,
+    handle: number | null,
+  ): Promise<void> {
     const turn = ++this.showing;
     if (content.kind === "empty") {
       this.say(content.what, content.why, content.go);
@@ -129,7 +137,7 @@ export class Pane {
       if (turn !== this.showing) return;
       this.shownAs = "";
       this.say("The text could not be fetched.", sentenceOf(trouble), null, () =>
-        this.show(kernel, handle),
+        this.fetched(content, kernel, handle),
       );
     } finally {
       clearTimeout(slow);
@@ -150,9 +158,8 @@ export class Pane {
     const timed = this.address.stage === "source";
     const rebuilt = content.file.derived;
     const shown = { text, first, language, label, annotated, rebuilt, timed };
-    this.code.show(shown, this.host.options);
     const start = startOf(text, this.address.stage);
-    if (start > 0) this.code.begin(first + start);
+    this.code.show(shown, this.host.options, start > 0 ? first + start : null);
     if (timed) void this.warm(content.file.path);
   }
 
@@ -244,8 +251,12 @@ export class Pane {
     this.closer.hidden = !can;
   }
 
-  mark(marks: Marks): void {
-    this.code?.mark(marks);
+  aimAt(line: number): Aim | null {
+    return this.code?.aimAt(line) ?? null;
+  }
+
+  mark(marks: Marks, aim: Aim | null = null): void {
+    this.code?.mark(marks, aim);
   }
 
   unmark(): void {
@@ -260,8 +271,8 @@ export class Pane {
     return this.code?.text(line) ?? null;
   }
 
-  inSight(line: number): boolean {
-    return this.code?.inSight(line) ?? false;
+  anyInSight(lines: readonly number[]): boolean {
+    return this.code?.anyInSight(lines) ?? false;
   }
 
   reveal(line: number): void {
@@ -281,7 +292,7 @@ export class Pane {
   }
 
   redraw(): void {
-    this.code?.ruler.draw();
+    this.code?.ruler.redraw();
   }
 
   focus(): void {

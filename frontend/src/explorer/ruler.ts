@@ -9,6 +9,11 @@ export class Ruler {
   private marks: Marks | null = null;
   private first = 1;
   private count = 1;
+  // Size and colour are kept: asking for them while lines change costs a layout each time.
+  private width = 0;
+  private height = 0;
+  private colour = "";
+  private frame = 0;
 
   constructor(jump: (line: number) => void) {
     this.canvas = document.createElement("canvas");
@@ -18,7 +23,11 @@ export class Ruler {
       const part = event.offsetY / Math.max(1, this.canvas.clientHeight);
       jump(this.first + Math.floor(part * this.count));
     });
-    this.observer = new ResizeObserver(() => this.draw());
+    this.observer = new ResizeObserver((entries) => {
+      const box = entries.at(-1)?.contentRect;
+      if (box) [this.width, this.height] = [box.width, box.height];
+      this.redraw();
+    });
     this.observer.observe(this.canvas);
   }
 
@@ -26,18 +35,30 @@ export class Ruler {
     this.marks = marks;
     this.first = first;
     this.count = Math.max(1, count);
-    this.draw();
+    this.later();
   }
 
   close(): void {
+    cancelAnimationFrame(this.frame);
     this.observer.disconnect();
   }
 
-  draw(): void {
+  /** Draw anew in the colours of now. */
+  redraw(): void {
+    this.colour = "";
+    this.later();
+  }
+
+  private later(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  private draw(): void {
     const { canvas, marks } = this;
     const scale = window.devicePixelRatio || 1;
-    const width = Math.round(canvas.clientWidth * scale);
-    const height = Math.round(canvas.clientHeight * scale);
+    const width = Math.round(this.width * scale);
+    const height = Math.round(this.height * scale);
     if (!width || !height) return;
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
@@ -45,8 +66,8 @@ export class Ruler {
     if (!pen) return;
     pen.clearRect(0, 0, width, height);
     if (!marks) return;
-    const colour = getComputedStyle(canvas).getPropertyValue("color");
-    pen.fillStyle = colour;
+    this.colour ||= getComputedStyle(canvas).getPropertyValue("color");
+    pen.fillStyle = this.colour;
     pen.globalAlpha = 0.4;
     this.rows(pen, marks.hovered, width, height, scale);
     pen.globalAlpha = 1;
