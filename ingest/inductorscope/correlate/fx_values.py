@@ -77,8 +77,21 @@ def numel(shape: tuple[str, ...] | None) -> str:
 
 
 def _factors(size: str) -> list[str]:
-    parts = split_top(size, "*") if "*" in size and "**" not in size else [size]
+    parts = _times(size) if "*" in size and "**" not in size else [size]
     return [part.strip("() ") if part.count("(") == part.count(")") else part for part in parts]
+
+
+def _times(size: str) -> list[str]:
+    """`4*((s0//2))` → `4`, `((s0//2))`: parts between the stars outside of brackets."""
+    parts = [""]
+    depth = 0
+    for character in size:
+        if character == "*" and depth == 0:
+            parts.append("")
+            continue
+        depth += (character == "(") - (character == ")")
+        parts[-1] += character
+    return [part.strip() for part in parts]
 
 
 class FxGraph:
