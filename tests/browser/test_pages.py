@@ -30,6 +30,7 @@ PAGES = {
     "search without a match": "/search?q=nothingofthisname",
     "log": "{run}/log",
     "log of one compile": "{run}/log?compile=0/0&kind=artifact",
+    "log from a record on": "{run}/log?cursor=3",
     "log without a match": "{run}/log?compile=none",
     "file": "{run}/files/{log}?line=600&last=604",
     "missing": "/runs/0123456789abcdef",

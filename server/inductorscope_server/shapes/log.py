@@ -103,6 +103,8 @@ class LogPage(Shape):
     """Whether records are still to come."""
     step: str | None
     chosen: Chosen
+    after: int
+    """The cursor that was asked for, 0 for the first page; the others list no compiles."""
     logs: list[LogFile]
     kinds: list[KindRow]
     compiles: list[CompileRow]

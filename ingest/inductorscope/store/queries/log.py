@@ -118,6 +118,7 @@ class LogPage:
     reading: bool
     step: str | None
     chosen: Chosen
+    after: int
     logs: list[LogFile]
     kinds: list[KindRow]
     compiles: list[CompileRow]
@@ -147,12 +148,14 @@ def log_page(
     )
     total = session.scalar(counted) or 0
     logs = _logs(session, run)
-    compiles = _compiles(session, run_id, chosen, [log.path for log in logs])
+    # Further pages show records only: what stands above them takes a look at all of the run's.
+    compiles = [] if after else _compiles(session, run_id, chosen, [log.path for log in logs])
     return LogPage(
         run=RunName(run.id, run.name),
         reading=run.state == "reading",
         step=run.step,
         chosen=chosen,
+        after=after,
         logs=logs,
         kinds=_kinds(session, run, chosen.log),
         compiles=compiles[:MOST_COMPILES],
