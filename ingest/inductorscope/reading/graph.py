@@ -10,7 +10,17 @@ from functools import partial
 import msgspec
 
 from ..store.draft import GraphDraft
-from .graph_content import FX_STAGES, IR_STAGES, QUOTING, Given, GraphContent, Outcome, Task
+from .benchmarks import Benchmarks
+from .graph_content import (
+    FX_STAGES,
+    IR_STAGES,
+    PROVENANCE,
+    QUOTING,
+    Given,
+    GraphContent,
+    Outcome,
+    Task,
+)
 from .graph_sources import GraphSource
 from .notes import Notes
 from .pool import Pool
@@ -18,8 +28,7 @@ from .sources import Quotes
 from .texts import check_length
 
 DIRECTIONS = ("forward", "backward", "inference")
-READ = {*FX_STAGES, *IR_STAGES, "output_code", "provenance", "provenance_kernels",
-        "provenance_nodes"}  # fmt: skip
+READ = {*FX_STAGES, *IR_STAGES, *PROVENANCE, "output_code"}
 """Roles whose texts are parsed."""
 
 # model__0_forward_1.0, or the AOT id 0_forward
@@ -47,8 +56,15 @@ class GraphRead:
 class GraphReader:
     """Reads graphs; texts that were read before are not read again."""
 
-    def __init__(self, notes: Notes, records: dict[str, dict[str, object]], pool: Pool) -> None:
+    def __init__(
+        self,
+        notes: Notes,
+        records: dict[str, dict[str, object]],
+        benchmarks: Benchmarks,
+        pool: Pool,
+    ) -> None:
         """`records`: the capture's exact record of lines, by the folder's name."""
+        self._benchmarks = benchmarks
         self._notes = notes
         self._records = records
         self._pool = pool
@@ -69,6 +85,7 @@ class GraphReader:
             self._take(outcome)
             for graph in groups[number]:
                 _fill(graph, outcome.content)
+                self._benchmarks.give(graph.draft.kernels)
                 yield graph
 
     def _task(self, graph: GraphRead) -> Task:

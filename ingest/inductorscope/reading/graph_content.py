@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..correlate.graph import graph_links
 from ..correlate.kernel_nodes import nodes_of_calls
+from ..correlate.model import GraphLinks
 from ..correlate.text_stages import fx_entity, main_class
 from ..correlate.texts import GraphTexts, ParsedTexts
 from ..formats.fx import FxText, parse_fx
@@ -39,6 +40,10 @@ QUOTING = "dynamo_graph"
 IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
 # f32[4, 256][256, 1]cuda:0
 _DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
+
+
+PROVENANCE = ("provenance", "kernel_information", "provenance_kernels", "provenance_nodes")
+"""Roles that tell which nodes a kernel computes, the best first."""
 
 
 @dataclass(slots=True)
@@ -130,10 +135,18 @@ class _Reading:
         return self.task.texts[role].label
 
     def _provenance(self) -> bytes | None:
-        for role in ("provenance", "provenance_kernels", "provenance_nodes"):
-            if role in self.task.texts:
-                return self.task.texts[role].data
-        return None
+        """The first file that knows what kernels compute; records of a backward can be empty."""
+        found: bytes | None = None
+        for role in PROVENANCE:
+            given = self.task.texts.get(role)
+            if given is None:
+                continue
+            read = parse_provenance(given.data)
+            self.notes.problems(given.label, read.problems)
+            if read.kernel_to_post:
+                return given.data
+            found = found or given.data
+        return found
 
     def _read_fx(self, role: str) -> None:
         label, plain = self._label(role), self.texts[role]
@@ -182,8 +195,6 @@ class _Reading:
         result.aot_id = code.aot_id or None
         result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
         provenance = parse_provenance(data or b"{}")
-        if "provenance" in self.task.texts:
-            self.notes.problems(self._label("provenance"), provenance.problems)
         post = self.fx.get("fx_transformed", FxText())
         known = {f"fx:{node.name}" for node in post.main()}
         nodes = nodes_of_calls(code, provenance, known)
@@ -213,7 +224,33 @@ class _Reading:
         links = self.notes.attempt(
             self.task.slug, "Linking the lines", lambda: graph_links(texts, parsed), None
         )
-        self.result.links = None if links is None else packed(links)
+        if links is not None:
+            self._find_nodes(links)
+            self.result.links = packed(links)
+
+    def _find_nodes(self, links: GraphLinks) -> None:
+        """Calls that provenance does not know get the nodes that their lines were aligned with."""
+        calls = {
+            f"call:{kernel.name}:{call.handle}": call
+            for kernel in self.result.kernels
+            for call in kernel.calls
+            if not call.fx_nodes
+        }
+        stage = links.stages.get("code")
+        if not calls or stage is None:
+            return
+        found: dict[str, dict[str, None]] = {}
+        for entity, call in zip(stage.entities, stage.call, strict=True):
+            name = links.entities[entity]
+            if call >= 0 and name.startswith("fx:") and links.entities[call] in calls:
+                found.setdefault(links.entities[call], {})[name.removeprefix("fx:")] = None
+        for name, nodes in found.items():
+            calls[name].fx_nodes = list(nodes)
+        if found:
+            links.notes.append(
+                f"Of {len(found):,} calls Inductor tells no nodes; "
+                "theirs are those that their kernels' lines were aligned with."
+            )
 
 
 def _fx_drafts(text: FxText, *, inputs: bool) -> list[FxNodeDraft]:

@@ -6,6 +6,7 @@ from ..intake.recognise import File, Intake
 from ..store.draft import ArtifactDraft
 from ..store.models import JsonObject
 from .artifacts import FileArtifacts
+from .benchmarks import Benchmarks
 from .graph import GraphRead
 from .logs import LogFacts, LogRead
 from .notes import Notes
@@ -20,7 +21,9 @@ BECAME = {
     "line_record": "exact record of the code's lines",
     "debug_log": "kept as text",
     "diagram": "kept as a picture to download",
-    "benchmark_log": "kept as text",
+    "kernel_information": "kernels and their nodes",
+    "intermediate_values": "values of buffers, kept to download",
+    "best_config": "an autotuning result, kept as text",
     "other": "not recognised; kept to download",
 }
 
@@ -31,6 +34,7 @@ def report_of(
     logs: LogFacts,
     graphs: list[GraphRead],
     profiles: list[ProfileRead],
+    benchmarks: Benchmarks,
     notes: Notes,
 ) -> JsonObject:
     by_log = {id(log.file): log for log in logs.logs}
@@ -49,7 +53,9 @@ def report_of(
                 "size": file.size,
                 "graph": file.graph,
                 "stored": _stored(file, log, logs, draft),
-                "became": f"a copy of {logs.copies[file.path]}, read once"
+                "became": benchmarks.became[file.path]
+                if file.path in benchmarks.became
+                else f"a copy of {logs.copies[file.path]}, read once"
                 if file.path in logs.copies
                 else _became(file, log, by_slug.get(file.graph or ""), read.get(id(file))),
             }

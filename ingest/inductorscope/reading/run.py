@@ -26,6 +26,7 @@ from ..store.engine import Sessions
 from ..store.models import Run
 from ..store.writer import RunWriter
 from .artifacts import FileArtifacts
+from .benchmarks import Benchmarks, read_benchmarks
 from .facts import capture_facts, fill_run
 from .graph import GraphRead, GraphReader, direction_of, line_records
 from .graph_sources import aot_id_of
@@ -217,6 +218,7 @@ class _Reading:
         self.progress = progress
         self.folder = settings.data if settings is not None else None
         self.files = FileArtifacts(intake, self.folder, notes)
+        self.benchmarks = Benchmarks()
         self.browsable: float | None = None
         self.rest: list[ArtifactDraft] = []
 
@@ -239,7 +241,9 @@ class _Reading:
         for profile, row in zip(profiles, self.run.profiles, strict=True):
             if profile.trace_file is not None:
                 row.trace = self.files.draft(profile.trace_file)
-        self.run.report = report_of(self.intake, self.files, logs, graphs, profiles, self.notes)
+        self.run.report = report_of(
+            self.intake, self.files, logs, graphs, profiles, self.benchmarks, self.notes
+        )
 
     def finish(self, ended: Callable[[Session, Run], None]) -> int:
         return self.writer.finish(self.rest, ended)
@@ -281,7 +285,8 @@ class _Reading:
         for file in self.intake.files:
             if file.role == "line_record":
                 records |= line_records(file.absolute.read_bytes())
-        reader = GraphReader(self.notes, records, self.pool)
+        self.benchmarks = read_benchmarks(self.intake.files, self.notes)
+        reader = GraphReader(self.notes, records, self.benchmarks, self.pool)
         kernels = 0
         self.progress("Linking lines", 0, len(graphs), "graphs")
         for number, graph in enumerate(reader.read(graphs), start=1):
