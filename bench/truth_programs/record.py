@@ -88,11 +88,10 @@ def _names(options: argparse.Namespace) -> list[str]:
         capture_output=True, text=True, check=True, cwd=_ROOT,
     )  # fmt: skip
     wanted = re.compile(options.only)
-    prefix = options.device.removeprefix("fake-")
     names = []
     for line in listed.stdout.splitlines():
         half, _, name = line.partition("\t")
-        here = (options.out / f"{prefix}-{name}" / "truth.json").exists()
+        here = (options.out / f"{options.device}-{name}" / "truth.json").exists()
         if options.half in (None, half) and wanted.search(name) and not (options.missing and here):
             names.append(name)
     return list(dict.fromkeys(names))

@@ -51,10 +51,6 @@ class Programs:
         from bench.truth_programs.compile_only import compile_no_kernels, generate_only
 
         self.out, self.device = out, device
-        if device == "fake-cuda":
-            from bench.truth_programs.fake_cuda import pretend
-
-            pretend()
         compile_no_kernels()
         self.backend = generate_only
         self.recording = Recording()
@@ -64,7 +60,7 @@ class Programs:
         """Compile one program's cases; returns how many lines were recorded, and what failed."""
         import torch
 
-        folder = self.out / f"{self.device.removeprefix('fake-')}-{name}"
+        folder = self.out / f"{self.device}-{name}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         _reset(folder, name)
@@ -72,7 +68,7 @@ class Programs:
         torch.manual_seed(0)
         problem = ""
         try:
-            for case in self.programs[name].make(self._where()):
+            for case in self.programs[name].make(self.device):
                 torch._dynamo.reset()
                 self._run(case)
         except Exception as error:  # noqa: BLE001  # some operators and models do not compile
@@ -81,9 +77,6 @@ class Programs:
         if not lines:
             shutil.rmtree(folder)
         return lines, self.recording.failure or problem
-
-    def _where(self) -> str:
-        return self.device.removeprefix("fake-")
 
     def _run(self, case: object) -> None:
         import torch

@@ -128,6 +128,8 @@ class ValueReplay(ControlReplay):
         first, last, cost = found
         if op.op in EXTENDED:
             last = self._extended(first, last)
+        if op.op == "sign":
+            last = self._typed_back(last)
         self.result.cost += cost
         self._own_run(first, last, key)
         results = self.block.numbered[last].defines
@@ -180,6 +182,14 @@ class ValueReplay(ControlReplay):
                 if last in members and min(members) >= first:
                     return position
                 break
+        return last
+
+    def _typed_back(self, last: int) -> int:
+        """Triton computes signs as small integers: `tmp7 = tmp6.to(tmp0.dtype)` ends them."""
+        if last + 1 < len(self.block.numbered):
+            following = self.block.numbered[last + 1]
+            if following.uses == self.block.numbered[last].defines and ".dtype)" in following.text:
+                return last + 1
         return last
 
     def _strays(self, start: int, position: int) -> int:

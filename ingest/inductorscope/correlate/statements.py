@@ -17,7 +17,8 @@ ACCUMULATOR = re.compile(r"\b(?:masked_|at_\w+?_)?tmp_acc(\d+)\w*")
 POINTER = re.compile(
     r"\b((?:in_out|in|out)_ptr\d+|local_buffer_data_\d+|ws_ptr\d*|seed_offset\w*)\b"
 )
-_DECLTYPE = re.compile(r"decltype\([\w.]*\)")
+# A type taken from a value uses none of it: `decltype(tmp3)(…)`, `tmp6.to(tmp0.dtype)`.
+_DECLTYPE = re.compile(r"decltype\([\w.]*\)|(?<=\.to\()tmp\d+\.dtype(?=\))")
 # Template arguments hold no calls: `<float,1>`, `<at::vec::Vectorized<float>, 4>`.
 _TEMPLATE = re.compile(r"<[\w:,\s]*>")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\(")
