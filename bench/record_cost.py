@@ -1,55 +1,89 @@
-"""What the exact line record costs: compile times with and without it, in pairs.
+"""What the exact line record costs: time to generate code with and without it, in pairs.
 
-    python -m bench.record_cost [MODEL …] [--pairs 5]
+    python -m bench.record_cost [MODEL …] [--pairs 7]
 
-Each capture runs in a process of its own; C++ that was compiled before is reused, so that what is
-timed is mostly Inductor generating code, the part the record slows down. Prints medians.
+Each run is a process of its own that traces, lowers and generates code, forward and backward, but
+hands nothing to a C++ compiler: that is the part the record slows down, so the share of a whole
+compilation is smaller. Processor seconds are counted, which other programs disturb least.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "ingest"))
-
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
-from inductorscope.settings import Settings
+_ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(_ROOT / "ingest"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", default=["gpt-small", "conv-small"])
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("models", nargs="*", default=["gpt_small", "conv_small", "mobilebert_qa"])
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--once", choices=["with", "without"], help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.once:
+        print(_generate(options.models[0], record=options.once == "with"))
+        return
+    for model in options.models:
+        times: dict[str, list[float]] = {"with": [], "without": []}
+        for pair in range(options.pairs):
+            for which in ("with", "without") if pair % 2 else ("without", "with"):
+                times[which].append(_once(model, which))
+        ratios = [a / b for a, b in zip(times["with"], times["without"], strict=True)]
+        print(
+            f"{model}: {statistics.median(times['with']):.2f} s with the record, "
+            f"{statistics.median(times['without']):.2f} s without; ratio of a pair: median "
+            f"{statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}",
+            flush=True,
+        )
+
+
+def _once(model: str, which: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        cache = Path(folder) / "cache"
-        for model in options.models:
-            _first_call(model, cache, record=True)  # compiles the C++ that the others reuse
-            times: dict[bool, list[float]] = {True: [], False: []}
-            for pair in range(options.pairs):
-                for record in (True, False) if pair % 2 else (False, True):
-                    times[record].append(_first_call(model, cache, record=record))
-            ratios = [a / b for a, b in zip(times[True], times[False], strict=True)]
-            print(
-                f"{model}: first call {statistics.median(times[True]):.2f} s with the record, "
-                f"{statistics.median(times[False]):.2f} s without; median ratio of pairs "
-                f"{statistics.median(ratios):.3f} ({', '.join(f'{r:.2f}' for r in ratios)})"
-            )
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", "bench.record_cost", model, "--once", which],
+            cwd=_ROOT, capture_output=True, text=True, check=True,
+            env=os.environ | {
+                "TORCH_COMPILE_DEBUG": "1",
+                "TORCH_COMPILE_DEBUG_DIR": folder,
+                "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+                "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+                "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            },
+        )  # fmt: skip
+    return float(done.stdout.split()[-1])
 
 
-def _first_call(model: str, cache: Path, *, record: bool) -> float:
-    with tempfile.TemporaryDirectory() as out:
-        spec = CaptureSpec(model=model, repeats=1, profile=False, source=False, record=record)
-        settings = Settings(data=Path(out), database_url="")
-        facts = run_capture(spec, Path(out), settings, trusted=True, cache=cache)
-        if facts.first_call_s is None or (record and not (facts.record and facts.record.made)):
-            raise SystemExit(f"{model}: {facts.error or facts.record}")
-        return facts.first_call_s
+def _generate(name: str, *, record: bool) -> float:
+    """Processor seconds of compiling the model once, training it if it can be trained."""
+    import torch
+    from inductorscope.capture.record.recording import Recording
+
+    from bench.truth_programs.compile_only import compile_no_kernels, generate_only
+
+    compile_no_kernels()
+    made = importlib.import_module(f"inductorscope.capture.models.{name}").make()
+    model, args, kwargs = (*made, {})[:3]
+    recording = Recording() if record else None
+    torch.compile(torch.sin, backend=generate_only)(torch.rand(8))  # what happens only once
+    start = time.process_time()
+    output = torch.compile(model, backend=generate_only)(*args, **kwargs)
+    leaves = [leaf for leaf in torch.utils._pytree.tree_leaves(output)
+              if isinstance(leaf, torch.Tensor) and leaf.requires_grad]  # fmt: skip
+    if leaves:
+        torch.autograd.backward(leaves, [torch.ones_like(leaf) for leaf in leaves])
+    spent = time.process_time() - start
+    if recording is not None and recording.failure is not None:
+        raise SystemExit(recording.failure)
+    return spent
 
 
 if __name__ == "__main__":
