@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
 from inductorscope.formats.benchmark_log import parse_benchmark_log
+from inductorscope.formats.capture_facts import parse_facts
 from inductorscope.formats.fx import parse_fx
 from inductorscope.formats.ir import parse_ir
 from inductorscope.formats.key_averages import parse_key_averages, parse_rows
@@ -26,6 +27,10 @@ from inductorscope.intake.sniff import role_of
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 SMALL_PACKS = [b"", b"x" * 5000, PROFILE.encode()]
+CAPTURE = (
+    b'{"state": "complete", "name": "foo1", "device": "cpu", "torch_version": "2.13.0",'
+    b' "timings": {"eager": {"median_ms": 1.5, "samples": [1.5]}}, "missing": []}'
+)
 CAPTURE_ROWS = b"""{"schema": 1, "steps": 3, "rows": [{"name": "aten::mm", "calls": 2,
  "self_cpu_us": 1.5, "cpu_us": 2, "device": "cpu", "user_annotation": false}]}"""
 
@@ -147,6 +152,7 @@ def _all() -> list[Parser]:
         Parser("kineto", kineto, traces, 10, 4),
         Parser("key averages", key_averages, [*tables, CAPTURE_ROWS], 6, 12),
         Parser("benchmark log", benchmark_log, [*benchmarks, *tables], 8, 16),
+        Parser("capture facts", parse_facts, [CAPTURE], 6, 4),
         Parser("role of", role, [*every, *packs], 6, 4),
     ]
 

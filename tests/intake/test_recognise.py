@@ -10,6 +10,7 @@ import shutil
 import tarfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from inductorscope.formats.output_code import parse_output_code
 from inductorscope.intake import sniff
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.recognise import Intake, recognise
+from inductorscope.intake.sniff import HEAD, NESTED, role_of
 from inductorscope.intake.unpack import unpack
 from inductorscope.settings import load
 from inductorscope.stages import ROLES
@@ -408,3 +410,18 @@ def test_programs_of_the_user_are_sources(shared: Path, tmp_path: Path) -> None:
 def test_every_role_is_one_that_is_stored() -> None:
     told = set(re.findall(r'(?:return|else|:) "([a-z_]+)"', inspect.getsource(sniff)))
     assert told - {"nested archive"} <= set(ROLES)
+
+
+@pytest.mark.parametrize("prefix", [b"", b"[rank3]:", b"[default0]:", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.ZstdCompressor().compress])
+def test_a_log_is_told_however_it_is_packed_and_prefixed(
+    fixtures: Path, prefix: bytes, pack: Callable[[bytes], bytes]
+) -> None:
+    log = next((fixtures / "cuda-foo1" / "torch_trace").iterdir()).read_bytes()
+    assert role_of("some.log", pack(prefix + log)[:HEAD]) == "trace_log"
+
+
+def test_of_zstd_only_what_its_reader_unpacks_is_taken() -> None:
+    pack = zstandard.ZstdCompressor().compress
+    assert role_of("output_code.py.zst", pack(b"async_compile = AsyncCompile()\n" * 9)) == NESTED
+    assert role_of("bomb.zst", pack(bytes(2**27))[:HEAD]) == NESTED

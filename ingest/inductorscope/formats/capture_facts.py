@@ -117,8 +117,16 @@ def read_facts(folder: Path) -> CaptureFacts | None:
 def read_facts_file(path: Path) -> CaptureFacts | None:
     """The facts in a `capture.json`, or None when there is none or it is not ours."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=CaptureFacts)
-    except (OSError, msgspec.DecodeError):
+        return parse_facts(path.read_bytes())
+    except OSError:
+        return None
+
+
+def parse_facts(data: bytes) -> CaptureFacts | None:
+    """The facts in the text of a `capture.json`, or None when it is not ours."""
+    try:
+        return msgspec.json.decode(data, type=CaptureFacts)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
@@ -127,7 +135,7 @@ def read_sources(folder: Path) -> dict[str, Path]:
     try:
         data = (folder / SOURCES).read_bytes()
         listed = msgspec.json.decode(data, type=SourceFiles).files
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     inside = folder.resolve()
     copies = {path: folder / file for path, file in listed.items()}

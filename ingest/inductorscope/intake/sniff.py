@@ -6,7 +6,10 @@ import re
 import zlib
 from itertools import pairwise
 
+import zstandard
+
 from inductorscope.intake import magic
+from inductorscope.intake.packed import ZSTD_FEED, ZSTD_WINDOW
 from inductorscope.settings import KIB
 
 HEAD = 64 * KIB
@@ -18,9 +21,14 @@ NESTED = "nested archive"
 # Files of PyTorch and Python that happen to be zips; not meant as archives of text.
 _ZIP_ENDINGS = (".pt", ".pt2", ".pth", ".npz", ".whl", ".jar", ".xlsx")
 
+_READ_PACKED = {"trace_log", "chrome_trace"}
+"""Roles whose readers unpack zstd themselves."""
+
 # V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] {"chromium_event": {}, …
 _TRACE_LOG = re.compile(
-    rb"^(?:\[rank\d+\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\n]{1,400}?:\d+\] \{", re.M
+    rb"^(?:\[[^\]\s]{1,40}\]: ?){0,4}[A-Z]?(?:\d{4}|\d{8}) \d\d:\d\d:\d\d(?:[.,]\d+)? +\d+ "
+    rb"[^\n]{1,400}?:\d+\] \{",
+    re.M,
 )
 # op0: SchedulerNode(ComputedBuffer)
 _IR = re.compile(rb"^(?:op|buf)\d[\w]*: \w*SchedulerNode\(|^\w+: \w+SchedulerNode\(", re.M)
@@ -104,6 +112,12 @@ def role_of(name: str, head: bytes) -> str:
         if magic.kind_of(inner) is None:
             return _role_of_text(_without_packing(name), inner)
         return NESTED
+    if kind == "zstd":
+        inner = inflated_head(head)
+        role = None
+        if magic.kind_of(inner) is None:
+            role = _role_of_text(_without_packing(name), inner)
+        return role if role in _READ_PACKED else NESTED
     if kind == "zip" and name.lower().endswith(_ZIP_ENDINGS):
         return "intermediate_values" if _SAVED.search(name) else "other"
     if kind is not None or magic.is_tar(head):
@@ -112,20 +126,31 @@ def role_of(name: str, head: bytes) -> str:
 
 
 def inflated_head(head: bytes) -> bytes:
-    """The beginning of what a gzip file holds; what can be read of a damaged one."""
+    """The beginning of what a gzip or zstd file holds; what can be read of a damaged one."""
     try:
-        return zlib.decompressobj(wbits=31).decompress(head, HEAD)
-    except zlib.error:
+        if magic.kind_of(head) == "gzip":
+            return zlib.decompressobj(wbits=31).decompress(head, HEAD)
+        # Little at a time: a few bytes of zstd can mean megabytes, and the decoder knows no limit.
+        inflate = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
+        inner = b""
+        for start in range(0, len(head), ZSTD_FEED):
+            inner += inflate.decompress(head[start : start + ZSTD_FEED])
+            if len(inner) >= HEAD or inflate.eof:
+                break
+        return inner[:HEAD]
+    except (zlib.error, zstandard.ZstdError):
         return b""
 
 
 def _without_packing(name: str) -> str:
-    return name[:-3] if name.lower().endswith(".gz") else name
+    return name.removesuffix(".gz").removesuffix(".zst")
 
 
 def _role_of_text(name: str, head: bytes) -> str:
     lower = name.lower()
     text = head.removeprefix(b"\xef\xbb\xbf")
+    if _TRACE_LOG.search(text):  # also with a hole of zeros, as a crash may leave one
+        return "trace_log"
     start = text.lstrip()[:1]
     if start in {b"{", b"["}:
         role = _role_of_json(lower, text)

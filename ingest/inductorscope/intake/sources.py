@@ -34,5 +34,5 @@ def _read(listing: File) -> dict[str, str]:
         return {}
     try:
         return msgspec.json.decode(listing.absolute.read_bytes(), type=SourceFiles).files
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}  # some other program's file of that name

@@ -142,7 +142,7 @@ def _result(files: list[File], notes: Notes) -> _Result:
         if file.role == "result":
             try:
                 return msgspec.json.decode(file.absolute.read_bytes(), type=_Result)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 notes.add(file.path, f"no result of a measurement: {error}")
     return _Result()
 

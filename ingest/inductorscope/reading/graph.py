@@ -136,7 +136,7 @@ def line_records(data: bytes) -> dict[str, dict[str, object]]:
     """The capture's exact record: graph folder name → record of its lines."""
     try:
         found = msgspec.json.decode(data, type=dict[str, object])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     graphs = found.get("graphs", found)
     if not isinstance(graphs, dict):
