@@ -65,12 +65,21 @@ test("a line of a source names its file when another file's pane comes first", (
   assert.deepEqual(read("?sel=source:26", STAGES).selected, { stage: "source", line: 26 });
 });
 
+test("which pane is compared with its neighbour is part of the link", () => {
+  const query = "?panes=readable,post_grad&compare=1";
+  const address = read(query, ["readable", "post_grad"]);
+  assert.equal(address.compared, 0);
+  assert.equal(write(address), query);
+  assert.equal(read("?compare=0", STAGES).compared, null);
+  assert.equal(read("?compare=x", STAGES).compared, null);
+});
+
 test("unknown stages are left out, and names with odd characters survive", () => {
   assert.deepEqual(
     read("?panes=nonsense,kernel", STAGES).panes.map((pane) => pane.stage),
     ["kernel"],
   );
   const name = "extern<b>&kernels.mm";
-  const query = write({ panes: [], kernel: name, handle: null, selected: null });
+  const query = write({ panes: [], kernel: name, handle: null, selected: null, compared: null });
   assert.equal(read(query, STAGES).kernel, name);
 });

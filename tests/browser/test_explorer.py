@@ -181,3 +181,44 @@ def test_the_chain_is_readable_and_axe_finds_nothing(
     expect(page.locator(".chain-step").first).to_contain_text("models.py:9")
     assert axe(page) == []
     context.close()
+
+
+def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Served) -> None:
+    open_run(page, zoo, "cpu-ops-zoo", "?panes=readable,post_grad,kernel")
+    page.get_by_role("button", name="Compare with the pane at the right").first.click()
+    status = page.locator("#status")
+    expect(status).to_contain_text("FX received beside FX post-grad")
+    page.wait_for_url("**compare=1**")
+    assert axe(page) == []
+
+    # A node that a pass moved stands alone on each side; all others stand level.
+    tops = """() => ["readable", "post_grad"].map((stage) => Object.fromEntries(
+        [...document.querySelectorAll(`[data-stage=${stage}] .cm-line:not(.level-only)`)].flatMap(
+          (line) => {
+            const named = /^ *(\\w+): "/.exec(line.textContent);
+            return named ? [[named[1], Math.round(line.getBoundingClientRect().top)]] : [];
+          })))"""
+    for scroll in (0, 400, 900):
+        page.evaluate(
+            """(top) => {
+                 document.querySelector("[data-stage=readable] .cm-scroller").scrollTop = top;
+               }""",
+            scroll,
+        )
+        page.wait_for_function(
+            """() => {
+                 const [left, right] = ["readable", "post_grad"].map((stage) =>
+                   document.querySelector(`[data-stage=${stage}] .cm-scroller`).scrollTop);
+                 return Math.abs(left - right) <= 1;
+               }"""
+        )
+        left, right = page.evaluate(tops)
+        shared = left.keys() & right.keys()
+        assert len(shared) > 5
+        assert [name for name in shared if abs(left[name] - right[name]) > 1] == []
+
+    page.reload()
+    Explorer(page)
+    expect(status).to_contain_text("FX received beside FX post-grad")
+    page.keyboard.press("d")
+    expect(page.locator(".level-changed, .level-only")).to_have_count(0)

@@ -24,6 +24,8 @@ export interface Address {
   /** Handle of one of its calls, null for all of them. */
   handle: number | null;
   selected: Target | null;
+  /** Which pane, from 0, is compared with the one at its right. */
+  compared: number | null;
 }
 
 export const DEFAULT_PANES = ["source", "post_grad", "ir_post", "kernel"];
@@ -38,7 +40,14 @@ export function read(query: string, stages: readonly string[]): Address {
     file: stage === "source" ? (files.shift() ?? null) : null,
   }));
   const [kernel, handle] = readKernel(fields.get("kernel"));
-  return { panes, kernel, handle, selected: readTarget(fields.get("sel"), stages) };
+  const compared = /^[1-9]\d?$/.test(fields.get("compare") ?? "") ? fields.get("compare") : null;
+  return {
+    panes,
+    kernel,
+    handle,
+    selected: readTarget(fields.get("sel"), stages),
+    compared: compared === null ? null : Number(compared) - 1,
+  };
 }
 
 function readKernel(written: string | null): [string | null, number | null] {
@@ -79,6 +88,7 @@ export function write(address: Address): string {
     const { kernel, handle } = address;
     fields.set("kernel", handle === null ? kernel : `${kernel}:${handle}`);
   }
+  if (address.compared !== null) fields.set("compare", String(address.compared + 1));
   const target = address.selected;
   if (target) fields.set("sel", named(target));
   // Commas, colons and slashes may stand in a query as they are, and read better.

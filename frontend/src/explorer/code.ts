@@ -8,6 +8,8 @@ import { coloured } from "./colour";
 import { foldedAnnotations } from "./fold";
 import { type Heat, heatStrip, setHeat } from "./heat";
 import { narrowIndents, partKept } from "./indent";
+import type { Side } from "./level";
+import { levelled } from "./level-view";
 import { litLines, type Marks, NO_MARKS, setMarks } from "./lines";
 import { foldedRest } from "./rest";
 import { Ruler } from "./ruler";
@@ -85,6 +87,7 @@ export class Code {
   private start: number | null = null;
   /** Width for text, as last seen. */
   private room = 0;
+  private side: Side | null = null;
 
   constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
     this.events = events;
@@ -140,6 +143,7 @@ export class Code {
   /** Put in a text; reading begins at a line, or at the text's first. */
   show(shown: CodeText, options: CodeOptions, start: number | null): void {
     this.shown = shown;
+    this.side = null;
     this.start = start ?? shown.first;
     this.marks = NO_MARKS;
     this.view.setState(
@@ -182,6 +186,7 @@ export class Code {
   }
 
   private folds(shown: CodeText | null, options: CodeOptions): Extension {
+    if (this.side) return levelled(this.side); // folded lines would not stand level
     if (shown && options.only) {
       const types = options.folded && shown.annotated ? foldedAnnotations() : [];
       return [foldedRest(shown.first), types];
@@ -200,9 +205,15 @@ export class Code {
     this.view.dispatch({
       effects: [
         this.folding.reconfigure(this.folds(this.shown, options)),
-        this.wrapping.reconfigure(options.wrapped ? EditorView.lineWrapping : []),
+        this.wrapping.reconfigure(options.wrapped && !this.side ? EditorView.lineWrapping : []),
       ],
     });
+  }
+
+  /** Keep the lines level with another view's, or no longer. */
+  level(side: Side | null, options: CodeOptions): void {
+    this.side = side;
+    this.adjust(options);
   }
 
   /** Light lines, and bring one into sight. All in one go: each dispatch costs a layout. */

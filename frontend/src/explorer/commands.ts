@@ -121,6 +121,14 @@ export class Commands {
       key(["t"], "t", "fold or show types, folders and heads of IR nodes", () =>
         this.adjust({ folded: !this.explorer.options.folded }),
       ),
+      key(
+        ["d"],
+        "d",
+        "compare the pane with the one at its right, lines kept level; again ends it",
+        () => {
+          this.explorer.compared(this.explorer.active);
+        },
+      ),
       key(["o"], "o", "only the lines that light and a few around, or all", () =>
         this.adjust({ only: !this.explorer.options.only }),
       ),

@@ -1,4 +1,6 @@
 // The explorer: one state (panes, kernel, selection), kept in the URL, shown by panes and list.
+
+import { make } from "../elements";
 import {
   type Address,
   type LineTarget,
@@ -12,6 +14,7 @@ import type { LinkPlace } from "./chain";
 import { ChainView } from "./chain-view";
 import type { CodeOptions } from "./code";
 import { Commands } from "./commands";
+import { Comparison } from "./compare";
 import { fileOf } from "./content";
 import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } from "./follow";
 import { fetchHeat, type Heat } from "./heat";
@@ -56,6 +59,7 @@ export class Explorer implements PaneHost {
   readonly index: LinkIndex;
   readonly list: KernelList;
   readonly chain: ChainView;
+  readonly comparison = new Comparison(this);
   kernel: Kernel | null = null;
   handle: number | null = null;
   private target: Target | null = null;
@@ -108,7 +112,11 @@ export class Explorer implements PaneHost {
     if (address.kernel && !named) {
       this.trouble = `This graph has no kernel ${address.kernel}.`;
     }
-    this.settled = this.refresh(true);
+    this.comparison.end();
+    this.settled = this.refresh(true).then(() => {
+      const compared = address.compared === null ? null : this.panes[address.compared];
+      if (compared) this.tellOnce(this.comparison.toggle(compared));
+    });
   }
 
   private setPanes(addresses: readonly PaneAddress[]): void {
@@ -129,6 +137,7 @@ export class Explorer implements PaneHost {
       kernel: this.kernel?.name ?? null,
       handle: this.handle,
       selected: this.target,
+      compared: this.comparison.at,
     };
   }
 
@@ -286,6 +295,18 @@ export class Explorer implements PaneHost {
     };
   }
 
+  /** Compare a pane with its neighbour, or end it. */
+  compared(pane: Pane | null): void {
+    this.tellOnce(this.comparison.toggle(pane));
+    this.push();
+  }
+
+  /** Say a sentence until something else is to be said. */
+  tellOnce(sentence: string | null): void {
+    if (sentence === null) this.say();
+    else this.part(".what").replaceChildren(make("span", {}, sentence));
+  }
+
   say(): void {
     const shown = this.hoveredOne ?? this.selected;
     const into = this.part(".what");
@@ -334,7 +355,11 @@ export class Explorer implements PaneHost {
     const matched = this.computing();
     this.list.show(this.kernel, new Set(matched.map((kernel) => kernel.name)));
     this.showTabs();
-    const shows = this.panes.flatMap((pane) => pane.show(this.kernel, this.handle) ?? []);
+    const shows = this.panes.flatMap((pane) => {
+      const coming = pane.show(this.kernel, this.handle);
+      if (coming && this.comparison.holds(pane)) this.comparison.end(); // of another text
+      return coming ?? [];
+    });
     if (shows.length) {
       // Texts mostly are here already; where one must come first, the other panes light before.
       const slow = setTimeout(() => this.light(), SLOW_MS);
@@ -461,6 +486,7 @@ export class Explorer implements PaneHost {
     const next = stages.find((stage) => !shown.has(stage.id)) ?? stages[0];
     if (!next) return;
     const pane = new Pane({ stage: next.id, file: null }, this);
+    this.comparison.end();
     this.panes.splice(this.panes.indexOf(after) + 1, 0, pane);
     this.active = pane;
     layOut(this.part(".panes"), this.panes);
@@ -471,6 +497,7 @@ export class Explorer implements PaneHost {
   closed(pane: Pane): void {
     if (this.panes.length < 2) return;
     const at = this.panes.indexOf(pane);
+    if (this.comparison.holds(pane)) this.comparison.end();
     pane.close();
     this.panes.splice(at, 1);
     layOut(this.part(".panes"), this.panes);

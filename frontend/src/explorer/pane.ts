@@ -5,6 +5,7 @@ import type { PaneAddress } from "./address";
 import { type Aim, Code, type CodeOptions } from "./code";
 import { type Content, contentOf, slice } from "./content";
 import type { Heat } from "./heat";
+import type { Side } from "./level";
 import { type Marks, NO_MARKS } from "./lines";
 import type { GraphPicture, Kernel, Stage } from "./shapes";
 import type { Texts } from "./texts";
@@ -22,6 +23,7 @@ export interface PaneHost {
   chosen(pane: Pane): void;
   handleChosen(handle: number | null): void;
   added(pane: Pane): void;
+  compared(pane: Pane): void;
   closed(pane: Pane): void;
   opened(stage: string, line: number): void;
 }
@@ -64,6 +66,15 @@ export class Pane {
       { class: "icon", title: "Add a pane (a)", "aria-label": "Add a pane" },
       () => host.added(this),
     );
+    const compare = button(
+      "⇄",
+      {
+        class: "icon",
+        title: "Compare with the pane at the right, or end it (d)",
+        "aria-label": "Compare with the pane at the right",
+      },
+      () => host.compared(this),
+    );
     const head = make(
       "header",
       { class: "pane-head" },
@@ -71,6 +82,7 @@ export class Pane {
       this.fileChooser,
       this.about,
       this.callChooser,
+      compare,
       add,
       this.closer,
     );
@@ -281,6 +293,14 @@ export class Pane {
 
   placeCaret(line: number): void {
     this.code?.placeCaret(line);
+  }
+
+  level(side: Side | null): void {
+    this.code?.level(side, this.host.options);
+  }
+
+  get scroller(): HTMLElement | null {
+    return this.code?.view.scrollDOM ?? null;
   }
 
   adjust(options: CodeOptions): void {

@@ -1,0 +1,57 @@
+// Empty rows and marks that keep one text level with another.
+import type { Extension, Range } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import type { Side } from "./level";
+
+/** The style sheet's height of a line. */
+const LINE_PX = 20;
+
+class Space extends WidgetType {
+  private readonly rows: number;
+
+  constructor(rows: number) {
+    super();
+    this.rows = rows;
+  }
+
+  override eq(other: Space): boolean {
+    return other.rows === this.rows;
+  }
+
+  override get estimatedHeight(): number {
+    return this.rows * LINE_PX;
+  }
+
+  override toDOM(): HTMLElement {
+    const space = document.createElement("div");
+    space.className = "level-space";
+    space.style.height = `${this.rows * LINE_PX}px`;
+    return space;
+  }
+}
+
+const ONLY = Decoration.line({ class: "level-only" });
+const CHANGED = Decoration.line({ class: "level-changed" });
+
+/** The decorations of one side; they never change while it is compared. */
+export function levelled(side: Side): Extension {
+  return EditorView.decorations.compute(["doc"], (state): DecorationSet => {
+    const { doc } = state;
+    const ranges: Range<Decoration>[] = [];
+    for (const [line, rows] of side.spaces) {
+      const after = line > doc.lines;
+      const at = after ? doc.length : doc.line(line).from;
+      const widget = new Space(rows);
+      ranges.push(Decoration.widget({ widget, block: true, side: after ? 1 : -1 }).range(at));
+    }
+    for (const [lines, mark] of [
+      [side.only, ONLY],
+      [side.changed, CHANGED],
+    ] as const) {
+      for (const line of lines) {
+        if (line <= doc.lines) ranges.push(mark.range(doc.line(line).from));
+      }
+    }
+    return Decoration.set(ranges, true);
+  });
+}

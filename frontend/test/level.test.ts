@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { level, pairsOf } from "../src/explorer/level";
+
+const same = (...texts: string[]) => texts.map((text) => ({ token: text, text }));
+
+test("equal lines stand side by side, and what only one side has leaves room on the other", () => {
+  const [left, right] = level(same("a", "b", "c"), same("a", "x", "y", "c", "z"));
+  assert.deepEqual([...left.only], [2]);
+  assert.deepEqual([...right.only], [2, 3, 5]);
+  assert.deepEqual(
+    [...left.spaces],
+    [
+      [3, 1],
+      [4, 1],
+    ],
+  );
+  assert.deepEqual([...right.spaces], []);
+});
+
+test("lines of one node stand level though their words differ, and are marked", () => {
+  const [left, right] = level(
+    [{ token: "fx:view", text: "view = aten.view(x)" }],
+    [
+      { token: "new", text: "new" },
+      { token: "fx:view", text: "view = aten.reshape(x)" },
+    ],
+  );
+  assert.deepEqual([...left.changed], [1]);
+  assert.deepEqual([...right.changed], [2]);
+  assert.deepEqual([...left.spaces], [[1, 1]]);
+});
+
+test("every pair has equal tokens and both sides increase, whatever the texts", () => {
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (seed * 1103515245 + 12345) % 2147483648;
+    return seed % below;
+  };
+  for (let round = 0; round < 200; round++) {
+    const make = () => Array.from({ length: random(40) }, () => `t${random(12)}`);
+    const [left, right] = [make(), make()];
+    let last: [number, number] = [-1, -1];
+    for (const pair of pairsOf(left, right)) {
+      assert.equal(left[pair[0]], right[pair[1]]);
+      assert.ok(pair[0] > last[0] && pair[1] > last[1]);
+      last = pair;
+    }
+    const [one, other] = level(
+      left.map((token) => ({ token, text: token })),
+      right.map((token) => ({ token, text: token })),
+    );
+    const rows = (count: number, spaces: Map<number, number>) =>
+      count + [...spaces.values()].reduce((sum, more) => sum + more, 0);
+    assert.equal(rows(left.length, one.spaces), rows(right.length, other.spaces));
+  }
+});
