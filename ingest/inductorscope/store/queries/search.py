@@ -8,7 +8,8 @@ many lines found or pieces read the rest is left to the next page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, func, select, text
@@ -36,6 +37,8 @@ LINES_A_TEXT = 10
 """Lines shown of one text while others wait; all of them when only that text is searched."""
 MOST_PIECES = 400
 """Pieces of texts that are read for one page."""
+ASKED_AT_ONCE = 50
+"""Texts whose pieces are asked for together."""
 SHORTEST = 2
 """Letters and digits that a search needs."""
 
@@ -48,6 +51,9 @@ CHOICES = [RoleTitle(role, title) for role, title in TITLES.items() if role in R
 ORDER = {stage.role: at for at, stage in enumerate(STAGES)}
 EXACT, WORDS = "e", "w"
 CURSOR = "[ew][0-9]{1,15}"
+
+_Piece = tuple[int, int]
+"""First line and number of lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +198,7 @@ class _Look:
         digest = self._session.scalar(select(TextFrame.digest).where(self._matching).limit(1))
         if digest is None:
             return _Found(mode != WORDS, None, 0)
-        read = self._read(digest, after, limit + 1)
+        read = self._read(digest, self._pieces_of([digest])[digest], after, limit + 1)
         exact = mode == EXACT or (mode is None and bool(read.exact or not read.words))
         hits = read.exact if exact else read.words
         last = None if read.unread is None else read.unread - 1
@@ -207,12 +213,12 @@ class _Look:
         exact, words = _Sort(limit), _Sort(limit)
         last, looked_at = None, 0
         is_rest = False
-        for number, digest in self._texts(below):
+        for number, digest, pieces in self._texts(below):
             if self._pieces <= 0 or (words if mode == WORDS else exact).last is not None:
                 is_rest = True
                 break
             last, looked_at = number, looked_at + 1
-            read = self._read(digest, 0, LINES_A_TEXT + 1)
+            read = self._read(digest, pieces, 0, LINES_A_TEXT + 1)
             exact.add(number, digest, read.exact, read.unread is not None)
             words.add(number, digest, read.words, read.unread is not None)
         is_exact = mode == EXACT or (mode is None and bool(exact.texts or not words.texts))
@@ -225,28 +231,40 @@ class _Look:
         )
         return _Found(is_exact, cursor, looked_at, chosen.texts)
 
-    def _texts(self, below: int | None) -> Iterator[tuple[int, str]]:
+    def _texts(self, below: int | None) -> Iterator[tuple[int, str, list[_Piece]]]:
         """Texts with matching pieces, the newest first, each with the number it is ordered by."""
         first = func.min(TextFrame.id)
         query = select(first, TextFrame.digest).where(self._matching).group_by(TextFrame.digest)
         if below is not None:
             query = query.having(first < below)
         # Each text takes at least one piece.
-        query = query.order_by(first.desc()).limit(self._pieces + 1)
-        yield from self._session.execute(query)
+        rows = self._session.execute(query.order_by(first.desc()).limit(self._pieces + 1)).all()
+        for start in range(0, len(rows), ASKED_AT_ONCE):
+            some = rows[start : start + ASKED_AT_ONCE]
+            pieces = self._pieces_of([digest for _, digest in some])
+            for number, digest in some:
+                yield number, digest, pieces[digest]
 
-    def _read(self, digest: str, after: int, most: int) -> _Read:
+    def _pieces_of(self, digests: Sequence[str]) -> Mapping[str, list[_Piece]]:
+        """Matching pieces of texts in their order; of several texts at once, since the index is
+        asked anew each time."""
+        query = (
+            select(TextFrame.digest, TextFrame.first_line, TextFrame.lines)
+            .where(self._matching, TextFrame.digest.in_(digests))
+            .order_by(TextFrame.first_line)
+        )
+        found: dict[str, list[_Piece]] = defaultdict(list)
+        for digest, first, count in self._session.execute(query):
+            found[digest].append((first, count))
+        return found
+
+    def _read(self, digest: str, pieces: Sequence[_Piece], after: int, most: int) -> _Read:
         """Lines of a text's matching pieces after a line, up to `most` of each sort."""
         found = _Read()
         stored = stored_text(self._session, digest)
         if stored is None:
             return found
-        pieces = (
-            select(TextFrame.first_line, TextFrame.lines)
-            .where(self._matching, TextFrame.digest == digest)
-            .order_by(TextFrame.first_line)
-        )
-        for first, count in self._session.execute(pieces).all():
+        for first, count in pieces:
             last = first + count - 1
             if last <= after:
                 continue
