@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from alembic import command
+from alembic.script import ScriptDirectory
 from inductorscope.settings import Settings
-from inductorscope.store.engine import database_url, make_engine, sessions
+from inductorscope.store.engine import NEWEST_REVISION, database_url, make_engine, sessions
 from inductorscope.store.migrate import (
     MigrationError,
     alembic_config,
@@ -29,6 +30,13 @@ from inductorscope.store.migrate import migrate
 migrate(Settings(data=pathlib.Path(sys.argv[1]), database_url=sys.argv[2]))
 """
 
+AGAIN = """
+import sys, pathlib
+from inductorscope.settings import Settings
+from inductorscope.store.engine import migrate
+migrate(Settings(data=pathlib.Path(sys.argv[1]), database_url=sys.argv[2]))
+"""
+
 
 @pytest.fixture
 def fresh(empty_database_url: str, tmp_path: Path) -> Settings:
@@ -41,6 +49,17 @@ def test_models_and_revisions_agree(fresh: Settings) -> None:
     with engine.connect() as connection:
         assert differences(connection) == []
     engine.dispose()
+
+
+def test_what_is_up_to_date_is_told_without_alembic(fresh: Settings) -> None:
+    head = ScriptDirectory.from_config(alembic_config()).get_current_head()
+    assert head == NEWEST_REVISION
+    migrate(fresh)
+    loads = "import sys; print('alembic' in sys.modules)"
+    code = f"{AGAIN}\n{loads}"
+    command = [sys.executable, "-c", code, str(fresh.data), fresh.database_url]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False"
 
 
 def test_a_missing_column_is_noticed(fresh: Settings) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from psycopg import sql
 from sqlalchemy import JSON, Column, Float, Integer, Table
 from sqlalchemy.orm import Session
 
@@ -56,6 +55,8 @@ def insert_records(
 def _copy(
     session: Session, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]
 ) -> None:
+    from psycopg import sql  # here: SQLite's users need not load it
+
     driver = session.connection().connection.driver_connection
     assert driver is not None
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
