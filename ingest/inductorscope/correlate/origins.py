@@ -231,13 +231,13 @@ class _Walk(BufferMakers):
         return 0.5 if candidate.op not in STRICT else 1.5
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
-        """Checks and other operations nobody uses go with what follows them."""
-        following = fallback
+        """Checks and other operations nobody uses go with what follows them in their block."""
+        following: dict[str, str] = {}
         for place in reversed(region.order):
             if place in owners:
-                following = owners[place]
+                following[place[0]] = owners[place]
             else:
-                owners[place] = following
+                owners[place] = following.get(place[0], fallback)
 
 
 def _stored(region: Region, store: Operation) -> Place | None:

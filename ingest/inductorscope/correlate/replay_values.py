@@ -28,7 +28,7 @@ class ValueReplay(ControlReplay):
         if op.op == "index_expr":
             expression = (*expression, self.body.var_ranges)
         known = self._known(expression)
-        if known is not None:
+        if known is not None and not (op.op == "index_expr" and self._again(known)):
             return known
         wanted = None
         if op.op == "constant":
@@ -59,6 +59,15 @@ class ValueReplay(ControlReplay):
         if value is None:
             self._miss(0.3)
         return self._remember(expression, value)
+
+    def _again(self, known: Value) -> bool:
+        """The index that is known is written once more: `tmp0 = x0`, and later `tmp45 = x0`."""
+        name = known if isinstance(known, str) else ""
+        statement = self.definitions.get(([name, *self._chain(name)])[-1])
+        return statement is not None and any(
+            _right(self.block.numbered[position]) == _right(statement)
+            for position in self._upcoming(1)
+        )
 
     def _converted_index(self, index: Value, key: OpKey) -> Value:
         """An index that was written before and is wanted with another type: its conversion."""
@@ -225,6 +234,10 @@ class ValueReplay(ControlReplay):
             if op not in COMMUTATIVE and op != "where" and order != sorted(order):
                 cost += 0.8
         return cost
+
+
+def _right(statement: Statement) -> str:
+    return statement.text.partition("=")[2]
 
 
 def _flat(values: list[Value]) -> list[Value]:
