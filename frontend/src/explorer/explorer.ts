@@ -113,6 +113,7 @@ export class Explorer implements PaneHost {
       this.trouble = `This graph has no kernel ${address.kernel}.`;
     }
     this.comparison.end();
+    this.showTabs(); // on a narrow screen they say which pane is to be seen
     this.settled = this.refresh(true).then(() => {
       const compared = address.compared === null ? null : this.panes[address.compared];
       if (compared) this.tellOnce(this.comparison.toggle(compared));
@@ -352,9 +353,6 @@ export class Explorer implements PaneHost {
 
   /** Show kernel, call, files and lines as the state says. */
   private async refresh(reveal: boolean): Promise<void> {
-    const matched = this.computing();
-    this.list.show(this.kernel, new Set(matched.map((kernel) => kernel.name)));
-    this.showTabs();
     const shows = this.panes.flatMap((pane) => {
       const coming = pane.show(this.kernel, this.handle);
       if (coming && this.comparison.holds(pane)) this.comparison.end(); // of another text
@@ -367,7 +365,15 @@ export class Explorer implements PaneHost {
       clearTimeout(slow);
     }
     this.light(reveal);
-    afterPaint(() => this.chain.show(this.selected));
+    afterPaint(() => this.catchUp());
+  }
+
+  /** What may come a frame after the lines that light: list, tabs and chain. */
+  private catchUp(): void {
+    const matched = this.computing().map((kernel) => kernel.name);
+    this.list.show(this.kernel, new Set(matched));
+    this.showTabs();
+    this.chain.show(this.selected);
   }
 
   /** The text of one line of a stage or source. */

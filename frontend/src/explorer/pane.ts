@@ -142,9 +142,15 @@ export class Pane {
     }
     const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
     try {
-      const text = await this.host.texts.of(content.file.artifact);
+      // A kernel is a part of a long text: its lines are known, they need not be counted again.
+      const { texts } = this.host;
+      const { artifact } = content.file;
+      const { first, last } = content;
+      const part =
+        first > 1 ? (await texts.lines(artifact)).slice(first - 1, last).join("\n") : null;
+      const text = part ?? slice(await texts.of(artifact), first, last);
       if (turn !== this.showing) return;
-      this.place(slice(text, content.first, content.last), content);
+      this.place(text, content);
     } catch (trouble) {
       if (turn !== this.showing) return;
       this.shownAs = "";
