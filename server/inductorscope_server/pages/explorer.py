@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from inductorscope.store.queries.graph import explorer as query
 from inductorscope.store.queries.graph import graphs_of, links_payload
+from inductorscope.store.queries.parts import graph_of, run_name
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -16,7 +17,7 @@ from ..blobs import packed_json
 from ..errors import NotHere, documented
 from ..ids import RunId, Slug
 from ..parts import Reading, Shared
-from ..shapes.explorer import Explorer, ExplorerPage, ExplorerState, Links
+from ..shapes.explorer import Explorer, ExplorerHead, ExplorerPage, ExplorerState, Links
 from .run import no_run
 
 html = APIRouter()
@@ -43,6 +44,15 @@ def load_page(session: Reading, run: str, slug: str, state: ExplorerState) -> Ex
     graphs = graphs_of(session, run)
     parts = {name: getattr(explorer, name) for name in Explorer.model_fields}
     return ExplorerPage.model_validate({**parts, "graphs": graphs, "state": state})
+
+
+def _head(session: Reading, run: str, slug: str, state: ExplorerState) -> ExplorerHead:
+    """What the HTML names itself; its script asks for stages, kernels and links."""
+    graph, named = graph_of(session, run, slug), run_name(session, run)
+    if graph is None or named is None:
+        raise _missing(session, run, slug)
+    parts = {"run": named, "graph": graph, "graphs": graphs_of(session, run), "state": state}
+    return ExplorerHead.model_validate(parts)
 
 
 def _missing(session: Reading, run: str, slug: str) -> NotHere:
@@ -101,4 +111,4 @@ def get_links(
 def explorer_page(
     request: Request, parts: Shared, session: Reading, run: RunId, slug: Slug, state: Asked
 ) -> Response:
-    return parts.pages.render(request, "explorer.html", load_page(session, run, slug, state))
+    return parts.pages.render(request, "explorer.html", _head(session, run, slug, state))

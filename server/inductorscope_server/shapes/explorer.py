@@ -77,6 +77,15 @@ class ExplorerState(Shape):
     file: str
 
 
+class ExplorerHead(Shape):
+    """What the page itself shows before its script has asked for the rest."""
+
+    run: RunName
+    graph: GraphName
+    graphs: list[GraphName]
+    state: ExplorerState
+
+
 class ExplorerPage(Explorer):
     """Explorer `/runs/{run}/graphs/{slug}`: the explorer's JSON, its siblings and its state."""
 
