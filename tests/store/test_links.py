@@ -6,7 +6,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.model import Coverage, GraphLinks, StageLinks
+from inductorscope.correlate.model import ENGINE, Coverage, GraphLinks, StageLinks
 from inductorscope.store.links import coverage_json, pack_links, unpack_json, unpack_links
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
@@ -39,7 +39,7 @@ def test_the_payload_is_the_answer() -> None:
     stage = StageLinks("code", [3, 4], [0, 0], [3, 1], [-1, -1])
     payload = pack_links(GraphLinks(entities=["fx:neg"], stages={"code": stage}))
     assert json.loads(unpack_json(payload)) == {
-        "engine": "1",
+        "engine": ENGINE,
         "entities": ["fx:neg"],
         "stages": {
             "code": {"lines": [3, 4], "entities": [0, 0], "confidence": [3, 1], "call": [-1, -1]}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import CursorResult, insert, select, update
+from sqlalchemy import CursorResult, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from ..store.engine import Sessions
@@ -93,6 +93,7 @@ def complete(
         attempt,
         state=DONE,
         step="Done",
+        done=func.coalesce(Job.total, Job.done),
         run_id=run_id,
         duplicate=duplicate,
         message=message,

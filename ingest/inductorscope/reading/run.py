@@ -44,6 +44,8 @@ Progress = Callable[[str, int, int | None, str | None], None]
 """What is being done, how far, of how much, in which unit."""
 
 SHOWN_FILES = 3
+MOST_NAMES = 50_000
+"""Names of kernels by which a run is found."""
 
 
 class NothingToRead(ValueError):
@@ -288,16 +290,17 @@ class _Reading:
         self.benchmarks = read_benchmarks(self.intake.files, self.notes)
         reader = GraphReader(self.notes, records, self.benchmarks, self.pool)
         kernels = 0
+        timed = any(file.role == "chrome_trace" for file in self.intake.files)
         self.progress("Linking lines", 0, len(graphs), "graphs")
         for number, graph in enumerate(reader.read(graphs), start=1):
             kernels += graph.draft.generated
             step = f"{number:,} of {len(graphs):,} graphs are linked"
             self.progress("Linking lines", number, len(graphs), "graphs")
             self.writer.fill_graph(graph.draft, kernels, step)
-            # What only rows need goes; times are joined to the kernels later.
-            graph.draft.nodes, graph.draft.links = {}, None
-            for kernel in graph.draft.kernels:
-                kernel.stored_calls, kernel.calls = len(kernel.calls), []
+            names = (kernel.name for kernel in graph.draft.kernels)
+            if len(self.run.kernel_names) < MOST_NAMES:
+                self.run.kernel_names |= dict.fromkeys(names)
+            graph.draft.let_go(kernels=not timed)
         return reader.quotes
 
 

@@ -136,10 +136,26 @@ class GraphDraft:
     kernels: list[KernelDraft] = field(default_factory=list)
     links: PackedLinks | None = None
 
+    stored_generated: int | None = None
+    """How many generated kernels were stored, when they are not held any more."""
+
     @property
     def generated(self) -> int:
         """Kernels that its code defines."""
+        if self.stored_generated is not None:
+            return self.stored_generated
         return sum(kernel.kind != "extern" for kernel in self.kernels)
+
+    def let_go(self, *, kernels: bool) -> None:
+        """Forgets what only rows need, which are stored; `kernels` too, or they get times yet."""
+        self.stored_generated = self.generated
+        self.nodes, self.links = {}, None
+        for kernel in self.kernels:
+            kernel.stored_calls, kernel.calls = len(kernel.calls), []
+            path = kernel.facts.get("kernel_path")
+            kernel.facts = {} if path is None else {"kernel_path": path}
+        if kernels:
+            self.kernels = []
 
 
 @dataclass(slots=True)
@@ -187,6 +203,8 @@ class RunDraft:
     graphs: list[GraphDraft] = field(default_factory=list)
     artifacts: list[ArtifactDraft] = field(default_factory=list)
     profiles: list[ProfileDraft] = field(default_factory=list)
+    kernel_names: dict[str, None] = field(default_factory=dict)
+    """Of kernels that are not held any more, for searching."""
 
     @property
     def id(self) -> str:

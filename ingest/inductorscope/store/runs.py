@@ -173,6 +173,7 @@ def _search_text(draft: RunDraft) -> str:
         for fact in (draft.torch_version, draft.device_kind, draft.device_name):
             if fact:
                 yield fact
+        yield from draft.kernel_names
         for graph in draft.graphs:
             yield graph.name
             for kernel in graph.kernels:

@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -182,10 +182,8 @@ class RunWriter:
 
     def _add_artifacts(self, session: Session, artifacts: Sequence[ArtifactDraft]) -> None:
         self._artifact_ids |= insert_artifacts(session, self.draft.id, artifacts, self._graph_ids)
-
-    @property
-    def graph_ids(self) -> Mapping[GraphDraft, int]:
-        return self._graph_ids
+        for artifact in artifacts:
+            artifact.content = None  # stored now, and of no more use here
 
 
 def is_alive(session: Session, run: Run) -> bool:
