@@ -58,8 +58,6 @@ class Compilation:
     fail_type: str | None
     fail_reason: str | None
     restart_reasons: list[str]
-    metrics: dict[str, Any]
-    """All fields as logged, but with long texts cut: one can hold a graph's whole provenance."""
 
 
 @dataclass(slots=True)
@@ -201,9 +199,8 @@ class Summariser:
             backend_seconds=_number(metrics.get("backend_compile_time_s")),
             inductor_seconds=_number(metrics.get("inductor_compile_time_s")),
             fail_type=_text(metrics.get("fail_type")),
-            fail_reason=_text(metrics.get("fail_reason")),
+            fail_reason=_cut(metrics.get("fail_reason")),
             restart_reasons=_texts(metrics.get("restart_reasons")),
-            metrics={name: _shortened(value) for name, value in metrics.items()},
         )
         if self._room(self.summary.compilations, compilation.compile_id, "compiles", record):
             self.summary.compilations.append(compilation)
@@ -241,8 +238,8 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _shortened(value: object) -> object:
-    return value[:MAX_REASON] if isinstance(value, str) else value
+def _cut(value: object) -> str | None:
+    return value[:MAX_REASON] if isinstance(value, str) else None
 
 
 def _shown(value: object) -> str:
