@@ -43,8 +43,8 @@ class HalfRead:
             log=LOG, line=1, lines=4, kind="inductor_output_code", name=None, compile_id="0/0",
             attempt=0, rank=None, pid=1,
         )  # fmt: skip
-        self.writer.step(f"Reading {LOG}")
-        self.writer.add_records([(entry, self._code(f"{LOG}/0_0_0/inductor_output_code_0.py"))])
+        code = self._code(f"{LOG}/0_0_0/inductor_output_code_0.py")
+        self.writer.add_records([(entry, code)], f"Reading {LOG}")
 
     def lay_out(self) -> None:
         """Two graphs with their texts, neither linked."""

@@ -304,7 +304,9 @@ class _OneLog:
 
     def _write(self) -> None:
         pending, self._pending, self._pending_bytes = self._pending, [], 0
-        self._reading.writer.add_records(pending)
+        done = self._position / max(self._file.size, 1)
+        step = f"Reading {self._file.path}" + ("" if self._packed else f", {done:.0%}")
+        self._reading.writer.add_records(pending, step)
 
     def _keep_log(self, log: TraceLog) -> None:
         try:

@@ -20,6 +20,9 @@ PIECE_LINES = 400
 """Lines of one piece."""
 PIECE_BYTES = 64 * 1024
 LONGEST_WORD = 120
+ASKED_AT_ONCE = 500
+INDEX_LOCK = 0x1D5C0B11
+"""Advisory lock of PostgreSQL, beside that of blobs."""
 
 _WORD = re.compile(r"[0-9A-Za-z]+")
 
@@ -38,10 +41,16 @@ def words_of(query: str) -> list[str]:
 def index_texts(session: Session, digests: Iterable[str]) -> None:
     """Adds texts that are stored but not yet in the index."""
     wanted = sorted(set(digests))
-    known = set(session.scalars(select(TextFrame.digest).where(TextFrame.digest.in_(wanted))))
-    for digest in wanted:
-        if digest not in known:
-            _index(session, digest)
+    if wanted and _is_postgresql(session):
+        # Two readers of the same text take turns; on SQLite there is one writer anyway.
+        session.execute(text(f"SELECT pg_advisory_xact_lock({INDEX_LOCK})"))
+    for start in range(0, len(wanted), ASKED_AT_ONCE):
+        some = wanted[start : start + ASKED_AT_ONCE]
+        query = select(TextFrame.digest).where(TextFrame.digest.in_(some))
+        known = set(session.scalars(query))
+        for digest in some:
+            if digest not in known:
+                _index(session, digest)
 
 
 def _index(session: Session, digest: str) -> None:

@@ -64,6 +64,7 @@ def insert_run(session: Session, draft: RunDraft) -> int:
     insert_header(session, draft, reader=None)
     graph_ids = insert_graphs(session, draft.id, draft.graphs)
     artifact_ids = insert_artifacts(session, draft.id, draft.artifacts, graph_ids)
+    index_texts(session, searchable(draft.artifacts))
     for graph in draft.graphs:
         fill_graph(session, graph, graph_ids[graph])
     insert_profiles(session, draft.id, draft.profiles, artifact_ids)
@@ -219,7 +220,7 @@ def insert_artifacts(
     artifacts: Sequence[ArtifactDraft],
     graph_ids: Mapping[GraphDraft, int],
 ) -> dict[ArtifactDraft, int]:
-    """Stores contents and refers to them; what can be searched goes into the index."""
+    """Stores contents and refers to them. What can be searched is still to be indexed."""
     add_blobs(session, (item.content for item in artifacts if item.content is not None))
     rows = [
         _clean(
@@ -236,12 +237,12 @@ def insert_artifacts(
         )
         for item in artifacts
     ]
-    ids = dict(zip(artifacts, _insert_returning(session, Artifact, rows), strict=True))
-    index_texts(
-        session,
-        (item.digest for item in artifacts if item.role in ROLES and item.line_count is not None),
-    )
-    return ids
+    return dict(zip(artifacts, _insert_returning(session, Artifact, rows), strict=True))
+
+
+def searchable(artifacts: Sequence[ArtifactDraft]) -> list[str]:
+    """Digests of the texts that belong into the index."""
+    return [item.digest for item in artifacts if item.role in ROLES and item.line_count is not None]
 
 
 def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraft]) -> None:

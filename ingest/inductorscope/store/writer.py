@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from .draft import ArtifactDraft, GraphDraft, LogEntryDraft, RunDraft
 from .engine import Sessions, bulk_write
+from .fulltext import index_texts
 from .models import Job, Run
 from .runs import (
     COMPLETE,
@@ -33,6 +34,7 @@ from .runs import (
     insert_graphs,
     insert_header,
     insert_profiles,
+    searchable,
     update_times,
 )
 
@@ -67,6 +69,7 @@ class RunWriter:
         self._guard = guard
         self._graph_ids: dict[GraphDraft, int] = {}
         self._artifact_ids: dict[ArtifactDraft, int] = {}
+        self._unindexed: list[str] = []
 
     def begin(self, waiting: Callable[[], None], begun: Callable[[Session, str], None]) -> bool:
         """Makes the run ours; False when the same content is here, whole.
@@ -118,18 +121,15 @@ class RunWriter:
                 raise TakenOverError
             yield session
 
-    def step(self, text: str) -> None:
-        """What is being read now, for who looks at the run."""
-        with self._writing() as session:
-            session.execute(update(Run).where(Run.id == self.draft.id).values(step=text))
-
     def add_artifacts(self, artifacts: Sequence[ArtifactDraft]) -> None:
         if artifacts:
             with self._writing() as session:
                 self._add_artifacts(session, artifacts)
 
-    def add_records(self, entries: Sequence[tuple[LogEntryDraft, ArtifactDraft | None]]) -> None:
-        """Records of a log, with their payloads."""
+    def add_records(
+        self, entries: Sequence[tuple[LogEntryDraft, ArtifactDraft | None]], step: str
+    ) -> None:
+        """Records of a log, with their payloads; `step`: what is being read, in words."""
         if not entries:
             return
         with self._writing() as session:
@@ -140,6 +140,7 @@ class RunWriter:
                 if artifact is not None:
                     entry.artifact_id = self._artifact_ids.pop(artifact)
             insert_entries(session, self.draft.id, [entry for entry, _ in entries])
+            session.execute(update(Run).where(Run.id == self.draft.id).values(step=step))
 
     def add_graphs(self, graphs: Sequence[GraphDraft], artifacts: Sequence[ArtifactDraft]) -> None:
         """The graphs, all of them, with the texts that can be looked at from now on."""
@@ -154,6 +155,7 @@ class RunWriter:
         """What was read of one of the graphs; `kernels` are those of the run so far."""
         with self._writing() as session:
             fill_graph(session, graph, self._graph_ids[graph])
+            self._index(session)
             session.execute(
                 update(Run).where(Run.id == self.draft.id).values(kernel_count=kernels, step=step)
             )
@@ -165,6 +167,7 @@ class RunWriter:
         draft = self.draft
         with self._writing() as session:
             self._add_artifacts(session, artifacts)
+            self._index(session)
             update_times(session, self._graph_ids)
             insert_profiles(session, draft.id, draft.profiles, self._artifact_ids)
             stored = complete_run(session, draft)
@@ -182,8 +185,14 @@ class RunWriter:
 
     def _add_artifacts(self, session: Session, artifacts: Sequence[ArtifactDraft]) -> None:
         self._artifact_ids |= insert_artifacts(session, self.draft.id, artifacts, self._graph_ids)
+        self._unindexed += searchable(artifacts)
         for artifact in artifacts:
             artifact.content = None  # stored now, and of no more use here
+
+    def _index(self, session: Session) -> None:
+        """What was stored so far can be searched from now on: after people can look at it."""
+        index_texts(session, self._unindexed)
+        self._unindexed = []
 
 
 def is_alive(session: Session, run: Run) -> bool:
