@@ -79,7 +79,8 @@ class GraphReader:
             record = self._records.get(graph.source.folder or "")
             key: object = graph.source.key() if record is None else id(graph)
             alike.setdefault(key, []).append(graph)
-        groups = list(alike.values())
+        # The longest first: so no process is left with a long one at the end.
+        groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
         tasks = [partial(self._task, group[0]) for group in groups]
         for number, outcome in self._pool.run(tasks):
             self._take(outcome)
@@ -108,6 +109,11 @@ class GraphReader:
             known = self.quotes.setdefault(path, {})
             for line, code in lines.items():
                 known[line] = known.get(line) or code
+
+
+def _size(graph: GraphRead) -> int:
+    """Bytes of the texts that are parsed."""
+    return sum(text.size for role, text in graph.source.texts.items() if role in READ)
 
 
 def _fill(graph: GraphRead, content: GraphContent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -199,6 +200,7 @@ class _OneLog:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._pending: list[tuple[LogEntryDraft, ArtifactDraft | None]] = []
         self._pending_bytes = 0
+        self._packing: list[tuple[ArtifactDraft, Future[Content]]] = []
         self._files: set[int] = set()
         """Numbers of file names that stacks refer to."""
         self._packed = kind_of_file(file.absolute) is not None
@@ -209,6 +211,11 @@ class _OneLog:
         self._position = 0
 
     def read(self) -> LogRead:
+        # Compressing lets go of the interpreter's lock: another thread does it meanwhile.
+        with ThreadPoolExecutor(1, "packer") as self._packer:
+            return self._read()
+
+    def _read(self) -> LogRead:
         with self._file.absolute.open("rb") as raw:
             log = read_trace_log(raw, self._reading.max_unpacked if self._packed else None)
             for piece in log.pieces():
@@ -280,17 +287,20 @@ class _OneLog:
 
     def _keep(self, record: LogRecord, payload: bytes) -> ArtifactDraft:
         digest = self._kept.get(record.digest or "") if record.payload_sound else None
-        content: Content | None = None
+        packing: Future[Content] | None = None
         if digest is None:
             digest = hashlib.sha256(payload).hexdigest()
             if digest not in self._sizes:
-                content = content_of_bytes(payload, digest)
+                packing = self._packer.submit(content_of_bytes, payload, digest)
                 self._sizes[digest] = (len(payload), count_lines(payload))
                 self._pending_bytes += len(payload)
             if record.payload_sound and record.digest is not None:
                 self._kept[record.digest] = digest
         size, lines = self._sizes[digest]
-        return ArtifactDraft(role_of(record), self._path(record), digest, size, content, lines)
+        artifact = ArtifactDraft(role_of(record), self._path(record), digest, size, None, lines)
+        if packing is not None:
+            self._packing.append((artifact, packing))
+        return artifact
 
     def _path(self, record: LogRecord) -> str:
         """Such as `…_trace.log/0_1_0/inductor_output_code_11.py`."""
@@ -303,6 +313,9 @@ class _OneLog:
         return f"{self._file.path}/{place}/{name}_{number}{_ending(record)}"
 
     def _write(self) -> None:
+        for artifact, packing in self._packing:
+            artifact.content = packing.result()
+        self._packing = []
         pending, self._pending, self._pending_bytes = self._pending, [], 0
         done = self._position / max(self._file.size, 1)
         step = f"Reading {self._file.path}" + ("" if self._packed else f", {done:.0%}")
