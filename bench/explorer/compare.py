@@ -35,8 +35,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
 
-from chromium import arguments, executable  # noqa: E402
-from serving import serve  # noqa: E402
+from chromium import arguments, executable  # noqa: E402  # after the path
+from serving import serve  # noqa: E402  # after the path
 
 IN_PAGE = (HERE / "in_page.js").read_text()
 USABLE = {

@@ -31,7 +31,7 @@ def generate_only(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callabl
     return compile_fx(graph, list(inputs), inner_compile=_generate)
 
 
-def _generate(graph: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Any:  # noqa: ANN401
+def _generate(graph: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Any:  # noqa: ANN401  # as torch calls it
     runs = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
     compile_fx_inner(graph, inputs, **options)
     return make_boxed_func(runs.forward)

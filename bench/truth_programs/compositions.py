@@ -122,7 +122,7 @@ def _maker(number: int) -> Callable[[str], list[Case]]:
         )
         steps = _steps(chance, inputs, chance.randint(5, 18))
 
-        def run(*tensors: torch.Tensor) -> Any:  # noqa: ANN401
+        def run(*tensors: torch.Tensor) -> Any:  # noqa: ANN401  # as operators return
             return _run(steps, tensors)
 
         return [Case(run, inputs, train=train, dynamic=dynamic)]
@@ -142,7 +142,7 @@ def _steps(chance: random.Random, inputs: tuple[torch.Tensor, ...], count: int) 
         try:
             value = function(*(values[place].detach() for place in places))
         except (RuntimeError, IndexError, NotImplementedError):
-            continue
+            continue  # torch's words for "not of this shape or dtype": try another operator
         if value.shape == inputs[0].shape and value.dtype == inputs[0].dtype:
             values.append(value)
             steps.append((function, places))

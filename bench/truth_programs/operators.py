@@ -43,18 +43,17 @@ def _database() -> list[Any]:
     """torch's test helpers want a package for expected texts, of which nothing is used here."""
     if "expecttest" not in sys.modules:
         try:
-            import expecttest  # noqa: F401
+            import expecttest  # noqa: F401  # whether it is there
         except ModuleNotFoundError:
             stand_in = types.ModuleType("expecttest")
-            stand_in.TestCase = unittest.TestCase  # type: ignore[attr-defined]
-            stand_in.ACCEPT = False  # type: ignore[attr-defined]
+            vars(stand_in).update(TestCase=unittest.TestCase, ACCEPT=False)
             sys.modules["expecttest"] = stand_in
     from torch.testing._internal.common_methods_invocations import op_db
 
     return list(op_db)
 
 
-def _dtype_for(name: str, operator: Any) -> torch.dtype | None:  # noqa: ANN401
+def _dtype_for(name: str, operator: Any) -> torch.dtype | None:  # noqa: ANN401  # torch's own, untyped
     """One of the operator's dtypes, the same on every machine; floats twice as often."""
     number = hashlib.sha256(name.encode()).digest()[1]
     wanted = _FLOATS if number % 3 else _DTYPES
@@ -66,7 +65,7 @@ def _dtype_for(name: str, operator: Any) -> torch.dtype | None:  # noqa: ANN401
     return next((d for d in (torch.float32, torch.int64, torch.bool) if d in allowed), None)
 
 
-def _maker(operator: Any, dtype: torch.dtype) -> Callable[[str], list[Case]]:  # noqa: ANN401
+def _maker(operator: Any, dtype: torch.dtype) -> Callable[[str], list[Case]]:  # noqa: ANN401  # torch's own, untyped
     def make(device: str) -> list[Case]:
         train = bool(operator.supports_autograd and dtype.is_floating_point)
         samples = operator.sample_inputs(device, dtype, requires_grad=train)
@@ -77,18 +76,18 @@ def _maker(operator: Any, dtype: torch.dtype) -> Callable[[str], list[Case]]:  #
     return make
 
 
-def _worth(sample: Any) -> bool:  # noqa: ANN401
+def _worth(sample: Any) -> bool:  # noqa: ANN401  # torch's own, untyped
     tensors = [leaf for leaf in _pytree.tree_leaves((sample.input, sample.args, sample.kwargs))
                if isinstance(leaf, torch.Tensor)]  # fmt: skip
     return bool(tensors) and all(0 < tensor.numel() < 100_000 for tensor in tensors)
 
 
-def _case(function: Callable[..., Any], sample: Any, train: bool) -> Case:  # noqa: ANN401
+def _case(function: Callable[..., Any], sample: Any, train: bool) -> Case:  # noqa: ANN401  # torch's own, untyped
     """The sample's tensors become arguments, all else is constant."""
     leaves, shape = _pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
 
-    def run(*tensors: torch.Tensor) -> Any:  # noqa: ANN401
+    def run(*tensors: torch.Tensor) -> Any:  # noqa: ANN401  # torch's own, untyped
         filled = list(leaves)
         for place, tensor in zip(places, tensors, strict=True):
             filled[place] = tensor
