@@ -49,11 +49,13 @@ class Programs:
 
         from bench.truth_programs.catalogue import all_programs
         from bench.truth_programs.compile_only import compile_no_kernels, generate_only
+        from bench.truth_programs.retraced import Makers
 
         self.out, self.device = out, device
         compile_no_kernels()
         self.backend = generate_only
         self.recording = Recording()
+        self.makers = Makers()
         self.programs = {program.name: program for program in all_programs()}
 
     def record(self, name: str) -> tuple[int, str]:
@@ -65,6 +67,7 @@ class Programs:
         folder.mkdir(parents=True)
         _reset(folder, name)
         self.recording.forget()
+        self.makers.by_folder.clear()
         torch.manual_seed(0)
         problem = ""
         try:
@@ -100,7 +103,11 @@ class Programs:
         record, lost = self.recording.place()
         if lost:
             print(f"{folder.name}: {lost} recorded lines not found", file=sys.stderr)
-        truth = {name: graph.lines for name, graph in record.graphs.items() if graph.lines}
+        truth = {
+            name: self.makers.lines(name, graph)
+            for name, graph in record.graphs.items()
+            if graph.lines
+        }
         for graph in folder.glob("torch_compile_debug/*/torchinductor/*"):
             if graph.is_dir() and graph.name in truth:
                 for file in graph.iterdir():
