@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from inductorscope.correlate.model import Confidence, GraphLinks, StageLinks
 
+# A reference in one number, whose order is that of its parts: line, entity, call site + 1. Graphs
+# have references by the hundred thousand; numbers are quicker to keep and to sort than tuples.
+_BITS = 24
+_LINE = 1 << 2 * _BITS
+_MASK = (1 << _BITS) - 1
+
 
 class Collector:
     """Builds `GraphLinks`; the order in which references arrive does not matter."""
@@ -11,33 +17,54 @@ class Collector:
     def __init__(self) -> None:
         self.links = GraphLinks()
         self._ids: dict[str, int] = {}
-        self._references: dict[str, dict[tuple[int, int, int], int]] = {}
+        self._references: dict[str, dict[int, Confidence]] = {}
 
     def entity(self, name: str) -> int:
         number = self._ids.get(name)
         if number is None:
             number = self._ids[name] = len(self.links.entities)
+            if number >= _MASK:
+                raise OverflowError(f"A graph refers to more than {_MASK:,} entities.")
             self.links.entities.append(name)
         return number
 
-    def stage(self, stage: str) -> None:
+    def stage(self, stage: str) -> dict[int, Confidence]:
         """Make sure the stage is there, even if nothing in it is linked."""
-        self._references.setdefault(stage, {})
+        found = self._references.get(stage)
+        if found is None:
+            found = self._references[stage] = {}
+        return found
 
     def add(
         self, stage: str, line: int, entity: str, confidence: Confidence, call: str | None = None
     ) -> None:
-        key = (line, self.entity(entity), -1 if call is None else self.entity(call))
-        references = self._references.setdefault(stage, {})
-        references[key] = max(references.get(key, 0), int(confidence))
+        references = self._references.get(stage)
+        if references is None:
+            references = self.stage(stage)
+        number = self._ids.get(entity)
+        if number is None:
+            number = self.entity(entity)
+        key = line * _LINE + (number << _BITS)
+        if call is not None:
+            key += self.entity(call) + 1
+        if references.get(key, 0) < confidence:
+            references[key] = confidence
+
+    def add_exact(self, stage: str, first: int, last: int, entity: str) -> None:
+        """Each of the lines refers to the entity: the text says so."""
+        keys = range(first * _LINE, (last + 1) * _LINE, _LINE)
+        number = self.entity(entity) << _BITS
+        exact = Confidence.exact  # there is nothing surer that it could take the place of
+        self.stage(stage).update({key + number: exact for key in keys})
 
     def finish(self) -> GraphLinks:
         for stage, references in self._references.items():
-            columns = StageLinks(stage)
-            for line, entity, call in sorted(references):
-                columns.lines.append(line)
-                columns.entities.append(entity)
-                columns.confidence.append(references[line, entity, call])
-                columns.call.append(call)
-            self.links.stages[stage] = columns
+            keys = sorted(references)
+            self.links.stages[stage] = StageLinks(
+                stage,
+                lines=[key >> 2 * _BITS for key in keys],
+                entities=[key >> _BITS & _MASK for key in keys],
+                confidence=[int(references[key]) for key in keys],
+                call=[(key & _MASK) - 1 for key in keys],
+            )
         return self.links

@@ -15,22 +15,30 @@ _COMPUTES = re.compile(r"\btmp\w*\d|_ptr\d+(\[| \+)")
 
 def coverage_of(links: GraphLinks, post: FxText, code: OutputCode | None, text: str) -> Coverage:
     """Counts each line and node by the surest of its references."""
-    result = Coverage()
     best_lines, best_nodes = _surest(links)
+    lines = [0, 0, 0, 0]
+    """Without reference, and of each confidence."""
     if code is not None:
-        lines = lines_of(text)
+        texts = lines_of(text)
         for kernel in code.kernels:
-            for number in range(kernel.body_first, kernel.body_last + 1):
-                if _COMPUTES.search(lines[number - 1]):
-                    result.lines += 1
-                    _count(result, "lines", best_lines.get(number, Confidence.kernel))
+            numbered = enumerate(texts[kernel.body_first - 1 : kernel.body_last], kernel.body_first)
+            for number, line in numbered:
+                if _COMPUTES.search(line):
+                    lines[best_lines.get(number, Confidence.kernel)] += 1
+    nodes = [0, 0, 0, 0]
     for node in post.main():
         if node.kind == "call":
-            result.nodes += 1
-            known = best_nodes.get(f"fx:{node.name}")
-            if known is not None:
-                _count(result, "nodes", known)
-    return result
+            nodes[best_nodes.get(f"fx:{node.name}", 0)] += 1
+    return Coverage(
+        lines=sum(lines),
+        lines_exact=lines[Confidence.exact],
+        lines_inferred=lines[Confidence.inferred],
+        lines_kernel=lines[Confidence.kernel],
+        nodes=sum(nodes),
+        nodes_exact=nodes[Confidence.exact],
+        nodes_inferred=nodes[Confidence.inferred],
+        nodes_kernel=nodes[Confidence.kernel],
+    )
 
 
 def _surest(links: GraphLinks) -> tuple[dict[int, int], dict[str, int]]:
@@ -40,14 +48,12 @@ def _surest(links: GraphLinks) -> tuple[dict[int, int], dict[str, int]]:
     stage = links.stages.get("code")
     if stage is None:
         return lines, nodes
+    fx = [name if name.startswith("fx:") else None for name in links.entities]
     for line, entity, known in zip(stage.lines, stage.entities, stage.confidence, strict=True):
-        name = links.entities[entity]
-        if name.startswith("fx:"):
-            lines[line] = max(lines.get(line, 0), known)
-            nodes[name] = max(nodes.get(name, 0), known)
+        name = fx[entity]
+        if name is not None:
+            if lines.get(line, 0) < known:
+                lines[line] = known
+            if nodes.get(name, 0) < known:
+                nodes[name] = known
     return lines, nodes
-
-
-def _count(result: Coverage, what: str, known: int) -> None:
-    name = f"{what}_{Confidence(known).name}"
-    setattr(result, name, getattr(result, name) + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from inductorscope.formats.fx import FxText, FxTextNode
 from inductorscope.formats.scan import split_top
@@ -61,6 +62,7 @@ class FxValue:
         return self.op in VIEWS
 
 
+@lru_cache(maxsize=4096)
 def numel(shape: tuple[str, ...] | None) -> str:
     """Number of elements: a number, or sorted factors of a symbolic one; `` when unknown."""
     if shape is None:

@@ -12,7 +12,6 @@ from inductorscope.correlate.model import GraphLinks
 from inductorscope.correlate.record import link_record
 from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.formats.ir import IrText
-from inductorscope.formats.provenance import parse_provenance
 
 
 def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLinks:
@@ -34,7 +33,7 @@ def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLi
     code = read.output_code
     if texts.output_code is not None and code is not None:
         text_stages.link_code(collector, texts.output_code, code, known)
-        nodes = nodes_of_calls(code, parse_provenance(texts.provenance or b"{}"), known)
+        nodes = nodes_of_calls(code, read.provenance, known)
         link_kernels(collector, code, nodes)
         recorded = link_record(collector, code, texts.line_record)
         origins = link_lines(

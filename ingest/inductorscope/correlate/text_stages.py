@@ -11,6 +11,8 @@ from inductorscope.formats.ir import IrText, IrTextNode
 from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
+MOST_LINES_OF_A_NODE = 50
+MOST_BUFFERS_OF_A_LINE = 200
 _BUFFER = re.compile(r"\b(buf\d+)\b")
 _FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
 
@@ -43,18 +45,37 @@ def link_fx(collector: Collector, stage: str, text: str, names: dict[int, str]) 
             collector.add(stage, comment, entity, Confidence.exact)
 
 
+class _Sources:
+    """Links nodes to the user's lines that their stack comments name."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._known: dict[tuple[str, int], str] = {}
+        """Stages of the lines that name themselves already."""
+
+    def link(self, node: FxTextNode, entity: str) -> None:
+        file, line = node.stack_file, node.stack_line
+        if not file or not line:
+            return
+        stage = self._known.get((file, line))
+        if stage is None:
+            stage = self._known[file, line] = f"source:{file}"
+            self._collector.add(stage, line, f"src:{file}:{line}", Confidence.exact)
+        self._collector.add(stage, line, entity, Confidence.exact)
+
+
 def link_post_grad(collector: Collector, text: str, parsed: FxText) -> dict[tuple[str, str], str]:
     """Link the post-grad graph; returns (class, name) → entity."""
     main = main_class(parsed)
     entities: dict[tuple[str, str], str] = {}
     by_line: dict[int, str] = {}
+    sources = _Sources(collector)
     for node in parsed.nodes:
         entity = fx_entity(node, main)
         entities[node.graph_class, node.name] = entity
         by_line[node.line] = entity
-        for line in range(node.line, min(node.last_line, node.line + 50) + 1):
-            collector.add("post_grad", line, entity, Confidence.exact)
-        _link_source(collector, node, entity)
+        _link_node(collector, "post_grad", node, entity)
+        sources.link(node, entity)
     link_fx(collector, "post_grad", text, by_line)
     return entities
 
@@ -65,28 +86,28 @@ def link_readable(collector: Collector, text: str, parsed: FxText, post: FxText)
     outermost = main_class(post)
     kept = {(node.graph_class == outermost, node.name): node.op for node in post.nodes}
     by_line: dict[int, str] = {}
+    sources = _Sources(collector)
     for node in parsed.nodes:
         entity = fx_entity(node, main)
         if kept.get((node.graph_class == main, node.name)) not in (node.op, _renamed(node.op)):
             entity = "rd:" + entity.removeprefix("fx:")
         by_line[node.line] = entity
-        for line in range(node.line, min(node.last_line, node.line + 50) + 1):
-            collector.add("readable", line, entity, Confidence.exact)
-        _link_source(collector, node, entity)
+        _link_node(collector, "readable", node, entity)
+        sources.link(node, entity)
     link_fx(collector, "readable", text, by_line)
+
+
+def _link_node(collector: Collector, stage: str, node: FxTextNode, entity: str) -> None:
+    if node.last_line == node.line:
+        collector.add(stage, node.line, entity, Confidence.exact)
+    else:
+        last = min(node.last_line, node.line + MOST_LINES_OF_A_NODE)
+        collector.add_exact(stage, node.line, last, entity)
 
 
 def _renamed(op: str) -> str:
     """Post-grad passes turn `view` into `reshape` and functional ops into in-place ones."""
     return "reshape" if op == "view" else op + "_"
-
-
-def _link_source(collector: Collector, node: FxTextNode, entity: str) -> None:
-    if node.stack_file and node.stack_line:
-        stage = f"source:{node.stack_file}"
-        collector.add(stage, node.stack_line, entity, Confidence.exact)
-        source = f"src:{node.stack_file}:{node.stack_line}"
-        collector.add(stage, node.stack_line, source, Confidence.exact)
 
 
 def op_entity(node: str, block: str, op: str) -> str:
@@ -119,8 +140,8 @@ def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]
     collector.stage("code")
     lines = lines_of(text)
     for kernel in code.kernels:
-        for line in range(kernel.comment_line, kernel.body_last + 1):
-            collector.add("code", line, f"kernel:{kernel.name}", Confidence.exact)
+        entity = f"kernel:{kernel.name}"
+        collector.add_exact("code", kernel.comment_line, kernel.body_last, entity)
         for line in range(kernel.comment_line, kernel.first_line):
             quoted = _FRAGMENT_NODE.match(lines[line - 1])
             if quoted is not None and f"fx:{quoted.group(1)}" in known:
@@ -130,7 +151,9 @@ def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]
         collector.add("code", call.line, entity, Confidence.exact)
         if not call.extern:
             collector.add("code", call.line, f"kernel:{call.kernel}", Confidence.exact)
-    for line in range(max(code.wrapper_first, 1), code.wrapper_last + 1):
-        names = dict.fromkeys(_BUFFER.findall(lines[line - 1]))
-        for name in list(names)[:200]:
-            collector.add("code", line, f"buf:{name}", Confidence.exact)
+    first = max(code.wrapper_first, 1)
+    for line, text_of_line in enumerate(lines[first - 1 : code.wrapper_last], first):
+        if "buf" in text_of_line:
+            names = list(dict.fromkeys(_BUFFER.findall(text_of_line)))
+            for name in names[:MOST_BUFFERS_OF_A_LINE]:
+                collector.add("code", line, f"buf:{name}", Confidence.exact)

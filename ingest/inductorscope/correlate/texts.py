@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from inductorscope.formats.fx import FxText, parse_fx
 from inductorscope.formats.ir import IrText, parse_ir
 from inductorscope.formats.output_code import OutputCode, parse_output_code
+from inductorscope.formats.provenance import Provenance, parse_provenance
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class ParsedTexts:
     ir_pre: IrText | None = None
     ir_post: IrText | None = None
     output_code: OutputCode | None = None
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def parse_texts(texts: GraphTexts) -> ParsedTexts:
@@ -42,4 +44,5 @@ def parse_texts(texts: GraphTexts) -> ParsedTexts:
         None if texts.ir_pre is None else parse_ir(texts.ir_pre),
         None if texts.ir_post is None else parse_ir(texts.ir_post),
         None if texts.output_code is None else parse_output_code(texts.output_code),
+        Provenance() if texts.provenance is None else parse_provenance(texts.provenance),
     )

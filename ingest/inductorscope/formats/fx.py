@@ -47,6 +47,9 @@ _PLAIN = re.compile(
     )\s*(?:;[^()"']*)?$""",
     re.VERBOSE,
 )
+# `primals_1, 0.5, dtype = torch.float32`: nothing nested, and spaced as graphs print it.
+_WORDS = r"""[^\s,()\[\]{}"']++(?: [^\s,()\[\]{}"']++)*+"""
+_FLAT_ARGUMENTS = re.compile(rf"{_WORDS}(?:, {_WORDS})*+")
 # `primals_1: "f32[8]"  # PlainAOTInput(idx=0)`, several of them parted by `;` in older versions.
 _TYPED = re.compile(r'([A-Za-z_]\w*): "([^"]*)"(?:;\s*|\s*#.*|$)')
 # `primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)`
@@ -138,14 +141,15 @@ class _Reader:
                 number, number, annotation or "",
             )  # fmt: skip
             return
-        arguments = split_top(args)
+        if _FLAT_ARGUMENTS.fullmatch(args):
+            arguments = args.split(", ")
+        else:
+            arguments = split_top(args)
+            args = ", ".join(arguments)
         op = self.short_names.get(target)
         if op is None:
             op = self.short_names[target] = short_name(target)
-        self._add(
-            name, "call", op, target, ", ".join(arguments), arguments,
-            number, number, annotation or "",
-        )  # fmt: skip
+        self._add(name, "call", op, target, args, arguments, number, number, annotation or "")
 
     def _whole(self, number: int) -> tuple[int, list[str]]:
         """Lines of a statement that brackets may carry on, without the comments between."""
@@ -299,11 +303,11 @@ class _Reader:
     ) -> None:
         """`named`: the nodes that its arguments name, where they are told from other words."""
         known = self.known
-        inputs = dict.fromkeys(used for used in named or () if used in known)
-        for argument in arguments if named is None else ():
+        inputs: dict[str, None] = {}
+        for argument in arguments if named is None else named:
             if argument in known:
                 inputs[argument] = None
-            elif not argument.isalnum():
+            elif named is None and not argument.isalnum():
                 for used in _USED.findall(argument):
                     if used in known:
                         inputs[used] = None

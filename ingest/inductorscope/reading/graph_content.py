@@ -17,7 +17,7 @@ from ..correlate.texts import GraphTexts, ParsedTexts
 from ..formats.fx import FxText, parse_fx
 from ..formats.ir import IrText, parse_ir
 from ..formats.output_code import OutputCode, parse_output_code
-from ..formats.provenance import parse_provenance
+from ..formats.provenance import Provenance, parse_provenance
 from ..store.draft import FxNodeDraft, IrNodeDraft, KernelDraft, PackedLinks
 from ..store.links import packed
 from ..store.nodes import pack_nodes
@@ -134,9 +134,9 @@ class _Reading:
     def _label(self, role: str) -> str:
         return self.task.texts[role].label
 
-    def _provenance(self) -> bytes | None:
+    def _provenance(self) -> Provenance:
         """The first file that knows what kernels compute; records of a backward can be empty."""
-        found: bytes | None = None
+        found: Provenance | None = None
         for role in PROVENANCE:
             given = self.task.texts.get(role)
             if given is None:
@@ -144,9 +144,9 @@ class _Reading:
             read = parse_provenance(given.data)
             self.notes.problems(given.label, read.problems)
             if read.kernel_to_post:
-                return given.data
-            found = found or given.data
-        return found
+                return read
+            found = found or read
+        return found or Provenance()
 
     def _read_fx(self, role: str) -> None:
         label, plain = self._label(role), self.texts[role]
@@ -185,7 +185,7 @@ class _Reading:
         ]
         self.result.nodes[IR_STAGES[role]] = (len(nodes), pack_nodes(nodes))
 
-    def _read_code(self, data: bytes | None) -> None:
+    def _read_code(self, provenance: Provenance) -> None:
         label, plain, result = self._label("output_code"), self.texts["output_code"], self.result
         code = self.notes.attempt(
             label, "Reading the code", lambda: parse_output_code(plain), OutputCode()
@@ -194,7 +194,6 @@ class _Reading:
         self.code = code
         result.aot_id = code.aot_id or None
         result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
-        provenance = parse_provenance(data or b"{}")
         post = self.fx.get("fx_transformed", FxText())
         known = {f"fx:{node.name}" for node in post.main()}
         nodes = nodes_of_calls(code, provenance, known)
@@ -204,14 +203,13 @@ class _Reading:
         if any(kernel.kind == "cpp" for kernel in result.kernels):
             result.devices.add("cpu")
 
-    def _link(self, provenance: bytes | None) -> None:
+    def _link(self, provenance: Provenance) -> None:
         texts = GraphTexts(
             fx_transformed=self.texts.get("fx_transformed"),
             fx_readable=self.texts.get("fx_readable"),
             ir_pre=self.texts.get("ir_pre_fusion"),
             ir_post=self.texts.get("ir_post_fusion"),
             output_code=self.texts.get("output_code"),
-            provenance=provenance,
             line_record=self.task.record,
         )
         parsed = ParsedTexts(
@@ -220,6 +218,7 @@ class _Reading:
             self.ir.get("ir_pre_fusion"),
             self.ir.get("ir_post_fusion"),
             self.code,
+            provenance,
         )
         links = self.notes.attempt(
             self.task.slug, "Linking the lines", lambda: graph_links(texts, parsed), None
