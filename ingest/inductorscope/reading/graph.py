@@ -15,7 +15,6 @@ from .graph_content import (
     FX_STAGES,
     IR_STAGES,
     PROVENANCE,
-    QUOTING,
     Given,
     GraphContent,
     Outcome,
@@ -68,7 +67,6 @@ class GraphReader:
         self._notes = notes
         self._records = records
         self._pool = pool
-        self._quoted: set[str] = set()
         self.quotes: Quotes = {}
         """What stack comments quote of the user's files."""
 
@@ -93,10 +91,8 @@ class GraphReader:
         source = graph.source
         task = Task(source.slug, {}, self._records.get(source.folder or ""))
         for role, text in source.texts.items():
-            if role not in READ or (role == QUOTING and text.digest in self._quoted):
+            if role not in READ:
                 continue
-            if role == QUOTING:  # several graphs share it, and its quotes
-                self._quoted.add(text.digest)
             read = partial(check_length, text.read, text.size)
             data = self._notes.attempt(text.label, "Reading", read, None)
             if data is not None:
