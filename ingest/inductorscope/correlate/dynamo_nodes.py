@@ -43,11 +43,11 @@ def link_dynamo(
     entities = {
         node.line: "dyn:" + fx_entity(node, main).removeprefix("fx:")
         for node in parsed.nodes
-        if node.kind != "placeholder"
+        if node.kind in ("call", "get_attr")
     }
     for node in parsed.nodes:
         entity = entities.get(node.line)
-        if entity is None or node.kind == "placeholder":
+        if entity is None or node.kind not in ("call", "get_attr"):
             continue
         for line in range(node.line, min(node.last_line, node.line + 50) + 1):
             collector.add(stage, line, entity, Confidence.exact)
@@ -202,8 +202,8 @@ def _runs(nodes: Iterable[FxTextNode]) -> dict[_Place, list[_Run]]:
     runs: dict[_Place, list[_Run]] = defaultdict(list)
     last: _Place | None = None
     for node in nodes:
-        if node.kind == "placeholder" or not node.stack_file:
-            continue  # made by a pass: it interrupts no run
+        if node.kind != "call" or not node.stack_file:
+            continue  # a node without a place was made by a pass: it interrupts no run
         place = (node.stack_file, node.stack_line)
         if place != last:
             runs[place].append([])

@@ -6,6 +6,7 @@ from inductorscope.correlate import text_stages
 from inductorscope.correlate.code_lines import link_ir_nodes, link_lines
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.coverage import coverage_of
+from inductorscope.correlate.dynamo_nodes import link_dynamo
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
 from inductorscope.correlate.model import GraphLinks
@@ -26,6 +27,12 @@ def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLi
     known = {f"fx:{node.name}" for node in post.main()}
     if texts.fx_readable is not None and read.fx_readable is not None:
         text_stages.link_readable(collector, texts.fx_readable, read.fx_readable, post)
+    for stage, text, fx in (
+        ("dynamo", texts.dynamo, read.dynamo),
+        ("pre_grad", texts.pre_grad, read.pre_grad),
+    ):
+        if text is not None and fx is not None:
+            link_dynamo(collector, stage, text, fx, post, read.provenance.post_to_pre)
     for stage, ir in (("ir_pre", read.ir_pre), ("ir_post", read.ir_post)):
         if ir is not None:
             text_stages.link_ir(collector, stage, ir)

@@ -19,6 +19,10 @@ class GraphTexts:
     ir_pre: str | None = None
     ir_post: str | None = None
     output_code: str | None = None
+    dynamo: str | None = None
+    """The graph as Dynamo captured it."""
+    pre_grad: str | None = None
+    """The same after pre-grad passes."""
     provenance: bytes | None = None
     line_record: dict[str, object] | None = None
     """What the capture recorded while the code was generated: exact, and preferred."""
@@ -35,6 +39,8 @@ class ParsedTexts:
     ir_post: IrText | None = None
     output_code: OutputCode | None = None
     provenance: Provenance = field(default_factory=Provenance)
+    dynamo: FxText | None = None
+    pre_grad: FxText | None = None
 
 
 def parse_texts(texts: GraphTexts) -> ParsedTexts:
@@ -45,4 +51,6 @@ def parse_texts(texts: GraphTexts) -> ParsedTexts:
         None if texts.ir_post is None else parse_ir(texts.ir_post),
         None if texts.output_code is None else parse_output_code(texts.output_code),
         Provenance() if texts.provenance is None else parse_provenance(texts.provenance),
+        None if texts.dynamo is None else parse_fx(texts.dynamo),
+        None if texts.pre_grad is None else parse_fx(texts.pre_grad),
     )

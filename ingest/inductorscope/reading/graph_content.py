@@ -35,8 +35,8 @@ FX_STAGES = {
 }
 KEPT_STAGES = ("readable", "post_grad")
 """FX stages whose nodes pages ask for."""
-QUOTING = "dynamo_graph"
-"""Read besides for the source lines it quotes: it has them all."""
+BEFORE = ("dynamo_graph", "pre_grad")
+"""Read besides for the links of Dynamo's nodes; the first one quotes all source lines too."""
 IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
 # f32[4, 256][256, 1]cuda:0
 _DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
@@ -129,7 +129,7 @@ class _Reading:
         found = [role for role in found if role in self.texts]
         if not found:
             return [role for role in FX_STAGES if role in self.texts]
-        return [QUOTING, *found] if QUOTING in self.texts else found
+        return [*(role for role in BEFORE if role in self.texts), *found]
 
     def _label(self, role: str) -> str:
         return self.task.texts[role].label
@@ -155,7 +155,7 @@ class _Reading:
         add_quotes(self.quotes, text)
         self.fx[role] = text
         result, stage = self.result, FX_STAGES[role]
-        if role != QUOTING or not result.sources:
+        if role not in BEFORE or not result.sources:
             counts = Counter(node.stack_file for node in text.nodes if node.stack_file)
             result.sources = dict(counts) or result.sources
         if stage in KEPT_STAGES:
@@ -210,6 +210,8 @@ class _Reading:
             ir_pre=self.texts.get("ir_pre_fusion"),
             ir_post=self.texts.get("ir_post_fusion"),
             output_code=self.texts.get("output_code"),
+            dynamo=self.texts.get("dynamo_graph"),
+            pre_grad=self.texts.get("pre_grad"),
             line_record=self.task.record,
         )
         parsed = ParsedTexts(
@@ -219,6 +221,8 @@ class _Reading:
             self.ir.get("ir_post_fusion"),
             self.code,
             provenance,
+            self.fx.get("dynamo_graph"),
+            self.fx.get("pre_grad"),
         )
         links = self.notes.attempt(
             self.task.slug, "Linking the lines", lambda: graph_links(texts, parsed), None
