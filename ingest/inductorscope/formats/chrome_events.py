@@ -15,7 +15,7 @@ import msgspec
 from inductorscope.formats.unpacked import Readable
 
 MIB = 1024 * 1024
-CHUNK = 4 * MIB
+CHUNK = 512 * 1024
 HEADER_LIMIT = 16 * MIB
 MAX_EVENT = 32 * MIB
 EXAMPLE = 160
@@ -44,10 +44,11 @@ class EventArgs(msgspec.Struct, gc=False):
     external_id: Any = msgspec.field(default=None, name="External id")
     old_external_id: Any = msgspec.field(default=None, name="external id")
     correlation: Any = None
-    device: Any = None
     kernel_file: Any = None
     kernel_hash: Any = None
     kernel_backend: Any = None
+    kernel_num_gb: Any = None
+    kernel_flop: Any = None
 
 
 class TraceEvent(msgspec.Struct, gc=False):

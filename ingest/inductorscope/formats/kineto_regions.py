@@ -7,28 +7,15 @@ are calls of one graph.
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-Span = tuple[int, float, float, str]
-"""Thread, start, duration, text."""
+import numpy as np
+
+from inductorscope.formats.trace_columns import NOWHERE, Floats, Integers, Numbers, Span, Truths
 
 LOOK_BACK = 16
 """Spans before a moment that are tried for holding it; they nest that deep at most."""
-
-
-@dataclass(slots=True)
-class RegionTimes:
-    """Operators as columns, in the order of the file."""
-
-    names: list[str]
-    op_name: array[int]
-    op_thread: array[int]
-    op_ts: array[float]
-    op_us: array[float]
-    is_generated: list[bool]
-    """For each name, whether it is a generated C++ kernel."""
 
 
 @dataclass(slots=True)
@@ -55,85 +42,127 @@ class Region:
     total_us: float = 0.0
     """Time on the CPU from the calls' begin to their end."""
     ops: dict[str, RegionOp] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list, repr=False, compare=False)
+    """Its calls."""
+
+
+@dataclass(slots=True)
+class RegionTimes:
+    """Operators as columns, in the order of the file."""
+
+    names: list[str]
+    name: Numbers
+    lane: Numbers
+    ts: Floats
+    us: Floats
+    token: list[str]
+    """What tells graphs apart: generated C++ kernels and files of Triton kernels."""
+    token_of: Numbers
+    """For each operator its token, or NOWHERE."""
 
 
 def find_regions(
-    spans: list[Span], compiled: list[Span], times: RegionTimes, launches: dict[int, str]
-) -> tuple[list[Region], dict[int, int]]:
-    """The regions, and for each operator inside of one its index. `launches` maps operators that
-    launch a Triton kernel to the kernel's file."""
+    spans: Sequence[Span], compiled: Sequence[Span], times: RegionTimes
+) -> tuple[list[Region], Numbers, Numbers]:
+    """The regions; for each operator inside of one its index, else NOWHERE; the same for spans."""
+    inside = innermost(spans, times.lane, times.ts)
+    region_of_span = np.full(len(spans), NOWHERE, np.int32)
     if not spans:
-        return [], {}
-    lines = _Lines(spans)
-    inside: dict[int, list[int]] = {}
-    for op, (thread, start) in enumerate(zip(times.op_thread, times.op_ts, strict=True)):
-        span = lines.at(thread, start)
-        if span is not None:
-            inside.setdefault(span, []).append(op)
-    outer = _Lines(compiled)
+        return [], inside, region_of_span
+    outer = innermost(
+        compiled,
+        np.fromiter((span.lane for span in spans), np.int32, len(spans)),
+        np.fromiter((span.ts for span in spans), np.float64, len(spans)),
+    )
+    tokens = _tokens_of(inside, times, len(spans))
     regions: list[Region] = []
-    known: dict[tuple[str, frozenset[str]], int] = {}
-    region_of_op: dict[int, int] = {}
-    for index in sorted(range(len(spans)), key=lambda index: spans[index][1]):
-        thread, start, duration, key = spans[index]
-        ops = inside.get(index, [])
-        kernels = _kernels_of(ops, times, launches)
-        number = known.get((key, kernels))
+    known: dict[tuple[str, frozenset[int]], int] = {}
+    for index in sorted(range(len(spans)), key=lambda index: spans[index].ts):
+        span = spans[index]
+        number = known.get((span.text, tokens[index]))
         if number is None:
-            number = known[key, kernels] = len(regions)
-            around = outer.at(thread, start)
-            compile_id = None if around is None else compiled[around][3]
-            regions.append(Region(None if key == "None" else key, compile_id, kernels))
+            number = known[span.text, tokens[index]] = len(regions)
+            around = outer[index]
+            regions.append(
+                Region(
+                    None if span.text == "None" else span.text,
+                    None if around == NOWHERE else compiled[around].text,
+                    frozenset(times.token[token] for token in tokens[index]),
+                )
+            )
+        region_of_span[index] = number
         regions[number].calls += 1
-        regions[number].total_us += duration
-        _add_own_ops(regions[number], ops, times)
-        region_of_op.update(dict.fromkeys(ops, number))
-    return regions, region_of_op
+        regions[number].total_us += span.us
+        regions[number].spans.append(span)
+    within = inside != NOWHERE
+    region_of_op = np.full(len(inside), NOWHERE, np.int32)
+    region_of_op[within] = region_of_span[inside[within]]
+    _add_own_ops(regions, inside, region_of_op, times)
+    return regions, region_of_op, region_of_span
 
 
-def _kernels_of(ops: list[int], times: RegionTimes, launches: dict[int, str]) -> frozenset[str]:
-    found = set()
-    for op in ops:
-        if op in launches:
-            found.add(launches[op])
-        elif times.is_generated[times.op_name[op]]:
-            found.add(times.names[times.op_name[op]])
-    return frozenset(found)
+def _tokens_of(inside: Numbers, times: RegionTimes, spans: int) -> list[frozenset[int]]:
+    """What each span ran that tells graphs apart."""
+    found: list[set[int]] = [set() for _ in range(spans)]
+    telling = np.flatnonzero((inside != NOWHERE) & (times.token_of != NOWHERE))
+    if len(telling):
+        pairs = np.unique(
+            inside[telling].astype(np.int64) * len(times.token) + times.token_of[telling]
+        )
+        for pair in pairs.tolist():
+            found[pair // len(times.token)].add(pair % len(times.token))
+    return [frozenset(tokens) for tokens in found]
 
 
-def _add_own_ops(region: Region, ops: list[int], times: RegionTimes) -> None:
+def _add_own_ops(
+    regions: list[Region], inside: Numbers, region_of_op: Numbers, times: RegionTimes
+) -> None:
     """Adds the operators that no other operator of the call contains."""
-    end = float("-inf")
-    for op in sorted(ops, key=lambda op: (times.op_ts[op], -times.op_us[op])):
-        start = times.op_ts[op]
-        if start < end:
-            continue
-        end = start + times.op_us[op]
-        name = times.names[times.op_name[op]]
-        own = region.ops.setdefault(name, RegionOp(name))
-        own.calls += 1
-        own.total_us += times.op_us[op]
+    own = np.flatnonzero(region_of_op != NOWHERE)
+    own = own[np.lexsort((-times.us[own], times.ts[own], inside[own]))]
+    own = own[outermost(inside[own], times.ts[own], times.us[own])]
+    for op in own.tolist():
+        name = times.names[times.name[op]]
+        region = regions[region_of_op[op]]
+        sums = region.ops.get(name)
+        if sums is None:
+            sums = region.ops[name] = RegionOp(name)
+        sums.calls += 1
+        sums.total_us += float(times.us[op])
 
 
-class _Lines:
-    """Spans of each thread in order, to find the innermost at a moment."""
+def outermost(group: Numbers, ts: Floats, us: Floats) -> Truths:
+    """Of events sorted by group, begin and falling duration: those that begin after all before
+    them in the group have ended."""
+    found = np.zeros(len(ts), np.bool_)
+    end, current = float("-inf"), NOWHERE
+    for place, (which, start, duration) in enumerate(
+        zip(group.tolist(), ts.tolist(), us.tolist(), strict=True)
+    ):
+        if which != current or start >= end:
+            found[place] = True
+            end, current = start + duration, which
+    return found
 
-    def __init__(self, spans: list[Span]) -> None:
-        self.spans = spans
-        self.order: dict[int, list[int]] = {}
-        for index in sorted(range(len(spans)), key=lambda index: spans[index][1]):
-            self.order.setdefault(spans[index][0], []).append(index)
-        self.starts = {
-            thread: [spans[index][1] for index in order] for thread, order in self.order.items()
-        }
 
-    def at(self, thread: int, moment: float) -> int | None:
-        starts = self.starts.get(thread)
-        if starts is None:
-            return None
-        after = bisect_right(starts, moment)
-        for place in range(after - 1, max(-1, after - 1 - LOOK_BACK), -1):
-            index = self.order[thread][place]
-            if moment <= self.spans[index][1] + self.spans[index][2]:
-                return index
-        return None
+def innermost(spans: Sequence[Span], lane: Numbers, moment: Floats) -> Numbers:
+    """For each moment of a lane the span that holds it and began last, else NOWHERE."""
+    found = np.full(len(moment), NOWHERE, np.int32)
+    of_lane: dict[int, list[int]] = {}
+    for index in sorted(range(len(spans)), key=lambda index: spans[index].ts):
+        of_lane.setdefault(spans[index].lane, []).append(index)
+    for number, order in of_lane.items():
+        here: Integers = np.flatnonzero(lane == number)
+        starts = np.array([spans[index].ts for index in order])
+        ends = np.array([spans[index].ts + spans[index].us for index in order])
+        numbers = np.array(order, np.int32)
+        place = np.searchsorted(starts, moment[here], side="right") - 1
+        for _ in range(LOOK_BACK):
+            open_ = place >= 0
+            here, place = here[open_], place[open_]
+            if not len(here):
+                break
+            holds = moment[here] <= ends[place]
+            found[here[holds]] = numbers[place[holds]]
+            here, place = here[~holds], place[~holds] - 1
+    return found
