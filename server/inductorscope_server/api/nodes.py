@@ -1,0 +1,39 @@
+"""The FX nodes of a graph and what they take, as the graph's picture draws them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter
+from inductorscope.store.nodes import fx_nodes
+from inductorscope.store.queries.parts import graph_of
+
+from .. import openapi
+from ..errors import NotHere, documented
+from ..ids import RunId, Slug
+from ..parts import Reading
+from ..shapes.nodes import Nodes
+
+api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+
+
+@api.get("/nodes", summary="FX nodes and what they take", responses=documented(404, 422))
+def get_nodes(
+    session: Reading, run: RunId, slug: Slug, stage: Literal["post_grad", "readable"] = "post_grad"
+) -> Nodes:
+    """The nodes of an FX stage in the order of its lines, as parallel columns.
+
+    What nodes take is known of the post-grad graph only.
+    """
+    graph = graph_of(session, run, slug)
+    if graph is None:
+        raise NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")
+    nodes = fx_nodes(session, graph.id, stage)
+    places = {node.name: at for at, node in enumerate(nodes)}
+    return Nodes(
+        names=[node.name for node in nodes],
+        targets=[node.target for node in nodes],
+        types=[node.annotation or "" for node in nodes],
+        lines=[node.line for node in nodes],
+        inputs=[[places[name] for name in node.inputs if name in places] for node in nodes],
+    )
