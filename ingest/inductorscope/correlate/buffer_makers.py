@@ -6,7 +6,7 @@ it is given, and so does a view that others use as well; a store then belongs to
 
 from __future__ import annotations
 
-from inductorscope.correlate.buffer_candidates import Candidates
+from inductorscope.correlate.buffer_candidates import Candidates, numel_of
 from inductorscope.correlate.fx_values import FxValue
 from inductorscope.correlate.lowerings import (
     REDUCES,
@@ -15,8 +15,16 @@ from inductorscope.correlate.lowerings import (
     extern_name,
     same_operation,
 )
-from inductorscope.correlate.region import Operation
+from inductorscope.correlate.region import Operation, Region
 from inductorscope.formats.ir import IrBuffer, IrTextNode
+
+
+_MOST_READS = 8
+_MOST_OPERATIONS = 30
+_MOST_READS_REUSED = 4
+"""Inductor's limits beyond which a value is stored."""
+_FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
+"""Where a value has several users, these ask for its strides already while it is lowered."""
 
 
 class BufferMakers(Candidates):
@@ -28,6 +36,7 @@ class BufferMakers(Candidates):
         operation: Operation,
         producer: FxValue,
         index: int,
+        region: Region,
     ) -> str:
         """The node being lowered when the buffer was made: its producer, or who wanted a copy."""
         if buffer.mutations and not producer.op.endswith("_"):
@@ -43,12 +52,16 @@ class BufferMakers(Candidates):
         if len(followers) == 1 and self._copies(
             followers[0], buffer, is_copy, value is not producer
         ):
+            if not is_copy and value is producer and _realized(followers, region):
+                return producer.name
             return followers[0].name
         if value is not producer and (len(followers) != 1 or value.op == "getitem"):
             return value.name
         asked = (
             self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
         )
+        if asked is not None and not is_copy and _realized(followers, region):
+            return producer.name
         return asked or producer.name
 
     def _piece(self, buffer: IrBuffer) -> bool:
@@ -147,10 +160,26 @@ class BufferMakers(Candidates):
                             continue
                         if child.op == "cat" and not is_copy and value is producer:
                             continue
+                        if value.numel != numel_of(buffer):
+                            continue  # what is asked for is a part of it
                         if shared and not is_copy:
                             return None
                         return value.name if shared else child.name
         return None
+
+
+def _realized(followers: list[FxValue], region: Region) -> bool:
+    """Whether a value is stored where it is computed, before anybody asks for a copy of it.
+
+    Inductor stores what has become too large to be computed again, and what several use of whom
+    one needs it stored.
+    """
+    reads = region.reads()
+    if reads > _MOST_READS or region.distinct() > _MOST_OPERATIONS:
+        return True
+    return len(followers) > 1 and (
+        reads > _MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
+    )
 
 
 def kernel_of(node: IrTextNode) -> str:

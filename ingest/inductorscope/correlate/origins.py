@@ -147,11 +147,13 @@ class _Walk(BufferMakers):
             return
         cost, producer, index = best
         owners = unifier.owners(value, producer.name)
-        owner = self._store_owner(buffer, region.operations[value], producer, index)
+        owner = self._store_owner(buffer, region.operations[value], producer, index, region)
         operation = region.operations[value]
         leaf = operation.op in ("constant", "index_expr")
         leaf = leaf or (operation.op == "load" and not operation.indirect)
-        if leaf and owner != producer.name:
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        asked = held is None or held[0] == producer.name  # else the producer itself reads it
+        if leaf and asked and owner != producer.name:
             owners = {value: owner}
         owners[store.place] = owner
         for child in store.children:

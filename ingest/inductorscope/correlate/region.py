@@ -11,6 +11,8 @@ from inductorscope.formats.scan import split_top
 
 _INDIRECT = re.compile(r"\bindirect(\d+)\b")
 
+_UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bounds"])
+
 Place = tuple[str, str]
 """(block, name of the operation)"""
 
@@ -131,6 +133,24 @@ class Region:
 
     def _place(self, name: str, block: str) -> Place | None:
         return (block, name) if (block, name) in self.operations else None
+
+    def reads(self) -> int:
+        """How many different elements are read."""
+        return len({(o.buffer, o.index) for o in self.operations.values() if o.op == "load"})
+
+    def distinct(self) -> int:
+        """How many different values are computed, as Inductor counts them."""
+        numbers: dict[object, int] = {}
+        known: dict[Place, object] = {}
+        for block in self.node.body.blocks.values() if self.node.body is not None else ():
+            for op in block.ops:
+                place = (block.name, op.name)
+                if op.op == "get_index":
+                    known[place] = self.index_of.get(place)
+                elif op.op not in _UNCOUNTED:
+                    arguments = (known.get((block.name, a), a) for a in op.arguments)
+                    known[place] = numbers.setdefault((op.op, *arguments), len(numbers))
+        return len(numbers)
 
     def loads(self) -> list[str]:
         return list(
