@@ -55,6 +55,12 @@ ROLES = {
 }
 
 
+def rank_of(log: str) -> int | None:
+    """The rank that a log's file name tells: records tell it late, and copies of a log wrongly."""
+    named = _RANK.search(log.rpartition("/")[2])
+    return None if named is None else int(named.group(1))
+
+
 def what(record: LogRecord) -> str:
     """What tells records apart: an artifact's name, else the kind."""
     named = record.kind in {"artifact", "graph_dump"}
@@ -111,9 +117,7 @@ class LogGraphs:
 
     def __init__(self, log: str) -> None:
         self._log = log
-        named = _RANK.search(log.rpartition("/")[2])
-        self._rank = None if named is None else int(named.group(1))
-        """As the file's name tells: records tell it late, and of a job's first process only."""
+        self._rank = rank_of(log)
         self._current: dict[str | None, _Compile] = {}
         self._all: list[_Compile] = []
 

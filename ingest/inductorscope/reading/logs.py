@@ -10,19 +10,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from ..analyze.compile.gather import LogGatherer, StoryGatherer
 from ..formats.trace_log import LogRecord, TraceLog, read_trace_log
 from ..formats.trace_summary import LogSummary, Summariser
 from ..intake.magic import kind_of
 from ..intake.names import stored_text
 from ..intake.recognise import File
 from ..store.blobs import Content, TooLarge, content_of_bytes
+from ..store.compile_story import pack_story
 from ..store.draft import ArtifactDraft, LogEntryDraft, artifact_of
 from ..store.engine import Sessions
 from ..store.models import JsonObject
 from ..store.texts import read_blob
 from ..store.writer import RunWriter
 from .graph_sources import GraphSource, GraphText
-from .log_graphs import ROLES, LogGraphs, role_of, what
+from .log_graphs import ROLES, LogGraphs, rank_of, role_of, what
 from .log_store import LogStore
 from .notes import Notes
 from .texts import count_lines
@@ -157,16 +159,21 @@ class LogReading:
 def read_logs(files: list[File], reading: LogReading) -> LogFacts:
     """Reads all logs into the store, one after the other."""
     facts = LogFacts()
+    story = StoryGatherer()
     first: dict[str, File] = {}
     for file in files:
         if file.role != "trace_log":
             continue
         known = first.setdefault(file.digest, file)
         if known is file:
-            facts.logs.append(_OneLog(file, reading).read())
+            told = story.log(file.path, rank_of(file.path))
+            facts.logs.append(_OneLog(file, reading, told).read())
         else:
             facts.copies[file.path] = known.path
+            story.copy(file.path, rank_of(file.path), known.path)
     _compare_strings(facts, reading.notes)
+    if facts.logs:
+        reading.writer.add_story(pack_story(*story.finish()))
     return facts
 
 
@@ -189,8 +196,10 @@ def _compare_strings(facts: LogFacts, notes: Notes) -> None:
 class _OneLog:
     """Reads one log; what it gathers is written from time to time."""
 
-    def __init__(self, file: File, reading: LogReading) -> None:
+    def __init__(self, file: File, reading: LogReading, story: LogGatherer) -> None:
         self._file = file
+        self._rank = rank_of(file.path)
+        self._story = story
         self._reading = reading
         self._summariser = Summariser()
         self._graphs = LogGraphs(file.path)
@@ -227,7 +236,9 @@ class _OneLog:
                     self._told(raw.tell())
         self._write()
         self._keep_log(log)
+        self._story.finish(log.strings)
         summary = self._summariser.finish(log)
+        self._tell_ranks(summary)
         for dropped in summary.dropped:
             self._reading.notes.add(
                 self._file.path,
@@ -249,12 +260,26 @@ class _OneLog:
             self._graphs.finish(),
         )
 
+    def _tell_ranks(self, summary: LogSummary) -> None:
+        """One process has one rank: the file's name tells it, as it does of the log's graphs."""
+        if self._rank is None:
+            return
+        others = [rank for rank in summary.ranks if rank != self._rank]
+        if others:
+            reason = (
+                f"records that name rank {others[0]}, in a log that by its name is of rank "
+                f"{self._rank}: the name was taken"
+            )
+            self._reading.notes.add(self._file.path, reason, len(others), kind="guessed")
+        summary.ranks = [self._rank]
+
     def _told(self, done: int) -> None:
         self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
 
     def _take(self, record: LogRecord) -> str | None:
         """A record; the digest of its payload where that is kept by itself."""
         self._summariser.add(record)
+        self._story.add(record)
         if record.kind in COUNTED:
             return None
         for frame in record.stack:
@@ -265,7 +290,7 @@ class _OneLog:
         self._rows[named] += 1
         if self._rows[named] > MOST_ENTRIES and named not in ROLES:
             return None
-        entry = _entry(self._file.path, record)
+        entry = _entry(self._file.path, record, self._rank)
         if not record.payload:
             self._graphs.add(record, None)
             self._pending.append((entry, None))
@@ -339,7 +364,8 @@ class _OneLog:
         self._reading.writer.add_artifacts([artifact])
 
 
-def _entry(log: str, record: LogRecord) -> LogEntryDraft:
+def _entry(log: str, record: LogRecord, rank: int | None) -> LogEntryDraft:
+    """`rank`: as the log's name tells."""
     return LogEntryDraft(
         log=log,
         line=record.line,
@@ -348,7 +374,7 @@ def _entry(log: str, record: LogRecord) -> LogEntryDraft:
         name=record.name,
         compile_id=record.compile_id,
         attempt=record.attempt,
-        rank=record.rank,
+        rank=record.rank if rank is None else rank,
         pid=record.pid,
     )
 

@@ -15,6 +15,10 @@ from sqlalchemy.pool import NullPool
 from ..settings import Settings
 from .engine import READ_ONLY, database_url, sqlite_engine
 from .models import Base
+from .models_compile import CompileStory
+
+TABLES_OF_THEIR_OWN = (CompileStory,)
+"""Modules with tables beside `models`, so that all are known here."""
 
 ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process
 SEARCH = {"words", "text_frames_words"}

@@ -19,6 +19,7 @@ from sqlalchemy import CursorResult, Engine, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from .compile_story import Parts, insert_story
 from .draft import ArtifactDraft, GraphDraft, LogEntryDraft, RunDraft
 from .engine import Sessions, bulk_write
 from .fulltext import index_texts
@@ -141,6 +142,11 @@ class RunWriter:
                     entry.artifact_id = self._artifact_ids.pop(artifact)
             insert_entries(session, self.draft.id, [entry for entry, _ in entries])
             session.execute(update(Run).where(Run.id == self.draft.id).values(step=step))
+
+    def add_story(self, parts: Parts) -> None:
+        """The story of its compiles, packed."""
+        with self._writing() as session:
+            insert_story(session, self.draft.id, parts)
 
     def add_graphs(self, graphs: Sequence[GraphDraft], artifacts: Sequence[ArtifactDraft]) -> None:
         """The graphs, all of them, with the texts that can be looked at from now on."""

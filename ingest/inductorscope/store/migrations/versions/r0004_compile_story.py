@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+from alembic import op
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
@@ -9,7 +12,17 @@ depends_on = None
 
 
 def upgrade() -> None:
-    pass
+    op.create_table(
+        "compile_stories",
+        sa.Column("run_id", sa.String(length=16), nullable=False),
+        sa.Column("part", sa.Text(), nullable=False),
+        sa.Column("count", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("payload", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["runs.id"], name=op.f("fk_compile_stories_run_id_runs"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("run_id", "part", name=op.f("pk_compile_stories")),
+    )
 
 
 def downgrade() -> None:

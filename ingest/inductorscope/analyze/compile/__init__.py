@@ -1,0 +1,1 @@
+"""What compiling did and why, told from the records of TORCH_TRACE logs."""

@@ -1,0 +1,181 @@
+"""Phases of all compiles: whose they are, what they add up to, and the longest on one timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ...formats.guard_failures import spoken
+from ...formats.phase_events import Instant, PhaseEvents, Span
+from .kinds import CPP, TRITON, kind_of
+from .model import BecameDynamic, CacheEvent, Choice, PhaseRow, Story, Tuning
+
+CHUNK = 4000
+"""Phases that are kept, and read, together."""
+ON_TIMELINE = 2500
+"""Phases of the whole process that are drawn at once: the longest."""
+LEAST_SHARE = 2e-4
+
+Chunk = list[Span]
+
+
+@dataclass(slots=True)
+class _Sum:
+    count: int = 0
+    total_us: float = 0.0
+    self_us: float = 0.0
+    longest_us: float = 0.0
+    longest: int = -1
+
+
+def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
+    """Gives each compile its phases and their sums; all phases in pieces, in the order of compiles.
+
+    The last piece is the timeline of the whole.
+    """
+    _instants(story, [log.instants for log in logs])
+    owned: dict[int, list[Span]] = {}
+    for log in logs:
+        for span in log.spans:
+            owned.setdefault(span.owner, []).append(span)
+    _times_of_logs(story, logs)
+    waiting = CPP if _compiles_cpp(owned) else TRITON
+    sums: dict[str, _Sum] = {}
+    chunks: list[Chunk] = [[]]
+    for owner in sorted(owned):
+        spans = sorted(owned[owner], key=lambda span: (span.start_us, span.depth))
+        for span in spans:
+            _add(sums.setdefault(span.name, _Sum()), span)
+        if owner < 0:
+            continue
+        if len(chunks[-1]) >= CHUNK:
+            chunks.append([])
+        compile_ = story.compiles[owner]
+        compile_.spans = (len(chunks) - 1, len(chunks[-1]), len(spans))
+        chunks[-1] += spans
+        for span in spans:
+            kind = work_of(span.name, waiting)
+            compile_.phases[kind] = compile_.phases.get(kind, 0.0) + span.self_us
+        if compile_.seconds is not None or compile_.backward_seconds is not None:
+            compile_.seconds_from = "metrics"
+        else:
+            whole = [span.duration_us for span in spans if span.depth == 0]
+            compile_.seconds, compile_.seconds_from = sum(whole) / 1e6, "phases"
+        compile_.start_us = spans[0].start_us
+        compile_.end_us = max(span.start_us + span.duration_us for span in spans)
+    story.phases = [
+        PhaseRow(name, work_of(name, waiting), one.count, one.total_us, one.self_us,
+                 one.longest_us, one.longest)
+        for name, one in sorted(sums.items(), key=lambda item: -item[1].self_us)
+    ]  # fmt: skip
+    return [*chunks, _timeline(owned.values())]
+
+
+def work_of(name: str, waiting: str) -> str:
+    """`waiting`: what the compile waits for while its workers compile kernels."""
+    return waiting if name.startswith("async_compile.wait") else kind_of(name)
+
+
+def _compiles_cpp(owned: dict[int, list[Span]]) -> bool:
+    return any(span.name == "compile_file" for spans in owned.values() for span in spans)
+
+
+def _add(one: _Sum, span: Span) -> None:
+    one.count += 1
+    one.total_us += span.duration_us
+    one.self_us += span.self_us
+    if span.duration_us > one.longest_us:
+        one.longest_us, one.longest = span.duration_us, span.owner
+
+
+def _timeline(owned: Iterable[list[Span]]) -> Chunk:
+    """The longest phases, parents before what is in them."""
+    every = [span for spans in owned for span in spans]
+    whole = sum(span.duration_us for span in every if span.depth == 0)
+    every.sort(key=lambda span: -span.duration_us)
+    longest = [span for span in every[:ON_TIMELINE] if span.duration_us >= whole * LEAST_SHARE]
+    return sorted(longest, key=lambda span: (span.start_us, span.depth))
+
+
+def _times_of_logs(story: Story, logs: Sequence[PhaseEvents]) -> None:
+    for told, log in zip(story.logs, logs, strict=True):
+        if log.spans:
+            told.start_us = min(span.start_us for span in log.spans)
+            told.end_us = max(span.start_us + span.duration_us for span in log.spans)
+
+
+def _instants(story: Story, logs: Sequence[list[Instant]]) -> None:
+    for number, instants in enumerate(logs):
+        for instant in instants:
+            if instant.name == "automatic_dynamic":
+                _became(story, instant)
+            elif instant.name.endswith("_cache_disabled") and instant.owner >= 0:
+                story.caches.append(
+                    CacheEvent(instant.owner, number, instant.line, "FX graph", "disabled",
+                               reason=_told(instant, "cache_bypass_reason") or "not enabled")
+                )  # fmt: skip
+            elif instant.duration_us is not None:
+                _tuning(story, number, instant)
+
+
+def _became(story: Story, instant: Instant) -> None:
+    if instant.owner < 0:
+        return
+    source, dim = _told(instant, "name") or "", instant.arguments.get("dim_changed")
+    subject = spoken(source)
+    if isinstance(dim, int):
+        what = "stride" if "stride" in (_told(instant, "reason") or "") else "size"
+        subject = f"{subject}.{what}({dim})"
+    listed = story.became.setdefault(instant.owner, [])
+    item = BecameDynamic(
+        subject, source, _value(instant, "cached", dim), _value(instant, "new", dim),
+        _told(instant, "reason") or "",
+    )  # fmt: skip
+    if all(known.subject != item.subject for known in listed):
+        listed.append(item)
+
+
+def _value(instant: Instant, name: str, dim: object) -> str | None:
+    """Sizes are told as a whole shape, of which one changed."""
+    text = instant.arguments.get(name)
+    if text is None:
+        return None
+    if isinstance(dim, int) and isinstance(text, str):
+        parts = [part.strip() for part in text.strip("()[]").split(",") if part.strip()]
+        if dim < len(parts):
+            return parts[dim]
+    return str(text)[:200]
+
+
+def _tuning(story: Story, log: int, instant: Instant) -> None:
+    choices = []
+    stats = _told(instant, "autotune_choices_stats")
+    count = ""
+    if stats:
+        try:
+            told = msgspec.json.decode(stats)
+        except (msgspec.MsgspecError, RecursionError):
+            told = {}
+        if isinstance(told, dict):
+            if isinstance(told.get("num_choices"), int):
+                count = f" of {told['num_choices']:,} candidates"
+            best, time = told.get("best_kernel"), told.get("best_time")
+            if isinstance(best, str):
+                us = time * 1000 if isinstance(time, float | int) else None
+                choices.append(Choice(best[:300], us, str(told.get("best_kernel_desc", ""))[:500]))
+    shapes = _told(instant, "autotune_shape") or ""
+    dtypes = _told(instant, "autotune_dtypes") or ""
+    story.tunings.append(
+        Tuning(
+            instant.owner, log, instant.line,
+            instant.name.removesuffix("_autotuning").removesuffix("_template") + count,
+            f"{shapes[:300]} {dtypes[:200]}".strip(), instant.duration_us, choices,
+        )
+    )  # fmt: skip
+
+
+def _told(instant: Instant, name: str) -> str | None:
+    value = instant.arguments.get(name)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,127 @@
+"""How often each function was compiled, and what changed from one time to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .advice import advice_for_guard
+from .model import BecameDynamic, Compile, GuardFailed, Story
+from .settle import resumed
+
+USUAL_LIMIT = 8
+"""torch._dynamo.config.recompile_limit, unless changed."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One compile of a function, and why it was needed."""
+
+    compile: Compile
+    failures: list[GuardFailed]
+    became: list[BecameDynamic]
+    record: tuple[int, int] | None
+    """Log and line of the reasons."""
+
+
+@dataclass(slots=True)
+class Change:
+    """What changed from call to call, in the order of the compiles."""
+
+    subject: str
+    kind: str
+    values: list[str]
+    became_dynamic: bool
+    advice: str
+    text: str = ""
+    """The guard as torch wrote it, where it has no subject."""
+
+
+@dataclass(slots=True)
+class History:
+    """One function, or the rest of one after a graph break."""
+
+    function: str
+    """As the user calls it."""
+    resumed_at: int | None
+    """Line after which it goes on, if it is the rest of a function."""
+    file: str | None
+    line: int | None
+    frame: str
+    """Number of the frame that Dynamo gave it."""
+    log: int
+    rank: int | None
+    steps: list[Step] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    reached_limit: bool = False
+
+    @property
+    def recompiles(self) -> int:
+        return sum(step.compile.recompile for step in self.steps)
+
+    @property
+    def seconds(self) -> float | None:
+        known = [step.compile.seconds for step in self.steps if step.compile.seconds is not None]
+        return sum(known) if known else None
+
+
+def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
+    """The most recompiled first."""
+    reasons = {recompile.compile: recompile for recompile in story.recompiles}
+    found: dict[tuple[int, str, str | None, int | None], History] = {}
+    for compile_ in story.compiles:
+        if compile_.id is None:
+            continue
+        frame = compile_.id.rpartition("/")[0]
+        name, at = resumed(compile_.function or "(unknown)")
+        key = (compile_.log, frame, compile_.function, compile_.first_line)
+        history = found.get(key)
+        if history is None:
+            history = found[key] = History(
+                name, at, compile_.file, compile_.first_line, frame, compile_.log, compile_.rank
+            )
+        reason = reasons.get(compile_.number)
+        history.steps.append(
+            Step(
+                compile_,
+                list(reason.failures) if reason is not None else [],
+                list(story.became.get(compile_.number, ())),
+                (reason.log, reason.line) if reason is not None else None,
+            )
+        )
+    told = [one for one in found.values() if one.recompiles or not only_recompiled]
+    for history in told:
+        history.changes = _changes(history)
+        history.reached_limit = len(history.steps) >= USUAL_LIMIT
+    return sorted(told, key=lambda history: -history.recompiles)
+
+
+def _changes(history: History) -> list[Change]:
+    """Against the compile just before: older ones failed for the same reason, most often."""
+    changes: dict[str, Change] = {}
+    for step in history.steps:
+        named: set[str] = set()
+        for failed in step.failures[:1]:
+            named.add(failed.subject)
+            change = changes.setdefault(
+                failed.subject or failed.text,
+                Change(failed.subject, failed.kind, [], False, advice_for_guard(failed),
+                       failed.text),
+            )  # fmt: skip
+            _extend(change.values, failed.old, failed.new)
+        for became in step.became:
+            known = changes.get(became.subject)
+            if known is None:
+                kind = "size" if ".size(" in became.subject else "value"
+                known = changes[became.subject] = Change(
+                    became.subject, kind, [], False,
+                    advice_for_guard(GuardFailed(None, "", became.subject, kind)),
+                )  # fmt: skip
+                _extend(known.values, became.old, became.new)
+            known.became_dynamic = True
+    return list(changes.values())
+
+
+def _extend(values: list[str], old: str | None, new: str | None) -> None:
+    for value in (old, new):
+        if value is not None and (not values or values[-1] != value):
+            values.append(value)

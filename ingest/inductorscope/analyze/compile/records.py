@@ -1,0 +1,342 @@
+"""What each kind of record adds to the story."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...formats.cache_records import CACHES, OUTCOMES, read_cache_answer
+from ...formats.graph_break_text import read_graph_break
+from ...formats.guard_failures import read_guard_failures, spoken
+from ...formats.log_record import LogRecord, integer
+from ...formats.shape_records import ShapeRecord, read_shape_record
+from .model import (
+    CacheEvent,
+    Expression,
+    Failure,
+    GraphBreak,
+    GuardFailed,
+    KernelCompiled,
+    Recompile,
+    Symbol,
+    SymbolGuard,
+)
+
+if TYPE_CHECKING:
+    from .gather import Handler, LogGatherer
+
+LONGEST = 4000
+TRACE_LINES = 60
+
+
+def _start(log: LogGatherer, record: LogRecord, number: int) -> None:
+    compile_ = log.story.compiles[number]
+    if not record.attempt and compile_.stack:
+        compile_ = log.begin(record)
+    if not compile_.stack:
+        compile_.stack = log.stack(record.stack)
+    _counted(compile_.id, log, compile_.number)
+
+
+def _counted(compile_id: str | None, log: LogGatherer, number: int) -> None:
+    """A frame's compile beyond its first is a recompile, also where the log gives no reason."""
+    last = (compile_id or "").rpartition("/")[2]
+    if last.isdigit() and int(last) > 0:
+        log.story.compiles[number].recompile = True
+
+
+def _metrics(log: LogGatherer, record: LogRecord, number: int) -> None:
+    told = record.body if isinstance(record.body, dict) else {}
+    compile_ = log.story.compiles[number]
+    if compile_.id is None and isinstance(told.get("compile_id"), str):
+        known = log.current(told["compile_id"])
+        compile_ = known if known is not None else compile_
+    backward = record.kind.startswith("bwd_") or told.get("is_forward") is False
+    seconds = _seconds(told, _BACKWARD if backward else _FORWARD)
+    if backward:
+        compile_.backward_seconds = _sum(compile_.backward_seconds, seconds)
+        return
+    compile_.seconds = seconds if seconds is not None else compile_.seconds
+    compile_.function = _text(told.get("co_name")) or compile_.function
+    compile_.file = _text(told.get("co_filename")) or compile_.file
+    compile_.first_line = integer(told.get("co_firstlineno")) or compile_.first_line
+    compile_.guards = integer(told.get("guard_count"))
+    compile_.guard_us = _number(told.get("guard_latency_us"))
+    compile_.ops = integer(told.get("graph_op_count"))
+    compile_.nodes = integer(told.get("graph_node_count"))
+    compile_.inputs = integer(told.get("graph_input_count"))
+    compile_.cudagraph_skip = _text(told.get("cudagraph_skip_reason"))
+    compile_.outcome = "no code"  # until a code or a cache's hit says otherwise
+    fail = _text(told.get("fail_type"))
+    if fail:
+        compile_.outcome = "failed"
+        _failed(log, record, compile_.number, fail, told)
+    restarts = told.get("restart_reasons")
+    for reason in restarts if isinstance(restarts, list) else []:
+        if log.run.room(log.story.failures, "restarts"):
+            log.story.failures.append(
+                Failure(compile_.number, log.number, record.line, "restart", str(reason)[:LONGEST],
+                        restarted=True)
+            )  # fmt: skip
+
+
+def _failed(
+    log: LogGatherer, record: LogRecord, number: int, kind: str, told: dict[str, Any]
+) -> None:
+    """Its error may have been logged already, with the traceback."""
+    message = _text(told.get("fail_reason")) or ""
+    file = _text(told.get("fail_user_frame_filename"))
+    at = integer(told.get("fail_user_frame_lineno"))
+    for failure in log.story.failures:
+        if failure.compile == number and not failure.restarted:
+            failure.kind, failure.file, failure.at = kind, file, at
+            failure.message = message or failure.message
+            return
+    if log.run.room(log.story.failures, "failures"):
+        log.story.failures.append(
+            Failure(number, log.number, record.line, kind, message, False, file, at)
+        )
+
+
+def _error(log: LogGatherer, record: LogRecord, number: int) -> None:
+    lines = record.payload_text.rstrip().split("\n")
+    kind, _, message = next(
+        (line for line in reversed(lines) if ": " in line and not line.startswith((" ", "\t"))),
+        lines[-1] if lines else "",
+    ).partition(": ")
+    log.story.compiles[number].outcome = "failed"
+    if log.run.room(log.story.failures, "failures"):
+        log.story.failures.append(
+            Failure(
+                number, log.number, record.line, kind[:300] or "error", message[:LONGEST], False,
+                trace="\n".join(lines[-TRACE_LINES:])[:LONGEST * 3],
+            )
+        )  # fmt: skip
+
+
+def _break(log: LogGatherer, record: LogRecord, number: int) -> None:
+    log.story.compiles[number].breaks += 1
+    if not log.run.room(log.story.breaks, "graph breaks"):
+        return
+    text = read_graph_break(record.payload_text)
+    frames = [
+        {"filename": frame.file, "line": frame.line, "name": frame.function, "loc": frame.code}
+        for frame in text.stack
+    ]
+    log.story.breaks.append(
+        GraphBreak(
+            number, log.number, record.line, text.file, text.line, text.title[:LONGEST],
+            text.explanation[:LONGEST], [hint[:LONGEST] for hint in text.hints[:20]],
+            text.context[:LONGEST], text.link, text.instruction[:300], log.stack(frames),
+        )
+    )  # fmt: skip
+
+
+def _recompiled(log: LogGatherer, record: LogRecord, number: int) -> None:
+    """Comes before its compile starts, under the id that it will have."""
+    compile_ = log.story.compiles[number]
+    if compile_.stack:
+        compile_ = log.begin(record)
+    compile_.recompile = True
+    if not log.run.room(log.story.recompiles, "recompiles"):
+        return
+    text = record.payload_text[: LONGEST * 10]
+    log.story.recompiles.append(
+        Recompile(
+            compile_.number, log.number, record.line,
+            [
+                GuardFailed(
+                    item.compile_id, item.text, item.subject, item.kind, item.old, item.new,
+                    item.code, item.place,
+                )
+                for item in read_guard_failures(text)[:50]
+            ],
+            text[:LONGEST],
+        )
+    )  # fmt: skip
+
+
+def _code(log: LogGatherer, record: LogRecord, number: int) -> None:
+    log.story.compiles[number].codes += 1
+
+
+def _exported(log: LogGatherer, record: LogRecord, number: int) -> None:
+    log.story.compiles[number].outcome = "exported"
+
+
+def _cache(log: LogGatherer, record: LogRecord, number: int) -> None:
+    answer = read_cache_answer(record.name or "", record.payload or b"")
+    if answer is None:
+        return
+    compile_ = log.story.compiles[number]
+    compile_.hits += answer.outcome == "hit"
+    compile_.misses += answer.outcome == "miss"
+    if log.run.room(log.story.caches, "answers of caches"):
+        log.story.caches.append(
+            CacheEvent(
+                number, log.number, record.line, answer.cache, answer.outcome, answer.key,
+                answer.reason, answer.saved_ms, answer.detail,
+            )
+        )  # fmt: skip
+
+
+def _symbol(log: LogGatherer, record: LogRecord, number: int) -> None:
+    told = read_shape_record(record)
+    if told.symbol is None or not log.run.room(log.story.symbols, "symbols"):
+        return
+    source = (told.source or "")[:500]
+    frame = _user_frame(log, told)
+    for known in reversed(log.story.symbols):
+        if known.compile != number:
+            break
+        if known.name == told.symbol and known.source == source:
+            return  # another attempt of the same compile
+    log.story.symbols.append(
+        Symbol(
+            number, log.number, record.line, told.symbol[:100], source, spoken(source),
+            None if told.val is None else told.val[:200],
+            None if told.vr is None else told.vr[:200],
+            record.kind == "create_unbacked_symbol", frame,
+        )
+    )  # fmt: skip
+
+
+_GUARD_KINDS = {
+    "guard_added": "guard",
+    "guard_added_fast": "guard",
+    "symbolic_shape_specialization": "specialisation",
+    "propagate_real_tensors_provenance": "real tensors",
+    "propagate_real_tensors": "real tensors",
+    "guard_on_data_dependent_error": "undecidable",
+    "missing_fake_kernel": "missing fake kernel",
+    "mismatched_fake_kernel": "mismatched fake kernel",
+}
+
+
+def _symbol_guard(log: LogGatherer, record: LogRecord, number: int) -> None:
+    if not log.run.room(log.story.symbol_guards, "guards on symbols"):
+        return
+    told = read_shape_record(record)
+    text = told.expr or told.op or told.symbol or ""
+    if record.kind == "symbolic_shape_specialization" and told.sources:
+        text = ", ".join(spoken(source) for source in told.sources[:10])
+    log.story.symbol_guards.append(
+        SymbolGuard(
+            number, log.number, record.line, _GUARD_KINDS[record.kind], text[:LONGEST],
+            told.value if told.value is not None else told.result,
+            None if told.reason is None else told.reason[:LONGEST],
+            _user_frame(log, told), told.locals,
+            {name: spoken(source) for name, source in told.symbol_sources.items()},
+        )
+    )  # fmt: skip
+
+
+def _expression(log: LogGatherer, record: LogRecord, number: int) -> None:
+    told = read_shape_record(record)
+    if told.result is None or not log.run.room(log.story.expressions, "expressions"):
+        return
+    ours = len(log.story.expressions)
+    made_from = [log.expressions[key] for key in told.argument_ids if key in log.expressions]
+    if told.result_id is not None:
+        log.expressions[told.result_id] = ours
+    log.story.expressions.append(
+        Expression(
+            ours, told.result[:LONGEST], (told.method or "")[:100],
+            [argument[:500] for argument in told.arguments[:20]], made_from,
+            _user_frame(log, told), record.line,
+        )
+    )  # fmt: skip
+
+
+def _kernel_info(log: LogGatherer, record: LogRecord, number: int) -> None:
+    try:
+        kernels = msgspec.json.decode(record.payload or b"")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return
+    for name, told in kernels.items() if isinstance(kernels, dict) else ():
+        if not isinstance(told, dict) or not log.run.room(log.story.kernels, "kernels"):
+            continue
+        chosen = told.get("only_config") or told.get("best_config") or []
+        written = [
+            f"{item[0]} {item[1]}"
+            for item in (chosen if isinstance(chosen, list) else [])
+            if isinstance(item, list) and len(item) == 2
+        ]
+        if isinstance(chosen, dict):
+            written = [f"{key} {value}" for key, value in chosen.items()]
+        count = integer(told.get("num_configs"))
+        state = _text(told.get("autotune_cache_state")) or ""
+        if count is not None:
+            state = f"{state}, {count} configurations" if state else f"{count} configurations"
+        log.story.kernels.append(
+            KernelCompiled(
+                number, str(name)[:500], _number(told.get("compile_time_us")),
+                ", ".join(written)[:500], state[:300],
+            )
+        )  # fmt: skip
+
+
+def _link(log: LogGatherer, record: LogRecord, number: int) -> None:
+    told = record.body if isinstance(record.body, dict) else {}
+    name, url = _text(told.get("name")) or "link", _text(told.get("url"))
+    compile_ = log.story.compiles[number]
+    if url and url.startswith(("https://", "http://")) and len(compile_.links) < 20:
+        compile_.links.append(f"{name[:100]} {url[:1000]}")
+
+
+def _user_frame(log: LogGatherer, told: ShapeRecord) -> int | None:
+    frames = told.user_frames
+    return log.frame(frames[-1]) if frames else None
+
+
+_FORWARD = (
+    ("entire_frame_compile_time_s", 1), ("dynamo_cumulative_compile_time_us", 1e6),
+    ("duration_us", 1e6), ("backend_compile_time_s", 1), ("inductor_compile_time_s", 1),
+)  # fmt: skip
+_BACKWARD = (
+    ("backward_cumulative_compile_time_us", 1e6), ("duration_us", 1e6),
+    ("inductor_compile_time_s", 1), ("inductor_cumulative_compile_time_us", 1e6),
+)  # fmt: skip
+
+
+def _seconds(told: dict[str, Any], names: tuple[tuple[str, float], ...]) -> float | None:
+    for name, unit in names:
+        value = _number(told.get(name))
+        if value is not None:
+            return value / unit
+    return None
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one + (other or 0.0)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e15 else None
+
+
+def _text(value: object) -> str | None:
+    return value[:LONGEST] if isinstance(value, str) else None
+
+
+HANDLERS: dict[str, Handler] = {
+    "dynamo_start": _start,
+    "compilation_metrics": _metrics,
+    "bwd_compilation_metrics": _metrics,
+    "dynamo_graph_break_reason": _break,
+    "recompile_reasons": _recompiled,
+    "dynamo_error": _error,
+    "inductor_output_code": _code,
+    "inductor_aot_wrapper_code": _code,
+    "exported_program": _exported,
+    "create_symbol": _symbol,
+    "create_unbacked_symbol": _symbol,
+    **dict.fromkeys(_GUARD_KINDS, _symbol_guard),
+    "expression_created": _expression,
+    "triton_kernel_info": _kernel_info,
+    "link": _link,
+    **{f"{cache}_cache_{outcome}": _cache for cache in CACHES for outcome in OUTCOMES},
+}

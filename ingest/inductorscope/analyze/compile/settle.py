@@ -1,0 +1,59 @@
+"""The last touches to a story: what one record says of what another one told."""
+
+from __future__ import annotations
+
+import re
+
+from .model import Compile, Story
+
+_RESUMED = re.compile(r"^torch_dynamo_resume_in_(.{1,300})_at_(\d{1,9})$")
+
+
+def settle(story: Story) -> None:
+    for compile_ in story.compiles:
+        _outcome(compile_)
+        _place(story, compile_)
+    _new_values(story)
+    for number, told in enumerate(story.logs):
+        seconds = [
+            value
+            for compile_ in story.compiles
+            if compile_.log == number
+            for value in (compile_.seconds, compile_.backward_seconds)
+            if value is not None
+        ]
+        told.seconds = sum(seconds) if seconds else None
+
+
+def resumed(function: str) -> tuple[str, int | None]:
+    """The user's function that a frame belongs to, and after which line it goes on there."""
+    match = _RESUMED.match(function)
+    if match is None:
+        return function, None
+    name, line = match.groups()
+    return resumed(name)[0], int(line)
+
+
+def _outcome(compile_: Compile) -> None:
+    if compile_.outcome in {"failed", "exported"}:
+        return
+    if compile_.codes or compile_.hits:
+        compile_.outcome = "compiled"
+
+
+def _place(story: Story, compile_: Compile) -> None:
+    """Where the metrics do not tell the function, the stack's last frame is it."""
+    if compile_.function is None and compile_.stack:
+        frame = story.frames[compile_.stack[-1]]
+        compile_.function = frame.function
+        compile_.file = compile_.file or frame.file
+        compile_.first_line = compile_.first_line or frame.line
+
+
+def _new_values(story: Story) -> None:
+    """A guard on a value tells the old one; what became dynamic tells the new one."""
+    for recompile in story.recompiles:
+        became = {item.subject: item.new for item in story.became.get(recompile.compile, ())}
+        for failure in recompile.failures:
+            if failure.new is None:
+                failure.new = became.get(failure.subject)

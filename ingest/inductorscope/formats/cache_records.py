@@ -1,0 +1,81 @@
+"""What a cache answered: artifacts such as `fx_graph_cache_miss`, `aotautograd_cache_bypass`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+_NAME = re.compile(r"^(.{1,80}?)_cache_([a-z_]{1,40})$")
+CACHES = {
+    "fx_graph": "FX graph",
+    "fx_graph_bundled": "FX graph, bundled with AOTAutograd's",
+    "aotautograd": "AOTAutograd",
+    "autograd": "AOTAutograd",
+    "dynamo": "Dynamo",
+    "precompile": "precompiled code",
+    "autotune": "autotuning",
+}
+OUTCOMES = frozenset({"hit", "miss", "bypass", "disabled", "pickle_failure", "exception"})
+"""`hash` and `entries` tell what a cache held, and no answer."""
+LONGEST = 2000
+
+
+@dataclass(slots=True)
+class CacheAnswer:
+    cache: str
+    outcome: str
+    key: str | None = None
+    reason: str | None = None
+    saved_ms: float | None = None
+    """Time that the hit saved, as torch measured it when it compiled."""
+    detail: str | None = None
+
+
+class _Payload(msgspec.Struct, gc=False):
+    key: Any = None
+    cache_bypass_reason: Any = None
+    time_saved_ms: Any = None
+    cache_status_detailed: Any = None
+    time_taken_ns: Any = None
+    time_saved_ns: Any = None
+
+
+_payload = msgspec.json.Decoder(_Payload)
+
+
+def is_cache_answer(name: str) -> bool:
+    match = _NAME.match(name)
+    return match is not None and match.group(2) in OUTCOMES
+
+
+def read_cache_answer(name: str, payload: bytes) -> CacheAnswer | None:
+    """The answer that an artifact (or an event) of this name tells; None where it tells none."""
+    match = _NAME.match(name)
+    if match is None or match.group(2) not in OUTCOMES:
+        return None
+    cache = CACHES.get(match.group(1), match.group(1).replace("_", " "))
+    answer = CacheAnswer(cache, match.group(2).replace("_", " "))
+    try:
+        told = _payload.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return answer
+    answer.key = _text(told.key)
+    answer.reason = _text(told.cache_bypass_reason)
+    answer.detail = _text(told.cache_status_detailed)
+    answer.saved_ms = _number(told.time_saved_ms)
+    if answer.saved_ms is None and (nanoseconds := _number(told.time_saved_ns)) is not None:
+        answer.saved_ms = nanoseconds / 1e6
+    return answer
+
+
+def _text(value: object) -> str | None:
+    return " ".join(value[:LONGEST].split()) if isinstance(value, str) else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < 1e15 else None

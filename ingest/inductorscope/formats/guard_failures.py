@@ -1,0 +1,109 @@
+"""Why a frame was compiled again: the guards that failed, from `recompile_reasons`.
+
+0/0: tensor 'x' size mismatch at index 0. expected 4, actual 9
+1/0: L['flag'] == 1                                # return y * flag  # models.py:116 in f
+["0/1: …", "0/0: …"]          (2025 builds write a list)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import msgspec
+
+MOST = 1000
+LONGEST = 2000
+
+_LINE = re.compile(r"^(?:- )?((?:!\d{1,9}/)?\d{1,9}/\d{1,9})(?:_\d{1,9})?: ?(.*)$")
+_INDEX = re.compile(
+    r"^tensor '([^']{1,500})' (size|stride) mismatch at index (\d{1,6})\. "
+    r"expected (-?\d{1,20}), actual (-?\d{1,20})"
+)
+_TENSOR = re.compile(
+    r"^tensor '([^']{1,500})' ([a-z_ ]{1,60}) mismatch\. +"
+    r"expected (?:[a-z_]{1,30}=)?(.{1,300}?), (?:but got|actual) (?:[a-z_]{1,30}=)?(.{1,300})$"
+)
+_EQUAL = re.compile(r"^(.{1,1000}?) == (.{1,300}?)$")
+_LENGTH = re.compile(r"^len\((.{1,500}?)\) == (\d{1,12})$")
+_PLACE = re.compile(r"\s+# (.{0,500}?)\s*# ([^#]{1,500}?:\d{1,9} in [^#]{1,200}?)\s*(?:\(.*\))?$")
+_SIZE = re.compile(r"^L\['([^']{1,200})'\]\.(size|stride)\(\)\[(\d{1,6})\]$")
+_LOCAL = re.compile(r"^L\['([A-Za-z_][A-Za-z_0-9]{0,200})'\]")
+
+
+@dataclass(slots=True)
+class GuardFailure:
+    """A guard of an earlier compile that did not hold."""
+
+    compile_id: str | None
+    """The compile whose guard it is."""
+    text: str
+    """As torch wrote it, without the place."""
+    subject: str
+    """What changed, as the program calls it: `x.size(0)`, `flag`, `len(args)`."""
+    kind: str
+    """`size`, `stride`, `value`, `length`, `dtype`, `requires_grad`, …, else `guard`."""
+    old: str | None = None
+    new: str | None = None
+    code: str | None = None
+    """Line of the user's program that the guard was made for, where the text tells."""
+    place: str | None = None
+    """Its file, line and function."""
+
+
+def read_guard_failures(text: str) -> list[GuardFailure]:
+    """One for each compile that might have served, the newest first as in the text."""
+    lines: list[str] = []
+    if text.lstrip().startswith("["):
+        try:
+            listed = msgspec.json.decode(text.encode("utf-8", "replace"))
+        except (msgspec.MsgspecError, RecursionError):
+            listed = None
+        if isinstance(listed, list):
+            lines = [item for item in listed if isinstance(item, str)]
+    if not lines:
+        lines = text.split("\n")
+    failures: list[GuardFailure] = []
+    for line in lines[:MOST]:
+        match = _LINE.match(line.strip()[:LONGEST])
+        if match is not None:
+            failures.append(_failure(match.group(1), match.group(2)))
+        elif line.strip() and not failures:
+            failures.append(_failure(None, line.strip()[:LONGEST]))
+    return failures
+
+
+def _failure(compile_id: str | None, text: str) -> GuardFailure:
+    code = place = None
+    placed = _PLACE.search(text)
+    if placed is not None:
+        code, place = placed.group(1).strip() or None, placed.group(2)
+        text = text[: placed.start()]
+    text = text.strip()
+    if match := _INDEX.match(text):
+        name, what, index, old, new = match.groups()
+        return GuardFailure(
+            compile_id, text, f"{spoken(name)}.{what}({index})", what, old, new, code, place
+        )
+    if match := _TENSOR.match(text):
+        name, what, old, new = match.groups()
+        kind = "dtype" if what == "dtype" else what.replace(" ", "_")
+        return GuardFailure(
+            compile_id, text, f"{what} of {spoken(name)}", kind, old, new, code, place
+        )
+    if match := _LENGTH.match(text):
+        subject = f"len({spoken(match.group(1))})"
+        return GuardFailure(compile_id, text, subject, "length", match.group(2), None, code, place)
+    if (match := _EQUAL.match(text)) and "check_" not in match.group(1):
+        subject = spoken(match.group(1))
+        kind = "size" if ".size(" in subject else "stride" if ".stride(" in subject else "value"
+        return GuardFailure(compile_id, text, subject, kind, match.group(2), None, code, place)
+    return GuardFailure(compile_id, text, "", "guard", None, None, code, place)
+
+
+def spoken(source: str) -> str:
+    """A source of Dynamo's as the program writes it: `L['x'].size()[0]` is `x.size(0)`."""
+    match = _SIZE.match(source)
+    if match is not None:
+        return f"{match.group(1)}.{match.group(2)}({match.group(3)})"
+    return _LOCAL.sub(r"\1", source)

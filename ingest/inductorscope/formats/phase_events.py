@@ -1,0 +1,216 @@
+"""Phases of compiling, from the `chromium_event` records of a TORCH_TRACE log: begins and ends,
+paired as they come.
+
+    {"name": "backend_compile", "ts": 1795224378043265.8, "args": {…}, "ph": "B", …}
+
+Begins and ends of several threads may be mixed: compiling of files runs beside everything else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+MOST_SPANS = 1_000_000
+"""Spans of one log that are kept; further ones are counted."""
+MOST_OPEN = 1000
+MOST_INSTANTS = 20_000
+LONGEST = 300
+LATEST_US = 1e17
+TUNING = "_autotuning"
+"""How phases end in which candidates were tried; their ends tell which won."""
+
+LABELS = ("kernel_name", "autotune_shape", "fn_name", "pass_name")
+"""What of a phase's arguments says what it was busy with, the first that is there."""
+
+
+class Span(msgspec.Struct, gc=False, array_like=True):
+    """One phase from its begin to its end."""
+
+    name: str
+    start_us: float
+    """Since the epoch."""
+    duration_us: float
+    self_us: float
+    """Without the phases in it."""
+    depth: int
+    owner: int = -1
+    """Whose it is, as the reader numbers compiles."""
+    label: str = ""
+    """The kernel, shape or function that it was busy with, if it says so."""
+    attempt: int = 0
+
+
+class Instant(msgspec.Struct, gc=False):
+    """What an event tells besides its time: one without duration, or the end of an autotuning."""
+
+    name: str
+    at_us: float
+    owner: int
+    arguments: dict[str, Any]
+    line: int
+    duration_us: float | None = None
+
+
+class _Event(msgspec.Struct, gc=False):
+    name: str
+    ph: str
+    ts: float
+    args: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Arguments(msgspec.Struct, gc=False):
+    kernel_name: str | None = None
+    autotune_shape: str | None = None
+    fn_name: str | None = None
+    pass_name: str | None = None
+
+
+class _Open:
+    __slots__ = ("attempt", "compile_id", "depth", "inside_us", "name", "parent", "start_us")
+
+    def __init__(
+        self, name: str, start_us: float, parent: _Open | None, compile_id: str | None, attempt: int
+    ) -> None:
+        self.name = name
+        self.start_us = start_us
+        self.parent = parent
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.compile_id = compile_id
+        self.attempt = attempt
+        self.inside_us = 0.0
+
+
+_event = msgspec.json.Decoder(_Event)
+_arguments = msgspec.json.Decoder(_Arguments)
+
+
+class PhaseEvents:
+    """Takes the events of one log in their order."""
+
+    def __init__(self, owner: Callable[[str | None], int] = lambda compile_id: -1) -> None:
+        """`owner`: the number of the compile that an id stands for just now."""
+        self._owner = owner
+        self.spans: list[Span] = []
+        """In the order of their ends."""
+        self.instants: list[Instant] = []
+        self.unread: Counter[str] = Counter()
+        """What could not be used, by reason."""
+        self._open: dict[int, list[_Open]] = {}
+        self._names: dict[str, str] = {}
+
+    def add(
+        self, payload: bytes, compile_id: str | None, attempt: int | None, pid: int, line: int
+    ) -> None:
+        try:
+            event = _event.decode(payload)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            found = _lenient(payload)
+            if found is None:
+                self.unread["an event of compile times that is no JSON"] += 1
+                return
+            event = found
+        if not 0 <= event.ts <= LATEST_US:
+            self.unread["an event at an impossible time"] += 1
+        elif event.ph == "B":
+            self._begin(event, compile_id, attempt or 0, pid)
+        elif event.ph == "E":
+            self._end(event, pid, line)
+        else:
+            self._tell(event, compile_id, line)
+
+    def _tell(
+        self, event: _Event, compile_id: str | None, line: int, duration_us: float | None = None
+    ) -> None:
+        if len(self.instants) >= MOST_INSTANTS:
+            self.unread[f"instants beyond the first {MOST_INSTANTS:,}"] += 1
+            return
+        name, told = event.name[:LONGEST], _values(event.args)
+        self.instants.append(
+            Instant(name, event.ts, self._owner(compile_id), told, line, duration_us)
+        )
+
+    def finish(self) -> None:
+        """Phases without an end are counted; what they would have lasted nothing tells."""
+        for stack in self._open.values():
+            for phase in stack:
+                self.unread[f"phase {phase.name} without an end"] += 1
+        self._open = {}
+
+    def _begin(self, event: _Event, compile_id: str | None, attempt: int, pid: int) -> None:
+        stack = self._open.setdefault(pid, [])
+        if len(stack) >= MOST_OPEN:
+            self.unread["phases that never end"] += 1
+            return
+        parent = stack[-1] if stack else None
+        if compile_id is None and parent is not None:
+            compile_id = parent.compile_id  # threads beside the compile do not say whose they are
+        name = self._names.setdefault(event.name, event.name[:LONGEST])
+        stack.append(_Open(name, event.ts, parent, compile_id, attempt))
+
+    def _end(self, event: _Event, pid: int, line: int) -> None:
+        stack = self._open.get(pid, [])
+        name = event.name[:LONGEST]
+        place = len(stack) - 1
+        while place >= 0 and stack[place].name != name:
+            place -= 1
+        if place < 0:
+            self.unread["an end of a phase that did not begin"] += 1
+            return
+        phase = stack.pop(place)
+        duration = event.ts - phase.start_us
+        if duration < 0:
+            self.unread["a phase that ends before it begins"] += 1
+            return
+        if phase.parent is not None:
+            phase.parent.inside_us += duration
+        if len(self.spans) >= MOST_SPANS:
+            self.unread[f"phases beyond the first {MOST_SPANS:,}"] += 1
+            return
+        label = _label(event.args) if len(event.args) > 30 else ""
+        self.spans.append(
+            Span(
+                phase.name, phase.start_us, duration, max(duration - phase.inside_us, 0.0),
+                phase.depth, self._owner(phase.compile_id), label, phase.attempt,
+            )
+        )  # fmt: skip
+        if name.endswith(TUNING):
+            self._tell(event, phase.compile_id, line, duration)
+
+
+def _label(raw: msgspec.Raw) -> str:
+    try:
+        arguments = _arguments.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    for name in LABELS:
+        value = getattr(arguments, name)
+        if value:
+            return str(value)[:LONGEST]
+    return ""
+
+
+def _values(raw: msgspec.Raw) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _lenient(payload: bytes) -> _Event | None:
+    """What is no strict JSON: control characters in texts, NaN."""
+    try:
+        value = json.loads(payload.decode("utf-8", "replace"), strict=False)
+        arguments = msgspec.json.encode(value.get("args") or {})
+        event = _Event(value["name"], value["ph"], float(value["ts"]), msgspec.Raw(arguments))
+    except (
+        ValueError, RecursionError, KeyError, TypeError, AttributeError, OverflowError,
+        msgspec.MsgspecError,
+    ):  # fmt: skip
+        return None
+    return event if isinstance(event.name, str) and isinstance(event.ph, str) else None
