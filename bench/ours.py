@@ -25,6 +25,8 @@ from bench.measure import MeasuredProcessError, MemoryWatch, family, run
 
 LOOK_SECONDS = 0.01
 START_SECONDS = 120
+LOADED_SECONDS = 3
+"""What a process that is started ahead takes at most to load everything."""
 DATABASE = "inductorscope.db"
 
 
@@ -116,7 +118,8 @@ def in_dashboard(log: Path, work: Path, empty: int) -> Read:
     data = fresh(work)
     with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
         upload = _send(client, log)
-        watch = MemoryWatch(pid, without=set(family(pid)))
+        _wait_for_spare(pid)
+        watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
         started = time.monotonic()
         job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
         browsable, complete = _follow(client, str(job))
@@ -193,6 +196,23 @@ def serving(data: Path) -> Iterator[tuple[str, int]]:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _wait_for_spare(server: int) -> None:
+    """Until the worker keeps a process ready, as it does while it has nothing to do."""
+    until = time.monotonic() + START_SECONDS
+    while not any(_is_spare(pid) for pid in family(server)):
+        if time.monotonic() > until:
+            raise MeasuredProcessError("The worker started no process ahead.")
+        time.sleep(0.1)
+    time.sleep(LOADED_SECONDS)
+
+
+def _is_spare(pid: int) -> bool:
+    try:
+        return b"--wait" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:  # it ended meanwhile
+        return False
 
 
 def _wait_until_up(url: str, data: Path) -> None:

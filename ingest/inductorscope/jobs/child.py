@@ -1,11 +1,15 @@
 """The process that does a job's work: `python -m inductorscope.jobs.child ingest|capture <job id>`.
 
+With `--wait` it is started ahead and is told the job by a line on its standard input.
+
 It ends the job itself, with a run or a sentence. Its worker only speaks for it when it could not.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import json
 import logging
 import os
 import resource
@@ -19,6 +23,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.orm import configure_mappers
 
 from ..capture.run import CaptureFailed, run_capture
 from ..capture.spec import SpecError, from_builtins
@@ -232,24 +237,54 @@ def _limit_memory(settings: Settings) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.child")
-    parser.add_argument("kind", choices=sorted(WORK))
-    parser.add_argument("job_id")
-    parser.add_argument("--attempt", type=int, required=True)
+    parser.add_argument("--wait", action="store_true", help="be told an ingest on standard input")
     parser.add_argument("--parent", type=int, help="end when this process does")
-    given = parser.parse_args(arguments)
+    given, rest = parser.parse_known_args(arguments)
     if given.parent:
         die_with(given.parent)
     logging.basicConfig(level=logging.WARNING)
-    # Ours alone, and cleared after us. Not TMPDIR: torch keeps its precompiled headers there, which
-    # captures share.
-    tempfile.tempdir = str(scratch_folder(given.job_id))
-    settings = load()
-    attempt = Attempt(given.job_id, given.kind, given.attempt)
-    if given.kind != "ingest":
+    if given.wait:
+        return _wait_for_work()
+    attempt = _attempt_of(rest)
+    settings = _at_home(attempt)
+    if attempt.kind != "ingest":
         return attend(settings, attempt)
     _limit_memory(settings)
     with Pool() as pool:
         return attend(settings, attempt, pool)
+
+
+def _wait_for_work() -> int:
+    """Everything an ingest takes is loaded and started before it is known."""
+    _limit_memory(load())
+    configure_mappers()
+    gc.freeze()  # what is loaded stays: looking through it again finds nothing
+    with Pool() as pool:
+        line = sys.stdin.buffer.readline()
+        if not line:
+            return 0
+        attempt = _attempt_of(json.loads(line))
+        with (scratch_folder(attempt.job_id) / "output").open("ab") as output:
+            os.dup2(output.fileno(), sys.stdout.fileno())
+            os.dup2(output.fileno(), sys.stderr.fileno())
+        return attend(_at_home(attempt), attempt, pool)
+
+
+def _attempt_of(arguments: list[str]) -> Attempt:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.child")
+    parser.add_argument("kind", choices=sorted(WORK))
+    parser.add_argument("job_id")
+    parser.add_argument("--attempt", type=int, required=True)
+    given = parser.parse_args(arguments)
+    return Attempt(given.job_id, given.kind, given.attempt)
+
+
+def _at_home(attempt: Attempt) -> Settings:
+    """Temporary files go where they are cleared after the job."""
+    # Ours alone, and cleared after us. Not TMPDIR: torch keeps its precompiled headers there, which
+    # captures share.
+    tempfile.tempdir = str(scratch_folder(attempt.job_id))
+    return load()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Processes of a job: they die with their worker, and none is left behind.
 
 Every process of a job inherits a mark in its environment. A compiler that a capture started in a
-session of its own, or that outlived its parents, is found by it.
+session of its own, or that outlived its parents, is found by it. The mark is the job's id; a
+process that was started ahead has another one, which the job's scratch folder tells.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from dataclasses import fields
 from pathlib import Path
 
 from ..settings import PREFIX, Settings
+from .folders import scratch_folder
 
 MARK = f"{PREFIX}JOB"
+MARK_FILE = "mark"
 KILL_SECONDS = 10.0
 
 
@@ -28,13 +31,25 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
     return values | more
 
 
+def write_mark(scratch: Path, mark: str) -> None:
+    """The job's processes carry another mark than its id."""
+    (scratch / MARK_FILE).write_text(mark)
+
+
+def _read_mark(job_id: str) -> str:
+    try:
+        return (scratch_folder(job_id) / MARK_FILE).read_text()
+    except FileNotFoundError:
+        return ""
+
+
 def processes_of(job_id: str) -> list[int]:
     """Living processes that carry a job's mark."""
-    mark = f"{MARK}={job_id}".encode()
+    marks = {f"{MARK}={mark}".encode() for mark in (job_id, _read_mark(job_id)) if mark}
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # ended meanwhile, or somebody else's
-            if mark in (entry / "environ").read_bytes().split(b"\0"):
+            if marks.intersection((entry / "environ").read_bytes().split(b"\0")):
                 found.append(int(entry.name))
     return found
 

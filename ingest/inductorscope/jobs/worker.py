@@ -25,6 +25,7 @@ from .heartbeat import Heartbeat
 from .processes import end_processes
 from .reaper import Reaper
 from .slots import Slot, SlotTakenError
+from .spare import Spare
 from .speaking import speak
 from .workflow import Command, Work, child_command, set_work
 
@@ -70,7 +71,8 @@ class _Worker:
         self.engine: Engine = make_engine(settings)
         self.sessions = sessions(self.engine)
         self.client: DBOSClient = make_client(settings)
-        self.work = Work(settings, self.sessions, executor_id, options.command)
+        self.spare = Spare(settings) if options.command is child_command else None
+        self.work = Work(settings, self.sessions, executor_id, options.command, self.spare)
         self.reaper = Reaper(
             settings,
             self.sessions,
@@ -91,7 +93,9 @@ class _Worker:
         self._launch()
         log.info("%s is at work", self.work.executor_id)
         rounds = 0
-        while not self.stop_asked.wait(REAP_SECONDS):
+        while not self.stop_asked.wait(REAP_SECONDS if rounds else 0):
+            if self.spare is not None and not self.work.running:
+                self.spare.keep()
             self._look_after(rounds)
             rounds += 1
         self._stop()
@@ -124,6 +128,8 @@ class _Worker:
     def _stop(self) -> None:
         """Ends in order: what was running goes back to the queue and counts as no attempt."""
         self.work.stopping = True
+        if self.spare is not None:
+            self.spare.close()
         for job_id, attempt in list(self.work.running.items()):
             end_processes(job_id)
             transitions.put_back(self.sessions, attempt)

@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ..store.engine import Sessions
 from . import folders, transitions
 from .engine import WORKFLOW, log
 from .processes import MARK, end_processes, environment
+from .spare import Spare
 from .transitions import TRY_AGAIN, Attempt
 
 TRY_AGAIN_SECONDS = 5.0
@@ -39,6 +40,8 @@ class Work:
     sessions: Sessions
     executor_id: str
     command: Command
+    spare: Spare | None = None
+    """Reads uploads without a wait for imports."""
     running: dict[str, Attempt] = field(default_factory=dict)
     stopping: bool = False
 
@@ -103,18 +106,11 @@ async def _run_child(work: Work, attempt: Attempt) -> int | None:
     scratch = folders.scratch_folder(attempt.job_id)
     scratch.mkdir(parents=True, mode=0o700)
     output = scratch / "output"
-    with output.open("wb") as stream:
-        process = await asyncio.create_subprocess_exec(
-            *work.command(attempt),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-            env=environment(work.settings, **{MARK: attempt.job_id}),
-            start_new_session=True,
-        )
+    output.touch()
+    ended = await _start(work, attempt, scratch, output)
     seconds, setting = time_limit(work.settings, attempt.kind)
     try:
-        status = await asyncio.wait_for(process.wait(), seconds)
+        status = await asyncio.wait_for(ended, seconds)
     except TimeoutError:
         message = (
             f"This took longer than its time limit of {seconds:,} s and was stopped. "
@@ -128,6 +124,24 @@ async def _run_child(work: Work, attempt: Attempt) -> int | None:
         if await asyncio.to_thread(transitions.fail, work.sessions, attempt, message, said):
             log.warning("%s: %s", attempt.job_id, said)
     return status
+
+
+async def _start(work: Work, attempt: Attempt, scratch: Path, output: Path) -> Awaitable[int]:
+    """The process that does it, started now or ahead; waits for its end."""
+    if work.spare is not None and attempt.kind == "ingest":
+        wait = await asyncio.to_thread(work.spare.take, attempt, scratch)
+        if wait is not None:
+            return asyncio.to_thread(wait)
+    with output.open("wb") as stream:
+        process = await asyncio.create_subprocess_exec(
+            *work.command(attempt),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            env=environment(work.settings, **{MARK: attempt.job_id}),
+            start_new_session=True,
+        )
+    return process.wait()
 
 
 def time_limit(settings: Settings, kind: str) -> tuple[int, str]:
