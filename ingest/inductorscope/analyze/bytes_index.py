@@ -1,0 +1,215 @@
+"""How many different elements an index reaches while its variables run over their ranges.
+
+x0 + 256*x1         x0 < 256, x1 < 1024    262,144: no two pairs give the same sum
+x0 + x1             x0 < 16, x1 < 4        19: windows that overlap
+x0 + 256*tmp5       where a value decides, at most one element for each turn of the loops
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import gcd, prod
+
+LONGEST = 3000
+"""Characters of an index that is looked at."""
+LARGEST = 2**62
+
+_CAST = re.compile(r"\bstatic_cast<[\w: ]+>\(")
+_NUMBER = re.compile(r"(?<=\d)L+\b")
+_FLOOR = re.compile(r"\bc10::div_floor_integer\(")
+
+
+@dataclass(slots=True)
+class Space:
+    """What variables run over."""
+
+    ranges: dict[str, int] = field(default_factory=dict)
+    """Variable → how many values it has, from 0."""
+    group: dict[str, str] = field(default_factory=dict)
+    """Variable → the index it was split from: those of one index have no more values together than
+    the index itself."""
+    whole: dict[str, int] = field(default_factory=dict)
+    """Such an index → how many values it has."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Names that stand for one number each."""
+    depends: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Value → the variables that decide it."""
+
+    def turns(self, variables: Iterable[str]) -> int:
+        """How often what depends on these variables is worked out."""
+        products: dict[str, int] = {}
+        for name in variables:
+            group = self.group.get(name, name)
+            products[group] = products.get(group, 1) * self.ranges[name]
+        return min(
+            prod(min(size, self.whole.get(group, size)) for group, size in products.items()),
+            LARGEST,
+        )
+
+    def decided_by(self, names: Iterable[str]) -> frozenset[str]:
+        """The variables behind some names."""
+        found: set[str] = set()
+        for name in names:
+            if name in self.ranges:
+                found.add(name)
+            else:
+                found |= self.depends.get(name, frozenset())
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What an index reaches."""
+
+    count: int
+    """Different elements, or the most that there can be."""
+    exact: bool
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A sum of variables times numbers."""
+
+    terms: dict[str, int] = field(default_factory=dict)
+    """Variable, or a part of one, → factor."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """How many values each has."""
+    names: set[str] = field(default_factory=set)
+    exact: bool = True
+
+
+def reach(index: str, space: Space) -> Reach | None:
+    """Of an index as written, Triton's or C++'s; None where it cannot be read at all."""
+    parsed = parsed_index(index)
+    if parsed is None:
+        return None
+    total = _Sum()
+    try:
+        _add(total, parsed, 1, space)
+    except RecursionError:
+        return None
+    # Whatever an index does, it reaches no more elements than there are turns of its loops.
+    most = space.turns(space.decided_by(total.names))
+    if not total.exact:
+        return Reach(most, False)
+    count, exact = distinct(
+        [(abs(factor), total.sizes[key]) for key, factor in total.terms.items() if factor]
+    )
+    return Reach(most, False) if count > most else Reach(count, exact)
+
+
+def distinct(steps: list[tuple[int, int]]) -> tuple[int, bool]:
+    """How many different sums there are of one multiple each: (factor, how many, from 0)."""
+    count = 1
+    span = common = 0
+    exact = True
+    for factor, size in sorted(steps):
+        if size <= 0:
+            return 0, True
+        if size == 1:
+            continue
+        common = gcd(common, factor)
+        wider = span + factor * (size - 1)
+        if factor > span:
+            count *= size
+        elif count == span // common + 1:  # a dense run, shifted by less than its length
+            count = wider // common + 1
+        else:
+            count, exact = min(count * size, wider // common + 1), False
+        span = wider
+    return min(count, LARGEST), exact
+
+
+def values(index: str, space: Space) -> int | None:
+    """How many values `xindex // 256` or `(xindex // 4) % 8` has; None for anything else."""
+    parsed = parsed_index(index)
+    found = None if parsed is None else _values(parsed, space)
+    return None if found is None else found[1]
+
+
+def parsed_index(index: str) -> ast.expr | None:
+    """C++ is brought to the spelling that Triton has."""
+    if len(index) > LONGEST:
+        return None
+    if "static_cast" in index:
+        index = _CAST.sub("(", index)
+    if "div_floor" in index:
+        index = _FLOOR.sub("div(", index)
+    text = _NUMBER.sub("", index).replace("tl.", "").strip()
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _add(total: _Sum, node: ast.expr, factor: int, space: Space) -> None:
+    """Adds `factor` times the expression."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        _add(total, node.left, factor, space)
+        _add(total, node.right, factor if isinstance(node.op, ast.Add) else -factor, space)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        _add(total, node.operand, -factor, space)
+    elif isinstance(node, ast.Call) and _called(node) == "broadcast_to" and node.args:
+        _add(total, node.args[0], factor, space)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for number, other in ((node.left, node.right), (node.right, node.left)):
+            value = _number(number, space)
+            if value is not None and abs(value * factor) < LARGEST:
+                _add(total, other, factor * value, space)
+                return
+        _refuse(total, node)
+    elif _number(node, space) is None:
+        found = _values(node, space)
+        if found is None:
+            _refuse(total, node)
+            return
+        variable, size = found
+        key = variable if isinstance(node, ast.Name) else ast.dump(node)
+        total.names.add(variable)
+        total.terms[key] = total.terms.get(key, 0) + factor
+        total.sizes[key] = size
+
+
+def _number(node: ast.expr, space: Space) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand, space)
+        return None if inner is None else -inner
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) else None
+    if isinstance(node, ast.Name):
+        return space.numbers.get(node.id)
+    return None
+
+
+def _values(node: ast.expr, space: Space) -> tuple[str, int] | None:
+    """(variable, number of values) of a variable, of its quotient, its remainder, or both."""
+    if isinstance(node, ast.Name):
+        return (node.id, space.ranges[node.id]) if node.id in space.ranges else None
+    if isinstance(node, ast.Call) and _called(node) == "div" and len(node.args) == 2:
+        node = ast.BinOp(node.args[0], ast.FloorDiv(), node.args[1])
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv | ast.Mod):
+        return None
+    inner, by = _values(node.left, space), _number(node.right, space)
+    if inner is None or by is None or by <= 0:
+        return None
+    variable, size = inner
+    return variable, min(size, by) if isinstance(node.op, ast.Mod) else -(-size // by)
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _refuse(total: _Sum, node: ast.expr) -> None:
+    """A part that is no such sum: what it depends on still bounds what is reached."""
+    total.exact = False
+    total.names.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def numbers_only(space: Mapping[str, int], text: str) -> int | None:
+    """A whole number as written, or a name that stands for one."""
+    bare = text.strip().rstrip("L")
+    return int(bare) if bare.isdigit() and len(bare) < 19 else space.get(bare)
