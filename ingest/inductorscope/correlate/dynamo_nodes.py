@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.model import Confidence
-from inductorscope.correlate.text_stages import fx_entity, link_fx, main_class
+from inductorscope.correlate.text_stages import fx_entity, link_fx, link_node, main_class
 from inductorscope.formats.fx import FxText, FxTextNode
 
 _Place = tuple[str, int]
@@ -49,8 +49,7 @@ def link_dynamo(
         entity = entities.get(node.line)
         if entity is None or node.kind not in ("call", "get_attr"):
             continue
-        for line in range(node.line, min(node.last_line, node.line + 50) + 1):
-            collector.add(stage, line, entity, Confidence.exact)
+        link_node(collector, stage, node, entity)
         if node.stack_file and node.stack_line:
             source = f"source:{node.stack_file}"
             collector.add(source, node.stack_line, entity, Confidence.exact)
@@ -112,6 +111,7 @@ def _by_line(own: _Run, became: _Run, inputs: _Found) -> _Found:
         if not known:
             continue
         whole = [node for run in known for node in run]
+        runs_of = {id(node): run for run in known for node in run}
         ordered = known[::-1] if backward else known
         taking = _taking(whole, [node for run in runs for node in run], takers)
         for at, run in enumerate(runs):
@@ -121,7 +121,7 @@ def _by_line(own: _Run, became: _Run, inputs: _Found) -> _Found:
                 if len(direct) == 1:
                     found[node.name] = [(direct[0], Confidence.inferred)]
                 else:
-                    found[node.name] = _narrowed(_run_of(near, known) or in_order, node)
+                    found[node.name] = _narrowed(_run_of(near, runs_of) or in_order, node)
     return found
 
 
@@ -190,11 +190,10 @@ class _Parts:
             self._above[first] = second
 
 
-def _run_of(takes: list[FxTextNode], known: list[_Run]) -> _Run | None:
+def _run_of(takes: list[FxTextNode], runs_of: dict[int, _Run]) -> _Run | None:
     """The one run that all of these are of: other nodes of it take part too."""
-    wanted = {id(node) for node in takes}
-    meant = [run for run in known if any(id(node) in wanted for node in run)]
-    return meant[0] if len(meant) == 1 else None
+    meant = [runs_of[id(node)] for node in takes]
+    return meant[0] if meant and all(run is meant[0] for run in meant) else None
 
 
 def _runs(nodes: Iterable[FxTextNode]) -> dict[_Place, list[_Run]]:

@@ -74,7 +74,7 @@ def link_post_grad(collector: Collector, text: str, parsed: FxText) -> dict[tupl
         entity = fx_entity(node, main)
         entities[node.graph_class, node.name] = entity
         by_line[node.line] = entity
-        _link_node(collector, "post_grad", node, entity)
+        link_node(collector, "post_grad", node, entity)
         sources.link(node, entity)
     link_fx(collector, "post_grad", text, by_line)
     return entities
@@ -92,12 +92,12 @@ def link_readable(collector: Collector, text: str, parsed: FxText, post: FxText)
         if kept.get((node.graph_class == main, node.name)) not in (node.op, _renamed(node.op)):
             entity = "rd:" + entity.removeprefix("fx:")
         by_line[node.line] = entity
-        _link_node(collector, "readable", node, entity)
+        link_node(collector, "readable", node, entity)
         sources.link(node, entity)
     link_fx(collector, "readable", text, by_line)
 
 
-def _link_node(collector: Collector, stage: str, node: FxTextNode, entity: str) -> None:
+def link_node(collector: Collector, stage: str, node: FxTextNode, entity: str) -> None:
     if node.last_line == node.line:
         collector.add(stage, node.line, entity, Confidence.exact)
     else:
