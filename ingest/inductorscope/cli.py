@@ -366,8 +366,8 @@ def worker_health(data: Data = None) -> None:
 
 
 def main() -> None:
-    """Entry point; importing the modules of `annotate` and `capture` adds their commands."""
-    from inductorscope import annotate_command, capture_command  # noqa: F401
+    """Entry point; importing a command's module adds it."""
+    from inductorscope import annotate_command, capture_command, kernels_command  # noqa: F401
 
     try:
         app()

@@ -1,16 +1,19 @@
 """Who launched each piece of device work.
 
 By the id that the kernel shares with an operator, else by the driver's call of the same
-correlation, which shares one. A recorded graph launches all of its kernels with one call, so that
+correlation, which shares one, else by the operator that ran on its thread when the driver was
+called. A recorded graph launches all of its kernels with one call, so that
 their id says nothing of each; then a Triton kernel is told by its name, if one file has it.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
+from inductorscope.formats.kineto_regions import innermost, innermost_of
 from inductorscope.formats.trace_columns import (
     NOWHERE,
     Integers,
@@ -19,8 +22,12 @@ from inductorscope.formats.trace_columns import (
     Truths,
 )
 
-BY_NONE, BY_EXTERNAL, BY_CORRELATION, BY_NAME = range(4)
-_JOINS = (None, "external id", "correlation", "name")
+BY_NONE, BY_EXTERNAL, BY_CORRELATION, BY_NAME, BY_TIME = range(5)
+_JOINS = (None, "external id", "correlation", "name", "enclosing operator")
+# triton_poi_fused_add_0, and triton__0d1d2d of 2023
+_GENERATED = re.compile(
+    r"^(?:\w*?_)?triton_(?:poi|red|per|tem|for|spl|unk|fused)_|^triton_(?:$|_\d)"
+)
 _GRAPH_LAUNCH = "GraphLaunch"
 """In cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch."""
 
@@ -41,6 +48,8 @@ class Launched:
     """The driver's call."""
     replayed: Truths
     """Whether the driver's call launched a recorded graph."""
+    compiled: Truths
+    """Whether compiled code launched it."""
     joins: tuple[str | None, ...] = _JOINS
 
 
@@ -56,6 +65,13 @@ def find_launches(
     op = _lookup(external, ops.external)
     found = op != NOWHERE
     join = np.where(found, np.where(device.external >= 0, BY_EXTERNAL, BY_CORRELATION), BY_NONE)
+    around = np.flatnonzero(~found & known)
+    if len(around):
+        made = call[around]
+        op[around] = innermost_of(
+            ops.lane, ops.ts, ops.end, _taken(calls.lane, made), calls.ts[made]
+        )
+        join[around] = np.where(op[around] == NOWHERE, BY_NONE, BY_TIME)
     launch = _taken(ops.kind, op)
     op_name = _taken(ops.name, op)
     region = _taken(region_of_op, op)
@@ -66,7 +82,32 @@ def find_launches(
     join = np.where(named, BY_NAME, join).astype(np.int32)
     replays = np.array([_GRAPH_LAUNCH in name for name in [*columns.names, ""]])
     replayed: Truths = replays[_taken(calls.name, call)] & known
-    return Launched(op, op_name, launch, region, join, call, replayed)
+    compiled = _compiled(columns, op, call, region, replayed)
+    return Launched(op, op_name, launch, region, join, call, replayed, compiled)
+
+
+def _compiled(
+    columns: TraceColumns, op: Numbers, call: Numbers, region: Numbers, replayed: Truths
+) -> Truths:
+    """By the spans around the launch. A recorded graph with a kernel of Inductor's is compiled code
+    altogether; so is a trace that has such kernels and no spans, which is of one module alone."""
+    device = columns.device
+    generated = np.array([bool(_GENERATED.match(name)) for name in [*columns.names, ""]])
+    of_inductor: Truths = generated[device.name]
+    spans = [*columns.compiled, *columns.graph_calls, *columns.compiled_functions]
+    if not spans:
+        return np.full(len(device), bool(of_inductor.any()))
+    lane = _taken(columns.ops.lane, op)
+    lane = np.where(lane == NOWHERE, _taken(columns.calls.lane, call), lane).astype(np.int32)
+    moment = np.full(len(device), np.nan)
+    for events, at in ((columns.calls, call), (columns.ops, op)):
+        known = at != NOWHERE
+        moment[known] = events.ts[at[known]]
+    inside = innermost(spans, lane, moment) != NOWHERE
+    recorded = np.unique(device.correlation[replayed & of_inductor])
+    in_recorded = replayed & np.isin(device.correlation, recorded)
+    found: Truths = of_inductor | inside | in_recorded | (region != NOWHERE)
+    return found
 
 
 def _region_by_call(

@@ -63,6 +63,8 @@ class KernelTime:
     """Whether its launch says that Triton made it."""
     replayed: bool = False
     """Whether it ran as part of a recorded graph (CUDA or HIP graphs)."""
+    compiled: bool = False
+    """Whether compiled code launched it."""
     gigabytes: float | None = None
     flop: float | None = None
 
@@ -216,6 +218,7 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
     first, group = grouped(
         device.name, device.kind, launched.launch, launched.op_name, launched.region,
         launched.join, launched.replayed.astype(np.int32),
+        launched.compiled.astype(np.int32),
     )  # fmt: skip
     calls = np.bincount(group, minlength=len(first))
     total = np.bincount(group, weights=device.us, minlength=len(first))
@@ -247,6 +250,7 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
                 float(most[which]),
                 known,
                 bool(launched.replayed[event]),
+                bool(launched.compiled[event]),
                 launch.gigabytes,
                 launch.flop,
             )

@@ -14,8 +14,8 @@ import numpy as np
 
 from inductorscope.formats.trace_columns import NOWHERE, Floats, Integers, Numbers, Span, Truths
 
-LOOK_BACK = 16
-"""Spans before a moment that are tried for holding it; they nest that deep at most."""
+LOOK_BACK = 32
+"""Spans before a moment that are tried for holding it."""
 
 
 @dataclass(slots=True)
@@ -147,22 +147,29 @@ def outermost(group: Numbers, ts: Floats, us: Floats) -> Truths:
 
 def innermost(spans: Sequence[Span], lane: Numbers, moment: Floats) -> Numbers:
     """For each moment of a lane the span that holds it and began last, else NOWHERE."""
+    count = len(spans)
+    starts = np.fromiter((span.ts for span in spans), np.float64, count)
+    ends = starts + np.fromiter((span.us for span in spans), np.float64, count)
+    lanes = np.fromiter((span.lane for span in spans), np.int32, count)
+    return innermost_of(lanes, starts, ends, lane, moment)
+
+
+def innermost_of(
+    lanes: Numbers, starts: Floats, ends: Floats, lane: Numbers, moment: Floats
+) -> Numbers:
+    """The same of spans that are columns."""
     found = np.full(len(moment), NOWHERE, np.int32)
-    of_lane: dict[int, list[int]] = {}
-    for index in sorted(range(len(spans)), key=lambda index: spans[index].ts):
-        of_lane.setdefault(spans[index].lane, []).append(index)
-    for number, order in of_lane.items():
+    for number in np.unique(lane).tolist():
         here: Integers = np.flatnonzero(lane == number)
-        starts = np.array([spans[index].ts for index in order])
-        ends = np.array([spans[index].ts + spans[index].us for index in order])
-        numbers = np.array(order, np.int32)
-        place = np.searchsorted(starts, moment[here], side="right") - 1
+        order: Integers = np.flatnonzero(lanes == number)
+        order = order[np.argsort(starts[order], kind="stable")]
+        place = np.searchsorted(starts[order], moment[here], side="right") - 1
         for _ in range(LOOK_BACK):
             open_ = place >= 0
             here, place = here[open_], place[open_]
             if not len(here):
                 break
-            holds = moment[here] <= ends[place]
-            found[here[holds]] = numbers[place[holds]]
+            holds = moment[here] <= ends[order[place]]
+            found[here[holds]] = order[place[holds]]
             here, place = here[~holds], place[~holds] - 1
     return found

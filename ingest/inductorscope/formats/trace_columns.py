@@ -43,6 +43,8 @@ _STEP = re.compile(r"^ProfilerStep#\d+$")
 _GRAPH_CALL = re.compile(r"^## Call CompiledFxGraph (.*) ##$")
 # Torch-Compiled Region: 0/0
 _COMPILED = re.compile(r"^Torch-Compiled Region: (\S+)$")
+# CompiledFunction, CompiledFunctionBackward
+_COMPILED_FUNCTION = "CompiledFunction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class TraceColumns:
     """Calls of compiled graphs; their text is the graph's key."""
     compiled: list[Span]
     """Regions that Dynamo compiled; their text is the compile id."""
+    compiled_functions: list[Span] = field(default_factory=list)
+    """What autograd calls compiled code by, the only sign of it in traces of torch 2.0."""
     steps: list[Span] = field(default_factory=list)
     """Steps of the profiler."""
 
@@ -149,7 +153,10 @@ class ColumnReader:
         self._by_file: dict[tuple[str, str], int] = {}
         self._groups = dict(_GROUPS)
         self._rows = [_Rows() for _ in range(4)]
-        self._spans: tuple[list[Span], list[Span], list[Span]] = ([], [], [])
+        self._graph_calls: list[Span] = []
+        self._compiled: list[Span] = []
+        self._compiled_functions: list[Span] = []
+        self._steps: list[Span] = []
 
     def add(self, batch: list[TraceEvent]) -> None:
         self.events += len(batch)
@@ -191,7 +198,7 @@ class ColumnReader:
                     if given is not None:
                         correlation = _number(given)
             if which >= _OPERATOR:
-                if name[0:1] in "#PT":
+                if name[:1] in "#CPT":
                     which = self._marked(which, lane, start, duration, name)
                 kind = NOWHERE
                 if arguments is not None and (
@@ -219,14 +226,15 @@ class ColumnReader:
 
     def _marked(self, which: int, lane: int, start: float, duration: float, name: str) -> int:
         """Notes a span that structures the trace; the group it is kept in."""
-        graph_calls, compiled, steps = self._spans
         if found := _GRAPH_CALL.match(name):
-            graph_calls.append(Span(lane, start, duration, found.group(1)))
+            self._graph_calls.append(Span(lane, start, duration, found.group(1)))
             return _ANNOTATION
         if found := _COMPILED.match(name):
-            compiled.append(Span(lane, start, duration, found.group(1)))
+            self._compiled.append(Span(lane, start, duration, found.group(1)))
+        elif name.startswith(_COMPILED_FUNCTION):
+            self._compiled_functions.append(Span(lane, start, duration, name))
         elif _STEP.match(name):
-            steps.append(Span(lane, start, duration, name))
+            self._steps.append(Span(lane, start, duration, name))
             return _ANNOTATION
         return which
 
@@ -257,9 +265,10 @@ class ColumnReader:
             calls=calls,
             launches=list(self._launches),
             annotations=annotations,
-            graph_calls=self._spans[0],
-            compiled=self._spans[1],
-            steps=self._spans[2],
+            graph_calls=self._graph_calls,
+            compiled=self._compiled,
+            compiled_functions=self._compiled_functions,
+            steps=self._steps,
         )
 
 

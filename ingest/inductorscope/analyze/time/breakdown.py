@@ -1,0 +1,81 @@
+"""A trace in figures: everything a page says about it that does not need the code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...formats.kineto import ChromeTrace, KernelTime
+from .categories import Work, category_of
+from .cpu import SelfTime, self_times, thread_timeline
+from .doctor import Finding, examine
+from .regions import RegionTime, region_times
+from .timeline import Timeline, device_timeline
+
+
+@dataclass(slots=True)
+class CategorySum:
+    category: str
+    kernels: int
+    """Different ones."""
+    calls: int
+    us: float
+
+
+@dataclass(slots=True)
+class Breakdown:
+    """Of one trace. On a trace without device work, of what ran on processors."""
+
+    on_device: bool
+    timeline: Timeline | None
+    categories: list[CategorySum]
+    """Of kernels and copies, or of own times on processors. They sum to `total_us`."""
+    total_us: float
+    kernel_category: list[str]
+    """Of each entry of the trace's kernels."""
+    cpu: list[SelfTime] = field(default_factory=list)
+    regions: list[RegionTime] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def break_down(trace: ChromeTrace) -> Breakdown:
+    of_kernel = [kernel_category(kernel) for kernel in trace.kernels]
+    cpu = self_times(trace.detail) if trace.detail is not None else []
+    timeline = None
+    if trace.detail is not None:
+        timeline = device_timeline(trace.detail, of_kernel) or thread_timeline(trace.detail)
+    if trace.kernels:
+        entries = [
+            (category, kernel.name, kernel.calls, kernel.total_us)
+            for category, kernel in zip(of_kernel, trace.kernels, strict=True)
+        ]
+    else:
+        entries = [(time.category, time.name, time.calls, time.self_us) for time in cpu]
+    return Breakdown(
+        on_device=bool(trace.kernels),
+        timeline=timeline,
+        categories=_categories(entries),
+        total_us=sum(us for *_, us in entries),
+        kernel_category=of_kernel,
+        cpu=cpu,
+        regions=region_times(trace),
+        findings=examine(trace),
+    )
+
+
+def kernel_category(kernel: KernelTime) -> str:
+    work = Work(kernel.name, kernel.kind, kernel.op, kernel.triton, kernel.compiled)
+    return category_of(work)
+
+
+def _categories(entries: list[tuple[str, str, int, float]]) -> list[CategorySum]:
+    """The longest first."""
+    found: dict[str, CategorySum] = {}
+    names: dict[str, set[str]] = {}
+    for category, name, calls, us in entries:
+        total = found.setdefault(category, CategorySum(category, 0, 0, 0.0))
+        total.calls += calls
+        total.us += us
+        names.setdefault(category, set()).add(name)
+    for category, total in found.items():
+        total.kernels = len(names[category])
+    return sorted(found.values(), key=lambda one: (-one.us, one.category))

@@ -1,0 +1,156 @@
+"""What kind of work a kernel is: by its name, by the operator that launched it, and by whether
+compiled code called that.
+
+Inductor puts a kernel's kind into its name (`triton_poi_fused_…`). Names of libraries change with
+every version of theirs, so the operator is asked first, and a name only where none is known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TRITON = {
+    "poi": "triton_pointwise",
+    "red": "triton_reduction",
+    "per": "triton_persistent_reduction",
+    "tem": "triton_template",
+    "for": "triton_foreach",
+    "spl": "triton_split_scan",
+}
+TRITON_OTHER, USER_TRITON, CPP = "triton_other", "user_triton", "cpp_fused"
+GEMM, CONVOLUTION, ATTENTION = "gemm", "convolution", "attention"
+COMMUNICATION, MEMCPY, MEMSET, EAGER = "communication", "memcpy", "memset", "eager"
+EXTERN = "extern_"
+OTHER = "other"
+
+CATEGORIES = (
+    *TRITON.values(), TRITON_OTHER, USER_TRITON, CPP, EXTERN + GEMM, EXTERN + CONVOLUTION,
+    EXTERN + ATTENTION, EXTERN + OTHER, COMMUNICATION, MEMCPY, MEMSET, EAGER,
+)  # fmt: skip
+FUSED = frozenset({*TRITON.values(), TRITON_OTHER, CPP}) - {"triton_template"}
+"""Kernels that Inductor wrote in place of several operators."""
+
+# triton_poi_fused_add_0, model_triton_red_fused_sum_1 (AOTInductor puts a model's name in front)
+_TRITON = re.compile(r"^(?:\w*?_)?triton_(poi|red|per|tem|for|spl|unk)_")
+# triton_, triton__0d1d2d (2023, without unique names), triton_fused_add_1, triton_0
+_TRITON_UNNAMED = re.compile(r"^triton_(?:$|_?\d|fused_)")
+# triton_mm, triton_bmm_3, triton_flex_attention_backward_7
+_TRITON_TEMPLATE = re.compile(r"^triton_(?:mm|bmm|addmm|convolution|conv\d|flex_)")
+# add_kernel_0d1d2d3de: Triton of 2023 wrote down which arguments divide by 16
+_TRITON_SUFFIX = re.compile(r"^[A-Za-z_]\w*_0d1[0-9dec]*$")
+_CPP = re.compile(r"^(?:graph_\d+_)?cpp_\w*fused")
+
+_COMMUNICATION = re.compile(
+    r"nccl|rccl|msccl|oneccl|nvshmem|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
+    r"|cross_device_reduce|quick_?reduce|multimem_|deep_ep",
+    re.IGNORECASE,
+)
+_ATTENTION = re.compile(
+    r"flash|fmha|sdpa|attention|(?:^|_|::)attn_|_attn(?:_|$)|mha_(?:fwd|bwd|varlen)|mem_eff",
+    re.IGNORECASE,
+)
+_CONVOLUTION = re.compile(
+    r"conv(?!ert)|fprop|wgrad|dgrad|winograd|(?:^|_)igemm_|im2col|implicit_gemm|nchwtonhwc"
+    r"|nhwctonchw|batched_transpose_\d|subtensorop|col2im|xdlops_conv",
+    re.IGNORECASE,
+)
+_GEMM = re.compile(
+    r"gemm|gemv|nvjet|^cijk_|^custom_cijk|cublas|splitk|cutlass|matmul|xmma|wvsplitk|tensile"
+    r"|dot_kernel|_scaled_mm",
+    re.IGNORECASE,
+)
+
+# aten::addmm, mkl::_mkl_linear, aten::addmm_ (in place)
+_OPERATOR = re.compile(r"^(?:\w+::)?_?_?(\w+?)_?(?:\.\w+)?$")
+_GEMM_OPERATOR = re.compile(
+    r"^(?:addmm|mm|bmm|baddbmm|addbmm|matmul|linear|addmv|mv|dot|vdot|bias_addmm|scaled_mm"
+    r"|scaled_grouped_mm|grouped_mm|int_mm|weight_int\dpack_mm|addmm_activation|mm_plus_mm|mkl_linear"
+    r"|linear_pointwise|qlinear_pointwise|linear_dynamic|linear_backward|packed_linear"
+    r"|cpp_packed_gemm\w*|sparse_semi_structured_(?:linear|mm|addmm)|linear_fp16\w*|dyn_quant_matmul\w*)$"
+)
+_CONVOLUTION_OPERATOR = re.compile(r"conv(?!ert)|im2col|col2im|slow_conv")
+_ATTENTION_OPERATOR = re.compile(r"attention|fmha|(?:^|_)sdpa")
+_COMMUNICATION_OPERATOR = re.compile(r"^(?:nccl:|gloo:|mpi:|c10d::|_?c10d_functional::|symm_mem::)")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A kernel, as far as its kind depends on it."""
+
+    name: str
+    kind: str = "kernel"
+    """'kernel', 'memcpy' or 'memset'."""
+    op: str | None = None
+    """The operator that launched it."""
+    triton: bool = False
+    """Whether its launch says that Triton made it."""
+    compiled: bool = False
+    """Whether compiled code called the operator."""
+
+
+def category_of(work: Work) -> str:
+    """One of `CATEGORIES`."""
+    if work.kind in (MEMCPY, MEMSET):
+        return work.kind
+    generated = generated_category(work.name)
+    if generated is not None:
+        return generated
+    family = family_of(work.name, work.op)
+    if family == COMMUNICATION:
+        return COMMUNICATION
+    if work.triton or (work.op is None and _TRITON_SUFFIX.match(work.name)):
+        return USER_TRITON
+    return EXTERN + family if work.compiled else EAGER
+
+
+def generated_category(name: str) -> str | None:
+    """Of a kernel that Inductor wrote, as its name tells; None for any other."""
+    if _CPP.match(name):
+        return CPP
+    found = _TRITON.match(name)
+    if found:
+        return TRITON.get(found.group(1), TRITON_OTHER)
+    if _TRITON_TEMPLATE.match(name):
+        return "triton_template"
+    return TRITON_OTHER if _TRITON_UNNAMED.match(name) else None
+
+
+def family_of(name: str, op: str | None) -> str:
+    """'gemm', 'convolution', 'attention', 'communication' or 'other'."""
+    if _COMMUNICATION.search(name) or (op is not None and _COMMUNICATION_OPERATOR.match(op)):
+        return COMMUNICATION
+    told = None if op is None else operator_family(op)
+    if told is not None and told != OTHER:
+        return told
+    if name.startswith("void at::native::") and told == OTHER:
+        return OTHER  # one of torch's own, whatever types it is made of
+    for family, pattern in (
+        (ATTENTION, _ATTENTION),
+        (CONVOLUTION, _CONVOLUTION),
+        (GEMM, _GEMM),
+    ):
+        if pattern.search(name):
+            return family
+    return OTHER
+
+
+def operator_family(op: str) -> str:
+    """The same of an operator, `aten::addmm` or `mkl::_mkl_linear`."""
+    if _COMMUNICATION_OPERATOR.match(op):
+        return COMMUNICATION
+    found = _OPERATOR.match(op)
+    name = found.group(1) if found else op
+    if _ATTENTION_OPERATOR.search(name):
+        return ATTENTION
+    if _CONVOLUTION_OPERATOR.search(name):
+        return CONVOLUTION
+    return GEMM if _GEMM_OPERATOR.match(name) else OTHER
+
+
+def spoken(category: str) -> str:
+    """`triton_persistent_reduction` → "Triton persistent reduction"."""
+    words = category.replace("_", " ")
+    for short, whole in (("triton", "Triton"), ("cpp", "C++"), ("gemm", "GEMM")):
+        words = re.sub(rf"\b{short}\b", whole, words)
+    return words

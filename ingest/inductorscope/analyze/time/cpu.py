@@ -1,0 +1,134 @@
+"""Time on processors: what ran by itself, without what it called, and what a thread did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...formats.kineto import CPU_KERNEL, TraceEvents
+from ...formats.kineto_regions import innermost
+from ...formats.trace_columns import NOWHERE, Integers, Numbers
+from .categories import CPP, EAGER, EXTERN, operator_family
+from .intervals import Floats, cover, fitted
+from .timeline import GUARDS, OUTSIDE, PROLOGUE, Timeline, parts_of
+
+OVERHEAD = "overhead"
+"""What Dynamo and the runtime of compiled code do: guards, prologues, the call itself."""
+_OVERHEAD = (*GUARDS, *PROLOGUE)
+_REGION = "Torch-Compiled Region: "
+_FUNCTION = "CompiledFunction"
+
+
+@dataclass(slots=True)
+class SelfTime:
+    """All runs of one operator, or one generated kernel, on processors."""
+
+    name: str
+    category: str
+    calls: int
+    self_us: float
+    """Without what it called itself."""
+    total_us: float
+    threads: int
+    """On how many threads it was seen; what it forked with OpenMP inside is not in traces."""
+
+
+def self_times(events: TraceEvents) -> list[SelfTime]:
+    """By name and category, the longest first; own times never overlap on one thread."""
+    ops = events.columns.ops
+    if not len(ops):
+        return []
+    own = own_times(events)
+    compiled = _compiled(events)
+    key = ops.name.astype(np.int64) * 2 + compiled
+    keys, group = np.unique(key, return_inverse=True)
+    calls = np.bincount(group)
+    self_us = np.bincount(group, weights=own)
+    total = np.bincount(group, weights=ops.us)
+    pairs = np.unique(group.astype(np.int64) * (len(events.columns.lanes) + 1) + ops.lane)
+    threads = np.bincount(pairs // (len(events.columns.lanes) + 1), minlength=len(keys))
+    found = []
+    for place, one in enumerate(keys.tolist()):
+        name = events.columns.names[one // 2]
+        found.append(
+            SelfTime(
+                name,
+                cpu_category(name, compiled=bool(one % 2)),
+                int(calls[place]),
+                float(self_us[place]),
+                float(total[place]),
+                int(threads[place]),
+            )
+        )
+    return sorted(found, key=lambda time: (-time.self_us, time.name))
+
+
+def cpu_category(name: str, *, compiled: bool) -> str:
+    """As of kernels, and 'overhead'."""
+    if CPU_KERNEL.match(name):
+        return CPP
+    if name in _OVERHEAD or name.startswith((_REGION, _FUNCTION)):
+        return OVERHEAD
+    return EXTERN + operator_family(name) if compiled else EAGER
+
+
+def own_times(events: TraceEvents) -> Floats:
+    """For each operator its time without the operators inside of it."""
+    ops = events.columns.ops
+    own = ops.us.copy()
+    order = np.lexsort((-ops.us, ops.ts, ops.lane))
+    lanes, starts = ops.lane[order].tolist(), ops.ts[order].tolist()
+    lengths, numbers = ops.us[order].tolist(), order.tolist()
+    open_: list[tuple[float, int]] = []
+    current = NOWHERE
+    for lane, start, length, number in zip(lanes, starts, lengths, numbers, strict=True):
+        if lane != current:
+            open_, current = [], lane
+        while open_ and open_[-1][0] <= start:
+            open_.pop()
+        if open_:
+            end, parent = open_[-1]
+            # No more than what lies inside: threads' clocks can make the last one stick out.
+            own[parent] -= min(length, max(0.0, end - start))
+        open_.append((start + length, number))
+    return np.maximum(own, 0.0)
+
+
+def _compiled(events: TraceEvents) -> Numbers:
+    """For each operator, 1 where a compiled graph called it."""
+    columns = events.columns
+    spans = [*columns.graph_calls, *columns.compiled_functions] or columns.compiled
+    inside = innermost(spans, columns.ops.lane, columns.ops.ts)
+    flags: Numbers = (inside != NOWHERE).astype(np.int32)
+    return flags
+
+
+def thread_timeline(events: TraceEvents) -> Timeline | None:
+    """Of the thread that worked longest, in parts that sum to its span."""
+    ops = events.columns.ops
+    if not len(ops):
+        return None
+    own = own_times(events)
+    busiest = int(np.argmax(np.bincount(ops.lane, weights=own)))
+    here = ops.lane == busiest
+    start, end = float(ops.ts[here].min()), float(ops.end[here].max())
+    compiled = _compiled(events)[here]
+    names = events.columns.names
+    sums: dict[str, float] = {}
+    for key, us in _summed(ops.name[here].astype(np.int64) * 2 + compiled, own[here]):
+        category = cpu_category(names[key // 2], compiled=bool(key % 2))
+        sums[category] = sums.get(category, 0.0) + us
+    total = float(own[here].sum())
+    worked = min(cover(ops.ts[here], ops.us[here]).total, total)
+    span = max(end - start, worked)
+    whole = Timeline(span, worked, total)
+    busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
+    whole.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
+    return whole
+
+
+def _summed(key: Integers, weight: Floats) -> list[tuple[int, float]]:
+    keys, group = np.unique(key, return_inverse=True)
+    sums = np.bincount(group, weights=weight)
+    return [(int(one), float(us)) for one, us in zip(keys, sums, strict=True)]

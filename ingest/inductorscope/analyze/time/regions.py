@@ -1,0 +1,193 @@
+"""Whether a compiled graph's calls kept the device busy, and what recording them would save.
+
+A call is the stretch from the begin of the graph's code on the processor to the end of the last
+kernel that it launched. What the device works in it could be had with one launch, if the graph were
+recorded (CUDA or HIP graphs): the rest of the call is then the processor's time for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...formats.kineto import ChromeTrace, TraceEvents
+from ...formats.kineto_regions import Region, innermost
+from ...formats.trace_columns import NOWHERE, Integers, Numbers, Span
+from .intervals import Cover, Floats, cover
+from .timeline import GUARDS, PROLOGUE
+
+BOUND = 0.6
+"""A call that keeps the device busy for less than this share of its time waits for the host."""
+HELPS_US = 5.0
+"""Savings of less a call are within what recording costs."""
+REPLAY_US = 8.0
+"""One launch of a recorded graph, about; counted as what remains for the host."""
+
+
+@dataclass(slots=True)
+class RegionTime:
+    """Calls of one compiled graph; times are means of a call, in µs."""
+
+    region: int
+    """Index into the trace's regions."""
+    compile_id: str | None
+    key: str | None
+    calls: int
+    host_us: float
+    """Of the graph's code on the processor."""
+    guards_us: float
+    prologue_us: float
+    launches: float
+    """Calls of the driver."""
+    launching_us: float
+    """Time in the driver's calls."""
+    device_us: float
+    """In which the device worked for it."""
+    call_us: float
+    """From the begin of its code to the end of its last kernel."""
+    replayed: bool
+    verdict: str
+    """'host bound', 'device bound', 'replayed', 'processor' (it runs there alone)."""
+    text: str
+    graphs_save_us: float
+    """What recording would save a call, estimated."""
+
+
+def region_times(trace: ChromeTrace) -> list[RegionTime]:
+    """In the order of the trace's regions."""
+    if trace.detail is None:
+        return []
+    shares = _guards(trace.detail)
+    return [_of(trace.detail, number, one, shares) for number, one in enumerate(trace.regions)]
+
+
+def _of(
+    events: TraceEvents, number: int, region: Region, shares: dict[str, list[float]]
+) -> RegionTime:
+    columns, launched = events.columns, events.launched
+    device = columns.device
+    own = np.flatnonzero(launched.region == number)
+    calls = max(region.calls, 1)
+    starts = np.array([span.ts for span in region.spans])
+    ends = starts + np.array([span.us for span in region.spans])
+    call_of = innermost(region.spans, *_launched_at(events, own))
+    found = own[call_of != NOWHERE]
+    call_of = call_of[call_of != NOWHERE]
+    reach = ends.copy()
+    np.maximum.at(reach, call_of, device.end[found])
+    worked = _worked(device.ts[found], device.us[found], call_of, starts, reach)
+    driver = np.unique(launched.call[own])
+    driver = driver[driver != NOWHERE]
+    guards, prologue = (
+        sum(shares.get(f"{region.compile_id} {kind}", ())) for kind in ("guards", "prologue")
+    )
+    entered = max(len(shares.get(f"{region.compile_id} guards", ())), 1)
+    time = RegionTime(
+        region=number,
+        compile_id=region.compile_id,
+        key=region.key,
+        calls=region.calls,
+        host_us=region.total_us / calls,
+        guards_us=guards / entered,
+        prologue_us=prologue / entered,
+        launches=len(driver) / calls,
+        launching_us=float(columns.calls.us[driver].sum()) / calls,
+        device_us=worked / calls,
+        call_us=float((reach - starts).sum()) / calls,
+        replayed=bool(len(own)) and bool(launched.replayed[own].any()),
+        verdict="",
+        text="",
+        graphs_save_us=0.0,
+    )
+    _judge(time, has_device=bool(len(device)))
+    return time
+
+
+def _launched_at(events: TraceEvents, own: Integers) -> tuple[Numbers, Floats]:
+    """Thread and moment of the launches of these events."""
+    columns, launched = events.columns, events.launched
+    lane = np.full(len(own), NOWHERE, np.int32)
+    moment = np.full(len(own), np.nan)
+    for source, at in ((columns.calls, launched.call[own]), (columns.ops, launched.op[own])):
+        known = at != NOWHERE
+        lane[known] = source.lane[at[known]]
+        moment[known] = source.ts[at[known]]
+    return lane, moment
+
+
+def _worked(start: Floats, length: Floats, call: Numbers, begins: Floats, reach: Floats) -> float:
+    """Time in which the device worked, each call by itself."""
+    if not len(start):
+        return 0.0
+    # Calls laid one after the other, so that work of different calls never overlaps.
+    shift = np.concatenate(([0.0], np.cumsum(reach - np.minimum(begins, reach) + 1.0)))[:-1]
+    origin = np.full(len(begins), np.inf)
+    np.minimum.at(origin, call, start)
+    begin = start - origin[call] + shift[call]
+    laid: Cover = cover(begin, length)
+    return laid.total
+
+
+def _guards(events: TraceEvents) -> dict[str, list[float]]:
+    """`<compile id> guards` and `… prologue` → times. Guards are looked up right before the region
+    that they let in begins; the prologue is inside of it."""
+    columns = events.columns
+    ops, compiled = columns.ops, columns.compiled
+    found: dict[str, list[float]] = {}
+    if not compiled:
+        return found
+    kinds = {"guards": GUARDS, "prologue": PROLOGUE}
+    for kind, names in kinds.items():
+        wanted = np.array([name in names for name in columns.names])
+        which = np.flatnonzero(wanted[ops.name])
+        if kind == "guards":
+            owner = [_next(compiled, int(ops.lane[op]), float(ops.end[op])) for op in which]
+        else:
+            owner = innermost(compiled, ops.lane[which], ops.ts[which]).tolist()
+        for op, region in zip(which.tolist(), owner, strict=True):
+            if region != NOWHERE:
+                found.setdefault(f"{compiled[region].text} {kind}", []).append(float(ops.us[op]))
+    return found
+
+
+def _next(compiled: list[Span], lane: int, moment: float) -> int:
+    """The first region of a thread that begins after a moment."""
+    after = [
+        (span.ts, number)
+        for number, span in enumerate(compiled)
+        if span.lane == lane and span.ts >= moment
+    ]
+    return min(after)[1] if after else NOWHERE
+
+
+def _judge(time: RegionTime, *, has_device: bool) -> None:
+    if not has_device or not time.device_us:
+        time.verdict = "processor"
+        time.text = "Its code ran on the processor alone."
+        return
+    busy = time.device_us / time.call_us if time.call_us else 0.0
+    if time.replayed:
+        time.verdict = "replayed"
+        time.text = f"A recorded graph: one launch, the device works {busy:.0%} of the call."
+        return
+    if busy >= BOUND:
+        time.verdict = "device bound"
+        time.text = f"The device works {busy:.0%} of the call; faster kernels make it faster."
+        return
+    floor = max(time.device_us, REPLAY_US)
+    time.graphs_save_us = max(0.0, time.call_us - floor)
+    time.verdict = "host bound"
+    time.text = (
+        f"The device works {busy:.0%} of the call and waits for the processor the rest: "
+        f"{time.launching_us:,.0f} µs in the driver for {_launches(time.launches)}."
+    )
+    if time.graphs_save_us >= HELPS_US:
+        time.text += (
+            f" CUDA graphs would help: up to {time.graphs_save_us:,.0f} µs of "
+            f"{time.call_us:,.0f} µs a call (mode='reduce-overhead')."
+        )
+
+
+def _launches(number: float) -> str:
+    return f"{number:,.0f} launch{'' if round(number) == 1 else 'es'}"
