@@ -297,6 +297,7 @@ class _Reading:
             step = f"{number:,} of {len(graphs):,} graphs are linked"
             self.progress("Linking lines", number, len(graphs), "graphs")
             self.writer.fill_graph(graph.draft, kernels, step)
+            self.writer.index()
             names = (kernel.name for kernel in graph.draft.kernels)
             if len(self.run.kernel_names) < MOST_NAMES:
                 self.run.kernel_names |= dict.fromkeys(names)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 import zstandard
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from . import storable
+from .bulk import insert_rows
 from .draft import FxNodeDraft, IrNodeDraft, KernelDraft
 from .models import GraphNodes, JsonObject
 
@@ -38,8 +39,7 @@ def insert_nodes(session: Session, graph_id: int, packed: dict[str, tuple[int, b
         {"graph_id": graph_id, "stage": stage, "count": count, "payload": payload}
         for stage, (count, payload) in packed.items()
     ]
-    if rows:
-        session.execute(insert(GraphNodes), rows)
+    insert_rows(session, GraphNodes, rows)
 
 
 def fx_nodes(session: Session, graph_id: int, stage: str = "post_grad") -> list[FxNodeDraft]:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from . import storable
 from .blobs import add_blobs, free_blobs, hold_blobs, unused
-from .bulk import insert_records
+from .bulk import insert_records, insert_returning, insert_rows, table_of
 from .draft import (
     ArtifactDraft,
     GraphDraft,
@@ -64,7 +64,7 @@ def insert_run(session: Session, draft: RunDraft) -> int:
     insert_header(session, draft, reader=None)
     graph_ids = insert_graphs(session, draft.id, draft.graphs)
     artifact_ids = insert_artifacts(session, draft.id, draft.artifacts, graph_ids)
-    index_texts(session, searchable(draft.artifacts))
+    index_texts(session, (item.digest for item in searchable(draft.artifacts)))
     for graph in draft.graphs:
         fill_graph(session, graph, graph_ids[graph])
     insert_profiles(session, draft.id, draft.profiles, artifact_ids)
@@ -192,7 +192,7 @@ def insert_graphs(
         {"run_id": run_id, "position": position, **_graph_values(graph)}
         for position, graph in enumerate(graphs)
     ]
-    return dict(zip(graphs, _insert_returning(session, Graph, rows), strict=True))
+    return dict(zip(graphs, insert_returning(session, Graph, rows), strict=True))
 
 
 def _graph_values(graph: GraphDraft) -> Values:
@@ -237,12 +237,12 @@ def insert_artifacts(
         )
         for item in artifacts
     ]
-    return dict(zip(artifacts, _insert_returning(session, Artifact, rows), strict=True))
+    return dict(zip(artifacts, insert_returning(session, Artifact, rows), strict=True))
 
 
-def searchable(artifacts: Sequence[ArtifactDraft]) -> list[str]:
-    """Digests of the texts that belong into the index."""
-    return [item.digest for item in artifacts if item.role in ROLES and item.line_count is not None]
+def searchable(artifacts: Sequence[ArtifactDraft]) -> list[ArtifactDraft]:
+    """The texts that belong into the index."""
+    return [item for item in artifacts if item.role in ROLES and item.line_count is not None]
 
 
 def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraft]) -> None:
@@ -250,19 +250,11 @@ def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraf
     insert_records(session, LogEntry, entries, run_id=run_id)
 
 
-def _insert_returning(
-    session: Session, model: type[Graph] | type[Artifact] | type[Kernel], rows: list[Values]
-) -> list[int]:
-    """Row numbers in the order of the rows."""
-    if not rows:
-        return []
-    statement = insert(model).returning(model.id, sort_by_parameter_order=True)
-    return list(session.scalars(statement, rows))
-
-
 def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
     """What was read of a graph whose row is there: nodes, kernels, calls, links."""
-    session.execute(update(Graph).where(Graph.id == graph_id), _graph_values(graph))
+    table = table_of(Graph)
+    found = update(table).where(table.c.id == graph_id).values(_graph_values(graph))
+    session.connection().execute(found)
     insert_nodes(session, graph_id, graph.nodes)
     rows = [
         _clean(
@@ -279,7 +271,7 @@ def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
         )
         for kernel in graph.kernels
     ]
-    ids = _insert_returning(session, Kernel, rows)
+    ids = insert_returning(session, Kernel, rows)
     calls: list[CallRow] = []
     for kernel_id, kernel in zip(ids, graph.kernels, strict=True):
         kernel.id = kernel_id
@@ -290,7 +282,7 @@ def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
     insert_nodes(session, graph_id, pack_kernels(graph.kernels))
     if graph.links is not None:
         values = {"graph_id": graph_id, **_links_values(graph.links)}
-        session.execute(insert(Links), [values])
+        insert_rows(session, Links, [values])
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ from .runs import (
 SILENT = timedelta(minutes=10)
 """A reader that is no job and has not written for so long is taken to be gone."""
 LOOK_AGAIN_SECONDS = 0.5
+INDEXED_AT_ONCE = 4 * 1024 * 1024
+"""Bytes of texts: some hundredths of a second."""
 JOB = "job:"
 
 Guard = Callable[[Session], None]
@@ -70,7 +72,8 @@ class RunWriter:
         self._guard = guard
         self._graph_ids: dict[GraphDraft, int] = {}
         self._artifact_ids: dict[ArtifactDraft, int] = {}
-        self._unindexed: list[str] = []
+        self._unindexed: dict[str, int] = {}
+        """Digests and sizes of texts that cannot be searched yet."""
 
     def begin(self, waiting: Callable[[], None], begun: Callable[[Session, str], None]) -> bool:
         """Makes the run ours; False when the same content is here, whole.
@@ -161,19 +164,24 @@ class RunWriter:
         """What was read of one of the graphs; `kernels` are those of the run so far."""
         with self._writing() as session:
             fill_graph(session, graph, self._graph_ids[graph])
-            self._index(session)
             session.execute(
                 update(Run).where(Run.id == self.draft.id).values(kernel_count=kernels, step=step)
             )
+
+    def index(self) -> None:
+        """What was stored so far can be searched from now on: after people can look at it."""
+        while self._unindexed:
+            with self._writing() as session:
+                self._index(session)
 
     def finish(
         self, artifacts: Sequence[ArtifactDraft], ended: Callable[[Session, Run], None]
     ) -> int:
         """The rest, and the run is complete. `ended` runs last in the same transaction."""
         draft = self.draft
+        self.add_artifacts(artifacts)
+        self.index()
         with self._writing() as session:
-            self._add_artifacts(session, artifacts)
-            self._index(session)
             update_times(session, self._graph_ids)
             insert_profiles(session, draft.id, draft.profiles, self._artifact_ids)
             stored = complete_run(session, draft)
@@ -191,14 +199,19 @@ class RunWriter:
 
     def _add_artifacts(self, session: Session, artifacts: Sequence[ArtifactDraft]) -> None:
         self._artifact_ids |= insert_artifacts(session, self.draft.id, artifacts, self._graph_ids)
-        self._unindexed += searchable(artifacts)
+        self._unindexed |= {item.digest: item.size for item in searchable(artifacts)}
         for artifact in artifacts:
             artifact.content = None  # stored now, and of no more use here
 
     def _index(self, session: Session) -> None:
-        """What was stored so far can be searched from now on: after people can look at it."""
-        index_texts(session, self._unindexed)
-        self._unindexed = []
+        """Some texts: others want to write too."""
+        some: list[str] = []
+        size = 0
+        while self._unindexed and size < INDEXED_AT_ONCE:
+            digest, length = self._unindexed.popitem()
+            some.append(digest)
+            size += length
+        index_texts(session, some)
 
 
 def is_alive(session: Session, run: Run) -> bool:
