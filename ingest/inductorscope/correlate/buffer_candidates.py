@@ -40,6 +40,8 @@ class Candidates:
         self.result = Origins()
         self.by_name = nodes
         self.used: dict[str, int] = {}
+        self.parts: set[tuple[str, str]] = set()
+        """Of nodes with several results: which of them are in a buffer."""
         self.extern: set[str] = set()
         """Nodes that extern calls compute."""
         self.reached = 0

@@ -168,17 +168,17 @@ class BufferMakers(Candidates):
         return None
 
 
-def _realized(followers: list[FxValue], region: Region) -> bool:
-    """Whether a value is stored where it is computed, before anybody asks for a copy of it.
+def too_large(region: Region) -> bool:
+    """Inductor stores what has become too large to be computed again by every user."""
+    return region.reads() > _MOST_READS or region.distinct() > _MOST_OPERATIONS
 
-    Inductor stores what has become too large to be computed again, and what several use of whom
-    one needs it stored.
-    """
-    reads = region.reads()
-    if reads > _MOST_READS or region.distinct() > _MOST_OPERATIONS:
+
+def _realized(followers: list[FxValue], region: Region) -> bool:
+    """Whether a value is stored where it is computed, before anybody asks for a copy of it."""
+    if too_large(region):
         return True
     return len(followers) > 1 and (
-        reads > _MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
+        region.reads() > _MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
     )
 
 

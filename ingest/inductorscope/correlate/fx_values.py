@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from inductorscope.correlate.view_offsets import Place, dense, part_of, place_of, sizes_of
 from inductorscope.formats.fx import FxText, FxTextNode
 from inductorscope.formats.scan import split_top
 
@@ -34,7 +35,8 @@ RANDOM = frozenset(
 Root = tuple[str, int]
 """(producing node, which of its outputs)"""
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+# Sizes that are equal may be named differently in the graph and in the loops: `s29`, `s50`.
+_SYMBOL = re.compile(r"\b[su]\d+\b")
 
 
 @dataclass(slots=True)
@@ -74,7 +76,7 @@ def numel(shape: tuple[str, ...] | None) -> str:
             if factor.isdigit() and len(factor) < 16:
                 product *= int(factor)
             elif factor:
-                symbols.append(factor)
+                symbols.append(_SYMBOL.sub("s", factor))
     return "*".join([str(product), *sorted(symbols)])
 
 
@@ -105,6 +107,7 @@ class FxGraph:
         for order, node in enumerate(text.main()):
             self._add(order, node)
         self._roots: dict[str, Root] = {}
+        self._places: dict[str, Place | None] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
                 self._unpack(value)
@@ -182,6 +185,32 @@ class FxGraph:
             self._roots[passed] = root
         self._roots.setdefault(name, root)
         return root
+
+    def offset(self, name: str) -> int | None:
+        """Where a value begins in the memory of its root, as far as views tell."""
+        place = self._place(name)
+        return None if place is None else place[0]
+
+    def _place(self, name: str) -> Place | None:
+        trail: list[FxValue] = []
+        current = self.values.get(name)
+        while current is not None and current.name not in self._places:
+            trail.append(current)
+            if not (current.view or current.op == "getitem") or not current.inputs:
+                break
+            current = self.values.get(current.inputs[0])
+        for value in reversed(trail):
+            self._places[value.name] = self._own_place(value)
+        return self._places.get(name)
+
+    def _own_place(self, value: FxValue) -> Place | None:
+        source = self.values.get(value.inputs[0]) if value.inputs else None
+        if value.op == "getitem" and source is not None and source.view:
+            return part_of(source, _index(value), self._places.get(source.inputs[0]), value)
+        if value.view and source is not None:
+            return place_of(value, self._places.get(source.name))
+        sizes = sizes_of(value)
+        return None if sizes is None else (0, sizes, dense(sizes))
 
     def descendants(self, start: str, limit: int) -> list[FxValue]:
         """Nodes computed from a node, nearest first, at most `limit`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from inductorscope.correlate.buffer_candidates import Origins, numel_of
-from inductorscope.correlate.buffer_makers import BufferMakers
+from inductorscope.correlate.buffer_makers import BufferMakers, too_large
 from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.lowerings import (
     MOVES,
@@ -175,6 +175,7 @@ class _Walk(BufferMakers):
             return
         if not self._piece(buffer):
             self.used[producer.name] = self.used.get(producer.name, 0) + 1
+            self.parts.add((producer.name, operation.part))
         self.reached = max(self.reached, producer.order)
         self.result.held[buffer.name] = (producer.name, index)
         if self._exact(producer, buffer):
@@ -205,20 +206,26 @@ class _Walk(BufferMakers):
                 cost += 0.4
             if cost > DOUBTFUL + 0.02 * operation.size:
                 continue
-            if self._only_cloned(candidate):
+            if self._only_cloned(candidate) and not too_large(region):
                 cost += 0.1
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
             distance = candidate.order - self.reached
             rank = (
                 cost
-                + (0.15 if candidate.name in self.used else 0.0)
+                + (0.15 if self._taken(candidate, operation) else 0.0)
                 + (0.0005 * min(abs(distance), 150)),
                 float(candidate.order),
             )
             if best is None or rank < best[0]:
                 best = (rank, cost, candidate, index)
         return (best[1], best[2], best[3]) if best else None
+
+    def _taken(self, candidate: FxValue, operation: Operation) -> bool:
+        """Its value, or this one of its values, is in another buffer already."""
+        if candidate.name not in self.used:
+            return False
+        return not operation.part or (candidate.name, operation.part) in self.parts
 
     def _copy_cost(
         self, operation: Operation, candidate: FxValue, unifier: Unifier, value: Place

@@ -29,6 +29,8 @@ class Operation:
     literal: float | None = None
     dtype: str = ""
     """What a cast casts to."""
+    part: str = ""
+    """Which of several results `getitem` takes."""
     reaches: bool = False
     """There is an indirect load at or below it."""
     size: int = 1
@@ -47,6 +49,7 @@ class Region:
         self.operations: dict[Place, Operation] = {}
         self.stores: list[Operation] = []
         self.order: list[Place] = []
+        self._distinct = -1
         body = node.body
         if body is None:
             return
@@ -99,6 +102,8 @@ class Region:
             operation.reduction = op.arguments[2].strip("'")
         if op.op == "to_dtype" and len(op.arguments) > 1:
             operation.dtype = op.arguments[1].removeprefix("torch.")
+        if op.op == "getitem" and len(op.arguments) > 1:
+            operation.part = op.arguments[1]
         if op.op == "constant" and op.arguments:
             operation.literal = _number(op.arguments[0])
         if op.op == "set_indirect" and op.arguments:
@@ -140,6 +145,11 @@ class Region:
 
     def distinct(self) -> int:
         """How many different values are computed, as Inductor counts them."""
+        if self._distinct < 0:
+            self._distinct = self._count()
+        return self._distinct
+
+    def _count(self) -> int:
         numbers: dict[object, int] = {}
         known: dict[Place, object] = {}
         for block in self.node.body.blocks.values() if self.node.body is not None else ():

@@ -25,6 +25,7 @@ from inductorscope.correlate.lowerings import (
     by_library,
 )
 from inductorscope.correlate.region import Operation, Place, Region
+from inductorscope.correlate.view_offsets import constant_term
 
 BAD = 4.0
 """Cost of something that cannot be; sums of it lose against any reading that fits."""
@@ -36,6 +37,8 @@ COMPOSED = frozenset(
 """Lowered to one operation on top of others that are theirs as well."""
 _INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"])
 _POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
+_ELSEWHERE = 0.02
+"""Cost of another offset: pieces of a concatenation are shifted, so it only decides ties."""
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
@@ -73,7 +76,7 @@ class Unifier:
             held = self.held(operation.buffer)
             through = 0.08 if operation.indirect else 0.0  # an index further up reaches down here
             if held == root:
-                return through
+                return through + self._misplaced(operation, name)
             if held is not None and held[0] == root[0]:
                 return through + 0.05
         producer = self.graph.values.get(root[0])
@@ -86,6 +89,13 @@ class Unifier:
         if producer.name in self.extern:
             return 0.4 + self.inside(place, producer, depth)
         return self.inside(place, producer, depth)
+
+    def _misplaced(self, operation: Operation, name: str) -> float:
+        """A load that begins elsewhere than the view it is taken for: perhaps its neighbour."""
+        offset = self.graph.offset(name)
+        if offset is None or operation.indirect:
+            return 0.0
+        return 0.0 if offset == constant_term(operation.index) else _ELSEWHERE
 
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
         """Cost of the operation being written by the node itself."""
@@ -101,8 +111,9 @@ class Unifier:
         operation = self.region.operations[place]
         computed = operation.op not in LEAVES or operation.indirect
         scatters = node.op in SCATTERS
-        moves = node.op in MOVES and (operation.reaches or node.op not in INDEXERS)
-        if cost > 0.0 and (scatters or (computed and moves)):
+        unread = not computed and cost >= BAD  # a copy of what is itself only looked up
+        moves = node.op in MOVES and (operation.reaches or unread or node.op not in INDEXERS)
+        if cost > 0.0 and (scatters or (moves and (computed or unread))):
             for name in node.inputs:
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
@@ -176,19 +187,26 @@ class Unifier:
             return 0.002
         if node.op in MASKS and op in CHOOSES:
             return 0.01
-        return 0.15 if node.op in MOVES and operation.loads else 0.03
+        return 0.15 if node.op in MOVES else 0.03
 
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.held(operation.buffer)
         cost = BAD
         if held is not None:
             if held[0] == node.name:
+                if operation.indirect and by_library(node.op):
+                    return 0.1  # an index further up reaches down here
                 cost = 0.02  # a partial result of its own
             elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
                 if node.op in ("rev", "flip") and "-" not in operation.index:
                     return 0.8
                 moves = node.op in MOVES or node.op == "inductor_lookup_seed"
                 cost = 0.0 if moves else 0.3 if node.op not in STRICT else 0.8
+                cost += min(
+                    self._misplaced(operation, name)
+                    for name in node.inputs
+                    if self.graph.root(name)[0] == held[0]
+                )
         else:
             cost = 1.2
         choices: list[Choice] = []
