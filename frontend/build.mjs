@@ -23,6 +23,9 @@ const options = {
     app: "src/app.ts",
     explorer: "src/explorer/main.ts",
     charts: "src/charts/main.ts",
+    compile: "src/compile.ts",
+    memory: "src/memory.ts",
+    roofline: "src/roofline.ts",
     theme: "src/theme-first.ts",
     styles: "styles/app.css",
   },
@@ -63,17 +66,27 @@ async function copyPlotlyStyles() {
   await copyFile(join(here, "node_modules/plotly.js/dist/plotly.css"), join(dist, "plotly.css"));
 }
 
+async function copyLayoutWorker() {
+  // ELK is its own worker's whole script; only neighbourhoods in a picture ask for it.
+  await copyFile(
+    join(here, "node_modules/elkjs/lib/elk-worker.min.js"),
+    join(dist, "elk-worker.js"),
+  );
+}
+
+const copyForeign = () => Promise.all([copyPlotlyStyles(), copyLayoutWorker()]);
+
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 if (watching) {
   const finish = {
     name: "manifest",
-    setup: (build) => build.onEnd(() => copyPlotlyStyles().then(writeManifest)),
+    setup: (build) => build.onEnd(() => copyForeign().then(writeManifest)),
   };
   const context = await esbuild.context({ ...options, plugins: [withoutForeignStyles, finish] });
   await context.watch();
 } else {
   await esbuild.build(options);
-  await copyPlotlyStyles();
+  await copyForeign();
   await writeManifest();
 }

@@ -18,19 +18,23 @@ from .api import annotated, artifacts, captures, health, nodes, uploads
 from .api import jobs as job_actions
 from .pages import (
     capture,
+    compile_one,
     explorer,
     jobs,
     kernel,
     login,
+    memory,
     permalink,
     read,
     read_file,
+    roofline,
     run,
     run_state,
     runs,
     search,
     time,
 )
+from .pages import compile as compile_story
 from .pages import log as records
 from .parts import Parts
 from .security import Guard
@@ -46,10 +50,14 @@ PAGES = (
     run_state,
     explorer,
     kernel,
+    memory,
+    roofline,
     time,
     read,
     read_file,
     records,
+    compile_story,
+    compile_one,
     permalink,
     jobs,
     capture,

@@ -53,6 +53,29 @@ def log(run_id: str, **query: str | int | None) -> str:
     return with_query(f"{run(run_id)}/log", **query)
 
 
+def compile_story(run_id: str) -> str:
+    """What compiling did and why; its other pages lie below."""
+    return f"{run(run_id)}/compile"
+
+
+def compile_list(run_id: str, **query: str | int | None) -> str:
+    return with_query(f"{compile_story(run_id)}/list", **query)
+
+
+def compile_one(run_id: str, number: int) -> str:
+    return f"{compile_story(run_id)}/{number}"
+
+
+def compile_part(run_id: str, part: str) -> str:
+    """`time`, `stacks`, `symbols` or `ranks`."""
+    return f"{compile_story(run_id)}/{_part(part)}"
+
+
+def compile_diff(run_id: str, before: int, after: int, plain: int | None = None) -> str:
+    """Two stored texts beside each other; `plain` leaves addresses out of account."""
+    return with_query(f"{compile_story(run_id)}/diff", a=before, b=after, plain=plain)
+
+
 def file(run_id: str, artifact: int, **query: str | int | None) -> str:
     """A stored file as text; `line` and `last` mark lines."""
     return with_query(f"{run(run_id)}/files/{artifact}", **query)
@@ -65,6 +88,16 @@ def search(**query: str | int | None) -> str:
 def graph(run_id: str, slug: str, **query: str | int | None) -> str:
     """The explorer; `panes`, `sel`, `kernel` and `file` are its state."""
     return with_query(f"{run(run_id)}/graphs/{_part(slug)}", **query)
+
+
+def memory(run_id: str, slug: str, **query: str | int | None) -> str:
+    """What a graph's wrapper does to memory; `kind`, `order` and offsets are its state."""
+    return with_query(f"{graph(run_id, slug)}/memory", **query)
+
+
+def roofline(run_id: str, **query: str | int | None) -> str:
+    """Kernels of a run beside the machine's limits."""
+    return with_query(f"{run(run_id)}/roofline", **query)
 
 
 def kernel_key(name: str, handle: int | None) -> str:

@@ -79,7 +79,7 @@ class _Open:
         self.name = name
         self.start_us = start_us
         self.parent = parent
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.compile_id = compile_id
         self.attempt = attempt
         self.inside_us = 0.0

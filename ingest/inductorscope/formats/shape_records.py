@@ -82,6 +82,32 @@ def read_shape_record(record: LogRecord) -> ShapeRecord:
     return found
 
 
+class _Tensor(msgspec.Struct, gc=False):
+    dtype: Any = None
+    device: Any = None
+    size: Any = None
+    stride: Any = None
+    requires_grad: Any = None
+    is_parameter: Any = None
+
+
+class _Described(msgspec.Struct, gc=False):
+    describe_tensor: _Tensor
+
+
+_described = msgspec.json.Decoder(_Described)
+
+
+def tensor_in_short(head: bytes) -> str:
+    """What a `describe_tensor` says that all ranks of a job should agree on."""
+    try:
+        told = _described.decode(head).describe_tensor
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    device = str(told.device).partition(":")[0]
+    return f"{told.dtype} {device} {told.size} {told.stride} {told.requires_grad}"
+
+
 def _texts(values: dict[str, Any] | None) -> dict[str, str]:
     return {
         name[:LONGEST]: str(value)[:LONGEST]

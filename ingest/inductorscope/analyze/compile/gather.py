@@ -11,6 +11,7 @@ from typing import Any
 
 from ...formats.log_record import LogRecord, integer
 from ...formats.phase_events import PhaseEvents
+from ...formats.shape_records import tensor_in_short
 from ...formats.trace_log import UNKNOWN_FILE
 from .model import Compile, Frame, LogTold, Story
 from .phases import Chunk, lay_out_phases
@@ -112,7 +113,7 @@ class LogGatherer:
             self.told.pid = record.pid
         if record.kind == "describe_tensor":
             self._any_tensor = True
-            self._tensors.update(record.head)
+            self._tensors.update(tensor_in_short(record.head).encode("utf-8", "replace"))
             return
         name = record.name if record.kind in NAMED else record.kind
         handler = HANDLERS.get(name or "")

@@ -9,7 +9,7 @@ import msgspec
 from ...formats.cache_records import CACHES, OUTCOMES, read_cache_answer
 from ...formats.graph_break_text import read_graph_break
 from ...formats.guard_failures import read_guard_failures, spoken
-from ...formats.log_record import LogRecord, integer
+from ...formats.log_record import LogRecord, integer, read_head
 from ...formats.shape_records import ShapeRecord, read_shape_record
 from .model import (
     CacheEvent,
@@ -340,3 +340,10 @@ HANDLERS: dict[str, Handler] = {
     "link": _link,
     **{f"{cache}_cache_{outcome}": _cache for cache in CACHES for outcome in OUTCOMES},
 }
+
+
+def metrics_of(line: bytes) -> dict[str, Any]:
+    """The figures in a line of a log that holds `compilation_metrics` or their like."""
+    record = read_head(line, 1, [])
+    body = None if record is None else record.body
+    return body if isinstance(body, dict) else {}

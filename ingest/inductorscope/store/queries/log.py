@@ -317,7 +317,7 @@ def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -
         .order_by(func.min(LogEntry.id))
         .limit(MOST_COMPILES + 1)
     )
-    graphs = _graphs(session, run, logs)
+    graphs = graphs_of_compiles(session, run, logs)
     return [
         CompileRow(
             log=row.log,
@@ -338,7 +338,7 @@ def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -
     ]
 
 
-def _graphs(
+def graphs_of_compiles(
     session: Session, run: str, logs: Sequence[str]
 ) -> dict[tuple[str, str | None], list[CompileGraph]]:
     """Graphs by log and compile id. A graph that a debug folder holds too says its log only where

@@ -1,0 +1,69 @@
+// Phases as they are drawn: which row, which part of the window, which one is next to another.
+
+export interface Span {
+  name: string;
+  kind: string;
+  start_us: number;
+  duration_us: number;
+  self_us: number;
+  x_us: number;
+  lane: number;
+  depth: number;
+  compile: number;
+  id: string;
+  label: string;
+}
+
+export interface Window {
+  from: number;
+  to: number;
+}
+
+export function whole(spans: readonly Span[]): Window {
+  let from = Number.POSITIVE_INFINITY;
+  let to = 0;
+  for (const span of spans) {
+    from = Math.min(from, span.x_us);
+    to = Math.max(to, span.x_us + span.duration_us);
+  }
+  return { from: Number.isFinite(from) ? from : 0, to: Math.max(to, 1) };
+}
+
+/** The first row of each lane; lanes stand below each other with a row between. */
+export function laneRows(spans: readonly Span[]): { rows: number[]; count: number } {
+  const deepest: number[] = [];
+  for (const span of spans) deepest[span.lane] = Math.max(deepest[span.lane] ?? 0, span.depth);
+  const rows: number[] = [];
+  let row = 0;
+  for (const [lane, depth] of deepest.entries()) {
+    rows[lane] = row;
+    row += (depth ?? 0) + 2;
+  }
+  return { rows, count: Math.max(1, row - 1) };
+}
+
+/** Which span an arrow key leads to, if any. */
+export function neighbour(spans: readonly Span[], at: number, key: string): number | null {
+  const here = spans[at];
+  if (!here) return spans.length ? 0 : null;
+  const end = here.x_us + here.duration_us;
+  let best: number | null = null;
+  const better = (candidate: number, closer: (one: Span, other: Span) => boolean) => {
+    const one = spans[candidate];
+    const other = best === null ? null : spans[best];
+    if (one && (!other || closer(one, other))) best = candidate;
+  };
+  for (const [number, span] of spans.entries()) {
+    if (number === at || span.lane !== here.lane) continue;
+    const level = span.depth - here.depth;
+    if (key === "ArrowRight" && level === 0 && span.x_us >= end)
+      better(number, (one, other) => one.x_us < other.x_us);
+    else if (key === "ArrowLeft" && level === 0 && span.x_us + span.duration_us <= here.x_us)
+      better(number, (one, other) => one.x_us > other.x_us);
+    else if (key === "ArrowUp" && level === -1 && span.x_us <= here.x_us && span.x_us + span.duration_us >= end)
+      better(number, (one, other) => one.duration_us < other.duration_us);
+    else if (key === "ArrowDown" && level === 1 && span.x_us >= here.x_us && span.x_us < end)
+      better(number, (one, other) => one.duration_us > other.duration_us);
+  }
+  return best;
+}

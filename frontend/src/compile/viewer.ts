@@ -1,0 +1,90 @@
+// Texts of records beside their list: a click shows one, with colours and a search of its own; the
+// link still leads to the whole file in a tab.
+import { standardKeymap } from "@codemirror/commands";
+import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { make } from "../elements";
+import { coloured } from "../explorer/colour";
+import { askText, sentenceOf } from "../server";
+
+const LOOK = EditorView.theme({
+  "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)", maxHeight: "72vh" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "19px" },
+  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
+  ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
+  ".cm-panel.cm-search :is(input, button, label)": { fontSize: "12px" },
+  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
+  ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
+  ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },
+});
+
+export function languageOf(name: string, text: string): string {
+  if (/graph|code|runnable|program|ORIGINAL|MODIFIED/.test(name)) {
+    return text.includes("#include") && !text.includes("import torch") ? "cpp" : "python";
+  }
+  return "ir";
+}
+
+export function startViewer(): void {
+  const place = document.querySelector<HTMLElement>("#viewer");
+  const links = [...document.querySelectorAll<HTMLAnchorElement>("a[data-shows]")];
+  if (!place || !links.length) return;
+  const nonce = place.dataset.nonce ?? "";
+  let view: EditorView | null = null;
+
+  async function show(link: HTMLAnchorElement): Promise<void> {
+    if (!place) return;
+    const name = link.dataset.name ?? "";
+    place.hidden = false;
+    place.setAttribute("aria-busy", "true");
+    for (const other of links) other.closest("tr")?.classList.toggle("chosen", other === link);
+    let text: string;
+    try {
+      text = await askText(link.dataset.shows ?? "");
+    } catch (trouble) {
+      text = sentenceOf(trouble);
+    }
+    view?.destroy();
+    const find = make("button", { type: "button", class: "button" }, "Find");
+    const open = make("a", { class: "button", href: link.href }, "Open alone");
+    place.replaceChildren(
+      make("header", {}, make("code", { class: "grow" }, name), find, open),
+    );
+    view = new EditorView({
+      parent: place,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          EditorView.cspNonce.of(nonce),
+          EditorState.readOnly.of(true),
+          EditorView.contentAttributes.of({ "aria-label": name }),
+          lineNumbers(),
+          search({ top: true }),
+          keymap.of([...standardKeymap, ...searchKeymap]),
+          coloured(languageOf(name, text)),
+          LOOK,
+        ],
+      }),
+    });
+    const shown = view;
+    find.addEventListener("click", () => openSearchPanel(shown));
+    place.removeAttribute("aria-busy");
+    history.replaceState(null, "", `#record-${links.indexOf(link)}`);
+  }
+
+  for (const link of links) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+      event.preventDefault();
+      void show(link);
+    });
+  }
+  const named = /^#record-(\d+)$/.exec(location.hash);
+  const wanted = named ? links[Number(named[1])] : undefined;
+  if (wanted) {
+    void show(wanted);
+    document.querySelector("#records")?.scrollIntoView();
+  }
+}

@@ -1,0 +1,93 @@
+"""Guards of a compile as people read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...formats.guard_failures import spoken
+from ...formats.guard_tree import GuardNode, read_guard_tree
+
+MEANING = {
+    "TENSOR_MATCH": "dtype, device, sizes, strides and gradient of a tensor stay",
+    "TYPE_MATCH": "the type stays",
+    "ID_MATCH": "it stays the very same object",
+    "EQUALS_MATCH": "the value stays",
+    "CONSTANT_MATCH": "the value stays",
+    "LAMBDA_GUARD": "a condition holds",
+    "NO_HASATTR": "nobody gives it this attribute",
+    "HASATTR": "it has this attribute",
+    "GLOBAL_STATE": "gradients, autocast, default dtype and threads stay",
+    "DEFAULT_DEVICE": "the default device stays",
+    "TORCH_FUNCTION_MODE_STACK": "no mode intercepts torch's functions",
+    "LENGTH_CHECK": "the length stays",
+    "DICT_LENGTH": "the number of keys stays",
+    "DICT_VERSION": "the dictionary is not changed",
+    "DICT_CONTAINS": "the key is (not) there",
+    "NO_TENSOR_ALIASING": "no two inputs are the same tensor",
+    "OBJECT_ALIASING": "two inputs are the same object",
+    "DUPLICATE_INPUT": "two inputs are the same object",
+    "WEAKREF_ALIVE": "the object still lives",
+    "DIMENSION_DYNAMIC_MARKING_GUARD": "marks of dynamic dimensions stay",
+    "SYMBOLIC_SHAPE_GUARD": "conditions on symbolic sizes hold",
+    "GRAD_MODE": "gradients stay on or off",
+    "DETERMINISTIC_ALGORITHMS": "deterministic algorithms stay on or off",
+    "AUTOGRAD_SAVED_TENSORS_HOOKS": "no hooks on saved tensors come or go",
+    "NONE_MATCH": "it stays None",
+    "BOOL_MATCH": "the value stays",
+    "FUNCTION_MATCH": "it stays the very same function",
+    "CLOSURE_MATCH": "it stays the very same function",
+    "MODULE_MATCH": "it stays the very same module",
+    "DATA_PTR_MATCH": "the tensor stays at its address",
+    "STORAGE_OVERLAPPING": "views overlap as they did",
+    "RELATIONAL_GUARD": "a relation of inputs stays",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRow:
+    """A guard, or something that guards below look into."""
+
+    depth: int
+    kind: str
+    """Empty for what is only looked into."""
+    subject: str
+    """What is looked into, as the program calls it."""
+    text: str
+    meaning: str
+    type: str
+    code: str | None
+    place: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    rows: list[GuardRow]
+    count: int
+    latency_us: float | None
+    cut: bool
+
+
+def guards_of(text: str) -> Guards:
+    tree = read_guard_tree(text)
+    return Guards([_row(node) for node in tree.nodes], tree.guards, tree.latency_us, tree.cut)
+
+
+def _row(node: GuardNode) -> GuardRow:
+    if node.kind == "manager":
+        source = node.source or node.text
+        return GuardRow(node.depth, "", _subject(source), "", "", node.type, None, None, node.line)
+    return GuardRow(
+        node.depth, node.kind, "", node.text, MEANING.get(node.kind, ""), node.type, node.code,
+        node.place, node.line,
+    )  # fmt: skip
+
+
+def _subject(source: str) -> str:
+    if source == "RootGuardManager":
+        return "everything"
+    if source == "G":
+        return "global names"
+    if source.startswith("G["):
+        return f"global {source[2:].split(']')[0].strip(chr(39))}{source.partition(']')[2]}"
+    return spoken(source)

@@ -1,0 +1,102 @@
+"""Figures of a compile, from `compilation_metrics`, in groups and with units."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Unit = Literal["", "s", "us", "ms", "bytes", "count", "text", "yes", "config", "list"]
+
+_GROUPS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("Failure and restarts", r"^fail_|restart|exception_stack|cudagraph_skip|has_guarded_code"),
+        ("Guards and recompiles", r"guard|recompile|cache_size|specialize|tensorify"),
+        ("Caches", r"cache|triton_bundles|pgo_"),
+        ("Time", r"_time(?:_|$)|time_us$|time_s$|_us$|_s$|duration|overhead"),
+        ("Graph", r"^graph_|ops$|ir_count|num_graph_breaks|param_|node|inductor_provenance"),
+        ("Settings", r"config|suppress_errors|inline_inbuilt|feature_usage|timeout"),
+        ("Versions", r"version$|_version"),
+        ("Which compile", r""),
+    )
+)
+ORDER = (
+    "Which compile", "Time", "Graph", "Guards and recompiles", "Caches", "Failure and restarts",
+    "Settings", "Versions",
+)  # fmt: skip
+LONGEST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    name: str
+    spoken: str
+    value: float | str | None
+    unit: Unit
+    settings: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricGroup:
+    name: str
+    metrics: list[Metric]
+    empty: list[str]
+    """Figures that torch left out for this compile."""
+
+
+def group_metrics(told: Mapping[str, Any]) -> list[MetricGroup]:
+    """All fields, also those that only a later torch writes."""
+    groups: dict[str, tuple[list[Metric], list[str]]] = {name: ([], []) for name in ORDER}
+    for name, value in told.items():
+        group = next(group for group, pattern in _GROUPS if pattern.search(name))
+        if value is None or value == [] or value == {} or value == "":
+            groups[group][1].append(name)
+        else:
+            groups[group][0].append(_metric(name, value))
+    return [
+        MetricGroup(name, metrics, empty) for name, (metrics, empty) in groups.items()
+        if metrics or empty
+    ]  # fmt: skip
+
+
+def _metric(name: str, value: object) -> Metric:
+    spoken = re.sub(r"_(?:us|s|ms)$", "", name).replace("_", " ")
+    if isinstance(value, bool):
+        return Metric(name, spoken, "yes" if value else "no", "yes")
+    if isinstance(value, int | float):
+        return Metric(name, spoken, float(value), _unit(name))
+    if isinstance(value, list):
+        return Metric(name, spoken, "\n".join(map(str, value))[:LONGEST], "list")
+    if isinstance(value, str) and value[:1] == "{" and "config" in name:
+        try:
+            settings = json.loads(value)
+        except (ValueError, RecursionError):
+            settings = None
+        if isinstance(settings, dict):
+            return Metric(
+                name, spoken, None, "config",
+                {str(key): str(item)[:500] for key, item in list(settings.items())[:2000]},
+            )  # fmt: skip
+    if isinstance(value, dict):
+        return Metric(
+            name, spoken, None, "config",
+            {str(key): str(item)[:500] for key, item in list(value.items())[:2000]},
+        )  # fmt: skip
+    return Metric(name, spoken, str(value)[:LONGEST], "text")
+
+
+def _unit(name: str) -> Unit:
+    if name in {"start_time", "start_time_us", "end_time_us"}:
+        return "text" if name == "start_time" else ""
+    if name.endswith("_us"):
+        return "us"
+    if name.endswith("_ms"):
+        return "ms"
+    if name.endswith("_s"):
+        return "s"
+    if name.endswith("_bytes"):
+        return "bytes"
+    return "count"
