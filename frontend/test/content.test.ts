@@ -42,7 +42,11 @@ const picture: GraphPicture = {
 };
 
 test("a kernel pane shows the kernel's lines of the output code", () => {
-  const content = contentOf(picture, { stage: "kernel", file: null }, kernel("cpp_fused_0", 20));
+  const content = contentOf(
+    picture,
+    { stage: "kernel", file: null, hops: 0 },
+    kernel("cpp_fused_0", 20),
+  );
   assert.ok(content.kind === "code");
   assert.deepEqual(
     [content.first, content.last, content.key, content.language],
@@ -53,7 +57,7 @@ test("a kernel pane shows the kernel's lines of the output code", () => {
 test("a library's kernel says where it is called", () => {
   const content = contentOf(
     picture,
-    { stage: "kernel", file: null },
+    { stage: "kernel", file: null, hops: 0 },
     kernel("extern_kernels.mm", null),
   );
   assert.ok(content.kind === "empty");
@@ -61,7 +65,7 @@ test("a library's kernel says where it is called", () => {
 });
 
 test("a stage without a file says why", () => {
-  const content = contentOf(picture, { stage: "source", file: null }, null);
+  const content = contentOf(picture, { stage: "source", file: null, hops: 0 }, null);
   assert.ok(content.kind === "empty");
   assert.match(content.why, /Upload the source/);
 });

@@ -4,6 +4,8 @@ export interface PaneAddress {
   stage: string;
   /** Path of the shown file, for stages with several. */
   file: string | null;
+  /** Steps around the selection that a picture shows; 0 for the whole graph. */
+  hops: number;
 }
 
 /** Lines `line` to `last` of a stage, one when `last` is not given. */
@@ -33,11 +35,13 @@ export const DEFAULT_PANES = ["source", "post_grad", "ir_post", "kernel"];
 export function read(query: string, stages: readonly string[]): Address {
   const fields = new URLSearchParams(query);
   const files = fields.getAll("file");
+  const hops = fields.getAll("around");
   const named = (fields.get("panes") ?? "").split(",").filter((stage) => stages.includes(stage));
   const shown = named.length ? named : DEFAULT_PANES.filter((stage) => stages.includes(stage));
   const panes = shown.map((stage) => ({
     stage,
     file: stage === "source" ? (files.shift() ?? null) : null,
+    hops: stage.startsWith("picture") ? readHops(hops.shift()) : 0,
   }));
   const [kernel, handle] = readKernel(fields.get("kernel"));
   const compared = /^[1-9]\d?$/.test(fields.get("compare") ?? "") ? fields.get("compare") : null;
@@ -71,6 +75,10 @@ function lines(first: string | undefined, last: string | undefined) {
   return to > from ? { line: from, last: to } : { line: from };
 }
 
+function readHops(written: string | undefined): number {
+  return /^[0-3]$/.test(written ?? "") ? Number(written) : 0;
+}
+
 function named(target: Target): string {
   if ("entity" in target) return target.entity;
   const { stage, line, last, file } = target;
@@ -83,6 +91,10 @@ export function write(address: Address): string {
   fields.set("panes", address.panes.map((pane) => pane.stage).join(","));
   for (const pane of address.panes) {
     if (pane.stage === "source" && pane.file) fields.append("file", pane.file);
+  }
+  const pictures = address.panes.filter((pane) => pane.stage.startsWith("picture"));
+  if (pictures.some((pane) => pane.hops > 0)) {
+    for (const pane of pictures) fields.append("around", String(pane.hops));
   }
   if (address.kernel) {
     const { kernel, handle } = address;

@@ -83,7 +83,7 @@ export class ChainView {
     const label = make("span", { class: "chain-label" }, link.label);
     const { place } = link;
     if (!place) return make("span", { class: "chain-link" }, label, " ", text);
-    const how = KNOWN[link.known] ?? "";
+    const how = link.how ?? KNOWN[link.known] ?? "";
     const entry = button("", { class: `chain-link known-${link.known}`, title: how }, () =>
       this.explorer.lead(place),
     );

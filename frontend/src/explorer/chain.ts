@@ -18,6 +18,8 @@ export interface Link {
   /** Where to go; null for what is only said. */
   place: LinkPlace | null;
   known: number;
+  /** How that is known, in words, where it is not as everywhere. */
+  how?: string;
   /** What stands beside the label; null to show the text of the line. */
   note: string | null;
 }
@@ -50,9 +52,14 @@ export interface Chain {
 /** Links that one step lists. */
 const LISTED = 12;
 const GRAPHS: [string, string, string][] = [
-  ["dynamo", "Dynamo", "in a TORCH_TRACE log only"],
   ["readable", "FX received", "no line is linked"],
   ["post_grad", "FX post-grad", "no node is linked"],
+];
+const HOW_DYNAMO = [
+  "",
+  "one of several nodes of the same line of yours",
+  "of the same line of yours, and of the same operation, turn or parameter",
+  "recorded by Inductor",
 ];
 
 function place(stage: string, key: string, line: number): LinkPlace {
@@ -82,6 +89,29 @@ function sourceStep(index: LinkIndex, picture: GraphPicture, selected: Selected)
     ]);
   });
   return step("Your line", links, "no line of yours is recorded");
+}
+
+/** Dynamo's nodes bear names of their own, and become several FX nodes each. */
+function dynamoStep(index: LinkIndex, picture: GraphPicture, selected: Selected): Step {
+  const there = (stage: string) =>
+    picture.stages.some((each) => each.id === stage && each.files.length > 0);
+  const stage = there("dynamo") ? "dynamo" : "pre_grad";
+  const found = index.matches(selected, stage);
+  const links: Link[] = [];
+  found.lines.forEach((line, at) => {
+    const names = index.namesAt(stage, line, line, "dyn:");
+    const name = names[0]?.slice("dyn:".length);
+    // A stack comment refers to all the nodes below it; an input's line names no node.
+    if (names.length > 1 || (!name && !index.namesAt(stage, line, line, "fx:").length)) return;
+    const label = name ?? "input";
+    if (links.some((link) => link.label === label)) return;
+    const own = names[0] ? (index.linesOf(stage, names[0]).at(-1) ?? line) : line;
+    const known = found.known[at] ?? 0;
+    const how = HOW_DYNAMO[known] ?? "";
+    links.push({ label, place: place(stage, stage, own), known, how, note: null });
+  });
+  const missing = there(stage) ? "no node of its is linked" : "in a TORCH_TRACE log only";
+  return step("Dynamo", links, missing);
 }
 
 function graphStep(
@@ -181,6 +211,7 @@ export function chainOf(index: LinkIndex, picture: GraphPicture, selected: Selec
   const kernels = kernelsOf(picture, code);
   const steps = [
     sourceStep(index, picture, selected),
+    dynamoStep(index, picture, selected),
     ...GRAPHS.map((graph) => graphStep(index, selected, graph)),
     opsStep(index, selected),
     kernelStep(index, kernels, code),

@@ -1,5 +1,6 @@
 // What a pane is to show: which file, which of its lines, or why there is nothing. Pure.
 import type { PaneAddress } from "./address";
+import { pictured } from "./picture/stages";
 import type { GraphPicture, Kernel, StageFile } from "./shapes";
 
 export interface CodeContent {
@@ -22,7 +23,13 @@ export interface EmptyContent {
   go: { label: string; stage: string; line: number } | null;
 }
 
-export type Content = CodeContent | EmptyContent;
+export interface PictureContent {
+  kind: "picture";
+  /** The stage whose nodes are drawn. */
+  of: string;
+}
+
+export type Content = CodeContent | EmptyContent | PictureContent;
 
 /** Stages whose names carry types that can be folded. */
 const ANNOTATED = new Set(["dynamo", "pre_grad", "joint", "readable", "post_grad"]);
@@ -83,9 +90,12 @@ export function contentOf(
   const stage = picture.stages.find((each) => each.id === pane.stage);
   if (!stage) return empty("This stage is not known here.", "Choose another one above.");
   const file = stage.files.find((each) => each.path === pane.file) ?? stage.files[0];
+  const drawn = pictured(stage.id);
   if (!file) {
-    return empty(`No ${stage.title} in this graph.`, WHY_NOT[stage.id] ?? WHY_NO_CODE);
+    const what = drawn ? "Nothing to draw." : `No ${stage.title} in this graph.`;
+    return empty(what, WHY_NOT[drawn ?? stage.id] ?? WHY_NO_CODE);
   }
+  if (drawn) return { kind: "picture", of: drawn };
   if (stage.id === "kernel") return kernelContent(file, stage.title, kernel);
   const ofCode = stage.id === "wrapper" || stage.id === "code";
   return {

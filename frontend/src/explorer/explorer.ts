@@ -23,6 +23,7 @@ import { fillTabs, layOut } from "./layout";
 import { type Marks, NO_MARKS } from "./lines";
 import { Palette } from "./palette";
 import { Pane, type PaneHost } from "./pane";
+import { Pictures } from "./picture/pictures";
 import { fold, wrap } from "./preferences";
 import {
   EVERY_CALL,
@@ -60,6 +61,8 @@ export class Explorer implements PaneHost {
   readonly list: KernelList;
   readonly chain: ChainView;
   readonly comparison = new Comparison(this);
+  readonly pictures = new Pictures(this);
+  readonly urls: { nodes: string; layout: string };
   kernel: Kernel | null = null;
   handle: number | null = null;
   private target: Target | null = null;
@@ -76,6 +79,7 @@ export class Explorer implements PaneHost {
     this.picture = picture;
     this.index = index;
     this.nonce = nonce;
+    this.urls = { nodes: root.dataset.nodesUrl ?? "", layout: root.dataset.layoutUrl ?? "" };
     this.texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
     this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
     describeCoverage(this.part(".coverage"), picture);
@@ -134,7 +138,7 @@ export class Explorer implements PaneHost {
 
   private address(): Address {
     return {
-      panes: this.panes.map((pane) => pane.address),
+      panes: this.panes.map((pane) => pane.kept),
       kernel: this.kernel?.name ?? null,
       handle: this.handle,
       selected: this.target,
@@ -281,6 +285,7 @@ export class Explorer implements PaneHost {
     );
     this.panes.forEach((pane, at) => {
       pane.mark(marks[at] ?? NO_MARKS, aims[at] ?? null);
+      pane.light(this.selected, this.hoveredOne);
     });
     this.say();
   }
@@ -420,6 +425,17 @@ export class Explorer implements PaneHost {
     this.light();
   }
 
+  /** A picture's node is pointed at. */
+  previewed(selected: Selected | null): void {
+    if (!selected && !this.hoveredOne) return;
+    this.hoveredOne = selected?.entities.size ? selected : null;
+    this.light();
+  }
+
+  turned(): void {
+    this.push();
+  }
+
   reached(pane: Pane, line: number): void {
     this.hovered(pane, line);
   }
@@ -491,7 +507,7 @@ export class Explorer implements PaneHost {
     const stages = this.picture.stages.filter((stage) => stage.files.length > 0);
     const next = stages.find((stage) => !shown.has(stage.id)) ?? stages[0];
     if (!next) return;
-    const pane = new Pane({ stage: next.id, file: null }, this);
+    const pane = new Pane({ stage: next.id, file: null, hops: 0 }, this);
     this.comparison.end();
     this.panes.splice(this.panes.indexOf(after) + 1, 0, pane);
     this.active = pane;

@@ -34,6 +34,8 @@ export function listen(root: HTMLElement, keys: readonly Key[]): void {
       const inList =
         event.target instanceof HTMLElement && event.target.closest("[role=separator]");
       if (inList && event.key.startsWith("Arrow")) return;
+      const owner = event.target instanceof HTMLElement ? event.target.dataset.ownKeys : null;
+      if (owner?.split(" ").includes(event.key === " " ? "Space" : event.key)) return;
       const named = event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key;
       const entry = byKey.get(named);
       if (!entry) return;

@@ -2,6 +2,7 @@
 import { make } from "../elements";
 import { ask, sentenceOf } from "../server";
 import { Explorer } from "./explorer";
+import { withPictures } from "./picture/stages";
 import { LinkIndex } from "./selection";
 import type { GraphPicture, Links } from "./shapes";
 import { handleOf } from "./test-handle";
@@ -23,6 +24,7 @@ async function start(root: HTMLElement): Promise<void> {
       ask<GraphPicture>(explorerUrl),
       ask<Links>(linksUrl),
     ]);
+    picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
     selectSomething(root);
     const explorer = new Explorer(root, picture, new LinkIndex(links), nonce);

@@ -7,6 +7,9 @@ import { type Content, contentOf, slice } from "./content";
 import type { Heat } from "./heat";
 import type { Side } from "./level";
 import { type Marks, NO_MARKS } from "./lines";
+import type { Pictures } from "./picture/pictures";
+import { PictureView } from "./picture/view";
+import type { Selected } from "./selection";
 import type { GraphPicture, Kernel, Stage } from "./shapes";
 import type { Texts } from "./texts";
 
@@ -15,6 +18,7 @@ export interface PaneHost {
   readonly texts: Texts;
   readonly nonce: string;
   readonly options: CodeOptions;
+  readonly pictures: Pictures;
   /** Times of the lines of a source; empty when none are known. */
   heatOf(path: string): Promise<Heat>;
   hovered(pane: Pane, line: number | null): void;
@@ -49,6 +53,7 @@ export class Pane {
   private readonly closer: HTMLButtonElement;
   private readonly body = make("div", { class: "pane-body" });
   private code: Code | null = null;
+  private view: PictureView | null = null;
   private shownAs = "";
   private showing = 0;
   readonly id = `pane-${++paneCount}`;
@@ -140,6 +145,7 @@ export class Pane {
       this.say(content.what, content.why, content.go);
       return;
     }
+    if (content.kind === "picture") return this.drawn(content, kernel, handle);
     const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
     try {
       // A kernel is a part of a long text: its lines are known, they need not be counted again.
@@ -162,8 +168,37 @@ export class Pane {
     }
   }
 
+  private async drawn(
+    content: Content & { kind: "picture" },
+    kernel: Kernel | null,
+    handle: number | null,
+  ): Promise<void> {
+    this.empty();
+    const { pictures } = this.host;
+    const view = new PictureView(this.body, content.of, this.address.hops, pictures);
+    this.view = view;
+    try {
+      await view.load();
+    } catch (trouble) {
+      if (this.view !== view) return;
+      this.shownAs = "";
+      this.say("The graph could not be fetched.", sentenceOf(trouble), null, () =>
+        this.fetched(content, kernel, handle),
+      );
+    }
+  }
+
+  /** Let go of what the pane shows. */
+  private empty(): void {
+    this.code?.close();
+    this.code = null;
+    this.view?.close();
+    this.view = null;
+  }
+
   private place(text: string, content: Content & { kind: "code" }): void {
     if (!this.code) {
+      this.empty();
       this.body.replaceChildren();
       const events = {
         hovered: (line: number | null) => this.host.hovered(this, line),
@@ -193,8 +228,7 @@ export class Pane {
     go: { label: string; stage: string; line: number } | null = null,
     again: (() => void) | null = null,
   ): void {
-    this.code?.close();
-    this.code = null;
+    this.empty();
     const words = make(
       "div",
       { class: "pane-empty", tabindex: "0" },
@@ -281,6 +315,11 @@ export class Pane {
     this.mark(NO_MARKS);
   }
 
+  /** The state of the pane as its address says it. */
+  get kept(): PaneAddress {
+    return this.view ? { ...this.address, hops: this.view.hops } : this.address;
+  }
+
   get caretLine(): number | null {
     return this.code?.caretLine() ?? null;
   }
@@ -315,20 +354,28 @@ export class Pane {
 
   find(): void {
     this.code?.find();
+    this.view?.find();
   }
 
   redraw(): void {
     this.code?.ruler.redraw();
+    this.view?.recolour();
+  }
+
+  /** Light nodes of a picture; panes of text light lines. */
+  light(selected: Selected | null, hovered: Selected | null): void {
+    this.view?.light(selected, hovered);
   }
 
   focus(): void {
     if (this.code) this.code.focus();
+    else if (this.view) this.view.focus();
     else this.body.querySelector<HTMLElement>(".pane-empty")?.focus();
   }
 
   close(): void {
     this.showing++;
-    this.code?.close();
+    this.empty();
     this.root.remove();
   }
 }

@@ -30,7 +30,16 @@ export interface Matches {
 export const NO_MATCHES: Matches = { lines: new Int32Array(0), known: new Uint8Array(0) };
 
 /** Kinds of entities from the finest: a line lights by the finest kind it shares. */
-const TIERS: Record<string, number> = { op: 0, fx: 1, rd: 1, src: 2, call: 3, kernel: 3, buf: 3 };
+const TIERS: Record<string, number> = {
+  op: 0,
+  fx: 1,
+  rd: 1,
+  dyn: 1,
+  src: 2,
+  call: 3,
+  kernel: 3,
+  buf: 3,
+};
 const TIER_COUNT = 4;
 
 function tierOf(entity: string): number {

@@ -35,5 +35,14 @@ def get_nodes(
         targets=[node.target for node in nodes],
         types=[node.annotation or "" for node in nodes],
         lines=[node.line for node in nodes],
-        inputs=[[places[name] for name in node.inputs if name in places] for node in nodes],
+        inputs=[
+            [places[name] for name in _beside(node.name, node.inputs) if name in places]
+            for node in nodes
+        ],
     )
+
+
+def _beside(node: str, inputs: list[str]) -> list[str]:
+    """Names of an inner graph's nodes carry its class before them, those they take do not."""
+    graph_class, slash, _ = node.rpartition("/")
+    return [f"{graph_class}{slash}{name}" for name in inputs]

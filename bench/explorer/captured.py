@@ -1,0 +1,33 @@
+"""Captures of built-in models for the benchmarks, made once and kept in `bench/work`.
+
+python bench/explorer/captured.py mobilebert-qa
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from inductorscope.capture.run import run_capture
+from inductorscope.capture.spec import CaptureSpec
+from inductorscope.settings import Settings
+
+WORK = Path(__file__).resolve().parents[1] / "work"
+
+
+def captured(model: str) -> Path:
+    """The folder of a model's capture."""
+    folder = WORK / "captures" / model
+    if not folder.exists():
+        making = folder.with_name(f"{model}.making")
+        shutil.rmtree(making, ignore_errors=True)
+        run_capture(CaptureSpec(model=model, seconds=4.0), making, Settings(WORK, ""), trusted=True)
+        making.rename(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Capture a built-in model, once.")
+    parser.add_argument("model")
+    print(captured(parser.parse_args().model))

@@ -1,0 +1,53 @@
+// Which part of a scene is in sight, and how large. Pure.
+import type { Box } from "./scene";
+
+const SMALLEST = 0.02;
+const LARGEST = 8;
+const MARGIN = 14;
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export class Camera {
+  x = 0;
+  y = 0;
+  zoom = 1;
+
+  /** Place on the screen of a place in the scene. */
+  toScreen(x: number, y: number): [number, number] {
+    return [x * this.zoom + this.x, y * this.zoom + this.y];
+  }
+
+  toScene(x: number, y: number): [number, number] {
+    return [(x - this.x) / this.zoom, (y - this.y) / this.zoom];
+  }
+
+  /** All of a box in sight, no larger than `most`. */
+  fit(box: Box, room: Size, most = 2): void {
+    const across = (room.width - 2 * MARGIN) / Math.max(1, box.width);
+    const down = (room.height - 2 * MARGIN) / Math.max(1, box.height);
+    this.zoom = Math.min(most, Math.max(SMALLEST, Math.min(across, down)));
+    this.centre(box, room);
+  }
+
+  centre(box: Box, room: Size): void {
+    this.x = room.width / 2 - (box.x + box.width / 2) * this.zoom;
+    this.y = room.height / 2 - (box.y + box.height / 2) * this.zoom;
+  }
+
+  /** Larger or smaller, with a place of the screen staying where it is. */
+  scale(by: number, x: number, y: number): void {
+    const [sceneX, sceneY] = this.toScene(x, y);
+    this.zoom = Math.min(LARGEST, Math.max(SMALLEST, this.zoom * by));
+    this.x = x - sceneX * this.zoom;
+    this.y = y - sceneY * this.zoom;
+  }
+
+  shows(box: Box, room: Size): boolean {
+    const [left, top] = this.toScreen(box.x, box.y);
+    const [right, bottom] = this.toScreen(box.x + box.width, box.y + box.height);
+    return left >= 0 && top >= 0 && right <= room.width && bottom <= room.height;
+  }
+}

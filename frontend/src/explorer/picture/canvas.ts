@@ -1,0 +1,357 @@
+// The picture on a canvas: draws what is in sight, and tells what lies under the pointer.
+import { stepOf } from "../heat";
+import { Camera, type Size } from "./camera";
+import type { Graph } from "./graph";
+import { type Box, boundsOf, type GroupBox, holds, type NodeBox, type Scene } from "./scene";
+
+export interface Lights {
+  selected: ReadonlySet<number>;
+  hovered: ReadonlySet<number>;
+  /** What the search of the picture found. */
+  found: ReadonlySet<number>;
+  /** The node that the arrow keys have come to. */
+  current: number | null;
+}
+
+export const NO_LIGHTS: Lights = {
+  selected: new Set(),
+  hovered: new Set(),
+  found: new Set(),
+  current: null,
+};
+
+export interface Spot {
+  node: number | null;
+  group: number | null;
+}
+
+const HUES = ["pointwise", "persistent", "reduction", "gemm", "attention", "other"];
+/** Pixels from which on names are drawn: of a group's width, of a node's. */
+const TITLE_FROM = 44;
+const NAME_FROM = 38;
+
+type Inks = Record<string, string>;
+
+export class Canvas {
+  readonly element = document.createElement("canvas");
+  readonly camera = new Camera();
+  private readonly observer: ResizeObserver;
+  private readonly resized: () => void;
+  private scene: Scene | null = null;
+  private graph: Graph | null = null;
+  private lights: Lights = NO_LIGHTS;
+  private byTime = false;
+  private mostTime = 0;
+  private inks: Inks | null = null;
+  private frame = 0;
+  private mono = "monospace";
+  size: Size = { width: 0, height: 0 };
+
+  constructor(resized: () => void) {
+    this.element.className = "picture-canvas";
+    this.resized = resized;
+    this.observer = new ResizeObserver((entries) => {
+      const box = entries.at(-1)?.contentRect;
+      if (!box || (box.width === this.size.width && box.height === this.size.height)) return;
+      this.size = { width: box.width, height: box.height };
+      this.resized();
+      this.draw();
+    });
+    this.observer.observe(this.element);
+  }
+
+  show(scene: Scene | null, graph: Graph): void {
+    this.scene = scene;
+    this.graph = graph;
+    this.mostTime = Math.max(0, ...graph.groups.map((group) => group.time_us ?? 0));
+    this.later();
+  }
+
+  light(lights: Lights): void {
+    this.lights = lights;
+    this.later();
+  }
+
+  colourBy(time: boolean): void {
+    this.byTime = time;
+    this.later();
+  }
+
+  /** Draw anew in the colours of now. */
+  redraw(): void {
+    this.inks = null;
+    this.later();
+  }
+
+  later(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.frame);
+    this.observer.disconnect();
+  }
+
+  /** What lies at a place of the canvas. */
+  at(x: number, y: number): Spot {
+    const [sceneX, sceneY] = this.camera.toScene(x, y);
+    const near = Math.min(2, 1.5 / this.camera.zoom); // cells are small: their gaps count as theirs
+    const under = this.scene?.nodes.find((box) => {
+      const wide = { ...box, x: box.x - near, y: box.y - near };
+      return holds(
+        { ...wide, width: box.width + 2 * near, height: box.height + 2 * near },
+        sceneX,
+        sceneY,
+      );
+    });
+    if (under) return { node: under.node, group: under.group };
+    const group = this.scene?.groups.find((box) => holds(box, sceneX, sceneY));
+    return { node: null, group: group?.group ?? null };
+  }
+
+  /** Where some nodes stand. */
+  placeOf(nodes: ReadonlySet<number>): Box | null {
+    return boundsOf(this.scene?.nodes.filter((box) => nodes.has(box.node)) ?? []);
+  }
+
+  fit(): void {
+    if (this.scene && this.size.width) this.camera.fit(this.scene, this.size);
+    this.later();
+  }
+
+  private ink(name: string): string {
+    if (!this.inks) {
+      const style = getComputedStyle(this.element);
+      this.mono = style.getPropertyValue("--mono") || "monospace";
+      const names = [...HUES, "accent", "edge", "faint", "heat", "ink", "line", "panel", "soft"];
+      names.push("sunk", "warn", "pin", "hover");
+      // The tokens are `light-dark(…)`: only a property that takes a colour says which it is.
+      this.inks = Object.fromEntries(
+        names.map((each) => {
+          this.element.style.color = `var(--${each})`;
+          return [each, getComputedStyle(this.element).color];
+        }),
+      );
+      this.element.style.color = "";
+    }
+    return this.inks[name] ?? this.inks.other ?? "gray";
+  }
+
+  private inSight(box: Box): boolean {
+    const [left, top] = this.camera.toScreen(box.x, box.y);
+    const { zoom } = this.camera;
+    const { width, height } = this.size;
+    return (
+      left < width && top < height && left + box.width * zoom > 0 && top + box.height * zoom > 0
+    );
+  }
+
+  private draw(): void {
+    const { element, scene, graph, camera } = this;
+    const scale = window.devicePixelRatio || 1;
+    const [width, height] = [this.size.width * scale, this.size.height * scale].map(Math.round);
+    if (!width || !height) return;
+    if (element.width !== width) element.width = width;
+    if (element.height !== height) element.height = height;
+    const pen = element.getContext("2d");
+    if (!pen) return;
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    if (!scene || !graph) return;
+    const zoom = camera.zoom * scale;
+    pen.setTransform(zoom, 0, 0, zoom, camera.x * scale, camera.y * scale);
+    const groups = scene.groups.filter((box) => this.inSight(box));
+    const nodes = scene.nodes.filter((box) => this.inSight(box));
+    this.drawGroups(pen, groups, graph);
+    this.drawLines(pen, scene);
+    this.drawNodes(pen, nodes, graph);
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    this.drawWords(pen, groups, nodes, graph);
+  }
+
+  private colourOf(group: number | null): string {
+    const found = group === null ? null : this.graph?.groups[group];
+    if (!found) return this.ink("other");
+    if (!this.byTime) return this.ink(found.hue);
+    return found.time_us ? this.ink("heat") : this.ink("edge");
+  }
+
+  /** How strongly a group shows its time; all alike when colours are of kinds. */
+  private strengthOf(group: number | null): number {
+    if (!this.byTime) return 0.85;
+    const time = group === null ? 0 : (this.graph?.groups[group]?.time_us ?? 0);
+    return [0.12, 0.3, 0.45, 0.6, 0.78, 1][stepOf(time / Math.max(1e-9, this.mostTime))] ?? 0.12;
+  }
+
+  private drawGroups(pen: CanvasRenderingContext2D, boxes: readonly GroupBox[], graph: Graph) {
+    pen.lineWidth = Math.max(0.6, 0.8 / this.camera.zoom);
+    for (const box of boxes) {
+      if (box.group === null || !graph.groups[box.group]?.kernel) {
+        pen.fillStyle = this.ink("sunk");
+        pen.strokeStyle = this.ink("line");
+        pen.globalAlpha = 1;
+        pen.fillRect(box.x, box.y, box.width, box.height);
+      } else {
+        pen.fillStyle = pen.strokeStyle = this.colourOf(box.group);
+        pen.globalAlpha = 0.11;
+        pen.fillRect(box.x, box.y, box.width, box.height);
+        pen.globalAlpha = 0.45;
+      }
+      pen.strokeRect(box.x, box.y, box.width, box.height);
+    }
+    pen.globalAlpha = 1;
+  }
+
+  /** Lines at what is selected stand out; all others keep back. */
+  private drawLines(pen: CanvasRenderingContext2D, scene: Scene): void {
+    const { selected, hovered } = this.lights;
+    const { joins, lines } = scene;
+    const ends = new Set<number>();
+    for (const at of [...selected, ...hovered]) {
+      if (joins === "nodes") ends.add(at);
+      else for (const group of this.graph?.nodes[at]?.groups ?? []) ends.add(group);
+    }
+    const near =
+      ends.size <= 60 ? lines.filter((line) => ends.has(line.from) || ends.has(line.to)) : [];
+    pen.lineWidth = Math.max(0.5, 0.9 / this.camera.zoom);
+    pen.strokeStyle = this.ink("faint");
+    pen.globalAlpha = joins === "nodes" ? 0.75 : 0.4;
+    this.stroke(
+      pen,
+      lines.filter((line) => !line.far),
+      joins === "nodes",
+    );
+    pen.globalAlpha = 0.06;
+    this.stroke(
+      pen,
+      lines.filter((line) => line.far),
+      false,
+    );
+    pen.strokeStyle = this.ink("accent");
+    pen.lineWidth *= 1.8;
+    pen.globalAlpha = 0.9;
+    this.stroke(pen, near, joins === "nodes");
+    pen.globalAlpha = 1;
+  }
+
+  private stroke(
+    pen: CanvasRenderingContext2D,
+    lines: readonly { points: readonly number[] }[],
+    headed: boolean,
+  ): void {
+    pen.beginPath();
+    for (const { points } of lines) {
+      const [x = 0, y = 0] = points;
+      pen.moveTo(x, y);
+      for (let at = 2; at < points.length; at += 2) {
+        pen.lineTo(points[at] as number, points[at + 1] as number);
+      }
+      if (headed) {
+        const [toX = 0, toY = 0] = points.slice(-2);
+        pen.moveTo(toX - 3, toY - 5);
+        pen.lineTo(toX, toY);
+        pen.lineTo(toX + 3, toY - 5);
+      }
+    }
+    pen.stroke();
+  }
+
+  private drawNodes(pen: CanvasRenderingContext2D, boxes: readonly NodeBox[], graph: Graph): void {
+    const { selected, hovered, found, current } = this.lights;
+    const large = (boxes[0]?.height ?? 0) > 20; // boxes to read rather than cells
+    const dimmed = selected.size > 0 && !large;
+    for (const box of boxes) {
+      const lit = selected.has(box.node);
+      const { given } = graph.nodes[box.node] ?? { given: false };
+      pen.globalAlpha = dimmed && !lit ? 0.38 : 1;
+      if (large) {
+        pen.fillStyle = this.ink(lit ? "pin" : "panel");
+        pen.fillRect(box.x, box.y, box.width, box.height);
+        pen.fillStyle = this.colourOf(box.computed ? box.group : null);
+        pen.fillRect(box.x, box.y, 3, box.height);
+        pen.lineWidth = 1;
+        pen.strokeStyle = this.ink("edge");
+        if (given) pen.setLineDash([3, 2]);
+        pen.strokeRect(box.x, box.y, box.width, box.height);
+        pen.setLineDash([]);
+      } else if (box.computed) {
+        pen.globalAlpha *= this.strengthOf(box.group);
+        pen.fillStyle = this.colourOf(box.group);
+        pen.fillRect(box.x, box.y, box.width, box.height);
+      } else {
+        pen.strokeStyle = this.ink("edge");
+        pen.lineWidth = 1;
+        const inset = given ? 3 : 1.5;
+        pen.strokeRect(box.x + inset, box.y + inset, box.width - 2 * inset, box.height - 2 * inset);
+      }
+    }
+    pen.globalAlpha = 1;
+    const thin = Math.max(1.4, 2 / this.camera.zoom);
+    for (const box of boxes) {
+      const lit = selected.has(box.node);
+      const marked = found.has(box.node);
+      if (!lit && !marked && !hovered.has(box.node) && box.node !== current) continue;
+      pen.strokeStyle = this.ink(marked && !lit ? "warn" : "accent");
+      pen.lineWidth = lit || marked ? thin : thin * 0.7;
+      const out = lit ? thin / 2 + 0.6 : 0;
+      pen.strokeRect(box.x - out, box.y - out, box.width + 2 * out, box.height + 2 * out);
+      if (box.node !== current) continue;
+      pen.setLineDash([2 * thin, thin]);
+      pen.strokeStyle = this.ink("ink");
+      const far = out + 1.6 * thin;
+      pen.strokeRect(box.x - far, box.y - far, box.width + 2 * far, box.height + 2 * far);
+      pen.setLineDash([]);
+    }
+  }
+
+  private drawWords(
+    pen: CanvasRenderingContext2D,
+    groups: readonly GroupBox[],
+    nodes: readonly NodeBox[],
+    graph: Graph,
+  ): void {
+    const { zoom } = this.camera;
+    pen.textBaseline = "middle";
+    pen.font = `10.5px ${this.mono}`;
+    pen.fillStyle = this.ink("soft");
+    for (const box of groups) {
+      const [width, title] = [
+        box.width * zoom,
+        box.group === null ? null : graph.groups[box.group],
+      ];
+      if (!title || width < TITLE_FROM || zoom < 0.75) continue;
+      const [x, y] = this.camera.toScreen(box.x, box.y);
+      this.write(pen, title.title, x + 5, y + Math.min(11, 7.5 * zoom), width - 8);
+    }
+    for (const box of nodes) {
+      const [width, height] = [box.width * zoom, box.height * zoom];
+      if (width < NAME_FROM || height < 12) continue;
+      const node = graph.nodes[box.node];
+      if (!node) continue;
+      const [x, y] = this.camera.toScreen(box.x, box.y);
+      const solid = box.computed && box.height < 20;
+      pen.fillStyle = solid ? this.ink("panel") : this.ink("ink");
+      const two = height >= 28;
+      pen.font = `${box.height > 20 ? "600 " : ""}11px ${this.mono}`;
+      this.write(pen, node.name, x + 6, y + height * (two ? 0.32 : 0.5), width - 8);
+      if (!two) continue;
+      if (!solid) pen.fillStyle = this.ink("soft");
+      pen.font = `10.5px ${this.mono}`;
+      const about = node.type ? `${node.op} ${node.type}` : node.op;
+      this.write(pen, about, x + 6, y + height * 0.7, width - 8);
+    }
+  }
+
+  /** A text, cut in its middle to a width; the face has letters of one width. */
+  private write(pen: CanvasRenderingContext2D, text: string, x: number, y: number, room: number) {
+    const letters = Math.floor(room / 6.4);
+    if (letters < 3) return;
+    const tail = Math.min(6, Math.floor(letters / 3));
+    const cut =
+      text.length <= letters
+        ? text
+        : `${text.slice(0, letters - tail - 1)}…${tail ? text.slice(-tail) : ""}`;
+    pen.fillText(cut, x, y);
+  }
+}

@@ -1,0 +1,87 @@
+// What the picture says in words: the node one looks at, what it takes and who takes it. By these
+// buttons the graph can be walked without seeing it.
+import { button, cutName, make } from "../../elements";
+import { count, microseconds } from "../../figures";
+import type { Graph } from "./graph";
+
+/** Neighbours that are listed. */
+const LISTED = 40;
+
+/** The graph as a whole. */
+export function wholeOf(graph: Graph): string {
+  const given = graph.nodes.filter((node) => node.given).length;
+  const alone = graph.nodes.filter((node) => !node.groups.length && !node.given).length;
+  const again = graph.nodes.filter((node) => node.groups.length > 1).length;
+  if (graph.stage !== "post_grad") {
+    const fused = graph.groups.filter((group) => group.nodes.length > 1).length;
+    const loops = count(graph.nodes.length, "scheduler node");
+    const groups = fused
+      ? ` in ${count(graph.groups.length, "group")}, ${fused} of them fused`
+      : ", none fused yet";
+    return `${loops}${groups}, joined by buffers.`;
+  }
+  const parts = [
+    `${count(graph.nodes.length - given, "node")} in ${count(graph.groups.length, "kernel call")}`,
+    `${count(given, "input")} (small squares)`,
+  ];
+  if (alone) parts.push(`${alone.toLocaleString("en")} that no kernel computes (hollow)`);
+  if (again) parts.push(`${count(again, "node")} computed more than once`);
+  return `${parts.join(", ")}.`;
+}
+
+function listOf(
+  graph: Graph,
+  title: string,
+  nodes: readonly number[],
+  choose: (node: number) => void,
+): HTMLElement {
+  const list = make("ul");
+  for (const at of nodes.slice(0, LISTED)) {
+    const node = graph.nodes[at];
+    if (!node) continue;
+    const entry = button("", { class: "chain-link", title: node.type }, () => choose(at));
+    entry.append(
+      make("span", { class: "chain-label" }, node.name),
+      " ",
+      make("span", { class: "chain-text" }, node.op),
+    );
+    list.append(make("li", {}, entry));
+  }
+  if (nodes.length > LISTED) {
+    list.append(make("li", { class: "soft" }, `and ${nodes.length - LISTED} more`));
+  }
+  const heading = make("h3", {}, title);
+  if (nodes.length > 1) heading.append(make("span", { class: "soft num" }, String(nodes.length)));
+  return make("section", { "aria-label": title }, heading, list);
+}
+
+/** One node; `choose` goes to a neighbour. */
+export function factsOf(graph: Graph, at: number, choose: (node: number) => void): HTMLElement[] {
+  const node = graph.nodes[at];
+  if (!node) return [];
+  const about = make("p", { class: "soft" });
+  const words = [node.op, node.type, `line ${node.first}`].filter(Boolean);
+  about.append(words.join(" · "));
+  const kernels = make("p", { class: "soft picture-in" });
+  if (node.given) kernels.append("An input of the graph.");
+  else if (!node.groups.length) kernels.append("No kernel computes it.");
+  for (const place of node.groups.slice(0, 4)) {
+    const group = graph.groups[place];
+    if (!group) continue;
+    const time = group.time_us === null ? "" : ` ${microseconds(group.time_us)}`;
+    kernels.append(cutName(group.kernel ?? group.title), make("span", { class: "num" }, time));
+  }
+  if (node.groups.length > 4) kernels.append(`and ${node.groups.length - 4} more`);
+  const again =
+    node.groups.length > 1
+      ? make("p", {}, `Computed ${node.groups.length} times, once in each of these calls.`)
+      : null;
+  const own = make("section", { class: "picture-node" }, make("h3", {}, node.name), about);
+  if (again) own.append(again);
+  own.append(kernels);
+  return [
+    listOf(graph, "Takes", node.inputs, choose),
+    own,
+    listOf(graph, "Goes to", node.users, choose),
+  ];
+}

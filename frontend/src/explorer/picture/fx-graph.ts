@@ -1,0 +1,65 @@
+// The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
+import { hueOf } from "../../elements";
+import type { Kernel } from "../shapes";
+import { complete, type Graph, type Group, newNode } from "./graph";
+
+/** The server's answer: parallel columns. */
+export interface NodeColumns {
+  names: string[];
+  targets: string[];
+  types: string[];
+  lines: number[];
+  inputs: number[][];
+}
+
+/** `torch.ops.aten.add.Tensor` → `add`. */
+export function shortTarget(target: string): string {
+  const parts = target.split(".");
+  if (parts[0] === "torch" && parts[1] === "ops" && parts.length > 3) return parts[3] as string;
+  return parts.at(-1) ?? target;
+}
+
+/** What the graph gives back is no node of its own: it would join all that is kept for later. */
+function withoutOutputs(columns: NodeColumns): NodeColumns {
+  const kept = columns.targets.flatMap((target, at) => (target === "output" ? [] : [at]));
+  const now = new Map(kept.map((before, at) => [before, at]));
+  const pick = <Item>(items: readonly Item[]) => kept.map((at) => items[at] as Item);
+  return {
+    names: pick(columns.names),
+    targets: pick(columns.targets),
+    types: pick(columns.types),
+    lines: pick(columns.lines),
+    inputs: pick(columns.inputs).map((inputs) => inputs.flatMap((at) => now.get(at) ?? [])),
+  };
+}
+
+export function fxGraph(all: NodeColumns, kernels: readonly Kernel[]): Graph {
+  const columns = withoutOutputs(all);
+  const nodes = columns.names.map((name, at) => {
+    const target = columns.targets[at] ?? "";
+    const node = newNode(
+      name,
+      shortTarget(target),
+      columns.types[at] ?? "",
+      columns.lines[at] ?? 0,
+    );
+    node.inputs = columns.inputs[at] ?? [];
+    node.given = target === name;
+    if (node.given) node.op = "input";
+    return node;
+  });
+  const places = new Map(columns.names.map((name, at) => [name, at]));
+  const calls = kernels.flatMap((kernel) =>
+    kernel.calls.map((call) => ({ kernel, call, line: call.line })),
+  );
+  calls.sort((one, other) => one.line - other.line);
+  const groups: Group[] = calls.map(({ kernel, call }) => ({
+    title: kernel.name,
+    kernel: kernel.name,
+    handle: call.handle,
+    hue: hueOf(kernel.kind, kernel.category),
+    time_us: kernel.time_us === null ? null : kernel.time_us / Math.max(1, kernel.calls.length),
+    nodes: call.fx.flatMap((name) => places.get(name) ?? []),
+  }));
+  return complete("post_grad", "values", nodes, groups);
+}

@@ -1,0 +1,212 @@
+// The whole graph at once, in time linear in its size: a tile a group, its nodes as cells in it;
+// groups in rows by how many others come before them, rows in columns as in a newspaper. Pure.
+import { type Graph, giverFor } from "./graph";
+import type { GroupBox, Line, NodeBox, Scene } from "./scene";
+
+const CELL = 12;
+const GAP = 3;
+const PADDING = 5;
+const TITLE = 10;
+const BETWEEN = 10;
+const ROW_GAP = 9;
+const COLUMN_GAP = 46;
+const NARROWEST = 150;
+
+interface Tile {
+  group: number | null;
+  /** Cells: nodes that it computes, before them those that nothing computes and it takes first. */
+  cells: number[];
+  before: Set<number>;
+  after: Set<number>;
+  rank: number;
+  width: number;
+  height: number;
+  x: number;
+  y: number;
+}
+
+function newTile(group: number | null): Tile {
+  const nothing = { rank: 0, width: 0, height: 0, x: 0, y: 0 };
+  return { group, cells: [], before: new Set(), after: new Set(), ...nothing };
+}
+
+/** The tile that each node without a group stands in: with who takes it first, else with who gives
+ * to it; inputs that nobody takes and lone nodes have a tile of their own, the last. */
+function homesOf(graph: Graph): Int32Array {
+  const { nodes, groups } = graph;
+  const home = new Int32Array(nodes.length).fill(-1);
+  const placeOf = (at: number) => nodes[at]?.groups[0] ?? home[at] ?? -1;
+  for (let at = nodes.length - 1; at >= 0; at--) {
+    const node = nodes[at];
+    if (!node || node.groups.length) continue;
+    let first = Number.POSITIVE_INFINITY;
+    for (const user of node.users) {
+      const place = placeOf(user);
+      if (place >= 0) first = Math.min(first, place);
+    }
+    if (first < Number.POSITIVE_INFINITY) home[at] = first;
+  }
+  nodes.forEach((node, at) => {
+    if (node.groups.length || (home[at] ?? -1) >= 0) return;
+    const giver = node.inputs.map(placeOf).filter((place) => place >= 0);
+    home[at] = giver.length ? Math.max(...giver) : groups.length;
+  });
+  return home;
+}
+
+function tilesOf(graph: Graph): Tile[] {
+  const { nodes, groups } = graph;
+  const home = homesOf(graph);
+  const tiles = groups.map((_, at) => newTile(at));
+  const loose = newTile(null);
+  nodes.forEach((node, at) => {
+    if (!node.groups.length) (tiles[home[at] ?? -1] ?? loose).cells.push(at);
+  });
+  groups.forEach((group, at) => {
+    tiles[at]?.cells.push(...group.nodes);
+  });
+  tiles.forEach((tile, at) => {
+    for (const cell of tile.cells) {
+      for (const input of nodes[cell]?.inputs ?? []) {
+        const computed = (nodes[input]?.groups.length ?? 0) > 0;
+        const from = computed ? giverFor(graph, input, at) : (home[input] ?? -1);
+        if (from === null || from < 0 || from >= at) continue;
+        tile.before.add(from);
+        tiles[from]?.after.add(at);
+      }
+    }
+  });
+  if (loose.cells.length) tiles.push(loose);
+  return tiles;
+}
+
+/** How many tiles come before each, at most; what waits for nothing stands just above who takes it. */
+function rank(tiles: readonly Tile[]): number {
+  let last = 0;
+  for (const tile of tiles) {
+    for (const from of tile.before) tile.rank = Math.max(tile.rank, (tiles[from]?.rank ?? 0) + 1);
+    last = Math.max(last, tile.rank);
+  }
+  for (const tile of tiles) {
+    if (tile.before.size || !tile.after.size) continue;
+    const first = Math.min(...[...tile.after].map((at) => tiles[at]?.rank ?? 0));
+    tile.rank = Math.max(0, first - 1);
+  }
+  for (const tile of tiles) if (tile.group === null) tile.rank = last + 1;
+  return last + 1;
+}
+
+function measure(tile: Tile): void {
+  const across = Math.max(1, Math.ceil(Math.sqrt(tile.cells.length * 1.7)));
+  const down = Math.max(1, Math.ceil(tile.cells.length / across));
+  tile.width = Math.max(1, across) * (CELL + GAP) - GAP + 2 * PADDING;
+  tile.height = down * (CELL + GAP) - GAP + 2 * PADDING + TITLE;
+}
+
+/** Rows of tiles, each no wider than a column. */
+function rowsOf(tiles: readonly Tile[], ranks: number, widest: number): Tile[][] {
+  const byRank: Tile[][] = Array.from({ length: ranks + 1 }, () => []);
+  for (const tile of tiles) byRank[tile.rank]?.push(tile);
+  const rows: Tile[][] = [];
+  const centre = (tile: Tile) => {
+    let sum = 0;
+    for (const from of tile.before) {
+      const above = tiles[from];
+      if (above) sum += above.x + above.width / 2;
+    }
+    return tile.before.size ? sum / tile.before.size : 0;
+  };
+  for (const rank of byRank) {
+    const ordered = rank.map((tile) => ({ tile, at: centre(tile) }));
+    ordered.sort((one, other) => one.at - other.at);
+    let row: Tile[] = [];
+    let width = 0;
+    const end = () => {
+      let x = (widest - width + BETWEEN) / 2;
+      for (const tile of row) {
+        tile.x = x;
+        x += tile.width + BETWEEN;
+      }
+      if (row.length) rows.push(row);
+      row = [];
+      width = 0;
+    };
+    for (const { tile } of ordered) {
+      if (row.length && width + tile.width > widest) end();
+      row.push(tile);
+      width += tile.width + BETWEEN;
+    }
+    end();
+  }
+  return rows;
+}
+
+/** `aspect`: width of the room by its height. */
+export function overview(graph: Graph, aspect: number): Scene {
+  const tiles = tilesOf(graph);
+  const ranks = rank(tiles);
+  for (const tile of tiles) measure(tile);
+  const widest = Math.max(NARROWEST, ...tiles.map((tile) => tile.width + BETWEEN));
+  const rows = rowsOf(tiles, ranks, widest);
+  const heights = rows.map((row) => Math.max(...row.map((tile) => tile.height)) + ROW_GAP);
+  const total = heights.reduce((sum, height) => sum + height, 0);
+  const columns = Math.max(1, Math.round(Math.sqrt((aspect * total) / (widest + COLUMN_GAP))));
+  const tall = Math.max(total / columns, ...heights);
+  let [x, y, bottom] = [0, 0, 0];
+  rows.forEach((row, at) => {
+    const height = heights[at] ?? 0;
+    if (y > 0 && y + height > tall + 1) {
+      x += widest + COLUMN_GAP;
+      y = 0;
+    }
+    for (const tile of row) {
+      tile.x += x;
+      tile.y = y;
+    }
+    y += height;
+    bottom = Math.max(bottom, y);
+  });
+  return drawn(graph, tiles, { width: x + widest, height: bottom });
+}
+
+function drawn(
+  graph: Graph,
+  tiles: readonly Tile[],
+  size: { width: number; height: number },
+): Scene {
+  const groups: GroupBox[] = [];
+  const nodes: NodeBox[] = [];
+  const lines: Line[] = [];
+  tiles.forEach((tile, to) => {
+    const { x, y, width, height, group } = tile;
+    groups.push({ x, y, width, height, group });
+    const across = Math.max(1, Math.ceil(Math.sqrt(tile.cells.length * 1.7)));
+    tile.cells.forEach((node, at) => {
+      nodes.push({
+        x: x + PADDING + (at % across) * (CELL + GAP),
+        y: y + PADDING + TITLE + Math.floor(at / across) * (CELL + GAP),
+        width: CELL,
+        height: CELL,
+        node,
+        group,
+        computed: (graph.nodes[node]?.groups.length ?? 0) > 0,
+      });
+    });
+    for (const from of tile.before) {
+      const above = tiles[from];
+      if (!above) continue;
+      const far = above.x > tile.x + tile.width || tile.x > above.x + 2 * above.width + tile.width;
+      lines.push({ from, to, points: joined(above, tile), far });
+    }
+  });
+  return { x: 0, y: 0, ...size, groups, nodes, lines, joins: "groups" };
+}
+
+/** From the foot of one tile to the head of another, by the side when that is in a later column. */
+function joined(above: Tile, below: Tile): number[] {
+  const [x, y] = [above.x + above.width / 2, above.y + above.height];
+  const [toX, toY] = [below.x + below.width / 2, below.y];
+  if (toY >= y) return [x, y, toX, toY];
+  const side = above.x + above.width;
+  return [side, above.y + above.height / 2, below.x, below.y + below.height / 2];
+}

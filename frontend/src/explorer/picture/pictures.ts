@@ -1,0 +1,67 @@
+// What the panes of pictures need of the explorer: the graphs, made once each.
+import { ask } from "../../server";
+import type { Target } from "../address";
+import type { LinkIndex, Selected } from "../selection";
+import type { GraphPicture } from "../shapes";
+import { fxGraph, type NodeColumns } from "./fx-graph";
+import type { Graph } from "./graph";
+import { irGraph } from "./ir-graph";
+import type { PictureHost } from "./view";
+
+export interface PicturesHost {
+  readonly picture: GraphPicture;
+  readonly index: LinkIndex;
+  readonly urls: { nodes: string; layout: string };
+  stageLines(key: string): Promise<readonly string[]>;
+  previewed(selected: Selected | null): void;
+  keep(target: Target): void;
+  turned(): void;
+}
+
+export class Pictures implements PictureHost {
+  private readonly host: PicturesHost;
+  private readonly graphs = new Map<string, Promise<Graph>>();
+
+  constructor(host: PicturesHost) {
+    this.host = host;
+  }
+
+  get index(): LinkIndex {
+    return this.host.index;
+  }
+
+  get layoutUrl(): string {
+    return this.host.urls.layout;
+  }
+
+  graphOf(stage: string): Promise<Graph> {
+    let graph = this.graphs.get(stage);
+    if (!graph) {
+      graph = stage === "post_grad" ? this.fx() : this.ir(stage);
+      graph.catch(() => this.graphs.delete(stage)); // the next look tries again
+      this.graphs.set(stage, graph);
+    }
+    return graph;
+  }
+
+  private async fx(): Promise<Graph> {
+    return fxGraph(await ask<NodeColumns>(this.host.urls.nodes), this.host.picture.kernels);
+  }
+
+  private async ir(stage: string): Promise<Graph> {
+    const { index, picture } = this.host;
+    return irGraph(stage, await this.host.stageLines(stage), index, picture.kernels);
+  }
+
+  previewed(selected: Selected | null): void {
+    this.host.previewed(selected);
+  }
+
+  keep(target: Target): void {
+    this.host.keep(target);
+  }
+
+  turned(): void {
+    this.host.turned();
+  }
+}

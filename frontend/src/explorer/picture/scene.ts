@@ -1,0 +1,54 @@
+// What is drawn: boxes and lines at places of their own, in pixels at zoom 1. Pure.
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface GroupBox extends Box {
+  /** Place of the group in the graph; null for nodes of no group. */
+  group: number | null;
+}
+
+export interface NodeBox extends Box {
+  node: number;
+  /** The group it stands in, and whether that computes it or only takes it. */
+  group: number | null;
+  computed: boolean;
+}
+
+export interface Line {
+  /** Nodes, or groups where the picture joins groups. */
+  from: number;
+  to: number;
+  points: readonly number[];
+  /** Crosses much of the picture: drawn faintly, or it would hide the rest. */
+  far: boolean;
+}
+
+export interface Scene extends Box {
+  groups: readonly GroupBox[];
+  nodes: readonly NodeBox[];
+  lines: readonly Line[];
+  /** Whether the lines join groups, or nodes. */
+  joins: "groups" | "nodes";
+}
+
+export function holds(box: Box, x: number, y: number): boolean {
+  return x >= box.x && y >= box.y && x <= box.x + box.width && y <= box.y + box.height;
+}
+
+/** The box around some boxes; null for none. */
+export function boundsOf(boxes: readonly Box[]): Box | null {
+  if (!boxes.length) return null;
+  const x = Math.min(...boxes.map((box) => box.x));
+  const y = Math.min(...boxes.map((box) => box.y));
+  return {
+    x,
+    y,
+    width: Math.max(...boxes.map((box) => box.x + box.width)) - x,
+    height: Math.max(...boxes.map((box) => box.y + box.height)) - y,
+  };
+}

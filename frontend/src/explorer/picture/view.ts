@@ -1,0 +1,415 @@
+// A pane that shows the graph as a picture: all of it, or what is around the selection.
+import { button, make } from "../../elements";
+import { sentenceOf } from "../../server";
+import type { Target } from "../address";
+import type { LinkIndex, Selected } from "../selection";
+import { Canvas, type Spot } from "./canvas";
+import { factsOf, wholeOf } from "./facts";
+import { around, type Graph } from "./graph";
+import { Layout } from "./layout";
+import { litNodes, targetOf, targetOfGroup } from "./lit";
+import { overview } from "./overview";
+import { startPointer } from "./pointer";
+import type { Scene } from "./scene";
+
+/** Nodes that a neighbourhood holds at most: more are neither quick to lay out nor to read. */
+const MOST = 300;
+/** Nodes of the selection that a neighbourhood begins with. */
+const SEEDS = 40;
+const HOPS = ["Whole graph", "1 step", "2 steps", "3 steps"];
+const KEYS =
+  "Arrow up to what it takes, down to who takes it, left and right to those beside; " +
+  "Enter selects; plus, minus and 0 zoom; 1, 2 and 3 show so many steps around, w the whole.";
+
+export interface PictureHost {
+  readonly index: LinkIndex;
+  readonly layoutUrl: string;
+  graphOf(stage: string): Promise<Graph>;
+  previewed(selected: Selected | null): void;
+  keep(target: Target): void;
+  /** The reader chose another view: it belongs into the address. */
+  turned(): void;
+}
+
+export class PictureView {
+  readonly root = make("div", { class: "picture" });
+  private readonly host: PictureHost;
+  private readonly stage: string;
+  private readonly canvas = new Canvas(() => this.resized());
+  private readonly layout: Layout;
+  private readonly facts = make("div", { class: "picture-facts", "aria-live": "polite" });
+  private readonly words = make("p", { class: "picture-words soft", role: "status" });
+  private readonly steps = make("div", {
+    class: "segments",
+    role: "group",
+    "aria-label": "How much of the graph",
+  });
+  private readonly box = make("input", {
+    type: "search",
+    placeholder: "Find a node (f)",
+    "aria-label": "Find a node by name or operation",
+  });
+  private graph: Graph | null = null;
+  private whole: Scene | null = null;
+  private scene: Scene | null = null;
+  private selected: Selected | null = null;
+  private lit: ReadonlySet<number> = new Set();
+  private hovered: ReadonlySet<number> = new Set();
+  private found: number[] = [];
+  private current: number | null = null;
+  /** Whether the reader has moved the picture: then it is not fitted again. */
+  private moved = false;
+  private shownAround = "";
+  hops: number;
+  /** Settles when what was last asked for is drawn. */
+  settled: Promise<void> = Promise.resolve();
+
+  constructor(parent: HTMLElement, stage: string, hops: number, host: PictureHost) {
+    this.host = host;
+    this.stage = stage;
+    this.hops = hops;
+    this.layout = new Layout(host.layoutUrl);
+    this.build();
+    parent.replaceChildren(this.root);
+  }
+
+  private build(): void {
+    const colour = make(
+      "select",
+      { "aria-label": "Colour of groups" },
+      make("option", { value: "kind" }, "by kind"),
+      make("option", { value: "time" }, "by time"),
+    );
+    colour.addEventListener("change", () => this.canvas.colourBy(colour.value === "time"));
+    HOPS.forEach((label, hops) => {
+      this.steps.append(button(label, { class: "segment" }, () => this.turn(hops)));
+    });
+    const zoom = make(
+      "span",
+      { class: "zooms" },
+      this.icon("−", "Smaller (−)", () => this.zoom(1 / 1.4)),
+      this.icon("⤢", "Fit all in (0)", () => this.fit()),
+      this.icon("+", "Larger (+)", () => this.zoom(1.4)),
+    );
+    const { element } = this.canvas;
+    for (const [name, value] of Object.entries({
+      tabindex: "0",
+      role: "application",
+      "aria-roledescription": "picture of a graph",
+      "data-own-keys": "ArrowUp ArrowDown ArrowLeft ArrowRight Enter Space + = - 0 1 2 3 w",
+      title: "",
+    })) {
+      element.setAttribute(name, value);
+    }
+    element.addEventListener("keydown", (event) => this.pressed(event));
+    element.addEventListener("focus", () => this.reachSomething());
+    element.addEventListener("blur", () => this.reach(null));
+    startPointer(this.canvas, {
+      moved: () => {
+        this.moved = true;
+      },
+      hovered: (spot) => this.point(spot),
+      clicked: (spot) => this.click(spot),
+    });
+    this.box.addEventListener("input", () => this.search());
+    this.box.addEventListener("keydown", (event) => this.searched(event));
+    const bar = make("div", { class: "picture-bar" }, this.steps, this.box, colour, zoom);
+    const frame = make("div", { class: "picture-frame" }, element, this.words);
+    this.root.append(bar, frame, this.facts);
+    this.showSteps();
+  }
+
+  private icon(sign: string, title: string, pressed: () => void): HTMLElement {
+    return button(sign, { class: "icon", title, "aria-label": title }, pressed);
+  }
+
+  /** Fetch and draw; throws what the pane is to say. */
+  async load(): Promise<void> {
+    this.graph = await this.host.graphOf(this.stage);
+    this.canvas.element.setAttribute("aria-label", `${wholeOf(this.graph)} ${KEYS}`);
+    this.relight();
+    await this.redraw();
+  }
+
+  /** Show a selection, and a preview beside it. */
+  light(selected: Selected | null, hovered: Selected | null): void {
+    const { graph } = this;
+    const other = selected !== this.selected;
+    this.selected = selected;
+    if (!graph) return;
+    this.hovered = litNodes(graph, this.host.index, hovered);
+    if (other) {
+      this.relight();
+      if (this.hops > 0) void this.redraw();
+      else this.follow();
+    }
+    this.paint();
+  }
+
+  private relight(): void {
+    if (!this.graph) return;
+    this.lit = litNodes(this.graph, this.host.index, this.selected);
+    this.say();
+  }
+
+  private paint(): void {
+    const { lit: selected, hovered, current } = this;
+    this.canvas.light({ selected, hovered, found: new Set(this.found), current });
+  }
+
+  /** Draw the whole, or the neighbourhood of the selection, as asked. */
+  private redraw(): Promise<void> {
+    this.settled = this.hops > 0 && this.lit.size ? this.drawAround() : this.drawWhole();
+    return this.settled;
+  }
+
+  private async drawWhole(): Promise<void> {
+    const { graph, canvas } = this;
+    if (!graph) return;
+    const { width, height } = canvas.size;
+    this.whole ??= overview(graph, Math.max(0.2, width / Math.max(1, height)));
+    this.shownAround = "";
+    this.show(this.whole);
+    this.tell(
+      this.hops > 0 ? "Select a node, a line or a kernel: what is around it is drawn here." : "",
+    );
+  }
+
+  private async drawAround(): Promise<void> {
+    const { graph } = this;
+    if (!graph) return;
+    const seeds = [...this.lit].sort((one, other) => one - other);
+    const near = around(graph, seeds.slice(0, SEEDS), this.hops, MOST);
+    const asked = near.nodes.join();
+    if (asked === this.shownAround) return;
+    const slow = setTimeout(() => this.tell(`Laying out ${near.nodes.length} nodes …`), 150);
+    try {
+      const scene = await this.layout.of(graph, near);
+      if (!scene) return; // asked for another one meanwhile
+      this.shownAround = asked;
+      this.moved = false;
+      this.show(scene);
+      const left: string[] = [];
+      if (seeds.length > SEEDS) left.push(`around the first ${SEEDS} of ${seeds.length} selected`);
+      if (near.more) left.push(`${near.more} neighbours more are left out`);
+      this.tell(left.length ? `${near.nodes.length} nodes, ${left.join(", ")}.` : "");
+    } catch (trouble) {
+      this.tell(sentenceOf(trouble));
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  private show(scene: Scene): void {
+    if (!this.graph) return;
+    const other = this.scene !== scene;
+    this.scene = scene;
+    this.canvas.show(scene, this.graph);
+    if (other && !this.moved) this.fit();
+    this.paint();
+  }
+
+  private tell(words: string): void {
+    this.words.textContent = words;
+    this.words.hidden = !words;
+  }
+
+  private say(): void {
+    const { graph, current, lit } = this;
+    if (!graph) return;
+    const [first] = lit;
+    const at = current ?? first ?? null;
+    if (at === null) this.facts.replaceChildren(make("p", { class: "soft" }, wholeOf(graph)));
+    else this.facts.replaceChildren(...factsOf(graph, at, (node) => this.keep(node)));
+    this.facts.classList.toggle("of-node", at !== null);
+  }
+
+  private resized(): void {
+    if (!this.graph) return;
+    if (this.moved) return;
+    if (this.scene && this.scene === this.whole) this.whole = null; // of another shape now
+    if (this.hops === 0 || !this.lit.size) void this.drawWhole();
+    this.canvas.fit();
+  }
+
+  // --- moving about ------------------------------------------------------------------------------
+
+  /** Show so many steps around the selection; 0 for all. */
+  turn(hops: number): void {
+    this.hops = hops;
+    this.moved = false;
+    this.showSteps();
+    void this.redraw();
+    this.host.turned();
+  }
+
+  private showSteps(): void {
+    [...this.steps.children].forEach((segment, at) => {
+      segment.setAttribute("aria-pressed", String(at === this.hops));
+    });
+  }
+
+  private zoom(by: number): void {
+    const { width, height } = this.canvas.size;
+    const place = this.canvas.placeOf(this.lit);
+    const [x, y] = place
+      ? this.canvas.camera.toScreen(place.x + place.width / 2, place.y + place.height / 2)
+      : [width / 2, height / 2];
+    const inside = x > 0 && y > 0 && x < width && y < height;
+    this.canvas.camera.scale(by, inside ? x : width / 2, inside ? y : height / 2);
+    this.moved = true;
+    this.canvas.later();
+  }
+
+  fit(): void {
+    this.moved = false;
+    this.canvas.fit();
+  }
+
+  /** Bring what is selected into sight, when nothing of it is. */
+  private follow(): void {
+    const place = this.canvas.placeOf(this.lit);
+    const { camera, size } = this.canvas;
+    if (place && size.width && !camera.shows(place, size)) camera.centre(place, size);
+  }
+
+  private point({ node, group }: Spot): void {
+    const { graph } = this;
+    if (!graph) return;
+    const named = node === null ? null : graph.nodes[node];
+    const around = group === null ? null : graph.groups[group];
+    const about = [named ? `${named.name}: ${named.op} ${named.type}` : "", around?.title ?? ""];
+    this.canvas.element.title = about.filter(Boolean).join("\n");
+    const target = node === null ? null : targetOf(graph, node);
+    this.host.previewed(target ? this.selectedBy(target) : null);
+  }
+
+  private selectedBy(target: Target): Selected | null {
+    const { index } = this.host;
+    if ("entity" in target) return index.selectEntity(target.entity);
+    return index.selectLine(target.stage, target.line, -1, target.last);
+  }
+
+  private click({ node, group }: Spot): void {
+    const { graph } = this;
+    if (!graph) return;
+    if (node !== null) this.keep(node);
+    else if (group !== null) {
+      const target = targetOfGroup(graph, group);
+      if (target) this.host.keep(target);
+    }
+  }
+
+  private keep(node: number): void {
+    const target = this.graph && targetOf(this.graph, node);
+    if (!target) return;
+    if (this.current !== null) this.current = node;
+    this.host.keep(target);
+  }
+
+  // --- by keyboard -------------------------------------------------------------------------------
+
+  private reachSomething(): void {
+    if (this.current !== null || !this.graph) return;
+    const [first] = this.lit;
+    this.reach(first ?? this.scene?.nodes[0]?.node ?? null);
+  }
+
+  private reach(node: number | null): void {
+    this.current = node;
+    if (node !== null) {
+      const place = this.canvas.placeOf(new Set([node]));
+      const { camera, size } = this.canvas;
+      if (place && size.width && !camera.shows(place, size)) camera.centre(place, size);
+      this.host.previewed(this.graph ? this.selectedOf(node) : null);
+    }
+    this.say();
+    this.paint();
+  }
+
+  private selectedOf(node: number): Selected | null {
+    const target = this.graph && targetOf(this.graph, node);
+    return target ? this.selectedBy(target) : null;
+  }
+
+  private beside(by: 1 | -1): number | null {
+    const order = this.scene?.nodes ?? [];
+    const at = order.findIndex((box) => box.node === this.current);
+    return order[Math.min(order.length - 1, Math.max(0, at + by))]?.node ?? null;
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const node = this.current === null ? null : this.graph?.nodes[this.current];
+    const drawn = new Set(this.scene?.nodes.map((box) => box.node));
+    const near = (nodes: readonly number[]) => nodes.find((at) => drawn.has(at)) ?? null;
+    const does: Record<string, () => void> = {
+      ArrowUp: () => this.reach(near(node?.inputs ?? []) ?? this.current),
+      ArrowDown: () => this.reach(near(node?.users ?? []) ?? this.current),
+      ArrowLeft: () => this.reach(this.beside(-1)),
+      ArrowRight: () => this.reach(this.beside(1)),
+      Enter: () => this.current !== null && this.keep(this.current),
+      " ": () => this.current !== null && this.keep(this.current),
+      "+": () => this.zoom(1.4),
+      "=": () => this.zoom(1.4),
+      "-": () => this.zoom(1 / 1.4),
+      "0": () => this.fit(),
+      "1": () => this.turn(1),
+      "2": () => this.turn(2),
+      "3": () => this.turn(3),
+      w: () => this.turn(0),
+    };
+    const run = does[event.key];
+    if (!run) return;
+    event.preventDefault();
+    event.stopPropagation();
+    run();
+  }
+
+  // --- search ------------------------------------------------------------------------------------
+
+  private search(): void {
+    const words = this.box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    this.found = [];
+    if (words.length) {
+      this.graph?.nodes.forEach((node, at) => {
+        const text = `${node.name} ${node.op} ${node.type}`.toLowerCase();
+        if (words.every((word) => text.includes(word))) this.found.push(at);
+      });
+    }
+    const all = this.graph?.nodes.length ?? 0;
+    this.tell(
+      words.length
+        ? `${this.found.length} of ${all.toLocaleString("en")} nodes; Enter selects the next one.`
+        : "",
+    );
+    this.paint();
+  }
+
+  private searched(event: KeyboardEvent): void {
+    if (event.key === "Escape") this.canvas.element.focus();
+    if (event.key !== "Enter" || !this.found.length) return;
+    event.preventDefault();
+    const [last] = this.lit;
+    const next = this.found.find((at) => at > (last ?? -1)) ?? this.found[0];
+    if (next !== undefined) this.keep(next);
+  }
+
+  find(): void {
+    this.box.focus();
+    this.box.select();
+  }
+
+  focus(): void {
+    this.canvas.element.focus();
+  }
+
+  recolour(): void {
+    this.canvas.redraw();
+  }
+
+  close(): void {
+    this.layout.close();
+    this.canvas.close();
+  }
+}
