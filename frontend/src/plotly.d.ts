@@ -3,6 +3,10 @@ declare module "plotly.js/lib/core" {
   const Plotly: {
     register(modules: unknown[]): void;
     react(into: HTMLElement, traces: object[], layout: object, config: object): Promise<unknown>;
+    toImage(
+      of: HTMLElement,
+      options: { format: "svg" | "png"; width: number; height: number; scale: number },
+    ): Promise<string>;
   };
   export default Plotly;
 }

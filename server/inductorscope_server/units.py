@@ -88,6 +88,18 @@ def bandwidth(value: Figure) -> str:
     return _with(value / 1e9, "GB/s") if value is not None and _given(value) else DASH
 
 
+def operations(value: Figure) -> str:
+    """A number of operations, or of operations a second: the unit is what the caller adds."""
+    if value is None or not _given(value):
+        return DASH
+    if value == 0:
+        return "0"
+    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size * 0.9995:
+            return f"{figure(value / size)}{THIN}{prefix}"
+    return f"{figure(value)}{THIN}"
+
+
 def percent(value: Figure) -> str:
     """A share from 0 to 1."""
     if value is None or not _given(value):
@@ -198,6 +210,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "s": seconds,
     "bytes": size_in_bytes,
     "gbps": bandwidth,
+    "operations": operations,
     "percent": percent,
     "ratio": ratio,
     "count": count,

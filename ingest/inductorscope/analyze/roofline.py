@@ -110,30 +110,31 @@ def standing(
     rate = done / seconds if done is not None and seconds else None
     if peaks is None:
         return Standing(bytes_rate, rate, None, None, None, "unknown", None, None, None, "")
-    limit = _limit(peaks, dtype, products is not None)
+    limit = _limit(peaks, dtype, is_product=products is not None)
     memory_us = moved / peaks.memory * 1e6 if moved is not None else None
     compute_us = done / limit * 1e6 if done is not None and limit else None
-    known = [us for us in (memory_us, compute_us) if us is not None]
-    if not known or moved is None:
-        roof_us, bound = None, "unknown"
-    else:
-        roof_us = max(known)
-        bound = "memory" if memory_us == roof_us else "compute"
-    if not time_us or roof_us is None:
-        return Standing(bytes_rate, rate, None, None, None, bound, roof_us, None, None, "")  # type: ignore[arg-type]
-    share = roof_us / time_us
+    if memory_us is None:
+        return Standing(bytes_rate, rate, None, None, None, "unknown", None, None, None, "")
+    roof_us = max(memory_us, compute_us or 0.0)
+    bound: Bound = "memory" if roof_us == memory_us else "compute"
+    if not time_us:
+        return Standing(bytes_rate, rate, None, None, None, bound, roof_us, None, None, "")
     headroom = max(0.0, time_us - roof_us)
     return Standing(
-        bytes_rate, rate,
-        memory_us / time_us if memory_us is not None else None,
-        compute_us / time_us if compute_us is not None else None,
-        share, bound, roof_us, headroom,  # type: ignore[arg-type]
-        headroom / step_us if step_us else None,
-        _why_over(peaks, bound, bytes_rate) if share > CLOSE else "",
-    )  # fmt: skip
+        bytes_per_s=bytes_rate,
+        operations_per_s=rate,
+        memory_share=memory_us / time_us,
+        compute_share=None if compute_us is None else compute_us / time_us,
+        share=roof_us / time_us,
+        bound=bound,
+        roof_us=roof_us,
+        headroom_us=headroom,
+        saves=headroom / step_us if step_us else None,
+        over=_why_over(peaks, bound, bytes_rate) if roof_us > CLOSE * time_us else "",
+    )
 
 
-def _limit(peaks: Peaks, dtype: str, is_product: bool) -> float | None:
+def _limit(peaks: Peaks, dtype: str, *, is_product: bool) -> float | None:
     if not is_product:
         return peaks.vector or peaks.matmul.get("float32")
     return peaks.matmul.get(dtype) or (peaks.matmul.get("float32") if not dtype else None)

@@ -1,0 +1,43 @@
+// Charts as pictures, tables as CSV: made here, from what the page shows.
+import { button } from "../elements";
+
+/** Offer a file of this content under a name. */
+export function save(name: string, content: Blob | string): void {
+  const link = document.createElement("a");
+  const address = typeof content === "string" ? content : URL.createObjectURL(content);
+  link.href = address;
+  link.download = name;
+  link.click();
+  if (typeof content !== "string") setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+function quoted(text: string): string {
+  return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+export function csv(rows: readonly (readonly (string | number)[])[]): Blob {
+  const text = rows.map((row) => row.map((cell) => quoted(String(cell))).join(",")).join("\n");
+  return new Blob([`${text}\n`], { type: "text/csv" });
+}
+
+/** The rows of a table as they stand, numbers whole where the cell holds them. */
+export function rowsOf(table: HTMLTableElement): string[][] {
+  return [...table.rows].map((row) =>
+    [...row.cells].map((cell) => {
+      const whole = cell.dataset.value ?? cell.querySelector("[data-full]")?.getAttribute("title");
+      return (whole ?? cell.textContent ?? "").trim().replace(/\s+/g, " ");
+    }),
+  );
+}
+
+/** `<span data-table-download="id" data-name="file">` gets a button that saves that table. */
+export function startTableDownloads(): void {
+  for (const place of document.querySelectorAll<HTMLElement>("[data-table-download]")) {
+    const table = document.getElementById(place.dataset.tableDownload ?? "");
+    if (!(table instanceof HTMLTableElement)) continue;
+    const name = `${place.dataset.name ?? "table"}.csv`;
+    place.append(
+      button("CSV", { title: "Save the rows shown as CSV" }, () => save(name, csv(rowsOf(table)))),
+    );
+  }
+}
