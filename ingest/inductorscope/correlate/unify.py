@@ -113,7 +113,8 @@ class Unifier:
         scatters = node.op in SCATTERS
         unread = not computed and cost >= BAD  # a copy of what is itself only looked up
         moves = node.op in MOVES and (operation.reaches or unread or node.op not in INDEXERS)
-        if cost > 0.0 and (scatters or (moves and (computed or unread))):
+        passes = scatters or (moves and (computed or unread))
+        if cost > 0.0 and passes and node.op != "select_scatter":
             for name in node.inputs:
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
@@ -221,6 +222,10 @@ class Unifier:
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice]:
         operation = self.region.operations[child]
+        if node.op == "select_scatter":
+            placed = self._selected(parent, index, child, node, depth)
+            if placed is not None:
+                return placed
         if operation.op in ("constant", "index_expr"):
             return self._literal(operation, index, node), ("inside", node.name)
         best, choice = BAD, ("inside", node.name)
@@ -238,6 +243,22 @@ class Unifier:
         if inside < best - 1e-9:
             best, choice = inside, (kind, node.name)
         return best, choice
+
+    def _selected(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """`where(index == 3, source, self)`: each of its parts has its place."""
+        leaf = self.region.operations[child].op in ("constant", "index_expr")
+        if parent.op == "where" and index in (1, 2) and len(node.arguments) > 1 and not leaf:
+            name = node.arguments[2 - index]
+            cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
+            if cost < BAD:
+                return cost, ("value", name)
+        literal = self.region.operations[child].literal
+        if parent.op == "eq" and literal is not None and len(node.arguments) > 3:
+            fits = node.arguments[3] in (str(int(literal)) if literal.is_integer() else "", "-1")
+            return 0.0 if fits else 0.02, ("inside", node.name)
+        return None
 
     def _literal(self, operation: Operation, index: int, node: FxValue) -> float:
         """A number that the node's own argument contradicts."""
