@@ -11,15 +11,7 @@ import msgspec
 
 from ..store.draft import GraphDraft
 from .benchmarks import Benchmarks
-from .graph_content import (
-    FX_STAGES,
-    IR_STAGES,
-    PROVENANCE,
-    Given,
-    GraphContent,
-    Outcome,
-    Task,
-)
+from .graph_content import Given, GraphContent, Outcome, Task, worth_reading
 from .graph_sources import GraphSource
 from .notes import Notes
 from .pool import Pool
@@ -27,9 +19,6 @@ from .sources import Quotes
 from .texts import check_length
 
 DIRECTIONS = ("forward", "backward", "inference")
-READ = {*FX_STAGES, *IR_STAGES, *PROVENANCE, "output_code"}
-"""Roles whose texts are parsed."""
-
 # model__0_forward_1.0, or the AOT id 0_forward
 _NUMBERED = re.compile(r"(\d+)_(forward|backward|inference|joint)")
 
@@ -90,9 +79,8 @@ class GraphReader:
     def _task(self, graph: GraphRead) -> Task:
         source = graph.source
         task = Task(source.slug, {}, self._records.get(source.folder or ""))
-        for role, text in source.texts.items():
-            if role not in READ:
-                continue
+        for role in worth_reading(source.texts):
+            text = source.texts[role]
             read = partial(check_length, text.read, text.size)
             data = self._notes.attempt(text.label, "Reading", read, None)
             if data is not None:
@@ -109,7 +97,8 @@ class GraphReader:
 
 def _size(graph: GraphRead) -> int:
     """Bytes of the texts that are parsed."""
-    return sum(text.size for role, text in graph.source.texts.items() if role in READ)
+    texts = graph.source.texts
+    return sum(texts[role].size for role in worth_reading(texts))
 
 
 def _fill(graph: GraphRead, content: GraphContent) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..correlate.graph import graph_links
@@ -41,9 +42,10 @@ IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
 # f32[4, 256][256, 1]cuda:0
 _DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
 
-
 PROVENANCE = ("provenance", "kernel_information", "provenance_kernels", "provenance_nodes")
 """Roles that tell which nodes a kernel computes, the best first."""
+OTHERS = {*IR_STAGES, *PROVENANCE, "output_code"}
+"""Roles that are parsed beside FX texts."""
 
 
 @dataclass(slots=True)
@@ -89,7 +91,16 @@ class Outcome:
     quotes: Quotes
 
 
+def worth_reading(roles: Collection[str]) -> set[str]:
+    """FX texts that links or quotes need; where there are none, whatever FX text there is; and
+    everything else that is parsed."""
+    found = [role for role, stage in FX_STAGES.items() if stage in KEPT_STAGES and role in roles]
+    graphs = {*BEFORE, *found} if found else set(FX_STAGES)
+    return {role for role in roles if role in graphs or role in OTHERS}
+
+
 def read_texts(task: Task) -> Outcome:
+    """Uses the task up: its texts are let go as they are decoded."""
     reading = _Reading(task)
     return Outcome(reading.content(), reading.notes, reading.quotes)
 
@@ -105,15 +116,16 @@ class _Reading:
         self.ir: dict[str, IrText] = {}
         self.code: OutputCode | None = None
         self.result = GraphContent()
-        self.texts = {
-            role: given.data.decode("utf-8", "replace")
-            for role, given in task.texts.items()
-            if role in FX_STAGES or role in IR_STAGES or role == "output_code"
-        }
+        self.texts: dict[str, str] = {}
+        for role in worth_reading(task.texts) - set(PROVENANCE):
+            given = task.texts[role]
+            self.texts[role] = given.data.decode("utf-8", "replace")
+            given.data = b""  # graphs are large: one of the two is enough
 
     def content(self) -> GraphContent:
-        for role in self._worth_reading():
-            self._read_fx(role)
+        for role in FX_STAGES:
+            if role in self.texts:
+                self._read_fx(role)
         for role in IR_STAGES:
             if role in self.texts:
                 self._read_ir(role)
@@ -122,14 +134,6 @@ class _Reading:
             self._read_code(provenance)
         self._link(provenance)
         return self.result
-
-    def _worth_reading(self) -> list[str]:
-        """FX texts that links or quotes need; where there are none, whatever FX text there is."""
-        found = [role for role in FX_STAGES if FX_STAGES[role] in KEPT_STAGES]
-        found = [role for role in found if role in self.texts]
-        if not found:
-            return [role for role in FX_STAGES if role in self.texts]
-        return [*(role for role in BEFORE if role in self.texts), *found]
 
     def _label(self, role: str) -> str:
         return self.task.texts[role].label
