@@ -173,6 +173,9 @@ def print_result(
     as_json: bool,
 ) -> None:
     """Read paths into the database and print what became of them."""
+    from inductorscope.allocation import return_large_blocks
+
+    return_large_blocks()
     from inductorscope.console import Progress
     from inductorscope.intake.unpack import Refused
     from inductorscope.local import read_paths

@@ -25,6 +25,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import configure_mappers
 
+from ..allocation import return_large_blocks
 from ..capture.run import CaptureFailed, run_capture
 from ..capture.spec import SpecError, from_builtins
 from ..dying import die_with
@@ -243,6 +244,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.parent:
         die_with(given.parent)
     logging.basicConfig(level=logging.WARNING)
+    return_large_blocks()
     if given.wait:
         return _wait_for_work()
     attempt = _attempt_of(rest)
