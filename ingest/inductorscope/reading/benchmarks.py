@@ -22,6 +22,8 @@ class Benchmarks:
     by_key: dict[str, KernelBandwidth] = field(default_factory=dict)
     """Beginning of a kernel's file in the code cache → its measure."""
     by_name: dict[str, KernelBandwidth] = field(default_factory=dict)
+    wall_ms: dict[str, float] = field(default_factory=dict)
+    """Graph → milliseconds of one call of its module, without profiler."""
     became: dict[str, str] = field(default_factory=dict)
     """Path of a report → what is in it, in words."""
 
@@ -59,6 +61,9 @@ def read_benchmarks(files: list[File], notes: Notes) -> Benchmarks:
                 result.by_key.setdefault(kernel.key, kernel)
             if kernel.name:
                 result.by_name.setdefault(kernel.name, kernel)
+        walls = [one.wall_ms for one in log.profiles if one.wall_ms is not None]
+        if file.graph is not None and walls:
+            result.wall_ms.setdefault(file.graph, walls[0])
         result.became[file.path] = _words(log)
     return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from ..analyze.time.cpu import SelfTime
 from ..formats.capture_facts import CaptureFacts
 from ..formats.key_averages import CUT, KeyAverageRow, KeyAverages, parse_key_averages
 from ..formats.kineto import ChromeTrace, read_chrome_trace
@@ -12,10 +13,10 @@ from ..intake.recognise import File
 from ..store.draft import ProfileDraft, ProfilerRowDraft
 from ..store.models import JsonObject
 from .notes import Notes
+from .profile_traces import LONGEST_NAME, TraceRead, keep_trace
 
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)
-LONGEST_NAME = 4000
 MOVES = ("memcpy", "memset")
 """Work of a device that is no kernel, as a trace's events call it too."""
 
@@ -29,6 +30,8 @@ class ProfileRead:
     trace: ChromeTrace | None = None
     rows: KeyAverages | None = None
     graph: str | None = None
+    kept: TraceRead | None = None
+    """What of the trace goes into the store."""
     facts: JsonObject = field(default_factory=dict)
 
     @property
@@ -63,6 +66,8 @@ def read_profiles(files: list[File], facts: CaptureFacts | None, notes: Notes) -
                 partial(read_chrome_trace, file.absolute),
                 None,
             )
+            if profile.trace is not None:
+                profile.kept = keep_trace(profile.trace)
             for repair in profile.trace.repairs if profile.trace is not None else []:
                 notes.add(file.path, f"{repair.reason} (such as {repair.example})", repair.count)
         elif file.role == "key_averages" and profile.rows is None:
@@ -95,9 +100,11 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     if trace is not None:
         profile.facts.setdefault("events", trace.events)
         profile.facts.setdefault("joined_us", trace.joined_us())
+    if profile.kept is not None:
+        profile.facts["breakdown"] = profile.kept.facts()
     rows = [_row(row) for row in profile.rows or []]
     if not rows and trace is not None:
-        rows = _rows_of_trace(trace)
+        rows = _rows_of_trace(trace, profile.kept.breakdown.cpu if profile.kept else [])
         profile.facts["rows_from"] = "trace"
     device = "cuda" if trace is not None and trace.kernels else None
     if device is None and (rows or trace is not None):
@@ -105,7 +112,10 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
         device = "cuda" if on_device else "cpu"
     # Steps that were counted from the calls of the code are better than none.
     steps = profile.steps or profile.facts.get("steps_used")
-    return ProfileDraft(profile.label, device, steps, rows, profile.facts)
+    draft = ProfileDraft(profile.label, device, steps, rows, profile.facts)
+    if profile.kept is not None:
+        draft.kernels, draft.chunks = profile.kept.kernels, profile.kept.chunks
+    return draft
 
 
 def _label(file: File, facts: CaptureFacts | None) -> str:
@@ -148,15 +158,26 @@ def _category(row: KeyAverageRow) -> str:
     return next((kind for kind in MOVES if row.name.lower().startswith(kind)), "kernel")
 
 
-def _rows_of_trace(trace: ChromeTrace) -> list[ProfilerRowDraft]:
+def _rows_of_trace(trace: ChromeTrace, own: list[SelfTime]) -> list[ProfilerRowDraft]:
     device: dict[tuple[str, str], ProfilerRowDraft] = {}
     for kernel in trace.kernels:
         key = (kernel.name[:LONGEST_NAME], kernel.kind)
         row = device.setdefault(key, ProfilerRowDraft(*key, 0, None, None, 0.0, 0.0))
         row.calls += kernel.calls
         row.self_device_us = row.device_us = (row.device_us or 0.0) + kernel.total_us
+    self_us: dict[str, float] = {}
+    for time in own:
+        self_us[time.name] = self_us.get(time.name, 0.0) + time.self_us
     operators = [
-        ProfilerRowDraft(op.name[:LONGEST_NAME], "cpu_op", op.calls, None, op.total_us, None, None)
+        ProfilerRowDraft(
+            op.name[:LONGEST_NAME],
+            "cpu_op",
+            op.calls,
+            self_us.get(op.name),
+            op.total_us,
+            None,
+            None,
+        )
         for op in trace.ops
     ]
     return [*device.values(), *operators]

@@ -35,10 +35,10 @@ from .merging import folder_sources, merge
 from .notes import Notes
 from .owner import Owner, owner_here
 from .pool import Pool
-from .profiles import ProfileRead, compiled_profile, draft_of, read_profiles
+from .profile_join import join_profiles
+from .profiles import draft_of, read_profiles
 from .report import report_of
 from .sources import find_sources
-from .times import join_times
 
 Progress = Callable[[str, int, int | None, str | None], None]
 """What is being done, how far, of how much, in which unit."""
@@ -232,7 +232,7 @@ class _Reading:
         sources = find_sources(self.intake.files, quotes, self.notes)
         self.progress("Reading profiles", 0, None, None)
         profiles = read_profiles(self.intake.files, facts, self.notes)
-        _join(profiles, graphs)
+        join_profiles(profiles, graphs, self.benchmarks)
         # The folder's own name serves until the files tell a better one.
         standing, self.run.name = self.run.name, name or ""
         fill_run(self.run, self.intake.files, graphs, logs, profiles, facts, self.notes)
@@ -303,17 +303,3 @@ class _Reading:
                 self.run.kernel_names |= dict.fromkeys(names)
             graph.draft.let_go(kernels=not timed)
         return reader.quotes
-
-
-def _join(profiles: list[ProfileRead], graphs: list[GraphRead]) -> None:
-    profile = compiled_profile(profiles)
-    if profile is None or profile.trace is None or not graphs:
-        return
-    joined = join_times(profile.trace, graphs, profile.steps)
-    profile.facts |= {
-        "joined_to_code": True,
-        "steps_used": joined.steps,
-        "steps_from": joined.steps_from,
-        "kernel_us": joined.kernel_us,
-        "attributed_us": joined.attributed_us,
-    }

@@ -1,19 +1,19 @@
 """Joining the profile's kernel times to the kernels of the code.
 
 A Triton kernel is told by the file it was launched from, which its comment in the output code names
-too. Otherwise a name counts, and the graph call it ran in; where a name belongs to two graphs and
-nothing tells them apart, no time is given and the kernel says so.
+too, or by the hash that the file is called after. Otherwise a name counts, and the graph call it
+ran in; where a name belongs to two graphs and nothing tells them apart, no time is given and the
+kernel says so.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from ..formats.kineto import ChromeTrace, Region
+from ..formats.kineto import ChromeTrace, KernelTime, Region
 from ..store.draft import GraphDraft, KernelDraft
 from .graph import GraphRead
 
@@ -66,6 +66,12 @@ class Joined:
     kernel_us: float
     """Of one step: device time, or on a CPU that of generated kernels and extern calls."""
     attributed_us: float
+    by: dict[str, float]
+    """The same by how the code's kernel was told."""
+    kernels: list[KernelDraft | None]
+    """Of each kernel of the trace."""
+    cpu_ops: dict[tuple[int, str], KernelDraft]
+    """On a CPU: region and operator, or generated kernel as the trace calls it → the code's."""
 
 
 class _Index:
@@ -93,82 +99,173 @@ class _Index:
             self.tokens.append((graph, frozenset(tokens)))
 
     def graph_of(self, region: Region) -> GraphRead | None:
-        """The graph whose kernels a region launched; None when two fit equally well."""
+        """The graph whose kernels a region launched; None when two fit equally well.
+
+        Of graphs with the same kernels, the compile id of the region around the call tells, and
+        that a backward graph's call is in none.
+        """
         seen = {_base(_CPU_PREFIX.sub("", name)) for name in region.kernels}
-        if not seen:
-            return None
         fits = sorted(
-            ((len(seen & tokens), -len(tokens), place) for place, (_, tokens) in self._numbered()),
+            (
+                (len(seen & tokens), -len(tokens), _fits(region, graph.draft), place)
+                for place, (graph, tokens) in enumerate(self.tokens)
+            ),
             reverse=True,
         )
-        if not fits or fits[0][0] * 2 < len(seen):
+        if not fits or fits[0][0] * 2 < len(seen) or (not seen and not fits[0][2]):
             return None
-        if len(fits) > 1 and fits[0][:2] == fits[1][:2]:
+        if len(fits) > 1 and fits[0][:3] == fits[1][:3]:
             return None
-        return self.tokens[fits[0][2]][0]
-
-    def _numbered(self) -> Iterable[tuple[int, tuple[GraphRead, frozenset[str]]]]:
-        return enumerate(self.tokens)
+        return self.tokens[fits[0][3]][0]
 
 
-def join_times(trace: ChromeTrace, graphs: list[GraphRead], steps: int | None) -> Joined:
-    """Gives kernels their time of one step. `steps`: calls that were profiled, where known."""
-    index = _Index(graphs)
-    regions = [index.graph_of(region) for region in trace.regions]
-    count, steps_from = _steps(trace, regions, steps)
-    sums: dict[int, tuple[KernelDraft, _Sum]] = {}
-    torn: dict[int, tuple[KernelDraft, str]] = {}
+def _fits(region: Region, graph: GraphDraft) -> int:
+    """How well a graph fits a call by what is known beside its kernels."""
+    points = 0
+    if region.compile_id is not None and graph.compile_id is not None:
+        points += 2 * (region.compile_id == graph.compile_id.strip("[]"))
+    backward = graph.direction == "backward"
+    return points + (backward == (region.compile_id is None))
 
-    def give(name: str, file: str | None, region: int | None, calls: int, total_us: float) -> bool:
-        graph = None if region is None else regions[region]
-        places, how = _places(index, name, file)
+
+class _Join:
+    """Gives the kernels of graphs what a trace measured."""
+
+    def __init__(self, trace: ChromeTrace, graphs: list[GraphRead]) -> None:
+        self.trace = trace
+        self.index = _Index(graphs)
+        self.alone = len(graphs) == 1 and not trace.regions and _is_of_one_module(trace)
+        """Whether the trace is of one module that was run by itself, all of it."""
+        self.regions = [self.index.graph_of(region) for region in trace.regions]
+        self.sums: dict[int, tuple[KernelDraft, _Sum]] = {}
+        self.torn: dict[int, tuple[KernelDraft, list[_Place], float]] = {}
+        self.by: dict[str, float] = {}
+        self.kernels: list[KernelDraft | None] = []
+        self.cpu_ops: dict[tuple[int, str], KernelDraft] = {}
+        self.whole_us = 0.0
+
+    def all(self) -> None:
+        if self.trace.kernels:
+            for kernel in self.trace.kernels:
+                self.whole_us += kernel.total_us
+                self.kernels.append(self._device(kernel))
+            return
+        for cpu in self.trace.cpu_kernels:
+            self.whole_us += cpu.total_us
+            found = self._give(cpu.name, None, cpu.region, cpu.calls, cpu.total_us)
+            if found is not None and cpu.region is not None:
+                self.cpu_ops[cpu.region, f"graph_{cpu.graph_id}_{cpu.name}"] = found
+        for number, region in enumerate(self.trace.regions):
+            for op in region.ops.values():
+                inside = self.regions[number] is not None and op.name in self.index.by_name
+                if inside and not _CPU_PREFIX.match(op.name):
+                    self.whole_us += op.total_us
+                    found = self._give(op.name, None, number, op.calls, op.total_us)
+                    if found is not None:
+                        self.cpu_ops[number, op.name] = found
+
+    def _device(self, kernel: KernelTime) -> KernelDraft | None:
+        if kernel.kind != "kernel":
+            return None
+        times = (kernel.region, kernel.calls, kernel.total_us)
+        found = self._give(kernel.name, kernel.kernel_file or _hashed(kernel.kernel_hash), *times)
+        if found is not None or kernel.op is None or kernel.triton:
+            return found
+        # An operator counts for a graph only inside its call: eager code has them too.
+        if kernel.region is None:
+            return self._give(kernel.op, None, *times) if self.alone else None
+        if self.regions[kernel.region] is None:
+            return None
+        return self._give(kernel.op, None, *times)
+
+    def _give(
+        self, name: str, file: str | None, region: int | None, calls: int, total_us: float
+    ) -> KernelDraft | None:
+        graph = None if region is None else self.regions[region]
+        places, how = _places(self.index, name, file)
         told = "" if graph is None else ", told apart by the graph's call"
         inside = [place for place in places if graph is None or place.graph is graph]
-        if len(inside) == 1:
-            kernel = inside[0].kernel
-            _, total = sums.setdefault(id(kernel), (kernel, _Sum()))
-            if kernel.kind != "extern" or region is None:
-                total.calls += calls
-            elif region not in total.regions:
-                # One call of an operator may launch several kernels; the code has each call once.
-                total.regions.add(region)
-                total.calls += kernel.call_count * trace.regions[region].calls
-            total.total_us += total_us
-            total.how = how + (told if len(places) > 1 else "")
-            return True
-        for place in inside:
-            torn[id(place.kernel)] = (place.kernel, _ambiguous(inside, total_us / count))
-        return False
+        if len(inside) != 1:
+            for place in inside:
+                _, _, us = self.torn.get(id(place.kernel), (place.kernel, inside, 0.0))
+                self.torn[id(place.kernel)] = (place.kernel, inside, us + total_us)
+            return None
+        kernel = inside[0].kernel
+        _, total = self.sums.setdefault(id(kernel), (kernel, _Sum()))
+        if kernel.kind != "extern" or region is None:
+            total.calls += calls
+        elif region not in total.regions:
+            # One call of an operator may launch several kernels; the code has each call once.
+            total.regions.add(region)
+            total.calls += kernel.call_count * self.trace.regions[region].calls
+        total.total_us += total_us
+        total.how = how + (told if len(places) > 1 else "")
+        self.by[total.how] = self.by.get(total.how, 0.0) + total_us
+        return kernel
 
-    explained = 0.0
-    for kernel in trace.kernels:
-        given = kernel.kind == "kernel" and (
-            give(kernel.name, kernel.kernel_file, kernel.region, kernel.calls, kernel.total_us)
-            or (
-                # An operator counts for a graph only inside its call: eager code has them too.
-                kernel.op is not None
-                and kernel.kernel_file is None
-                and kernel.region is not None
-                and regions[kernel.region] is not None
-                and give(kernel.op, None, kernel.region, kernel.calls, kernel.total_us)
-            )
+    def steps(self, told: int | None) -> tuple[int, str]:
+        """How many calls of the program the trace is of, and who says so."""
+        if told:
+            return told, "as recorded beside the profile"
+        if self.trace.steps:
+            return self.trace.steps, "profiler steps"
+        calls = Counter(
+            region.calls
+            for region, graph in zip(self.trace.regions, self.regions, strict=True)
+            if graph is not None
         )
-        explained += kernel.total_us if given else 0.0
-    whole = trace.device_us
-    if not trace.kernels:
-        for cpu in trace.cpu_kernels:
-            given = give(cpu.name, None, cpu.region, cpu.calls, cpu.total_us)
-            explained += cpu.total_us if given else 0.0
-            whole += cpu.total_us
-        for number, region in enumerate(trace.regions):
-            for op in region.ops.values():
-                inside = regions[number] is not None and op.name in index.by_name
-                if inside and not _CPU_PREFIX.match(op.name):
-                    given = give(op.name, None, number, op.calls, op.total_us)
-                    explained += op.total_us if given else 0.0
-                    whole += op.total_us
-    _write(sums, torn, count, graphs)
-    return Joined(count, steps_from, whole / count, explained / count)
+        if calls:
+            return max(1, calls.most_common(1)[0][0]), "calls of the compiled graphs"
+        ratios = Counter(
+            total.calls // kernel.call_count
+            for kernel, total in self.sums.values()
+            if kernel.kind != "extern"
+            and kernel.call_count
+            and total.calls % kernel.call_count == 0
+        )
+        if ratios:
+            return max(1, ratios.most_common(1)[0][0]), "runs of the code's kernels"
+        return 1, "the whole profile, which does not count steps"
+
+    def write(self, count: int) -> None:
+        """Gives kernels their time of one step."""
+        for kernel, total in self.sums.values():
+            kernel.time_us = total.total_us / count
+            kernel.time_calls = total.calls / count
+            kernel.time_source = total.how
+        for kernel, places, us in self.torn.values():
+            why = _ambiguous(places, us / count)
+            if kernel.time_us is None:
+                kernel.time_source = why
+            else:
+                kernel.time_source = f"{kernel.time_source}; a further {why}"
+
+
+def _is_of_one_module(trace: ChromeTrace) -> bool:
+    return bool(trace.kernels) and all(kernel.compiled for kernel in trace.kernels)
+
+
+def join_times(
+    trace: ChromeTrace, graphs: list[GraphRead], steps: int | None, *, write: bool = True
+) -> Joined:
+    """Gives kernels their time of one step. `steps`: calls that were profiled, where known; without
+    `write` it is only told which kernel of the code each one is."""
+    join = _Join(trace, graphs)
+    join.all()
+    count, steps_from = join.steps(steps)
+    if write:
+        join.write(count)
+        for graph in graphs:
+            _sum_graph(graph.draft)
+    return Joined(
+        steps=count,
+        steps_from=steps_from,
+        kernel_us=join.whole_us / count,
+        attributed_us=sum(join.by.values()) / count,
+        by={how: us / count for how, us in join.by.items()},
+        kernels=join.kernels,
+        cpu_ops=join.cpu_ops,
+    )
 
 
 def _places(index: _Index, name: str, file: str | None) -> tuple[list[_Place], str]:
@@ -193,40 +290,6 @@ def _ambiguous(places: list[_Place], each_us: float) -> str:
     )
 
 
-def _steps(trace: ChromeTrace, graphs: list[GraphRead | None], told: int | None) -> tuple[int, str]:
-    if told:
-        return told, "as recorded beside the profile"
-    if trace.steps:
-        return trace.steps, "profiler steps"
-    calls = Counter(
-        region.calls
-        for region, graph in zip(trace.regions, graphs, strict=True)
-        if graph is not None
-    )
-    if calls:
-        return max(1, calls.most_common(1)[0][0]), "calls of the compiled graphs"
-    return 1, "the whole profile, which does not count steps"
-
-
-def _write(
-    sums: dict[int, tuple[KernelDraft, _Sum]],
-    torn: dict[int, tuple[KernelDraft, str]],
-    count: int,
-    graphs: list[GraphRead],
-) -> None:
-    for kernel, total in sums.values():
-        kernel.time_us = total.total_us / count
-        kernel.time_calls = total.calls / count
-        kernel.time_source = total.how
-    for kernel, why in torn.values():
-        if kernel.time_us is None:
-            kernel.time_source = why
-        else:
-            kernel.time_source = f"{kernel.time_source}; a further {why}"
-    for graph in graphs:
-        _sum_graph(graph.draft)
-
-
 def _sum_graph(graph: GraphDraft) -> None:
     known = [kernel.time_us for kernel in graph.kernels if kernel.time_us is not None]
     graph.time_us = sum(known) if known else None
@@ -236,6 +299,11 @@ def _operator(name: str) -> str | None:
     """`extern_kernels.mm` → `aten::mm`: what the profiler calls it."""
     found = _EXTERN.match(name)
     return f"{found.group(1) or 'aten'}::{found.group(2)}" if found else None
+
+
+def _hashed(digest: str | None) -> str | None:
+    """A Triton kernel's file is called after the hash of its source."""
+    return None if digest is None else f"{digest}.py"
 
 
 def _base(path: str) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from .blobs import Content
 from .models import JsonObject
+from .trace_events import EventChunk, TraceKernelDraft
 
 
 @dataclass(slots=True, eq=False)
@@ -177,6 +178,10 @@ class ProfileDraft:
     rows: list[ProfilerRowDraft]
     facts: JsonObject = field(default_factory=dict)
     trace: ArtifactDraft | None = None
+    kernels: list[TraceKernelDraft] = field(default_factory=list)
+    """What its trace ran, in sums."""
+    chunks: list[EventChunk] = field(default_factory=list)
+    """The events themselves, packed."""
 
 
 @dataclass(slots=True)

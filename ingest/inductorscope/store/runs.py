@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from . import storable
 from .blobs import add_blobs, free_blobs, hold_blobs, unused
 from .bulk import insert_records, insert_returning, insert_rows, table_of
+from .costs import insert_costs
 from .draft import (
     ArtifactDraft,
     GraphDraft,
@@ -39,6 +40,7 @@ from .models import (
     RunSearch,
 )
 from .nodes import insert_nodes, pack_kernels
+from .trace_events import insert_trace
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -68,6 +70,7 @@ def insert_run(session: Session, draft: RunDraft) -> int:
     for graph in draft.graphs:
         fill_graph(session, graph, graph_ids[graph])
     insert_profiles(session, draft.id, draft.profiles, artifact_ids)
+    insert_costs(session, draft.id)
     return complete_run(session, draft)
 
 
@@ -347,3 +350,4 @@ def insert_profiles(
         )
         profile_id = session.scalars(insert(Profile).returning(Profile.id), [values]).one()
         insert_records(session, ProfilerRow, profile.rows, profile_id=profile_id)
+        insert_trace(session, profile_id, profile.kernels, profile.chunks)

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import zstandard
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from .bulk import insert_records
+from . import storable
+from .bulk import insert_rows
 from .models_times import TraceChunk, TraceKernel
+
+if TYPE_CHECKING:
+    from .draft import KernelDraft
 
 CHUNK = 16_384
 LEVEL = 3
@@ -35,7 +39,8 @@ class TraceKernelDraft:
     total_us: float
     min_us: float | None
     max_us: float | None
-    kernel_id: int | None = None
+    kernel: KernelDraft | None = None
+    """Of the run's code, where it is told."""
 
 
 @dataclass(slots=True)
@@ -106,14 +111,22 @@ def insert_trace(
     kernels: Sequence[TraceKernelDraft],
     chunks: Sequence[EventChunk],
 ) -> None:
-    insert_records(session, TraceKernel, kernels, profile_id=profile_id)
+    told = [name for name in TraceKernelDraft.__dataclass_fields__ if name != "kernel"]
     rows = [
-        {"profile_id": profile_id}
-        | {name: getattr(chunk, name) for name in EventChunk.__dataclass_fields__}
-        for chunk in chunks
+        {name: storable.plain(getattr(kernel, name)) for name in told}
+        | {"profile_id": profile_id, "kernel_id": kernel.kernel.id if kernel.kernel else None}
+        for kernel in kernels
     ]
-    if rows:
-        session.execute(insert(TraceChunk), rows)
+    insert_rows(session, TraceKernel, rows)
+    packed = EventChunk.__dataclass_fields__
+    insert_rows(
+        session,
+        TraceChunk,
+        [
+            {"profile_id": profile_id} | {name: getattr(chunk, name) for name in packed}
+            for chunk in chunks
+        ],
+    )
 
 
 def chunks_of(session: Session, profile_id: int) -> Iterator[tuple[int, EventColumns]]:

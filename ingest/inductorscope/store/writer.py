@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from .compile_story import Parts, insert_story
+from .costs import insert_costs
 from .draft import ArtifactDraft, GraphDraft, LogEntryDraft, RunDraft
 from .engine import Sessions, bulk_write
 from .fulltext import index_texts
@@ -184,6 +185,7 @@ class RunWriter:
         with self._writing() as session:
             update_times(session, self._graph_ids)
             insert_profiles(session, draft.id, draft.profiles, self._artifact_ids)
+            insert_costs(session, draft.id)
             stored = complete_run(session, draft)
             ended(session, session.get_one(Run, draft.id, populate_existing=True))
         return stored

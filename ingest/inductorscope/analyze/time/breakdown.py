@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...formats.kineto import ChromeTrace, KernelTime
+from ...formats.trace_columns import Numbers
 from .categories import Work, category_of
 from .cpu import SelfTime, self_times, thread_timeline
 from .doctor import Finding, examine
@@ -33,15 +34,19 @@ class Breakdown:
     kernel_category: list[str]
     """Of each entry of the trace's kernels."""
     cpu: list[SelfTime] = field(default_factory=list)
+    row_of_op: Numbers | None = None
+    """For each operator of the trace its entry in `cpu`."""
     regions: list[RegionTime] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
 def break_down(trace: ChromeTrace) -> Breakdown:
     of_kernel = [kernel_category(kernel) for kernel in trace.kernels]
-    cpu = self_times(trace.detail) if trace.detail is not None else []
+    cpu: list[SelfTime] = []
+    row_of_op: Numbers | None = None
     timeline = None
     if trace.detail is not None:
+        cpu, row_of_op = self_times(trace.detail)
         timeline = device_timeline(trace.detail, of_kernel) or thread_timeline(trace.detail)
     if trace.kernels:
         entries = [
@@ -57,6 +62,7 @@ def break_down(trace: ChromeTrace) -> Breakdown:
         total_us=sum(us for *_, us in entries),
         kernel_category=of_kernel,
         cpu=cpu,
+        row_of_op=row_of_op,
         regions=region_times(trace),
         findings=examine(trace),
     )

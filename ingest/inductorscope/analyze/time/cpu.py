@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...formats.kineto import CPU_KERNEL, TraceEvents
+from ...formats.kineto import CPU_KERNEL, TraceEvents, grouped
 from ...formats.kineto_regions import innermost
 from ...formats.trace_columns import NOWHERE, Integers, Numbers
 from .categories import CPP, EAGER, EXTERN, operator_family
@@ -26,6 +26,8 @@ class SelfTime:
 
     name: str
     category: str
+    region: int | None
+    """Of a generated kernel: the graph call that it ran in."""
     calls: int
     self_us: float
     """Without what it called itself."""
@@ -34,34 +36,41 @@ class SelfTime:
     """On how many threads it was seen; what it forked with OpenMP inside is not in traces."""
 
 
-def self_times(events: TraceEvents) -> list[SelfTime]:
-    """By name and category, the longest first; own times never overlap on one thread."""
-    ops = events.columns.ops
+def self_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers]:
+    """The longest first, and for each operator of the trace its entry. Own times never overlap on
+    one thread. Generated kernels of one name are told apart by the graph that called them."""
+    columns, ops = events.columns, events.columns.ops
     if not len(ops):
-        return []
+        return [], np.zeros(0, np.int32)
     own = own_times(events)
     compiled = _compiled(events)
-    key = ops.name.astype(np.int64) * 2 + compiled
-    keys, group = np.unique(key, return_inverse=True)
+    generated = np.array([CPU_KERNEL.match(name) is not None for name in columns.names])
+    region = np.where(generated[ops.name], events.region_of_op, NOWHERE).astype(np.int32)
+    first, group = grouped(ops.name, compiled, region)
     calls = np.bincount(group)
     self_us = np.bincount(group, weights=own)
     total = np.bincount(group, weights=ops.us)
-    pairs = np.unique(group.astype(np.int64) * (len(events.columns.lanes) + 1) + ops.lane)
-    threads = np.bincount(pairs // (len(events.columns.lanes) + 1), minlength=len(keys))
+    pair, _ = grouped(group, ops.lane)
+    threads = np.bincount(group[pair], minlength=len(first))
+    order = np.lexsort((first, -self_us))
+    rank = np.empty(len(first), np.int32)
+    rank[order] = np.arange(len(first), dtype=np.int32)
     found = []
-    for place, one in enumerate(keys.tolist()):
-        name = events.columns.names[one // 2]
+    for which in order.tolist():
+        name = columns.names[ops.name[first[which]]]
+        inside = int(region[first[which]])
         found.append(
             SelfTime(
                 name,
-                cpu_category(name, compiled=bool(one % 2)),
-                int(calls[place]),
-                float(self_us[place]),
-                float(total[place]),
-                int(threads[place]),
+                cpu_category(name, compiled=bool(compiled[first[which]])),
+                None if inside == NOWHERE else inside,
+                int(calls[which]),
+                float(self_us[which]),
+                float(total[which]),
+                int(threads[which]),
             )
         )
-    return sorted(found, key=lambda time: (-time.self_us, time.name))
+    return found, rank[group]
 
 
 def cpu_category(name: str, *, compiled: bool) -> str:

@@ -1,27 +1,18 @@
-"""Time by FX node and by line of the user's code.
-
-A profile knows kernels, not nodes and not call sites. A call site gets its kernel's time of a step
-divided by the kernel's call sites; a node or a line gets the time of every site it is part of.
-Fused nodes share their kernel, so these times overlap and do not sum to the whole; pages say so.
-"""
+"""Time by FX node and by line of the user's code, as stored or, of runs that were read before such
+costs were kept, worked out anew (see `store.costs`)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..draft import FxNodeDraft
-from ..models import Graph, Kernel, KernelCall
-from ..nodes import call_texts, fx_nodes
+from ..costs import Costs, LineCostRow, NodeCostRow, costs_of
+from ..models import Graph
+from ..models_times import LineCost, NodeCost
 from .parts import kernel_time
-
-Line = tuple[str, int]
-Call = tuple[int, int]
-"""Kernel and call: what a time is counted for, once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +22,47 @@ class NodeTime:
     target: str
     line: int
     time_us: float
+    """Of all kernels it is part of."""
+    shared_us: float
+    """Its share of them; these sum to the time of all kernels."""
     share: float
+    """`shared_us` in the time of all kernels."""
     kernels: int
 
 
 @dataclass(frozen=True, slots=True)
 class LineTime:
-    path: str
-    line: int
+    path: str | None
+    """None in the row of what no line is known for."""
+    line: int | None
     code: str | None
     time_us: float
+    shared_us: float
     share: float
     kernels: int
 
 
-@dataclass(frozen=True, slots=True)
-class _TimedCall:
-    graph: int
-    kernel: int
-    call: int
-    time_us: float
-    nodes: list[str]
+def costs(session: Session, run: str) -> Costs:
+    """Of lines and nodes; the slowest first."""
+    rows = session.scalars(
+        select(LineCost).where(LineCost.run_id == run).order_by(LineCost.id)
+    ).all()
+    if not rows:
+        return costs_of(session, run)
+    found = Costs(
+        [
+            LineCostRow(row.path, row.line, row.kernels, row.inclusive_us, row.shared_us, row.parts)
+            for row in rows
+        ]
+    )
+    query = select(NodeCost).join(Graph, Graph.id == NodeCost.graph_id)
+    for row in session.scalars(query.where(Graph.run_id == run).order_by(NodeCost.id)):
+        found.nodes.setdefault(row.graph_id, []).append(
+            NodeCostRow(
+                row.name, row.target, row.line, row.kernels, row.inclusive_us, row.shared_us
+            )
+        )
+    return found
 
 
 def node_times(session: Session, run: str) -> list[NodeTime]:
@@ -59,29 +70,22 @@ def node_times(session: Session, run: str) -> list[NodeTime]:
     whole = kernel_time(session, run)
     if not whole:
         return []
-    nodes = {(graph, node.name): node for graph, node in _post_grad(session, run)}
-    slugs = _slugs(session, run)
-    spent: dict[tuple[int, str], float] = defaultdict(float)
-    kernels: dict[tuple[int, str], set[int]] = defaultdict(set)
-    for call in _timed_calls(session, run):
-        for name in call.nodes:
-            key = (call.graph, name)
-            if key in nodes:
-                spent[key] += call.time_us
-                kernels[key].add(call.kernel)
+    slugs = dict(session.execute(select(Graph.id, Graph.slug).where(Graph.run_id == run)).all())
     rows = [
         NodeTime(
             graph=slugs[graph],
-            name=name,
-            target=nodes[graph, name].target,
-            line=nodes[graph, name].line,
-            time_us=time_us,
-            share=time_us / whole,
-            kernels=len(kernels[graph, name]),
+            name=row.name,
+            target=row.target,
+            line=row.line,
+            time_us=row.inclusive_us,
+            shared_us=row.shared_us,
+            share=row.shared_us / whole,
+            kernels=row.kernels,
         )
-        for (graph, name), time_us in spent.items()
+        for graph, nodes in costs(session, run).nodes.items()
+        for row in nodes
     ]
-    return sorted(rows, key=lambda row: (-row.time_us, row.graph, row.line))
+    return sorted(rows, key=lambda row: (-row.shared_us, row.graph, row.line))
 
 
 def line_times(session: Session, run: str) -> list[LineTime]:
@@ -89,66 +93,24 @@ def line_times(session: Session, run: str) -> list[LineTime]:
     whole = kernel_time(session, run)
     if not whole:
         return []
-    spent: dict[Line, dict[Call, float]] = defaultdict(dict)
-    for line, call in _calls_of_lines(session, run):
-        spent[line][call.kernel, call.call] = call.time_us
-    rows = [
+    return [
         LineTime(
-            path=path,
-            line=line,
+            path=row.path,
+            line=row.line,
             code=None,
-            time_us=sum(calls.values()),
-            share=sum(calls.values()) / whole,
-            kernels=len({kernel for kernel, _ in calls}),
+            time_us=row.inclusive_us,
+            shared_us=row.shared_us,
+            share=row.shared_us / whole,
+            kernels=row.kernels,
         )
-        for (path, line), calls in spent.items()
+        for row in costs(session, run).lines
     ]
-    return sorted(rows, key=lambda row: (-row.time_us, row.path, row.line))
 
 
 def source_times(session: Session, run: str) -> dict[str, float]:
-    """Time of the calls that each file is part of, every call counted once a file."""
-    spent: dict[str, dict[Call, float]] = defaultdict(dict)
-    for (path, _), call in _calls_of_lines(session, run):
-        spent[path][call.kernel, call.call] = call.time_us
-    return {path: sum(calls.values()) for path, calls in spent.items()}
-
-
-def _calls_of_lines(session: Session, run: str) -> Iterator[tuple[Line, _TimedCall]]:
-    lines = {
-        (graph, node.name): (node.stack_file, node.stack_line)
-        for graph, node in _post_grad(session, run)
-        if node.stack_file and node.stack_line
-    }
-    for call in _timed_calls(session, run):
-        for line in {lines[call.graph, name] for name in call.nodes if (call.graph, name) in lines}:
-            yield line, call
-
-
-def _timed_calls(session: Session, run: str) -> Iterator[_TimedCall]:
-    query = (
-        select(KernelCall, Kernel)
-        .join(Kernel, Kernel.id == KernelCall.kernel_id)
-        .join(Graph, Graph.id == KernelCall.graph_id)
-        .where(Graph.run_id == run, Kernel.time_us.is_not(None))
-    )
-    texts: dict[int, list[tuple[list[str], list[str]]]] = {}
-    for call, kernel in session.execute(query).all():
-        if call.graph_id not in texts:
-            texts[call.graph_id] = call_texts(session, call.graph_id)
-        nodes = texts[call.graph_id][call.number][1]
-        time_us = (kernel.time_us or 0.0) / max(kernel.call_count, 1)
-        yield _TimedCall(call.graph_id, kernel.id, call.id, time_us, nodes)
-
-
-def _post_grad(session: Session, run: str) -> Iterator[tuple[int, FxNodeDraft]]:
-    """Nodes with the number of their graph."""
-    graphs = select(Graph.id).where(Graph.run_id == run).order_by(Graph.position)
-    for graph in session.scalars(graphs).all():
-        for node in fx_nodes(session, graph):
-            yield graph, node
-
-
-def _slugs(session: Session, run: str) -> dict[int, str]:
-    query = select(Graph.id, Graph.slug).where(Graph.run_id == run)
-    return {number: slug for number, slug in session.execute(query)}  # noqa: C416  # rows
+    """Each file's share of the kernels' time."""
+    spent: dict[str, float] = defaultdict(float)
+    for row in costs(session, run).lines:
+        if row.path is not None:
+            spent[row.path] += row.shared_us
+    return spent

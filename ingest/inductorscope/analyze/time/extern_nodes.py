@@ -1,0 +1,44 @@
+"""Which FX nodes calls of library kernels compute, where Inductor does not say: it writes no
+provenance for graphs that are compiled lazily, as backward graphs are.
+
+Where a graph has as many such calls of an operator as nodes of it that no call is known for, the
+first call computes the first node, and so on. The scheduler keeps the order of what depends on each
+other; two that do not, such as the gradients of a layer's input and weights, can be swapped, and
+belong to one line of the program then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+# extern_kernels.mm, torch.ops.aten.convolution.default, aten.bmm
+_OPERATION = re.compile(r"(?:^|\.)(\w+?)(?:_out)?(?:\.(?:default|out|\w*_?(?:Tensor|Scalar)\w*))?$")
+_SAME = {"bias_addmm": "addmm", "convolution_overrideable": "convolution"}
+
+
+def operation(name: str) -> str:
+    """`extern_kernels.mm` and `torch.ops.aten.mm.default` → `mm`."""
+    found = _OPERATION.search(name)
+    told = found.group(1) if found else name
+    return _SAME.get(told, told)
+
+
+def nodes_in_order(
+    calls: Sequence[tuple[int, str]], targets: Mapping[str, str], claimed: set[str]
+) -> dict[int, str]:
+    """Call → node. `calls` without nodes as (number, kernel) in the wrapper's order; `targets` of
+    all nodes in the graph's order; `claimed` are nodes that other calls compute."""
+    free: dict[str, list[str]] = defaultdict(list)
+    for name, target in targets.items():
+        if name not in claimed:
+            free[operation(target)].append(name)
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for number, kernel in calls:
+        waiting[operation(kernel)].append(number)
+    found: dict[int, str] = {}
+    for told, numbers in waiting.items():
+        if len(numbers) == len(free[told]):
+            found.update(zip(numbers, free[told], strict=True))
+    return found
