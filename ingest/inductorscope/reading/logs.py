@@ -32,7 +32,7 @@ from .texts import count_lines
 MOST_LISTED = 1000
 MOST_ENTRIES = 20_000
 """Records of one kind in one log that get a row; the log itself holds the rest."""
-HELD = 8 * 1024 * 1024
+HELD = 4 * 1024 * 1024
 """Bytes of payloads that are gathered before they are written."""
 HELD_RECORDS = 5000
 LONGEST_NAME = 200

@@ -18,6 +18,9 @@ from .graph_content import Outcome, Task, read_texts
 
 MOST = 7
 
+Make = Callable[[], Task]
+"""Makes a task; it is not kept, since texts are large."""
+
 
 class Pool:
     """Reads graphs here and in other processes."""
@@ -59,20 +62,19 @@ class Pool:
             process.join()
         self._connections, self.processes = [], []
 
-    def run(self, tasks: Iterable[Callable[[], Task]]) -> Iterator[tuple[int, Outcome]]:
+    def run(self, tasks: Iterable[Make]) -> Iterator[tuple[int, Outcome]]:
         """Number and outcome of each task, as they come. Tasks are made when their turn is."""
         waiting = enumerate(tasks)
-        busy: dict[Connection, tuple[int, Task]] = {}
+        busy: dict[Connection, tuple[int, Make]] = {}
         while True:
             for connection in [item for item in self._connections if item not in busy]:
                 number, make = next(waiting, (-1, None))
                 if make is None:
                     break
-                task = make()
-                if self._send(connection, task):
-                    busy[connection] = (number, task)
+                if self._send(connection, make):
+                    busy[connection] = (number, make)
                 else:
-                    yield number, read_texts(task)
+                    yield number, read_texts(make())
             number, make = next(waiting, (-1, None))
             if make is not None:
                 yield number, read_texts(make())
@@ -81,24 +83,24 @@ class Pool:
             # Without work of our own we wait for the others; else we look who is done.
             done = wait(list(busy), None if make is None else 0) if busy else []
             for connection in [item for item in busy if item in done]:
-                number, task = busy.pop(connection)
-                yield number, self._receive(connection, task)
+                number, given = busy.pop(connection)
+                yield number, self._receive(connection, given)
 
-    def _send(self, connection: Connection, task: Task) -> bool:
+    def _send(self, connection: Connection, make: Make) -> bool:
         try:
-            connection.send(task)
+            connection.send(make())
         except OSError:
             self._connections.remove(connection)
             return False
         return True
 
-    def _receive(self, connection: Connection, task: Task) -> Outcome:
+    def _receive(self, connection: Connection, make: Make) -> Outcome:
         """The outcome; where the other process died of a task, it is read here, and tells why."""
         try:
             outcome = connection.recv()
         except (EOFError, OSError):
             self._connections.remove(connection)
-            return read_texts(task)
+            return read_texts(make())
         assert isinstance(outcome, Outcome)
         return outcome
 
