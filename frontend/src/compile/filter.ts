@@ -28,7 +28,11 @@ function rowsOf(list: HTMLElement): { element: HTMLElement; depth: number; text:
       for (let above = element.parentElement; above && above !== list; above = above.parentElement)
         if (above.tagName === "LI") depth += 1;
     }
-    return { element, depth, text: (element.dataset.words ?? element.textContent ?? "").toLowerCase() };
+    return {
+      element,
+      depth,
+      text: (element.dataset.words ?? element.textContent ?? "").toLowerCase(),
+    };
   });
 }
 

@@ -103,8 +103,14 @@ class Icicle {
   }
 
   private draw(): void {
-    const width = this.picture.parentElement?.clientWidth ?? 0;
-    if (width === 0) return;
+    const root = this.picture.parentElement;
+    if (!root) return;
+    const style = getComputedStyle(root);
+    const width =
+      root.clientWidth -
+      Number.parseFloat(style.paddingLeft) -
+      Number.parseFloat(style.paddingRight);
+    if (width <= 0) return;
     this.picture.setAttribute("width", String(width));
     const scale = width / (this.window.to - this.window.from);
     const shapes: SVGElement[] = [];
@@ -124,7 +130,14 @@ class Icicle {
     const dim = this.words !== "" && !this.holds(span);
     const group = drawing("g", { "data-span": number, class: dim ? "dim" : null });
     group.append(
-      drawing("rect", { class: `work-${span.kind}`, x: left, y, width: wide, height: ROW - 2, rx: 2 }),
+      drawing("rect", {
+        class: `work-${span.kind}`,
+        x: left,
+        y,
+        width: wide,
+        height: ROW - 2,
+        rx: 2,
+      }),
     );
     const room = Math.floor((wide - 8) / LETTER);
     if (room >= 3) {
@@ -143,17 +156,24 @@ class Icicle {
   private tell(): void {
     const span = this.spans[this.at];
     if (!span) {
-      this.said.textContent = "Point at a phase to read it; click it to see it alone. Long pauses are drawn short.";
+      this.said.textContent =
+        "Point at a phase to read it; click it to see it alone. Long pauses are drawn short.";
       return;
     }
-    const all = this.spans.reduce((sum, each) => sum + (each.depth === 0 ? each.duration_us : 0), 0);
+    const all = this.spans.reduce(
+      (sum, each) => sum + (each.depth === 0 ? each.duration_us : 0),
+      0,
+    );
     const parts: (string | Node)[] = [
       make("strong", {}, span.name),
       ` ${microseconds(span.duration_us)}, ${microseconds(span.self_us)} of it itself, ${share(span.duration_us / Math.max(all, 1))} of all`,
     ];
     if (span.label) parts.push(", ", make("code", {}, span.label));
     if (this.compilePage && span.compile >= 0)
-      parts.push(" · ", make("a", { href: `${this.compilePage}/${span.compile}` }, `compile ${span.id}`));
+      parts.push(
+        " · ",
+        make("a", { href: `${this.compilePage}/${span.compile}` }, `compile ${span.id}`),
+      );
     this.said.replaceChildren(...parts);
   }
 }

@@ -60,7 +60,12 @@ export function neighbour(spans: readonly Span[], at: number, key: string): numb
       better(number, (one, other) => one.x_us < other.x_us);
     else if (key === "ArrowLeft" && level === 0 && span.x_us + span.duration_us <= here.x_us)
       better(number, (one, other) => one.x_us > other.x_us);
-    else if (key === "ArrowUp" && level === -1 && span.x_us <= here.x_us && span.x_us + span.duration_us >= end)
+    else if (
+      key === "ArrowUp" &&
+      level === -1 &&
+      span.x_us <= here.x_us &&
+      span.x_us + span.duration_us >= end
+    )
       better(number, (one, other) => one.duration_us < other.duration_us);
     else if (key === "ArrowDown" && level === 1 && span.x_us >= here.x_us && span.x_us < end)
       better(number, (one, other) => one.duration_us > other.duration_us);

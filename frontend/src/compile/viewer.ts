@@ -9,7 +9,12 @@ import { coloured } from "../explorer/colour";
 import { askText, sentenceOf } from "../server";
 
 const LOOK = EditorView.theme({
-  "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)", maxHeight: "72vh" },
+  "&": {
+    fontSize: "12px",
+    backgroundColor: "var(--panel)",
+    color: "var(--ink)",
+    maxHeight: "72vh",
+  },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "19px" },
   ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
@@ -49,9 +54,7 @@ export function startViewer(): void {
     view?.destroy();
     const find = make("button", { type: "button", class: "button" }, "Find");
     const open = make("a", { class: "button", href: link.href }, "Open alone");
-    place.replaceChildren(
-      make("header", {}, make("code", { class: "grow" }, name), find, open),
-    );
+    place.replaceChildren(make("header", {}, make("code", { class: "grow" }, name), find, open));
     view = new EditorView({
       parent: place,
       state: EditorState.create({

@@ -33,13 +33,26 @@ class ShapeRecord(msgspec.Struct, gc=False):
     arguments: list[str] = []
     argument_ids: list[int | None] = []
     user_stack: list[Any] | None = None
+    stack: msgspec.Raw = msgspec.Raw(b"null")
+    """All frames, torch's too: large, and decoded only where nothing else tells the place."""
     frame_locals: _Locals | None = None
     symbol_to_sources: dict[str, Any] | None = None
     op: str | None = None
 
     @property
     def user_frames(self) -> list[Any]:
-        return self.user_stack or []
+        if self.user_stack or self.frame_locals is None or not self.frame_locals.loc:
+            return self.user_stack or []
+        try:
+            frames = msgspec.json.decode(self.stack)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return []
+        wanted = self.frame_locals.loc
+        return [
+            frame
+            for frame in (frames if isinstance(frames, list) else [])
+            if isinstance(frame, dict) and frame.get("loc") == wanted
+        ]
 
     @property
     def locals(self) -> dict[str, str]:
@@ -72,7 +85,8 @@ def read_shape_record(record: LogRecord) -> ShapeRecord:
     body = record.body
     if not isinstance(body, dict):
         return ShapeRecord()
-    known = {name: body[name] for name in ShapeRecord.__struct_fields__ if name in body}
+    names = [name for name in ShapeRecord.__struct_fields__ if name != "stack"]
+    known = {name: body[name] for name in names if name in body}
     found = ShapeRecord()
     for name, value in known.items():
         try:

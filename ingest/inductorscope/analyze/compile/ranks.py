@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 # What differs from process to process and says nothing: addresses, ids, times, temporary folders.
 _NOISE = (
     (re.compile(r"0x[0-9a-fA-F]{4,16}"), "0x…"),
+    (re.compile(r"# graph id: \d{1,20}"), "# graph id: …"),
     (re.compile(r"(___check_(?:obj|type)_id\(.{1,500}?, )\d{5,20}"), r"\1…"),
     (re.compile(r"Guard latency = [\d.]{1,20} us"), "Guard latency = … us"),
     (re.compile(r"/torchinductor_[^/\s'\"]{1,100}/[^\s'\"]{1,300}"), "/torchinductor/…"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .model import Compile, Story
 
@@ -25,6 +26,7 @@ def settle(story: Story) -> None:
         told.seconds = sum(seconds) if seconds else None
 
 
+@lru_cache(4096)
 def resumed(function: str) -> tuple[str, int | None]:
     """The user's function that a frame belongs to, and after which line it goes on there."""
     match = _RESUMED.match(function)

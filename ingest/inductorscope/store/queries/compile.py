@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +27,7 @@ MOST_PLACES = 50
 MOST_HISTORIES = 50
 MOST_STEPS = 200
 MOST_FAILURES = 50
-MOST_CACHES = 100
+MOST_GROUPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +146,15 @@ class FailureRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RestartRow:
+    """Compiles that were given up and begun again for one reason."""
+
+    reason: str
+    count: int
+    compiles: list[CompileRef]
+
+
+@dataclass(frozen=True, slots=True)
 class CacheRow:
     compile: CompileRef | None
     cache: str
@@ -159,10 +167,15 @@ class CacheRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CacheCount:
+class CacheGroup:
+    """The same answer of a cache for the same reason."""
+
     cache: str
-    outcomes: dict[str, int]
+    outcome: str
+    reason: str | None
+    count: int
     saved_ms: float | None
+    compiles: list[CompileRef]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +204,8 @@ class CompilePage:
     more_histories: int
     failures: list[FailureRow]
     more_failures: int
-    caches: list[CacheRow]
-    more_caches: int
-    cache_counts: list[CacheCount]
+    restarts: list[RestartRow]
+    caches: list[CacheGroup]
     symbols: int
     exported: bool
     beyond: dict[str, int]
@@ -208,6 +220,7 @@ def compile_page(session: Session, run_id: str) -> CompilePage | None:
         return None
     story = found.story or Story()
     places, changed = break_places(story), histories(story)
+    failed = [one for one in story.failures if not one.restarted]
     hits = sum(one.outcome == "hit" for one in story.caches)
     asked = sum(one.outcome in {"hit", "miss", "bypass"} for one in story.caches)
     return CompilePage(
@@ -232,11 +245,10 @@ def compile_page(session: Session, run_id: str) -> CompilePage | None:
         more_places=max(0, len(places) - MOST_PLACES),
         histories=_histories(found, changed[:MOST_HISTORIES]),
         more_histories=max(0, len(changed) - MOST_HISTORIES),
-        failures=failure_rows(found, story.failures[:MOST_FAILURES]),
-        more_failures=max(0, len(story.failures) - MOST_FAILURES),
-        caches=cache_rows(found, story.caches[:MOST_CACHES]),
-        more_caches=max(0, len(story.caches) - MOST_CACHES),
-        cache_counts=_cache_counts(story.caches),
+        failures=failure_rows(found, failed[:MOST_FAILURES]),
+        more_failures=max(0, len(failed) - MOST_FAILURES),
+        restarts=_restarts(found, [one for one in story.failures if one.restarted]),
+        caches=_cache_groups(found, story.caches),
         symbols=len(story.symbols),
         exported=any(one.outcome == "exported" for one in story.compiles),
         beyond=story.beyond,
@@ -362,11 +374,25 @@ def cache_rows(found: Told, caches: Sequence[CacheEvent]) -> list[CacheRow]:
     ]  # fmt: skip
 
 
-def _cache_counts(caches: Sequence[CacheEvent]) -> list[CacheCount]:
-    counts: dict[str, Counter[str]] = {}
-    saved: dict[str, float] = {}
+def _restarts(found: Told, restarts: Sequence[Failure]) -> list[RestartRow]:
+    reasons: dict[str, list[int]] = {}
+    for one in restarts:
+        reasons.setdefault(one.message.split("\n")[0], []).append(one.compile)
+    return [
+        RestartRow(reason, len(numbers), found.refs(dict.fromkeys(numbers[:MOST_STEPS])))
+        for reason, numbers in list(reasons.items())[:MOST_GROUPS]
+    ]
+
+
+def _cache_groups(found: Told, caches: Sequence[CacheEvent]) -> list[CacheGroup]:
+    groups: dict[tuple[str, str, str | None], list[CacheEvent]] = {}
     for one in caches:
-        counts.setdefault(one.cache, Counter())[one.outcome] += 1
-        if one.outcome == "hit" and one.saved_ms:
-            saved[one.cache] = saved.get(one.cache, 0.0) + one.saved_ms
-    return [CacheCount(cache, dict(counts[cache]), saved.get(cache)) for cache in counts]
+        groups.setdefault((one.cache, one.outcome, one.reason or one.detail), []).append(one)
+    return [
+        CacheGroup(
+            cache, outcome, reason, len(events),
+            sum(one.saved_ms or 0.0 for one in events) or None,
+            found.refs(dict.fromkeys(one.compile for one in events[:MOST_STEPS])),
+        )
+        for (cache, outcome, reason), events in list(groups.items())[:MOST_GROUPS]
+    ]  # fmt: skip

@@ -99,7 +99,8 @@ def compile_list(
     pages = max(1, -(-len(matching) // PAGE))
     page = min(page, pages)
     shown = matching[(page - 1) * PAGE : page * PAGE]
-    graphs = graphs_of_compiles(session, run_id, logs) if shown else {}
+    ids = {one.id for one in shown if one.id is not None}
+    graphs = graphs_of_compiles(session, run_id, logs, ids) if ids else {}
     return CompileList(
         run=found.name,
         known=found.story is not None,

@@ -185,7 +185,11 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         cudagraph_skip=one.cudagraph_skip,
         links=[_link(link) for link in one.links],
         stack=found.frames(one.stack),
-        graphs=graphs_of_compiles(session, run_id, logs).get((log, one.id), []),
+        graphs=(
+            []
+            if one.id is None
+            else graphs_of_compiles(session, run_id, logs, {one.id}).get((log, one.id), [])
+        ),
         step=step_row(found, steps[0], texts) if steps else None,
         breaks=break_rows(found, mine),
         failures=failure_rows(found, [item for item in story.failures if item.compile == number]),

@@ -101,7 +101,12 @@ class Told:
                          first + at == line)
                 for at, raw in enumerate(lines)
             ]  # fmt: skip
-            if any(one.marked and one.text.strip() for one in shown):
+            shown = [_filled(one, code) for one in shown]
+            while shown and not shown[0].text.strip():
+                shown.pop(0)
+            while shown and not shown[-1].text.strip():
+                shown.pop()
+            if any(one.marked for one in shown):
                 return shown
         return [CodeLine(line, code[:LONGEST_LINE], marked=True)] if code else []
 
@@ -122,6 +127,13 @@ class Told:
                 if artifact is not None:
                     found[logs.get(log, -1), line] = artifact
         return {place: found[place] for place in wanted if place in found}
+
+
+def _filled(line: CodeLine, code: str | None) -> CodeLine:
+    """A source put together from stack comments lacks lines that no node comes from."""
+    if not line.marked or line.text.strip() or not code:
+        return line
+    return CodeLine(line.number, code[:LONGEST_LINE], marked=True)
 
 
 def ref_of(compile_: Compile) -> CompileRef:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -339,9 +339,9 @@ def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -
 
 
 def graphs_of_compiles(
-    session: Session, run: str, logs: Sequence[str]
+    session: Session, run: str, logs: Sequence[str], ids: Collection[str] | None = None
 ) -> dict[tuple[str, str | None], list[CompileGraph]]:
-    """Graphs by log and compile id. A graph that a debug folder holds too says its log only where
+    """Graphs by log and compile id, of some ids or all. A graph that a debug folder holds too says its log only where
     there is no other."""
     query = (
         select(Graph.compile_id, Graph.slug, Graph.direction, func.min(Artifact.path))
@@ -350,6 +350,8 @@ def graphs_of_compiles(
         .group_by(Graph.id, Graph.compile_id, Graph.slug, Graph.direction, Graph.position)
         .order_by(Graph.position)
     )
+    if ids is not None:
+        query = query.where(Graph.compile_id.in_(ids))
     found: dict[tuple[str, str | None], list[CompileGraph]] = {}
     for compile_id, slug, direction, path in session.execute(query):
         own = [log for log in logs if (path or "").startswith(f"{log}/")]
