@@ -15,7 +15,9 @@ _NUMBER = re.compile(r"\d+")
 _NARROWS = re.compile(r"= (?:at::vec|c10)::convert<at::(?:BFloat16|Half)\b")
 # `at::vec::convert<float,2,at::BFloat16,1>(tmp0)`, `c10::convert<float>(tmp0)`
 _WIDENS = re.compile(r"= (?:at::vec|c10)::convert<float\b[^>]*>\(tmp\d+\);")
-
+# `tl.where(tmp4, tmp6, 0)`
+_CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
+_SEED = re.compile(r"\bload_seed_offset\d*")
 
 AHEAD = 3
 """How many statements ahead a load is looked for."""
@@ -48,10 +50,10 @@ class MemoryReplay(ReplayState):
                 self._miss()
             return self._remember(expression, value)
         statement = self.block.numbered[position]
-        if op.op == "load_seed" and not _at_offset(statement.text, op.arguments[1:]):
+        if op.op == "load_seed" and not self._at_offset(statement.text, op.arguments[1:]):
             self.result.cost += WRONG_PLACE
         last = self._load_end(position, key)
-        last = self._widened(op, last)
+        last = self._selected(self._widened(op, last))
         for before in self.block.numbered[self._at() : position]:
             if "tmpbuf" in before.text:  # the index, spread over the lanes for this load
                 self._own(before, key)
@@ -107,6 +109,17 @@ class MemoryReplay(ReplayState):
             if single and following.uses == (name,) and following.tags == {"broadcast_to"}:
                 return position + 1
         return position
+
+    def _selected(self, last: int) -> int:
+        """Triton broadcasts a single element, then chooses: `tmp7 = tl.where(tmp4, tmp6, 0)`."""
+        numbered = self.block.numbered
+        if self.cpp or self.mask is None or last + 1 >= len(numbered):
+            return last
+        following = numbered[last + 1]
+        chosen = "where" in following.tags and numbered[last].tags >= {"broadcast_to"}
+        names = (self.mask, *numbered[last].defines)
+        fits = chosen and len(following.uses) == 2 and _CHOOSES.search(following.text)
+        return last + 1 if fits and set(following.uses) == set(names) else last
 
     def _widened(self, op: IrOp, last: int) -> int:
         """Small floats are computed with as `float`: the C++ back end converts what it loads.
@@ -206,8 +219,13 @@ class MemoryReplay(ReplayState):
                 if set(other.uses) & set(statement.uses):
                     self._own(other, key)
 
-
-def _at_offset(text: str, arguments: list[str]) -> bool:
-    """`in_ptr0[static_cast<int64_t>(7L)]` reads seed 7; an offset that is a name may be any."""
-    offset = arguments[0] if arguments else ""
-    return not offset.isdigit() or offset in _NUMBER.findall(text.partition("ptr")[2][1:])
+    def _at_offset(self, text: str, arguments: list[str]) -> bool:
+        """`in_ptr0[static_cast<int64_t>(7L)]` reads seed 7, `in_ptr0 + load_seed_offset1` the seed
+        whose number the call passes as that parameter; an offset that is a name may be any."""
+        offset = arguments[0] if arguments else ""
+        if not offset.isdigit():
+            return True
+        named = _SEED.search(text)
+        if named is not None:
+            return named.group() in self.pointers.get(offset, ())
+        return offset in _NUMBER.findall(text.partition("ptr")[2][1:])

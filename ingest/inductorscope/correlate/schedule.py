@@ -41,7 +41,7 @@ class CallSite:
     nodes: list[IrTextNode] = field(default_factory=list)
     """Innermost members in order of code generation."""
     pointers: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Buffer → kernel parameters that may point to it."""
+    """Buffer → kernel parameters that may point to it; number → parameters that are it."""
 
 
 def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]:
@@ -91,7 +91,9 @@ def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozen
     arguments = [a for a in site.call.arguments if not a.startswith("stream=")]
     for parameter, argument in zip(site.kernel.parameters, arguments, strict=False):
         name = argument_buffer(argument)
-        if name:
+        if argument.isdigit():  # the offset of a seed
+            pointers.setdefault(argument, set()).add(parameter)
+        elif name:
             for known in (name, *earlier.get(name, [])):
                 pointers.setdefault(known, set()).add(parameter)
     return {name: frozenset(parameters) for name, parameters in pointers.items()}
