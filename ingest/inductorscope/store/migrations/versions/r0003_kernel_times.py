@@ -16,6 +16,7 @@ WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 def upgrade() -> None:
     _create_traces()
     _create_costs()
+    _create_benchmarks()
 
 
 def _create_traces() -> None:
@@ -107,6 +108,29 @@ def _create_costs() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_node_costs")),
     )
     op.create_index("ix_node_costs_graph_id", "node_costs", ["graph_id"])
+
+
+def _create_benchmarks() -> None:
+    op.create_table(
+        "kernel_benchmarks",
+        sa.Column("id", WIDE, nullable=False),
+        sa.Column("graph_id", WIDE, nullable=False),
+        sa.Column("kernel", sa.Text(), nullable=False),
+        sa.Column("handle", WIDE, nullable=False),
+        sa.Column("job_id", sa.String(length=40), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("result", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["graph_id"],
+            ["graphs.id"],
+            name=op.f("fk_kernel_benchmarks_graph_id_graphs"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_kernel_benchmarks")),
+    )
+    op.create_index(
+        "ix_kernel_benchmarks_graph_id_kernel", "kernel_benchmarks", ["graph_id", "kernel"]
+    )
 
 
 def downgrade() -> None:
