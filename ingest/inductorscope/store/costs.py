@@ -167,7 +167,8 @@ def _timed_calls(session: Session, graph: int, drafts: list[FxNodeDraft]) -> lis
         if kernel in extern and not nodes[number]
     ]
     if unknown:
-        claimed = {name for names in nodes.values() for name in names}
+        # A generated kernel can be named after an operator whose results it only arranges.
+        claimed = {name for kernel, call in sites if kernel in extern for name in nodes[call]}
         targets = {draft.name: draft.target for draft in drafts}
         for number, name in nodes_in_order(unknown, targets, claimed).items():
             nodes[number] = [name]
