@@ -22,6 +22,7 @@ const options = {
   entryPoints: {
     app: "src/app.ts",
     explorer: "src/explorer/main.ts",
+    beside: "src/explorer/beside/main.ts",
     charts: "src/charts/main.ts",
     compile: "src/compile.ts",
     memory: "src/memory.ts",

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { level, pairsOf } from "../src/explorer/level";
+import { level, pairsOf, withoutNumbers } from "../src/explorer/level";
 
-const same = (...texts: string[]) => texts.map((text) => ({ token: text, text }));
+const same = (...texts: string[]) => texts.map((text) => ({ tokens: [text], text }));
 
 test("equal lines stand side by side, and what only one side has leaves room on the other", () => {
   const [left, right] = level(same("a", "b", "c"), same("a", "x", "y", "c", "z"));
@@ -20,14 +20,14 @@ test("equal lines stand side by side, and what only one side has leaves room on 
 
 test("lines of one node stand level though their words differ, and are marked", () => {
   const [left, right] = level(
-    [{ token: "fx:view", text: "view = aten.view(x)" }],
+    [{ tokens: ["fx:view"], text: "view = aten.view(x)" }],
     [
-      { token: "new", text: "new" },
-      { token: "fx:view", text: "view = aten.reshape(x)" },
+      { tokens: ["new"], text: "new" },
+      { tokens: ["fx:view"], text: "view = aten.reshape(x)" },
     ],
   );
-  assert.deepEqual([...left.changed], [1]);
-  assert.deepEqual([...right.changed], [2]);
+  assert.deepEqual([...left.changed], [[1, [[12, 16]]]]);
+  assert.deepEqual([...right.changed], [[2, [[12, 19]]]]);
   assert.deepEqual([...left.spaces], [[1, 1]]);
 });
 
@@ -47,11 +47,33 @@ test("every pair has equal tokens and both sides increase, whatever the texts", 
       last = pair;
     }
     const [one, other] = level(
-      left.map((token) => ({ token, text: token })),
-      right.map((token) => ({ token, text: token })),
+      left.map((token) => ({ tokens: [token], text: token })),
+      right.map((token) => ({ tokens: [token], text: token })),
     );
     const rows = (count: number, spaces: Map<number, number>) =>
       count + [...spaces.values()].reduce((sum, more) => sum + more, 0);
     assert.equal(rows(left.length, one.spaces), rows(right.length, other.spaces));
   }
+});
+
+test("lines that differ by the numbers of their names stand side by side", () => {
+  const line = (text: string) => ({ tokens: [text, withoutNumbers(text)], text });
+  const [left, right] = level(
+    ["a = 1", "mul_4 = aten.mul(add_3, 2)", "z = 0"].map(line),
+    ["a = 1", "neg_2 = aten.neg(a)", "mul_9 = aten.mul(add_7, 2)", "z = 0"].map(line),
+  );
+  assert.deepEqual([...right.only], [2]);
+  assert.deepEqual(left.changed.get(2), [
+    [0, 5],
+    [17, 22],
+  ]);
+  assert.equal(left.beside.get(2), 3);
+});
+
+test("numbers that mean something stay", () => {
+  assert.equal(
+    withoutNumbers("tmp3 = tl.full([1], 0.5, tl.float32)"),
+    "tmp# = tl.full([1], 0.5, tl.float32)",
+  );
+  assert.equal(withoutNumbers("  buf12 = empty((4, 256))"), "buf# = empty((4, 256))");
 });

@@ -17,6 +17,7 @@ from . import errors, openapi, urls
 from .api import annotated, artifacts, captures, health, nodes, uploads
 from .api import jobs as job_actions
 from .pages import (
+    beside,
     capture,
     compile_one,
     explorer,
@@ -50,6 +51,7 @@ PAGES = (
     run_state,
     explorer,
     kernel,
+    beside,
     memory,
     roofline,
     time,

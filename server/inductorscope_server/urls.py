@@ -141,6 +141,11 @@ def line_in_explorer(
     )
 
 
+def beside(left: str, right: str) -> str:
+    """Two texts side by side, each named `RUN/GRAPH/STAGE[/KERNEL]`."""
+    return with_query("/beside", left=left, right=right)
+
+
 def permalink(link: str, **query: str | int | None) -> str:
     return with_query(f"/k/{_part(link)}", **query)
 

@@ -185,7 +185,8 @@ def test_the_chain_is_readable_and_axe_finds_nothing(
 
 def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Served) -> None:
     open_run(page, zoo, "cpu-ops-zoo", "?panes=readable,post_grad,kernel")
-    page.get_by_role("button", name="Compare with the pane at the right").first.click()
+    page.get_by_role("button", name="Compare this pane with").first.click()
+    page.get_by_role("button", name="The pane at the right").click()
     status = page.locator("#status")
     expect(status).to_contain_text("FX received beside FX post-grad")
     page.wait_for_url("**compare=1**")

@@ -1,7 +1,7 @@
 // Comparing two panes side by side: their lines kept level, scrolled together, differences marked.
 import { count } from "../figures";
 import type { Explorer } from "./explorer";
-import { type LevelLine, level } from "./level";
+import { type LevelLine, level, withoutNumbers } from "./level";
 import type { Pane } from "./pane";
 
 /** What a line is, for standing level: the one node or operation it names, else its own words. */
@@ -19,7 +19,8 @@ function linesOf(explorer: Explorer, pane: Pane): LevelLine[] {
     });
     // Comments name the node below them too: their words tell them apart from it.
     const comment = /^\s*(#|\/\/)/.test(text);
-    lines.push({ token: comment ? text.trim() : (named[0] ?? text.trim()), text });
+    const token = comment ? text.trim() : (named[0] ?? text.trim());
+    lines.push({ tokens: [token, withoutNumbers(text)], text });
   }
   return lines;
 }
@@ -84,7 +85,8 @@ export class Comparison {
   }
 }
 
-function scrollTogether(left: HTMLElement | null, right: HTMLElement | null): () => void {
+/** Two texts scroll as one; the answer ends it. */
+export function scrollTogether(left: HTMLElement | null, right: HTMLElement | null): () => void {
   if (!left || !right) return () => {};
   const follow = (from: HTMLElement, to: HTMLElement) => () => {
     if (Math.abs(to.scrollTop - from.scrollTop) > 1) to.scrollTop = from.scrollTop;

@@ -15,6 +15,7 @@ import { ChainView } from "./chain-view";
 import type { CodeOptions } from "./code";
 import { Commands } from "./commands";
 import { Comparison } from "./compare";
+import { type Entry, entriesOf } from "./compare-menu";
 import { fileOf } from "./content";
 import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } from "./follow";
 import { fetchHeat, type Heat } from "./heat";
@@ -299,6 +300,16 @@ export class Explorer implements PaneHost {
       origin,
       current: this.stop?.pane === pane ? this.stop.line : null,
     };
+  }
+
+  /** What a pane can be laid side by side with, on a page of its own. */
+  comparable(pane: Pane): Entry[] {
+    const links = this.root.querySelectorAll<HTMLElement>(".graph-links a");
+    const siblings = Array.from(links, ({ dataset }) => ({
+      slug: dataset.slug ?? "",
+      direction: dataset.direction ?? "",
+    }));
+    return entriesOf(this.picture, siblings, pane.address.stage, this.kernel);
   }
 
   /** Compare a pane with its neighbour, or end it. */

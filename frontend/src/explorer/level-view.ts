@@ -32,6 +32,7 @@ class Space extends WidgetType {
 
 const ONLY = Decoration.line({ class: "level-only" });
 const CHANGED = Decoration.line({ class: "level-changed" });
+const WORDS = Decoration.mark({ class: "level-words" });
 
 /** The decorations of one side; they never change while it is compared. */
 export function levelled(side: Side): Extension {
@@ -44,12 +45,15 @@ export function levelled(side: Side): Extension {
       const widget = new Space(rows);
       ranges.push(Decoration.widget({ widget, block: true, side: after ? 1 : -1 }).range(at));
     }
-    for (const [lines, mark] of [
-      [side.only, ONLY],
-      [side.changed, CHANGED],
-    ] as const) {
-      for (const line of lines) {
-        if (line <= doc.lines) ranges.push(mark.range(doc.line(line).from));
+    for (const line of side.only) {
+      if (line <= doc.lines) ranges.push(ONLY.range(doc.line(line).from));
+    }
+    for (const [line, spans] of side.changed) {
+      if (line > doc.lines) continue;
+      const { from, length } = doc.line(line);
+      ranges.push(CHANGED.range(from));
+      for (const [start, end] of spans) {
+        if (start < end && end <= length) ranges.push(WORDS.range(from + start, from + end));
       }
     }
     return Decoration.set(ranges, true);

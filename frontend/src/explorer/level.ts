@@ -1,33 +1,56 @@
 // Two texts level with each other: which lines stand side by side. What a merge view does for equal
 // text is not enough here: lines that correlate (one node, one operation) belong side by side even
-// when their text differs, so lines are aligned by tokens that the links give. Pure.
+// when their text differs, so lines are aligned by tokens that the links give, or by what is left of
+// a line when the numbers of its names are taken away. Pure.
 
-/** A line's text, and what it is: lines of equal tokens may stand side by side. */
+/** A line's text, and what it is, from the surest to the roughest: lines that are equal in one of
+ * these may stand side by side. */
 export interface LevelLine {
-  token: string;
+  tokens: readonly string[];
   text: string;
 }
+
+/** Characters of a line, from and to. */
+export type Span = [number, number];
 
 export interface Side {
   /** Line, from 1 → empty rows that stand before it; the key after the last line ends the text. */
   spaces: Map<number, number>;
   /** Lines that only this side has. */
   only: Set<number>;
-  /** Lines that stand beside one of another text. */
-  changed: Set<number>;
+  /** Lines that stand beside one of another text, and where they differ. */
+  changed: Map<number, Span[]>;
+  /** Line → the line of the other side that stands beside it. */
+  beside: Map<number, number>;
 }
+
+type Pair = [number, number];
+
+/** Lines of a gap that are compared each with each, multiplied, at most. */
+const MOST_COMPARED = 250_000;
+/** Words of a line that are compared. */
+const MOST_WORDS = 120;
 
 /** Pairs (from 0) of lines with equal tokens, increasing on both sides: lines that are unique on both
  * sides anchor, and what lies between two anchors is aligned the same way. */
-export function pairsOf(left: readonly string[], right: readonly string[]): [number, number][] {
-  const pairs: [number, number][] = [];
-  const open: [number, number, number, number][] = [[0, left.length, 0, right.length]];
+export function pairsOf(left: readonly string[], right: readonly string[]): Pair[] {
+  return between(left, right, [0, left.length, 0, right.length]);
+}
+
+type Gap = [number, number, number, number];
+
+function between(left: readonly string[], right: readonly string[], gap: Gap): Pair[] {
+  const pairs: Pair[] = [];
+  const open: Gap[] = [gap];
   for (let next = open.pop(); next; next = open.pop()) {
     let [from, to, start, end] = next;
     while (from < to && start < end && left[from] === right[start]) pairs.push([from++, start++]);
     while (from < to && start < end && left[to - 1] === right[end - 1]) pairs.push([--to, --end]);
     const anchors = anchorsOf(left, right, from, to, start, end);
-    if (!anchors.length) continue;
+    if (!anchors.length) {
+      pairs.push(...longest(left, right, [from, to, start, end]));
+      continue;
+    }
     let [lastLeft, lastRight] = [from, start];
     for (const [one, other] of anchors) {
       pairs.push([one, other]);
@@ -37,6 +60,32 @@ export function pairsOf(left: readonly string[], right: readonly string[]): [num
     open.push([lastLeft, to, lastRight, end]);
   }
   return pairs.sort((one, other) => one[0] - other[0]);
+}
+
+/** The most pairs of a small gap that has no anchors. */
+function longest(left: readonly string[], right: readonly string[], gap: Gap): Pair[] {
+  const [from, to, start, end] = gap;
+  const [rows, columns] = [to - from, end - start];
+  if (!rows || !columns || rows * columns > MOST_COMPARED) return [];
+  const wide = columns + 1;
+  const best = new Uint16Array((rows + 1) * wide);
+  for (let row = rows - 1; row >= 0; row--) {
+    for (let column = columns - 1; column >= 0; column--) {
+      const at = row * wide + column;
+      best[at] =
+        left[from + row] === right[start + column]
+          ? (best[at + wide + 1] as number) + 1
+          : Math.max(best[at + wide] as number, best[at + 1] as number);
+    }
+  }
+  const pairs: Pair[] = [];
+  for (let [row, column] = [0, 0]; row < rows && column < columns; ) {
+    const at = row * wide + column;
+    if (left[from + row] === right[start + column]) pairs.push([from + row++, start + column++]);
+    else if ((best[at + wide] as number) >= (best[at + 1] as number)) row++;
+    else column++;
+  }
+  return pairs;
 }
 
 function uniques(tokens: readonly string[], from: number, to: number): Map<string, number> {
@@ -56,9 +105,9 @@ function anchorsOf(
   to: number,
   start: number,
   end: number,
-): [number, number][] {
+): Pair[] {
   const there = uniques(right, start, end);
-  const both: [number, number][] = [];
+  const both: Pair[] = [];
   for (const [token, at] of uniques(left, from, to)) {
     const other = there.get(token) ?? -1;
     if (at >= 0 && other >= 0) both.push([at, other]);
@@ -70,42 +119,114 @@ function anchorsOf(
     let [low, high] = [0, tops.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((both[tops[middle] as number] as [number, number])[1] < other) low = middle + 1;
+      if ((both[tops[middle] as number] as Pair)[1] < other) low = middle + 1;
       else high = middle;
     }
     before[at] = low > 0 ? (tops[low - 1] as number) : -1;
     tops[low] = at;
   });
-  const run: [number, number][] = [];
+  const run: Pair[] = [];
   for (let at = tops.at(-1) ?? -1; at >= 0; at = before[at] as number) {
-    run.push(both[at] as [number, number]);
+    run.push(both[at] as Pair);
   }
   return run.reverse();
 }
 
+/** Pairs by the surest tokens first, what lies between them by the rougher ones. */
+function pairsByTiers(left: readonly LevelLine[], right: readonly LevelLine[]): Pair[] {
+  let pairs: Pair[] = [];
+  const tiers = Math.max(left[0]?.tokens.length ?? 0, right[0]?.tokens.length ?? 0);
+  for (let tier = 0; tier < tiers; tier++) {
+    const [ours, theirs] = [left, right].map((lines) =>
+      lines.map((line) => line.tokens[tier] ?? line.tokens.at(-1) ?? ""),
+    ) as [string[], string[]];
+    const found: Pair[] = [];
+    let [from, start] = [0, 0];
+    for (const [to, end] of [...pairs, [left.length, right.length] as Pair]) {
+      if (to > from && end > start) found.push(...between(ours, theirs, [from, to, start, end]));
+      if (to < left.length) found.push([to, end]);
+      [from, start] = [to + 1, end + 1];
+    }
+    pairs = found;
+  }
+  return pairs;
+}
+
 export function level(left: readonly LevelLine[], right: readonly LevelLine[]): [Side, Side] {
   const sides: [Side, Side] = [side(), side()];
-  const pairs = pairsOf(
-    left.map((line) => line.token),
-    right.map((line) => line.token),
-  );
   let [at, beside] = [0, 0];
-  for (const [one, other] of [...pairs, [left.length, right.length] as [number, number]]) {
+  for (const [one, other] of [...pairsByTiers(left, right), [left.length, right.length] as Pair]) {
     const [before, across] = [one - at, other - beside];
     for (let line = at; line < one; line++) sides[0].only.add(line + 1);
     for (let line = beside; line < other; line++) sides[1].only.add(line + 1);
     if (before < across) sides[0].spaces.set(one + 1, across - before);
     if (across < before) sides[1].spaces.set(other + 1, before - across);
-    const texts = [left[one]?.text.trim(), right[other]?.text.trim()];
-    if (one < left.length && texts[0] !== texts[1]) {
-      sides[0].changed.add(one + 1);
-      sides[1].changed.add(other + 1);
+    const [mine, theirs] = [left[one]?.text, right[other]?.text];
+    if (mine !== undefined && theirs !== undefined) {
+      sides[0].beside.set(one + 1, other + 1);
+      sides[1].beside.set(other + 1, one + 1);
+      if (mine.trim() !== theirs.trim()) {
+        const [ours, others] = differing(mine, theirs);
+        sides[0].changed.set(one + 1, ours);
+        sides[1].changed.set(other + 1, others);
+      }
     }
     [at, beside] = [one + 1, other + 1];
   }
   return sides;
 }
 
+/** Where two lines differ, word by word. */
+function differing(one: string, other: string): [Span[], Span[]] {
+  const [ours, theirs] = [wordsOf(one), wordsOf(other)];
+  const gap: Gap = [0, Math.min(ours.length, MOST_WORDS), 0, Math.min(theirs.length, MOST_WORDS)];
+  const pairs = between(
+    ours.map((word) => word.text),
+    theirs.map((word) => word.text),
+    gap,
+  );
+  const spans = (words: readonly Word[], kept: ReadonlySet<number>): Span[] => {
+    const found: Span[] = [];
+    words.forEach(({ from, text }, at) => {
+      if (kept.has(at) || !text.trim()) return;
+      const last = found.at(-1);
+      if (last && last[1] === from) last[1] = from + text.length;
+      else found.push([from, from + text.length]);
+    });
+    return found;
+  };
+  return [
+    spans(ours, new Set(pairs.map(([at]) => at))),
+    spans(theirs, new Set(pairs.map(([, at]) => at))),
+  ];
+}
+
+interface Word {
+  text: string;
+  from: number;
+}
+
+function wordsOf(line: string): Word[] {
+  return Array.from(line.matchAll(/\w+|\s+|[^\w\s]/g), (found) => ({
+    text: found[0],
+    from: found.index,
+  }));
+}
+
+/** A line without the numbers of its names: `mul_4 = aten.mul(add_3)` is any such product. */
+export function withoutNumbers(text: string): string {
+  return text
+    .trim()
+    .replace(/\b((?:[a-z_]+_|buf|tmp|op|arg|primals_|ks|s|x|r))\d+(?:_\d+)?\b/g, "$1#")
+    .replace(/\b([a-z]\w*?)(?:_\d+)+\b/g, "$1");
+}
+
+/** What a line computes, whatever it is of: `aten.mul.Tensor`, `tl.load`. */
+export function operationOf(text: string): string {
+  const called = /=\s*([A-Za-z_][\w.]*)\(/.exec(text)?.[1];
+  return called ?? withoutNumbers(text);
+}
+
 function side(): Side {
-  return { spaces: new Map(), only: new Set(), changed: new Set() };
+  return { spaces: new Map(), only: new Set(), changed: new Map(), beside: new Map() };
 }

@@ -3,6 +3,7 @@ import { button, cutName, make } from "../elements";
 import { sentenceOf } from "../server";
 import type { PaneAddress } from "./address";
 import { type Aim, Code, type CodeOptions } from "./code";
+import { compareMenu, type Entry } from "./compare-menu";
 import { type Content, contentOf, slice } from "./content";
 import type { Heat } from "./heat";
 import type { Side } from "./level";
@@ -28,6 +29,7 @@ export interface PaneHost {
   handleChosen(handle: number | null): void;
   added(pane: Pane): void;
   compared(pane: Pane): void;
+  comparable(pane: Pane): Entry[];
   closed(pane: Pane): void;
   opened(stage: string, line: number): void;
 }
@@ -42,6 +44,7 @@ function startOf(text: string, stage: string): number {
 }
 
 export class Pane {
+  readonly id = `pane-${++paneCount}`;
   readonly root: HTMLElement;
   readonly address: PaneAddress;
   content: Content | null = null;
@@ -56,7 +59,6 @@ export class Pane {
   private view: PictureView | null = null;
   private shownAs = "";
   private showing = 0;
-  readonly id = `pane-${++paneCount}`;
 
   constructor(address: PaneAddress, host: PaneHost) {
     this.address = { ...address };
@@ -71,13 +73,9 @@ export class Pane {
       { class: "icon", title: "Add a pane (a)", "aria-label": "Add a pane" },
       () => host.added(this),
     );
-    const compare = button(
-      "⇄",
-      {
-        class: "icon",
-        title: "Compare with the pane at the right, or end it (d)",
-        "aria-label": "Compare with the pane at the right",
-      },
+    const [compare, menu] = compareMenu(
+      `${this.id}-compare`,
+      () => host.comparable(this),
       () => host.compared(this),
     );
     const head = make(
@@ -90,6 +88,7 @@ export class Pane {
       compare,
       add,
       this.closer,
+      menu,
     );
     const attributes = { class: "pane", id: this.id, "data-stage": address.stage };
     this.root = make("section", attributes, head, this.body);

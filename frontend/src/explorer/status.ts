@@ -63,7 +63,8 @@ export function tell(into: HTMLElement, told: Told | null, graphTime: number | n
   const lines = count(told.lines, "line");
   const kernels = told.kernels.length;
   const where = kernels ? `${count(kernels, "kernel")}, ${lines}` : lines;
-  parts.push(make("span", {}, told.lines ? where : "nothing is linked to this line"));
+  const linked = told.lines ? where : kernels ? count(kernels, "kernel") : "";
+  parts.push(make("span", {}, linked || "nothing is linked to this line"));
   parts.push(...chipOf(told), ...timeOf(told.kernels, graphTime));
   if (told.match) parts.push(make("span", {}, `match ${told.match.at} of ${told.match.of}`));
   if (told.preview) parts.push(make("span", { class: "soft" }, "preview"));

@@ -2,6 +2,9 @@
 import type { Matches, Place, Selected } from "./selection";
 import type { GraphPicture } from "./shapes";
 
+/** Stages where the least sure is no kernel's, but one of several nodes of a line. */
+const CANDIDATES = new Set(["dynamo", "pre_grad"]);
+
 /** Lit lines over all panes, without the selected line itself, and how surely they are known. */
 export function summed(lit: readonly { key: string; matches: Matches }[], selected: Selected) {
   const { origin } = selected;
@@ -10,6 +13,7 @@ export function summed(lit: readonly { key: string; matches: Matches }[], select
     matches.lines.forEach((line, at) => {
       if (origin?.key === key && origin.first <= line && line <= origin.last) return;
       lines += 1;
+      if (matches.known[at] === 1 && CANDIDATES.has(key)) return; // one of several, whatever the rest
       leastKnown = Math.min(leastKnown, matches.known[at] ?? 0);
       bestKnown = Math.max(bestKnown, matches.known[at] ?? 0);
     });

@@ -116,7 +116,8 @@ export class Canvas {
   }
 
   fit(): void {
-    if (this.scene && this.size.width) this.camera.fit(this.scene, this.size);
+    if (this.scene && this.size.width)
+      this.camera.fit(this.scene, this.size, this.scene.joins === "nodes" ? 1.15 : 2);
     this.later();
   }
 
@@ -222,7 +223,7 @@ export class Canvas {
       lines.filter((line) => !line.far),
       joins === "nodes",
     );
-    pen.globalAlpha = 0.06;
+    pen.globalAlpha = 0.1;
     this.stroke(
       pen,
       lines.filter((line) => line.far),

@@ -23,10 +23,11 @@ interface Tile {
   height: number;
   x: number;
   y: number;
+  column: number;
 }
 
 function newTile(group: number | null): Tile {
-  const nothing = { rank: 0, width: 0, height: 0, x: 0, y: 0 };
+  const nothing = { rank: 0, width: 0, height: 0, x: 0, y: 0, column: 0 };
   return { group, cells: [], before: new Set(), after: new Set(), ...nothing };
 }
 
@@ -152,16 +153,18 @@ export function overview(graph: Graph, aspect: number): Scene {
   const total = heights.reduce((sum, height) => sum + height, 0);
   const columns = Math.max(1, Math.round(Math.sqrt((aspect * total) / (widest + COLUMN_GAP))));
   const tall = Math.max(total / columns, ...heights);
-  let [x, y, bottom] = [0, 0, 0];
+  let [x, y, bottom, column] = [0, 0, 0, 0];
   rows.forEach((row, at) => {
     const height = heights[at] ?? 0;
     if (y > 0 && y + height > tall + 1) {
       x += widest + COLUMN_GAP;
       y = 0;
+      column += 1;
     }
     for (const tile of row) {
       tile.x += x;
       tile.y = y;
+      tile.column = column;
     }
     y += height;
     bottom = Math.max(bottom, y);
@@ -195,7 +198,7 @@ function drawn(
     for (const from of tile.before) {
       const above = tiles[from];
       if (!above) continue;
-      const far = above.x > tile.x + tile.width || tile.x > above.x + 2 * above.width + tile.width;
+      const far = above.column !== tile.column;
       lines.push({ from, to, points: joined(above, tile), far });
     }
   });

@@ -1,0 +1,269 @@
+// Entry of the page that shows two texts side by side.
+import { make } from "../../elements";
+import { count, microseconds } from "../../figures";
+import { sentenceOf } from "../../server";
+import type { CodeOptions } from "../code";
+import { scrollTogether } from "../compare";
+import { type Key, listen } from "../keys";
+import { level, type Side } from "../level";
+import { NO_MARKS } from "../lines";
+import type { Matches } from "../selection";
+import { Half } from "./half";
+import { type Named, nameOf } from "./name";
+import { differencesOf, operationsOf } from "./tally";
+
+const EXACT = 3;
+
+class Beside {
+  private readonly root: HTMLElement;
+  private readonly halves: [Half, Half];
+  private sides: [Side, Side] | null = null;
+  private readonly options: CodeOptions = { folded: false, wrapped: false, only: false };
+  private differences: number[] = [];
+  private at = -1;
+  private active = 0;
+
+  constructor(root: HTMLElement) {
+    this.root = root;
+    const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
+    const [left, right] = [...root.querySelectorAll<HTMLElement>(".beside-half")];
+    if (!left || !right) throw new Error("The page has no sides.");
+    this.halves = [new Half(left, nonce), new Half(right, nonce)];
+    this.bindKeys();
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.halves.map((half) => half.fetch()));
+    for (const half of this.halves) this.fill(half);
+    const troubles = await Promise.all(
+      this.halves.map((half, at) => {
+        const clicked = (line: number) => this.choose(at, line);
+        return half.show({ hovered: () => {}, reached: clicked, clicked }, this.options);
+      }),
+    );
+    this.halves.forEach((half, at) => {
+      const trouble = troubles[at];
+      if (trouble)
+        half.part(".pane-body").replaceChildren(make("p", { class: "pane-empty" }, trouble));
+    });
+    if (troubles.some(Boolean)) this.say("One side has no text, so there is nothing to compare.");
+    else this.compare();
+  }
+
+  /** Choosers of what a side shows; choosing goes to the address of it. */
+  private fill(half: Half): void {
+    const { named, picture } = half;
+    if (!picture) return;
+    const stages = half.part<HTMLSelectElement>("select.stage");
+    for (const stage of picture.stages) {
+      if (!stage.files.length || stage.id === "source") continue;
+      stages.append(make("option", { value: stage.id }, stage.title));
+    }
+    stages.value = named.stage;
+    const kernels = half.part<HTMLSelectElement>("select.kernel");
+    for (const kernel of picture.kernels) {
+      if (kernel.first === null) continue;
+      const time = kernel.time_us === null ? "" : ` · ${microseconds(kernel.time_us)}`;
+      kernels.append(make("option", { value: kernel.name }, kernel.name + time));
+    }
+    kernels.value = named.kernel;
+    kernels.hidden = named.stage !== "kernel";
+    const run = half.part<HTMLSelectElement>("select.run");
+    const graph = half.part<HTMLSelectElement>("select.graph");
+    run.addEventListener("change", () => void this.turnToRun(half, run.value));
+    graph.addEventListener("change", () => this.turn(half, { graph: graph.value, kernel: "" }));
+    stages.addEventListener("change", () => this.turn(half, { stage: stages.value }));
+    kernels.addEventListener("change", () => this.turn(half, { kernel: kernels.value }));
+    this.lead(half, null);
+  }
+
+  /** Another run: its graph of the same name or direction, else its first. */
+  private async turnToRun(half: Half, run: string): Promise<void> {
+    try {
+      const answer = await fetch(`/api/runs/${run}`, { headers: { accept: "application/json" } });
+      const found = (await answer.json()) as { graphs?: { slug: string; direction: string }[] };
+      const graphs = found.graphs ?? [];
+      const { slug, direction } = half.picture?.graph ?? { slug: "", direction: "" };
+      const likely =
+        graphs.find((each) => each.slug === slug) ??
+        graphs.find((each) => each.direction === direction) ??
+        graphs[0];
+      if (likely) this.turn(half, { run, graph: likely.slug, kernel: "" });
+      else this.say("That run has no graphs to compare.");
+    } catch (trouble) {
+      this.say(sentenceOf(trouble));
+    }
+  }
+
+  private turn(half: Half, change: Partial<Named>): void {
+    const [left, right] = this.halves.map((each) =>
+      each === half ? { ...each.named, ...change } : each.named,
+    ) as [Named, Named];
+    this.go(left, right);
+  }
+
+  private go(left: Named, right: Named): void {
+    location.assign(`/beside?left=${nameOf(left)}&right=${nameOf(right)}`);
+  }
+
+  private compare(): void {
+    const [left, right] = this.halves;
+    const same = left.named.run === right.named.run && left.named.graph === right.named.graph;
+    const sides = level(left.lines(same), right.lines(same));
+    this.sides = sides;
+    this.halves.forEach((half, at) => {
+      half.code?.level(sides[at] as Side, this.options);
+    });
+    scrollTogether(left.code?.view.scrollDOM ?? null, right.code?.view.scrollDOM ?? null);
+    this.differences = differencesOf(sides[0], sides[1], left.texts.length);
+    this.mark(null);
+    this.tell(sides);
+    if (this.differences.length) this.step(1);
+  }
+
+  private tell([one, other]: [Side, Side]): void {
+    const [left, right] = this.halves;
+    const alike = !one.only.size && !other.only.size && !one.changed.size;
+    const words = alike
+      ? `${left.title} and ${right.title} are the same, line for line.`
+      : `${count(one.only.size, "line")} only at the left, ${other.only.size} only at the right, ` +
+        `${one.changed.size} in other words.`;
+    this.say(words);
+    const facts = this.halves.map((half, at) => {
+      const { named, kernel, picture } = half;
+      const time = named.stage === "kernel" ? kernel?.time_us : picture?.graph_time_us;
+      const parts = [at ? "Right" : "Left", count(half.texts.length, "line")];
+      if (named.stage !== "kernel" && picture) {
+        parts.push(
+          count(picture.graph.node_count, "node"),
+          count(picture.kernels.length, "kernel"),
+        );
+      }
+      if (named.stage === "kernel" && kernel) parts.push(count(kernel.calls.length, "call"));
+      parts.push(time == null ? "no time known" : `${microseconds(time)} a step`);
+      const alone = operationsOf(half.texts, (at ? other : one).only);
+      return `${parts.join(" · ")}${alone ? `. Alone: ${alone}` : ""}`;
+    });
+    const tally = this.root.querySelector<HTMLElement>(".beside-tally");
+    if (!tally) return;
+    tally.replaceChildren(...facts.map((fact) => make("span", {}, fact)));
+    tally.hidden = false;
+  }
+
+  private say(words: string): void {
+    const where = this.differences.length && this.at >= 0 ? this.where() : "";
+    this.root
+      .querySelector(".what")
+      ?.replaceChildren(make("span", {}, words), make("span", { class: "soft" }, where));
+  }
+
+  private where(): string {
+    return `difference ${this.at + 1} of ${this.differences.length}`;
+  }
+
+  /** The ruler shows all differences; the chosen line stands out with the one beside it. */
+  private mark(chosen: [number | null, number | null] | null): void {
+    this.halves.forEach((half, at) => {
+      const side = this.sides?.[at];
+      const { code, first } = half;
+      if (!side || !code) return;
+      const line = chosen?.[at] ?? null;
+      const current = line === null ? null : line + first - 1;
+      code.mark({ ...NO_MARKS, current });
+      const lines = Int32Array.from([...side.only, ...side.changed.keys()].sort((a, b) => a - b));
+      const pinned: Matches = {
+        lines: lines.map((each) => each + first - 1),
+        known: new Uint8Array(lines.length).fill(EXACT),
+      };
+      code.ruler.show({ ...NO_MARKS, pinned }, first, Math.max(1, half.texts.length));
+    });
+  }
+
+  private choose(at: number, artifactLine: number): void {
+    this.active = at;
+    const half = this.halves[at];
+    const side = this.sides?.[at];
+    if (!half || !side) return;
+    const line = artifactLine - half.first + 1;
+    const other = side.beside.get(line) ?? null;
+    this.mark(at === 0 ? [line, other] : [other, line]);
+    this.lead(half, artifactLine);
+    const across = this.halves[1 - at];
+    if (across) this.lead(across, other === null ? null : other + across.first - 1);
+  }
+
+  /** Where a side's text, or its chosen line, is in the explorer. */
+  private lead(half: Half, line: number | null): void {
+    const { stage, kernel } = half.named;
+    const query = new URLSearchParams();
+    if (stage === "kernel") query.set("kernel", kernel);
+    if (!["post_grad", "ir_post", "kernel"].includes(stage)) {
+      query.set("panes", `source,${stage},kernel`);
+    }
+    if (line !== null) query.set("sel", `${stage}:${line}`);
+    const link = half.part<HTMLAnchorElement>(".in-explorer");
+    const written = query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":");
+    link.href = `${half.root.dataset.graphUrl}${written ? `?${written}` : ""}`;
+    link.title = "Open this text in the explorer, with the chosen line";
+  }
+
+  private step(by: 1 | -1): void {
+    const { differences, halves, sides } = this;
+    if (!differences.length || !sides) return;
+    this.at = (this.at + by + differences.length) % differences.length;
+    const line = differences[this.at] as number;
+    const [left, right] = halves;
+    left.code?.reveal(line + left.first - 1);
+    this.mark([line, sides[0].beside.get(line) ?? null]);
+    this.lead(left, line + left.first - 1);
+    const other = sides[0].beside.get(line);
+    if (other) this.lead(right, other + right.first - 1);
+    const what = this.root.querySelector(".what > .soft");
+    if (what) what.textContent = this.where();
+  }
+
+  private bindKeys(): void {
+    const key = (name: string, run: () => void): Key => ({
+      keys: [name],
+      shown: "",
+      does: "",
+      run,
+    });
+    listen(this.root, [
+      key("n", () => this.step(1)),
+      key("p", () => this.step(-1)),
+      key("s", () => this.go(this.halves[1].named, this.halves[0].named)),
+      key("f", () => this.halves[this.active]?.code?.find()),
+      key("ArrowLeft", () => this.focus(0)),
+      key("ArrowRight", () => this.focus(1)),
+      key("Enter", () => {
+        const line = this.halves[this.active]?.code?.caretLine();
+        if (line) this.choose(this.active, line);
+      }),
+    ]);
+    this.root.querySelector(".next")?.addEventListener("click", () => this.step(1));
+    this.root.querySelector(".previous")?.addEventListener("click", () => this.step(-1));
+    this.root.addEventListener("focusin", (event) => {
+      const at = this.halves.findIndex((half) => half.root.contains(event.target as Node));
+      if (at >= 0) this.active = at;
+    });
+  }
+
+  private focus(at: number): void {
+    this.active = at;
+    this.halves[at]?.code?.focus();
+  }
+}
+
+const root = document.querySelector<HTMLElement>("#beside");
+if (root) {
+  new Beside(root)
+    .start()
+    .catch((trouble: unknown) => {
+      const words = make("p", { class: "pane-empty", role: "alert" }, sentenceOf(trouble));
+      root.querySelector(".beside-halves")?.replaceChildren(words);
+    })
+    .finally(() => {
+      root.dataset.ready = "true";
+    });
+}
