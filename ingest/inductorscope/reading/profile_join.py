@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from ..analyze.time.eager_compiled import Comparison, Entry, compare
 from .benchmarks import Benchmarks
 from .graph import GraphRead
-from .profiles import ProfileRead, compiled_profile
+from .profiles import EAGER, ProfileRead, compiled_profile
 from .times import join_times
+
+
+MOST_OPS, MOST_REPLACED = 300, 1000
 
 
 def join_profiles(
@@ -16,6 +22,8 @@ def join_profiles(
     whole = compiled_profile(profiles)
     if whole is not None and graphs:
         _join(whole, graphs, write=True)
+    if whole is not None:
+        _compare(profiles, whole)
     for profile in profiles:
         if profile.graph is None or profile.trace is None:
             continue
@@ -40,3 +48,36 @@ def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None
         "attributed_us": joined.attributed_us,
         "attributed_by": joined.by,
     }
+
+
+def _compare(profiles: list[ProfileRead], compiled: ProfileRead) -> None:
+    """Adds to the compiled profile how it differs from the eager one, a step each."""
+    eager = next((one for one in profiles if one.label == EAGER and one.kept is not None), None)
+    if eager is None or compiled.kept is None:
+        return
+    steps = compiled.steps or compiled.facts.get("steps_used") or 1
+    eager_steps = eager.steps or steps
+    found = compare(_entries(eager, eager_steps), _entries(compiled, steps))
+    compiled.facts["comparison"] = {
+        "steps": steps,
+        "eager_steps": eager_steps,
+        "eager_steps_told": eager.steps is not None,
+        "on_device": compiled.kept.breakdown.on_device,
+        **_shown(found),
+    }
+
+
+def _shown(found: Comparison) -> dict[str, object]:
+    found.ops, found.replaced = found.ops[:MOST_OPS], found.replaced[:MOST_REPLACED]
+    shown = msgspec.to_builtins(found)
+    assert isinstance(shown, dict)
+    return shown
+
+
+def _entries(profile: ProfileRead, steps: int) -> list[Entry]:
+    if profile.kept is None:
+        return []
+    return [
+        Entry(row.name, row.op, row.category, row.calls / steps, row.total_us / steps)
+        for row in profile.kept.kernels
+    ]

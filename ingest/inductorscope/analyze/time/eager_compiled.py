@@ -1,0 +1,284 @@
+"""Eager beside compiled: what became of each group of operators, and what fused kernels replaced.
+
+Both sides are sums of a step that never overlap: device work by the operator that launched it, or
+on a processor each operator without what it called. So a group is compared with the same group, and
+all that Inductor fuses (element-wise operations, reductions, copies) with its fused kernels.
+
+Inductor names a fused kernel after the operators it replaced, in the order of the alphabet. An
+operator's eager time is shared among the kernels named after it by what these take now; that is an
+estimate, and sums to the operator's time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .categories import (
+    ATTENTION,
+    COMMUNICATION,
+    CONVOLUTION,
+    FUSED,
+    GEMM,
+    MEMCPY,
+    MEMSET,
+    OTHER,
+    USER_TRITON,
+    family_of,
+)
+from .cpu import OVERHEAD
+
+GROUPS = {
+    GEMM: "matrix products",
+    CONVOLUTION: "convolutions",
+    ATTENTION: "attention",
+    COMMUNICATION: "communication",
+    OTHER: "element-wise, reductions, copies",
+    OVERHEAD: "compiled code's overhead",
+}
+# triton_per_fused_add_mean_0, graph_0_cpp_fused_gelu_view_2
+_FUSED_NAME = re.compile(r"^(?:\w*?_)?(?:triton_[a-z]{3}|cpp(?:_[A-Z]\w*)?)_fused_(\w+?)(?:_\d+)?$")
+# What an operator of the graph runs in eager, where that is called otherwise.
+_RUNS_AS = {
+    "_to_copy": ("copy",), "clone": ("copy",), "embedding": ("index_select", "embedding"),
+    "relu": ("clamp_min", "relu"), "zeros": ("zero", "fill"), "zeros_like": ("zero", "fill"),
+    "ones": ("fill",), "full": ("fill",), "full_like": ("fill",), "new_zeros": ("zero", "fill"),
+    "constant_pad_nd": ("constant_pad_nd", "fill", "copy"), "rsub": ("sub",),
+    "threshold_backward": ("threshold_backward",), "new_full": ("fill",), "cat": ("cat",),
+    "_softmax": ("_softmax",), "slice_backward": ("slice_backward", "copy"),
+    "_unsafe_view": (), "masked_fill": ("masked_fill",), "copy": ("copy",),
+}  # fmt: skip
+# Operators whose names kernels bear though eager has no time of theirs alone.
+_COMMON = frozenset((
+    "add", "sub", "mul", "div", "pow", "sqrt", "rsqrt", "exp", "log", "neg", "abs", "sin", "cos",
+    "tanh", "sigmoid", "gelu", "gelu_backward", "silu", "silu_backward", "relu", "mean", "sum",
+    "amax", "amin", "max", "min", "maximum", "minimum", "where", "cat", "native_layer_norm",
+    "native_layer_norm_backward", "native_group_norm", "native_batch_norm", "var_mean", "view",
+    "permute", "t", "transpose", "expand", "unsqueeze", "squeeze", "select", "slice", "clone",
+    "_to_copy", "_unsafe_view", "_softmax", "_log_softmax", "_softmax_backward_data",
+    "native_dropout", "embedding", "embedding_dense_backward", "constant_pad_nd",
+    "select_backward", "_native_batch_norm_legit_functional", "arange", "full", "_mkl_linear",
+    "addmm", "mm", "bmm", "nll_loss_forward", "copy_", "add_", "mul_", "div_", "zeros", "ones",
+    "eq", "ne", "lt", "gt", "le", "ge",
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Work of one side, of a step."""
+
+    name: str
+    op: str | None
+    category: str
+    calls: float
+    us: float
+
+
+@dataclass(slots=True)
+class GroupChange:
+    """One group of both sides."""
+
+    group: str
+    eager_us: float
+    compiled_us: float
+    """Of the same group, and of the kernels that stand for it."""
+    eager_calls: float
+    compiled_calls: float
+    of_fused_us: float = 0.0
+    """What of `compiled_us` is fused kernels."""
+
+
+@dataclass(slots=True)
+class OpChange:
+    """What became of an eager operator."""
+
+    op: str
+    eager_calls: float
+    eager_us: float
+    compiled_calls: float
+    compiled_us: float
+    """Of what still runs under its name, or under that of the library call that replaced it."""
+    now: list[str] = field(default_factory=list)
+    """Names of that."""
+    fused_kernels: int = 0
+    """Kernels that are named after it."""
+
+
+@dataclass(slots=True)
+class Replaced:
+    """What a fused kernel replaced."""
+
+    kernel: str
+    compiled_us: float
+    eager_us: float
+    """Estimated."""
+    ops: list[tuple[str, float]]
+    """Eager operators with the time they would have taken, the longest first."""
+
+
+@dataclass(slots=True)
+class Comparison:
+    eager_us: float
+    compiled_us: float
+    groups: list[GroupChange]
+    ops: list[OpChange]
+    replaced: list[Replaced]
+
+
+def compare(eager: Sequence[Entry], compiled: Sequence[Entry]) -> Comparison:
+    """Each list the slowest first; sums of groups are those of the entries."""
+    return Comparison(
+        eager_us=sum(entry.us for entry in eager),
+        compiled_us=sum(entry.us for entry in compiled),
+        groups=_groups(eager, compiled),
+        ops=_ops(eager, compiled),
+        replaced=_replaced(eager, compiled),
+    )
+
+
+def _group_of(entry: Entry) -> str:
+    if entry.category == OVERHEAD:
+        return OVERHEAD
+    if entry.category in FUSED or entry.category in (MEMCPY, MEMSET, USER_TRITON):
+        return OTHER
+    if entry.category == "triton_template":
+        return CONVOLUTION if "conv" in entry.name else GEMM
+    return family_of(entry.name, entry.op or entry.name)
+
+
+def _groups(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[GroupChange]:
+    found: dict[str, GroupChange] = {}
+    for entry in eager:
+        change = found.setdefault(_group_of(entry), GroupChange("", 0, 0, 0, 0))
+        change.eager_us += entry.us
+        change.eager_calls += entry.calls
+    for entry in compiled:
+        change = found.setdefault(_group_of(entry), GroupChange("", 0, 0, 0, 0))
+        change.compiled_us += entry.us
+        change.compiled_calls += entry.calls
+        if entry.category in FUSED:
+            change.of_fused_us += entry.us
+    for group, change in found.items():
+        change.group = GROUPS[group]
+    return sorted(found.values(), key=lambda one: -max(one.eager_us, one.compiled_us))
+
+
+def _ops(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[OpChange]:
+    """Eager operators with what still runs for them."""
+    before: dict[str, OpChange] = {}
+    for entry in eager:
+        name = entry.op or entry.name
+        change = before.setdefault(name, OpChange(name, 0, 0, 0, 0))
+        change.eager_calls += entry.calls
+        change.eager_us += entry.us
+    rest: dict[str, list[Entry]] = defaultdict(list)
+    for entry in compiled:
+        if entry.category in FUSED or entry.category == OVERHEAD:
+            continue
+        name = entry.op or entry.name
+        rest[name if name in before else _stands_for(name, before)].append(entry)
+    named = _named_after(before, compiled)
+    for name, change in before.items():
+        change.compiled_calls = sum(entry.calls for entry in rest[name])
+        change.compiled_us = sum(entry.us for entry in rest[name])
+        change.now = sorted({entry.op or entry.name for entry in rest[name]})[:4]
+        change.fused_kernels = named.get(name, 0)
+    return sorted(before.values(), key=lambda change: -change.eager_us)
+
+
+def _stands_for(name: str, before: dict[str, OpChange]) -> str:
+    """The eager operator that a library call of compiled code replaced: of its family the longest.
+
+    `mkl::_mkl_linear` stands for `aten::addmm`, which `aten::linear` calls.
+    """
+    family = family_of(name, name)
+    alike = [op for op in before if family != OTHER and family_of(op, op) == family]
+    return max(alike, key=lambda op: before[op].eager_us, default=name)
+
+
+def fused_ops(kernel: str, known: Iterable[str] = ()) -> list[str]:
+    """`triton_per_fused_add_native_layer_norm_1` → `add`, `native_layer_norm`."""
+    found = _FUSED_NAME.match(kernel)
+    if found is None:
+        return []
+    words = _COMMON.union(known, _RUNS_AS)
+    text = found.group(1)
+    ends = [place for place, sign in enumerate(text) if sign == "_"] + [len(text)]
+    names: list[str] = []
+    at = 0
+    while at < len(text):
+        word = next(
+            (text[at:end] for end in reversed(ends) if end > at and text[at:end] in words), None
+        )
+        if word is None:
+            at = next((end for end in ends if end > at), len(text)) + 1
+            continue
+        names.append(word)
+        at += len(word) + 1
+    return list(dict.fromkeys(names))
+
+
+def _plain(op: str) -> str:
+    """`aten::add_` → `add`."""
+    return op.rpartition("::")[2].rstrip("_") or op
+
+
+def _named_after(before: dict[str, OpChange], compiled: Sequence[Entry]) -> dict[str, int]:
+    """Eager operator → how many fused kernels bear its name."""
+    by_plain: dict[str, list[str]] = defaultdict(list)
+    for op in before:
+        by_plain[_plain(op)].append(op)
+    found: dict[str, set[str]] = defaultdict(set)
+    for entry in compiled:
+        if entry.category in FUSED:
+            for op in _eager_names(entry.name, by_plain):
+                for eager in by_plain[op]:
+                    found[eager].add(entry.name)
+    return {op: len(kernels) for op, kernels in found.items()}
+
+
+def _eager_names(kernel: str, by_plain: dict[str, list[str]]) -> list[str]:
+    """What the operators in a kernel's name run as in eager, as far as that is in the profile."""
+    names: dict[str, None] = {}
+    for op in fused_ops(kernel, by_plain):
+        for name in _RUNS_AS.get(op, (op.rstrip("_"),)):
+            if name in by_plain:
+                names[name] = None
+    return list(names)
+
+
+def _replaced(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[Replaced]:
+    spent: dict[str, float] = defaultdict(float)
+    by_plain: dict[str, list[str]] = defaultdict(list)
+    for entry in eager:
+        if entry.category not in (MEMSET,) and family_of(entry.name, entry.op) == OTHER:
+            name = _plain(entry.op or entry.name)
+            spent[name] += entry.us
+            by_plain[name].append(entry.op or entry.name)
+    # What still runs by itself, in an optimizer for instance, was not replaced.
+    for entry in compiled:
+        if entry.category not in FUSED and entry.category != MEMSET:
+            name = _plain(entry.op or entry.name)
+            if name in spent:
+                spent[name] = max(0.0, spent[name] - entry.us)
+    kernels: dict[str, float] = defaultdict(float)
+    for entry in compiled:
+        if entry.category in FUSED:
+            kernels[entry.name] += entry.us
+    ops = {kernel: _eager_names(kernel, by_plain) for kernel in kernels}
+    weight: dict[str, float] = defaultdict(float)
+    for kernel, names in ops.items():
+        for name in names:
+            weight[name] += kernels[kernel]
+    found = []
+    for kernel, us in kernels.items():
+        parts = [
+            (by_plain[name][0], spent[name] * us / weight[name])
+            for name in ops[kernel]
+            if weight[name] and spent[name]
+        ]
+        parts.sort(key=lambda part: -part[1])
+        found.append(Replaced(kernel, us, sum(part for _, part in parts), parts))
+    return sorted(found, key=lambda one: one.compiled_us - one.eager_us)
