@@ -2,7 +2,13 @@
 import { startFilters } from "./compile/filter";
 import { startIcicles } from "./compile/icicle";
 import { startViewer } from "./compile/viewer";
+import { startWatching } from "./compile/watch";
 
-startIcicles();
-startFilters();
-startViewer();
+function start(): void {
+  startIcicles();
+  startFilters();
+  startViewer();
+}
+
+start();
+startWatching(start);

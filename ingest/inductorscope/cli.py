@@ -370,7 +370,12 @@ def worker_health(data: Data = None) -> None:
 
 def main() -> None:
     """Entry point; importing a command's module adds it."""
-    from inductorscope import annotate_command, capture_command, kernels_command  # noqa: F401
+    from inductorscope import (  # noqa: F401
+        annotate_command,
+        capture_command,
+        kernels_command,
+        watch_command,
+    )
 
     try:
         app()

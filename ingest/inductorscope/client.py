@@ -85,6 +85,10 @@ class Client:
         job = self._send("POST", f"/api/uploads/{upload['id']}/finish").json()["job"]
         return self._wait(str(job), tell)
 
+    def delete(self, run: str) -> None:
+        """Takes a run away; one that is gone already is no trouble."""
+        self._send("DELETE", f"/api/runs/{run}", accept=(204, 404))
+
     def _send_file(
         self, upload: str, index: int, file: LocalFile, before: int, total: int, tell: Progress
     ) -> None:

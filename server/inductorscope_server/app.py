@@ -34,6 +34,7 @@ from .pages import (
     runs,
     search,
     time,
+    watch,
 )
 from .pages import compile as compile_story
 from .pages import log as records
@@ -60,6 +61,7 @@ PAGES = (
     records,
     compile_story,
     compile_one,
+    watch,
     permalink,
     jobs,
     capture,

@@ -76,6 +76,11 @@ def compile_diff(run_id: str, before: int, after: int, plain: int | None = None)
     return with_query(f"{compile_story(run_id)}/diff", a=before, b=after, plain=plain)
 
 
+def watch(key: str) -> str:
+    """Always the newest reading of a folder that is being watched."""
+    return f"/watch/{_part(key)}"
+
+
 def file(run_id: str, artifact: int, **query: str | int | None) -> str:
     """A stored file as text; `line` and `last` mark lines."""
     return with_query(f"{run(run_id)}/files/{artifact}", **query)

@@ -22,6 +22,7 @@ from ...analyze.compile.words import (
 )
 from .compile_parts import CodeLine, CompileRef, FrameRow, Told, has_log, told
 from .parts import RunName
+from .watch import watch_key
 
 MOST_PLACES = 50
 MOST_HISTORIES = 50
@@ -181,6 +182,8 @@ class CacheGroup:
 @dataclass(frozen=True, slots=True)
 class CompilePage:
     run: RunName
+    watch: str | None
+    """Key of the folder that is being watched, if this is a reading of one."""
     reading: bool
     known: bool
     """Whether there is a story; runs read by older versions have none."""
@@ -225,6 +228,7 @@ def compile_page(session: Session, run_id: str) -> CompilePage | None:
     asked = sum(one.outcome in {"hit", "miss", "bypass"} for one in story.caches)
     return CompilePage(
         run=found.name,
+        watch=watch_key(found.run.tags),
         reading=found.run.state == "reading",
         known=found.story is not None,
         has_log=has_log(session, run_id),

@@ -13,6 +13,7 @@ from ...analyze.compile.settle import resumed
 from .compile_parts import CompileRef, ref_of, told
 from .log import CompileGraph, graphs_of_compiles
 from .parts import RunName
+from .watch import watch_key
 
 PAGE = 100
 Sort = Literal["number", "seconds", "guards", "nodes", "function"]
@@ -57,6 +58,7 @@ class CompileRow:
 @dataclass(frozen=True, slots=True)
 class CompileList:
     run: RunName
+    watch: str | None
     known: bool
     q: str
     only: str
@@ -103,6 +105,7 @@ def compile_list(
     graphs = graphs_of_compiles(session, run_id, logs, ids) if ids else {}
     return CompileList(
         run=found.name,
+        watch=watch_key(found.run.tags),
         known=found.story is not None,
         q=q,
         only=only,

@@ -15,6 +15,7 @@ from ..compile_story import timeline
 from .compile import WorkRow, work_rows
 from .compile_parts import CompileRef, told
 from .parts import RunName
+from .watch import watch_key
 
 MOST_KERNELS = 500
 MOST_TUNINGS = 500
@@ -83,6 +84,7 @@ class TuningRow:
 @dataclass(frozen=True, slots=True)
 class CompileTimePage:
     run: RunName
+    watch: str | None
     known: bool
     seconds: float | None
     measured_from: str
@@ -115,6 +117,7 @@ def compile_time_page(session: Session, run_id: str) -> CompileTimePage | None:
     sources = {one.seconds_from for one in story.compiles if one.seconds_from}
     return CompileTimePage(
         run=found.name,
+        watch=watch_key(found.run.tags),
         known=found.story is not None,
         seconds=total_seconds(story),
         measured_from=" and ".join(sorted(sources)),

@@ -341,8 +341,8 @@ def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -
 def graphs_of_compiles(
     session: Session, run: str, logs: Sequence[str], ids: Collection[str] | None = None
 ) -> dict[tuple[str, str | None], list[CompileGraph]]:
-    """Graphs by log and compile id, of some ids or all. A graph that a debug folder holds too says its log only where
-    there is no other."""
+    """Graphs by log and compile id, of some ids or all. A graph that a debug folder holds too says
+    its log only where there is no other."""
     query = (
         select(Graph.compile_id, Graph.slug, Graph.direction, func.min(Artifact.path))
         .outerjoin(Artifact, and_(Artifact.graph_id == Graph.id, Artifact.derived.is_(False)))

@@ -1,0 +1,53 @@
+// Pages of a folder that is being watched grow by themselves: when there is a newer reading, what
+// the page shows is taken from it, and the address follows.
+import { ask } from "../server";
+
+const PAUSE_MS = 1500;
+
+interface Watched {
+  run: { id: string; name: string } | null;
+}
+
+/** The same page of another run. */
+export function sameOf(path: string, before: string, after: string): string {
+  if (before === "" || path.startsWith("/watch/")) return `/runs/${after}/compile`;
+  return path.replace(`/runs/${before}`, `/runs/${after}`);
+}
+
+async function renew(run: string, grown: () => void): Promise<void> {
+  const main = document.querySelector<HTMLElement>("main#content");
+  if (!main) return;
+  const path = sameOf(location.pathname, main.dataset.run ?? "", run) + location.search;
+  const response = await fetch(path, { headers: { accept: "text/html" } });
+  if (!response.ok) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const newer = fresh.querySelector<HTMLElement>("main#content");
+  if (!newer) return;
+  for (const [number, details] of [...newer.querySelectorAll("details")].entries())
+    details.open ||= main.querySelectorAll("details")[number]?.open ?? false;
+  const at = window.scrollY;
+  main.replaceWith(newer);
+  document.title = fresh.title;
+  history.replaceState(null, "", path + location.hash);
+  window.scrollTo(0, at);
+  grown();
+}
+
+/** `grown`: starts again what scripts do on the page. */
+export function startWatching(grown: () => void): void {
+  if (!document.querySelector("main[data-watch]")) return;
+  const look = async () => {
+    const main = document.querySelector<HTMLElement>("main[data-watch]");
+    const typing = document.activeElement instanceof HTMLInputElement;
+    if (main?.dataset.watch && !document.hidden && !typing) {
+      try {
+        const { run } = await ask<Watched>(main.dataset.watch);
+        if (run && run.id !== main.dataset.run) await renew(run.id, grown);
+      } catch {
+        // The server is away for a moment: the next look tells.
+      }
+    }
+    window.setTimeout(look, PAUSE_MS);
+  };
+  window.setTimeout(look, PAUSE_MS);
+}

@@ -1,0 +1,112 @@
+"""`inductorscope watch`: a run page that grows while a program compiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inductorscope.cli import FAILED, REFUSED, SERVER, USAGE, Data, app, fail, load_settings
+
+if TYPE_CHECKING:
+    from inductorscope.settings import Settings
+    from inductorscope.watch_loop import Forget, Read
+
+
+@app.command()
+def watch(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Folder that TORCH_TRACE names; it need not exist yet."),
+    ] = None,
+    pid: Annotated[
+        int | None, typer.Option(help="Watch the folder that this running process writes to.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="Send to this server. Default: read into the database of this machine.",
+            envvar="INDUCTORSCOPE_SERVER",
+        ),
+    ] = None,
+    token: Annotated[
+        str, typer.Option(help="The server's token, if it has one.", envvar="INDUCTORSCOPE_TOKEN")
+    ] = "",
+    data: Data = None,
+    every: Annotated[float, typer.Option(min=0.2, help="Seconds between looks.")] = 2.0,
+    until_quiet: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="End when no log grew for so many seconds.", metavar="SECONDS"),
+    ] = None,
+    all_logs: Annotated[
+        bool, typer.Option("--all", help="All logs of the folder, not the newest run's only.")
+    ] = False,
+) -> None:
+    """Read a folder's newest run while it is being written; its page grows by itself.
+
+    Prints the address once. Each look reads what the logs hold by then, up to their last whole
+    record, and takes the reading before away. Ends with Ctrl-C.
+    """
+    from inductorscope.client import ServerError
+    from inductorscope.watch_loop import Watch
+    from inductorscope.watching import NothingToWatch, folder_of_process
+
+    if (folder is None) == (pid is None):
+        fail("Name either a folder or a process (--pid).", USAGE)
+    try:
+        place = folder if folder is not None else folder_of_process(pid or 0)
+    except NothingToWatch as error:
+        fail(str(error), REFUSED)
+    if place.is_file():
+        fail(f"{place} is a file; name the folder that it is in.", USAGE)
+    settings = load_settings(data=data)
+    base = server or f"http://{settings.host}:{settings.port}"
+    read, forget = _at_server(server, token) if server else _here(settings)
+    watched = Watch(
+        place, read, forget, typer.echo, every=every, until_quiet=until_quiet, all_logs=all_logs
+    )
+    typer.echo(f"{base.rstrip('/')}/watch/{watched.key}")
+    try:
+        watched.go_on()
+    except KeyboardInterrupt:
+        typer.echo("Stopped watching.")
+    except ServerError as error:
+        fail(str(error), SERVER)
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}.", FAILED)
+
+
+def _here(settings: Settings) -> tuple[Read, Forget]:
+    from inductorscope.local import read_paths
+    from inductorscope.store.engine import make_engine, sessions
+    from inductorscope.store.runs import delete_run
+
+    def read(root: Path, name: str, tag: str) -> str:
+        result = read_paths(
+            settings, [root], name=name, tags=[tag], origin="ingest",
+            progress=lambda step, done, total, unit: None,
+        )  # fmt: skip
+        return result.run_id
+
+    def forget(run: str) -> None:
+        engine = make_engine(settings)
+        with sessions(engine).begin() as session:
+            delete_run(session, run)
+        engine.dispose()
+
+    return read, forget
+
+
+def _at_server(server: str, token: str) -> tuple[Read, Forget]:
+    from inductorscope.client import Client, ServerError
+
+    client = Client(server, token)
+
+    def read(root: Path, name: str, tag: str) -> str:
+        done = client.push([root], name, [tag], lambda step, sent, total: None)
+        if done.run is None:
+            raise ServerError(done.message or f"The server's job ended as {done.state}.")
+        return done.run
+
+    return read, client.delete

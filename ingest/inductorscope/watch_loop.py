@@ -1,0 +1,118 @@
+"""Reading the newest run of a folder again whenever its logs have grown."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inductorscope.watching import Found, copy_whole, logs_in, newest
+
+TAG = "watch:"
+"""How the tag begins by which pages find the newest reading of what is being watched."""
+PATIENCE = 3
+"""A reading is not begun before so many times the last one's duration have passed."""
+QUIET_SECONDS = 4.0
+"""A log that did not change for so long is taken as it is, its last record too."""
+
+Read = Callable[[Path, str, str], str]
+"""Reads a folder under a name and a tag; the run's id."""
+Forget = Callable[[str], None]
+"""Takes an earlier reading away."""
+Tell = Callable[[str], None]
+
+
+@dataclass
+class Watch:
+    """One folder being watched."""
+
+    folder: Path
+    read: Read
+    forget: Forget
+    tell: Tell
+    every: float = 2.0
+    until_quiet: float | None = None
+    """Ends when nothing changed for so many seconds; None: watches on."""
+    all_logs: bool = False
+    run: str | None = None
+    _seen: dict[Path, int] = field(default_factory=dict)
+    _half: set[Path] = field(default_factory=set)
+    """Logs of which the last record was left out."""
+
+    @property
+    def key(self) -> str:
+        """The same for the same folder of the same machine."""
+        place = f"{socket.gethostname()}:{self.folder.resolve()}"
+        return hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:12]
+
+    @property
+    def tag(self) -> str:
+        return TAG + self.key
+
+    def go_on(self, sleep: Callable[[float], None] = time.sleep) -> str | None:
+        """Until interrupted or quiet; the last run's id."""
+        waited = quiet_since = time.monotonic()
+        self.tell(f"Waiting for logs in {self.folder}")
+        pause = 0.0
+        while True:
+            logs = self._logs()
+            if self._changed(logs):
+                quiet_since = time.monotonic()
+            if self._to_read(logs) and time.monotonic() - waited >= pause:
+                pause = PATIENCE * self._read_once(logs)
+                waited = time.monotonic()
+            quiet = time.monotonic() - quiet_since
+            if (
+                self.until_quiet is not None
+                and quiet >= self.until_quiet
+                and not self._to_read(logs)
+            ):
+                return self.run
+            sleep(self.every)
+
+    def _logs(self) -> list[Found]:
+        if not self.folder.is_dir():
+            return []
+        logs = logs_in(self.folder)
+        return logs if self.all_logs else newest(logs)
+
+    def _changed(self, logs: list[Found]) -> bool:
+        return any(self._seen.get(log.path) != log.size for log in logs)
+
+    def _to_read(self, logs: list[Found]) -> bool:
+        """What was left out of a log is read once nothing comes any more."""
+        return self._changed(logs) or any(log.path in self._half and _is_quiet(log) for log in logs)
+
+    def _read_once(self, logs: list[Found]) -> float:
+        """How many seconds it took."""
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="inductorscope-watch-") as work:
+            root = Path(work) / self.folder.resolve().name
+            written = 0
+            half = set()
+            for log in logs:
+                target = root / log.path.relative_to(self.folder)
+                if _is_quiet(log):
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(log.path, target)
+                    written += log.size
+                else:
+                    written += copy_whole(log.path, target)
+                    half.add(log.path)
+            if written:
+                before, self.run = self.run, self.read(root, self.folder.resolve().name, self.tag)
+                if before is not None and before != self.run:
+                    self.forget(before)
+                logs_said = f"{len(logs)} {'log' if len(logs) == 1 else 'logs'}"
+                self.tell(f"Read {written:,} bytes of {logs_said}: run {self.run}")
+        self._seen, self._half = {log.path: log.size for log in logs}, half
+        return time.monotonic() - started
+
+
+def _is_quiet(log: Found) -> bool:
+    return time.time() - log.changed >= QUIET_SECONDS
