@@ -82,12 +82,12 @@ def _here(settings: Settings) -> tuple[Read, Forget]:
     from inductorscope.store.engine import make_engine, sessions
     from inductorscope.store.runs import delete_run
 
-    def read(root: Path, name: str, tag: str) -> str:
+    def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
         result = read_paths(
             settings, [root], name=name, tags=[tag], origin="ingest",
             progress=lambda step, done, total, unit: None,
         )  # fmt: skip
-        return result.run_id
+        return result.run_id, not result.duplicate
 
     def forget(run: str) -> None:
         engine = make_engine(settings)
@@ -103,10 +103,10 @@ def _at_server(server: str, token: str) -> tuple[Read, Forget]:
 
     client = Client(server, token)
 
-    def read(root: Path, name: str, tag: str) -> str:
+    def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
         done = client.push([root], name, [tag], lambda step, sent, total: None)
         if done.run is None:
             raise ServerError(done.message or f"The server's job ended as {done.state}.")
-        return done.run
+        return done.run, not done.duplicate
 
     return read, client.delete

@@ -20,8 +20,8 @@ PATIENCE = 3
 QUIET_SECONDS = 4.0
 """A log that did not change for so long is taken as it is, its last record too."""
 
-Read = Callable[[Path, str, str], str]
-"""Reads a folder under a name and a tag; the run's id."""
+Read = Callable[[Path, str, str], tuple[str, bool]]
+"""Reads a folder under a name and a tag; the run's id, and whether it is a new run."""
 Forget = Callable[[str], None]
 """Takes an earlier reading away."""
 Tell = Callable[[str], None]
@@ -40,6 +40,8 @@ class Watch:
     """Ends when nothing changed for so many seconds; None: watches on."""
     all_logs: bool = False
     run: str | None = None
+    _mine: bool = False
+    """Whether the run is a reading of ours: what was there before stays."""
     _seen: dict[Path, int] = field(default_factory=dict)
     _half: set[Path] = field(default_factory=set)
     """Logs of which the last record was left out."""
@@ -67,11 +69,8 @@ class Watch:
                 pause = PATIENCE * self._read_once(logs)
                 waited = time.monotonic()
             quiet = time.monotonic() - quiet_since
-            if (
-                self.until_quiet is not None
-                and quiet >= self.until_quiet
-                and not self._to_read(logs)
-            ):
+            ending = self.until_quiet is not None and quiet >= self.until_quiet
+            if ending and not self._to_read(logs):
                 return self.run
             sleep(self.every)
 
@@ -105,8 +104,9 @@ class Watch:
                     written += copy_whole(log.path, target)
                     half.add(log.path)
             if written:
-                before, self.run = self.run, self.read(root, self.folder.resolve().name, self.tag)
-                if before is not None and before != self.run:
+                before, mine = self.run, self._mine
+                self.run, self._mine = self.read(root, self.folder.resolve().name, self.tag)
+                if before is not None and before != self.run and mine:
                     self.forget(before)
                 logs_said = f"{len(logs)} {'log' if len(logs) == 1 else 'logs'}"
                 self.tell(f"Read {written:,} bytes of {logs_said}: run {self.run}")

@@ -1,4 +1,4 @@
-"""A folder that is being watched: its address stays, while each reading of it is a run of its own."""
+"""A folder that is being watched: its address stays, each reading of it is a run of its own."""
 
 from __future__ import annotations
 
