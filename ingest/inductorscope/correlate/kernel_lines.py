@@ -17,6 +17,9 @@ MORE_TRIES = 24
 """The same when none of those fits at all."""
 
 
+NEVER = 1e6
+
+
 @dataclass(slots=True)
 class KernelText:
     """A kernel's body, read once for all of its calls."""
@@ -130,16 +133,23 @@ def _next_node(
 ) -> int:
     """The next node in order, unless another one fits what follows and it does not."""
     costs: list[float] = []
+    makers = {buffer.name: node.name for node in waiting for buffer in node.buffers}
     for position, node in enumerate(waiting[:MORE_TRIES]):
         if position == NODE_TRIES and min(costs) < 0.9:
             break
+        if any(makers.get(name, node.name) != node.name for name in node.reads):
+            costs.append(NEVER)  # it needs what is not written yet
+            continue
         trial = _again(taken, block, pointers, inside, cpp)
         before = len(trial.result.owner)
         cost = trial.replay(node)
         gained = len(trial.result.owner) - before
         if cost < 0.5 and (gained or len(waiting) == 1 or not cpp):
             return position
-        costs.append(cost - 0.01 * gained if gained else cost + 5.0)
+        if gained:
+            costs.append((cost + 1.0) / (gained + 1))
+        else:  # all of it was written before, for others
+            costs.append(cost + 2.0 if cost <= 1.0 else cost + 5.0)
     best = min(range(len(costs)), key=lambda i: costs[i])
     if taken and costs[best] >= 5.0:
         return -1
