@@ -31,6 +31,7 @@ const options = {
     styles: "styles/app.css",
   },
   outdir: "dist",
+  metafile: true,
   bundle: true,
   splitting: true,
   format: "esm",
@@ -62,6 +63,24 @@ async function writeManifest() {
   await writeFile(join(dist, "manifest.json"), `${JSON.stringify(manifest, null, 1)}\n`);
 }
 
+/** What each entry imports, and what that imports: pages name it, so that it is fetched at once. */
+async function writeImports({ outputs }) {
+  const below = (file, found = new Set()) => {
+    for (const { path, kind } of outputs[file]?.imports ?? []) {
+      if (kind !== "import-statement" || found.has(path)) continue;
+      found.add(path);
+      below(path, found);
+    }
+    return found;
+  };
+  const imports = {};
+  for (const [file, { entryPoint }] of Object.entries(outputs)) {
+    if (!entryPoint || !file.endsWith(".js")) continue;
+    imports[relative("dist", file)] = [...below(file)].map((path) => relative("dist", path)).sort();
+  }
+  await writeFile(join(dist, "imports.json"), `${JSON.stringify(imports, null, 1)}\n`);
+}
+
 async function copyPlotlyStyles() {
   // Plotly cannot add its rules itself under the content policy; the page links them.
   await copyFile(join(here, "node_modules/plotly.js/dist/plotly.css"), join(dist, "plotly.css"));
@@ -82,12 +101,18 @@ await mkdir(dist, { recursive: true });
 if (watching) {
   const finish = {
     name: "manifest",
-    setup: (build) => build.onEnd(() => copyForeign().then(writeManifest)),
+    setup: (build) =>
+      build.onEnd(async ({ metafile }) => {
+        await copyForeign();
+        await writeImports(metafile);
+        await writeManifest();
+      }),
   };
   const context = await esbuild.context({ ...options, plugins: [withoutForeignStyles, finish] });
   await context.watch();
 } else {
-  await esbuild.build(options);
+  const { metafile } = await esbuild.build(options);
+  await writeImports(metafile);
   await copyForeign();
   await writeManifest();
 }

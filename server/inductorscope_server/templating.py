@@ -7,6 +7,7 @@ Templates get `page` (what the JSON twin answers), `urls`, `request`, `csp_nonce
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,6 +57,7 @@ class Assets:
         self.folder = folder
         self._lock = threading.Lock()
         self._known: dict[str, tuple[int, str]] = {}
+        self._imports: tuple[str, dict[str, list[str]]] | None = None
 
     def version(self, name: str) -> str:
         """Short digest of a file; empty when the bundle lacks it."""
@@ -75,6 +77,16 @@ class Assets:
         version = self.version(name)
         return urls.with_query(urls.static(name), v=version or None)
 
+    def imports(self, name: str) -> list[str]:
+        """Addresses of the modules that a module of the bundle imports, as it names them: a page
+        that names them too has them fetched beside it, not after it."""
+        version = self.version("imports.json")
+        with self._lock:
+            if self._imports is None or self._imports[0] != version:
+                text = (self.folder / "imports.json").read_text() if version else "{}"
+                self._imports = version, json.loads(text)
+            return [urls.static(each) for each in self._imports[1].get(name, [])]
+
 
 class Pages:
     """Renders templates."""
@@ -93,7 +105,9 @@ class Pages:
         )
         self._environment.filters.update(FILTERS)
         self._environment.policies["json.dumps_function"] = _json
-        self._environment.globals.update(urls=urls, static=self.assets.url, version=__version__)
+        self._environment.globals.update(
+            urls=urls, static=self.assets.url, imports=self.assets.imports, version=__version__
+        )
 
     def has(self, name: str) -> bool:
         loader = self._environment.loader

@@ -59,12 +59,11 @@ export class ChainView {
     this.steps.replaceChildren(...chain.steps.map((step) => this.column(step, any)));
     const words = any ? chain.words : [];
     this.words.replaceChildren(
-      ...words.slice(0, WORDS).map((sentence) => make("p", {}, sentence)),
+      ...words.slice(0, WORDS).map((sentence) => make("p", { title: sentence }, sentence)),
       words.length > WORDS
         ? make("p", { title: words.slice(WORDS).join("\n") }, `and ${words.length - WORDS} more`)
         : "",
     );
-    this.words.hidden = words.length === 0;
   }
 
   private column(step: Step, any: boolean): HTMLElement {

@@ -14,6 +14,7 @@ import { litLines, type Marks, NO_MARKS, setMarks } from "./lines";
 import { foldedRest } from "./rest";
 import { Ruler } from "./ruler";
 import { foldedRuns, GAPS, HEADS } from "./runs";
+import { Sight } from "./sight";
 
 export interface CodeEvents {
   hovered(line: number | null): void;
@@ -75,7 +76,8 @@ export interface Aim {
 }
 
 export class Code {
-  readonly view: EditorView;
+  private made: EditorView | null = null;
+  private window = new Sight(null);
   readonly ruler: Ruler;
   private readonly events: CodeEvents;
   private readonly folding = new Compartment();
@@ -92,16 +94,19 @@ export class Code {
   constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
     this.events = events;
     this.nonce = nonce;
-    this.view = new EditorView({
-      parent,
-      state: EditorState.create({ extensions: [EditorView.cspNonce.of(nonce)] }),
-    });
+    this.parent = parent;
     this.ruler = new Ruler((line) => this.reveal(line, true));
     parent.append(this.ruler.canvas);
-    this.listen();
   }
 
   private readonly nonce: string;
+  private readonly parent: HTMLElement;
+
+  /** There is one as soon as a text is shown: an empty one first would be laid out for nothing. */
+  get view(): EditorView {
+    if (!this.made) throw new Error("No text is shown yet.");
+    return this.made;
+  }
 
   private listen(): void {
     const { dom } = this.view;
@@ -146,9 +151,15 @@ export class Code {
     this.side = null;
     this.start = start ?? shown.first;
     this.marks = NO_MARKS;
-    this.view.setState(
-      EditorState.create({ doc: shown.text, extensions: this.extensions(shown, options) }),
-    );
+    const extensions = this.extensions(shown, options);
+    const state = EditorState.create({ doc: shown.text, extensions });
+    if (this.made) this.made.setState(state);
+    else {
+      this.made = new EditorView({ state });
+      this.parent.prepend(this.made.dom);
+      this.window = new Sight(this.made.scrollDOM);
+      this.listen();
+    }
     this.ruler.show(this.marks, shown.first, this.view.state.doc.lines);
   }
 
@@ -254,15 +265,14 @@ export class Code {
     return this.anyInSight([line]);
   }
 
-  /** Whether one of these lines stands in sight. Asks for the scroll position once: each asking may
-   * cost a layout. */
+  /** Whether one of these lines stands in sight. */
   anyInSight(lines: readonly number[]): boolean {
     if (this.start !== null) return false;
-    const { scrollTop, clientHeight } = this.view.scrollDOM;
+    const { top, height } = this.window.seen();
     return lines.some((line) => {
       if (!this.holds(line)) return false;
       const block = this.view.lineBlockAt(this.positionOf(line));
-      if (block.top < scrollTop || block.bottom > scrollTop + clientHeight) return false;
+      if (block.top < top || block.bottom > top + height) return false;
       return this.textInSight(line);
     });
   }
@@ -299,14 +309,13 @@ export class Code {
     const { view } = this;
     // A pane behind another tab has no width to scroll in.
     if (view.lineWrapping) return true;
-    if (this.start === null && !view.scrollDOM.clientWidth) return true;
+    const { left, width } = this.window.seen();
+    if (this.start === null && !width) return true;
     const narrow = partKept(this.shown?.language ?? "");
     const start = this.indentOf(line) * view.defaultCharacterWidth * narrow;
     if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
-    const { scrollLeft, clientWidth } = view.scrollDOM;
-    const gutter = view.scrollDOM.querySelector(".cm-gutters")?.clientWidth ?? 0;
-    this.room = clientWidth - gutter;
-    return start >= scrollLeft && start <= scrollLeft + this.room / 2;
+    this.room = width - this.window.gutter();
+    return start >= left && start <= left + this.room / 2;
   }
 
   placeCaret(line: number): void {
@@ -323,6 +332,7 @@ export class Code {
 
   close(): void {
     this.ruler.close();
-    this.view.destroy();
+    this.window.close();
+    this.made?.destroy();
   }
 }

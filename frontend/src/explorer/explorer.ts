@@ -18,6 +18,7 @@ import { Comparison } from "./compare";
 import { type Entry, entriesOf } from "./compare-menu";
 import { fileOf } from "./content";
 import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } from "./follow";
+import { afterPaint } from "./frames";
 import { fetchHeat, type Heat } from "./heat";
 import { KernelList } from "./kernels";
 import { fillTabs, layOut } from "./layout";
@@ -45,10 +46,6 @@ import type { Stop, View } from "./walk";
 
 /** When panes light before the text of another one has come. */
 const SLOW_MS = 80;
-
-function afterPaint(work: () => void): void {
-  requestAnimationFrame(() => setTimeout(work));
-}
 
 export class Explorer implements PaneHost {
   readonly picture: GraphPicture;

@@ -1,8 +1,12 @@
 // The list of kernels by time: a listbox that one walks with the arrow keys.
 import { bar, cutName, hueOf, make, spoken } from "../elements";
 import { count, microseconds, share } from "../figures";
+import { afterPaint } from "./frames";
 import { kindOf, kindsOf } from "./kinds";
 import type { GraphPicture, Kernel } from "./shapes";
+
+/** Kernels that are listed before the panes have their first texts. */
+const AT_ONCE = 40;
 
 export class KernelList {
   private readonly list: HTMLElement;
@@ -22,11 +26,7 @@ export class KernelList {
     this.kernels = picture.kernels;
     this.choose = choose;
     const most = Math.max(0, ...this.kernels.map((kernel) => kernel.share ?? 0));
-    this.kernels.forEach((kernel, at) => {
-      const option = this.optionOf(kernel, most, at);
-      this.options.set(kernel.name, option);
-      this.list.append(option);
-    });
+    this.fill(0, AT_ONCE, most);
     const heading = side.querySelector(".kernel-heading");
     if (heading && most === 0) heading.textContent = "Kernels";
     this.kinds = side.querySelector(".kinds") as HTMLSelectElement;
@@ -37,6 +37,21 @@ export class KernelList {
     this.kinds.addEventListener("change", () => this.narrow());
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.narrow();
+    if (this.kernels.length > AT_ONCE) {
+      afterPaint(() => {
+        this.fill(AT_ONCE, this.kernels.length, most);
+        this.narrow();
+      });
+    }
+  }
+
+  private fill(from: number, to: number, most: number): void {
+    const options = this.kernels.slice(from, to).map((kernel, at) => {
+      const option = this.optionOf(kernel, most, from + at);
+      this.options.set(kernel.name, option);
+      return option;
+    });
+    this.list.append(...options);
   }
 
   private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
@@ -53,7 +68,8 @@ export class KernelList {
       {
         role: "option",
         id: `kernel-${at}`,
-        "aria-selected": "false",
+        class: this.matched.has(kernel.name) ? "matched" : null,
+        "aria-selected": String(kernel.name === this.chosen),
         "data-kernel": kernel.name,
         title: about.join("\n"),
       },

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from inductorscope.store.queries.graph import explorer as query
-from inductorscope.store.queries.graph import graphs_of, links_payload
+from inductorscope.store.queries.graph import first_texts, graphs_of, links_payload
 from inductorscope.store.queries.parts import graph_of, run_name
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -51,7 +51,9 @@ def _head(session: Reading, run: str, slug: str, state: ExplorerState) -> Explor
     graph, named = graph_of(session, run, slug), run_name(session, run)
     if graph is None or named is None:
         raise _missing(session, run, slug)
-    parts = {"run": named, "graph": graph, "graphs": graphs_of(session, run), "state": state}
+    texts = first_texts(session, graph, state.panes)
+    graphs = graphs_of(session, run)
+    parts = {"run": named, "graph": graph, "graphs": graphs, "state": state, "texts": texts}
     return ExplorerHead.model_validate(parts)
 
 

@@ -1,0 +1,52 @@
+// Which part of a text is in sight, remembered: asking the document costs a layout of the page each
+// time, and lighting lines asks for every pane.
+
+export interface Seen {
+  top: number;
+  left: number;
+  width: number;
+  height: number;
+}
+
+export class Sight {
+  private readonly element: HTMLElement | null;
+  private readonly observer: ResizeObserver | null;
+  private gutters = 0;
+  private known: Seen | null = null;
+  /** Just after scrolling and sizing the layout is fresh: asking then costs nothing. */
+  private readonly scrolled = () => {
+    this.known = this.read();
+  };
+
+  constructor(element: HTMLElement | null) {
+    this.element = element;
+    this.observer = element ? new ResizeObserver(this.scrolled) : null;
+    if (!element) return;
+    this.observer?.observe(element);
+    element.addEventListener("scroll", this.scrolled, { passive: true });
+  }
+
+  private read(): Seen {
+    const { scrollTop: top, scrollLeft: left, clientWidth, clientHeight } = this.element ?? NOTHING;
+    this.gutters = this.element?.querySelector(".cm-gutters")?.clientWidth ?? 0;
+    return { top, left, width: clientWidth, height: clientHeight };
+  }
+
+  seen(): Seen {
+    this.known ??= this.read();
+    return this.known;
+  }
+
+  /** Width of what stands before the text. */
+  gutter(): number {
+    this.seen();
+    return this.gutters;
+  }
+
+  close(): void {
+    this.observer?.disconnect();
+    this.element?.removeEventListener("scroll", this.scrolled);
+  }
+}
+
+const NOTHING = { scrollTop: 0, scrollLeft: 0, clientWidth: 0, clientHeight: 0 };
