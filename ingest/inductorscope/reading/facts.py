@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,8 +14,10 @@ from ..store.draft import RunDraft
 from .graph import GraphRead
 from .logs import LogFacts
 from .notes import Notes
-from .profiles import ProfileRead
 from .texts import read_text
+
+if TYPE_CHECKING:
+    from .profiles import ProfileRead
 
 # # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
@@ -113,7 +116,7 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
         whole = msgspec.to_builtins(facts)
         shown = (
             "state", "error", "model", "python_version", "cpu_name", "gpu_name", "cores", "threads",
-            "options", "config", "env", "record", "missing",
+            "options", "config", "env", "record", "peaks", "missing",
         )  # fmt: skip
         run.environment = {name: whole[name] for name in shown if whole.get(name) not in (None, [])}
     if logs.summaries:

@@ -54,7 +54,7 @@ def read_profiles(files: list[File], facts: CaptureFacts | None, notes: Notes) -
     """Eager first, then compiled, then the rest by path."""
     found: dict[str, ProfileRead] = {}
     for file in files:
-        if file.role not in {"chrome_trace", "key_averages"}:
+        if file.role not in ("chrome_trace", "key_averages"):
             continue
         label = _label(file, facts)
         profile = found.setdefault(label, ProfileRead(label, graph=file.graph))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..intake.recognise import File, Intake
 from ..store.draft import ArtifactDraft
 from ..store.models import JsonObject
@@ -10,7 +12,9 @@ from .benchmarks import Benchmarks
 from .graph import GraphRead
 from .logs import LogFacts, LogRead
 from .notes import Notes
-from .profiles import ProfileRead
+
+if TYPE_CHECKING:
+    from .profiles import ProfileRead
 
 BECAME = {
     "source": "source file, shown beside the graphs",

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -35,14 +36,17 @@ from .merging import folder_sources, merge
 from .notes import Notes
 from .owner import Owner, owner_here
 from .pool import Pool
-from .profile_join import join_profiles
-from .profiles import draft_of, read_profiles
 from .report import report_of
 from .sources import find_sources
+
+if TYPE_CHECKING:
+    from .profiles import ProfileRead
 
 Progress = Callable[[str, int, int | None, str | None], None]
 """What is being done, how far, of how much, in which unit."""
 
+PROFILES = frozenset({"chrome_trace", "key_averages"})
+"""Roles of files that profiles are made of."""
 SHOWN_FILES = 3
 MOST_NAMES = 50_000
 """Names of kernels by which a run is found."""
@@ -230,14 +234,11 @@ class _Reading:
         graphs = self._lay_out(logs)
         quotes = self._read_graphs(graphs)
         sources = find_sources(self.intake.files, quotes, self.notes)
-        self.progress("Reading profiles", 0, None, None)
-        profiles = read_profiles(self.intake.files, facts, self.notes)
-        join_profiles(profiles, graphs, self.benchmarks)
+        profiles = self._read_profiles(facts, graphs)
         # The folder's own name serves until the files tell a better one.
         standing, self.run.name = self.run.name, name or ""
         fill_run(self.run, self.intake.files, graphs, logs, profiles, facts, self.notes)
         self.run.name = self.run.name or standing
-        self.run.profiles = [draft_of(profile) for profile in profiles]
         self.progress("Compressing files", 0, None, None)
         self.rest = [*self.files.of_sources(sources), *self.files.remaining(self.progress)]
         for profile, row in zip(profiles, self.run.profiles, strict=True):
@@ -246,6 +247,21 @@ class _Reading:
         self.run.report = report_of(
             self.intake, self.files, logs, graphs, profiles, self.benchmarks, self.notes
         )
+
+    def _read_profiles(
+        self, facts: CaptureFacts | None, graphs: list[GraphRead]
+    ) -> list[ProfileRead]:
+        if not any(file.role in PROFILES for file in self.intake.files):
+            return []
+        # Only here: what most uploads are quicker without.
+        from .profile_join import join_profiles
+        from .profiles import draft_of, read_profiles
+
+        self.progress("Reading profiles", 0, None, None)
+        profiles = read_profiles(self.intake.files, facts, self.notes)
+        join_profiles(profiles, graphs, self.benchmarks)
+        self.run.profiles = [draft_of(profile) for profile in profiles]
+        return profiles
 
     def finish(self, ended: Callable[[Session, Run], None]) -> int:
         return self.writer.finish(self.rest, ended)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from .blobs import Content
 from .models import JsonObject
-from .trace_events import EventChunk, TraceKernelDraft
+
+if TYPE_CHECKING:
+    from .trace_events import EventChunk, TraceKernelDraft
 
 
 @dataclass(slots=True, eq=False)

@@ -40,7 +40,6 @@ from .models import (
     RunSearch,
 )
 from .nodes import insert_nodes, pack_kernels
-from .trace_events import insert_trace
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -337,6 +336,10 @@ def insert_profiles(
     profiles: Sequence[ProfileDraft],
     artifact_ids: Mapping[ArtifactDraft, int],
 ) -> None:
+    if not profiles:
+        return
+    from .trace_events import insert_trace  # with numpy, which other runs are quicker without
+
     for profile in profiles:
         values = _clean(
             {
