@@ -19,8 +19,8 @@ MAY = {
     "intake": {"formats"},
     "store": {"correlate", "analyze", "stages"},
     "reading": {"formats", "correlate", "analyze", "intake", "store", "stages"},
-    "capture": {"formats"},
-    "jobs": {"formats", "intake", "reading", "store", "capture"},
+    "capture": {"formats", "analyze"},
+    "jobs": {"formats", "analyze", "intake", "reading", "store", "capture"},
 }
 
 

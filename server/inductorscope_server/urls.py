@@ -39,6 +39,11 @@ def time(run_id: str) -> str:
     return f"{run(run_id)}/time"
 
 
+def time_table(run_id: str, **query: str | int | None) -> str:
+    """One of the long tables of times: `of` which, of which `profile`, and the rest chooses rows."""
+    return with_query(f"{time(run_id)}/table", **query)
+
+
 def read(run_id: str) -> str:
     return f"{run(run_id)}/read"
 
@@ -112,6 +117,16 @@ def kernel_key(name: str, handle: int | None) -> str:
 
 def kernel(run_id: str, slug: str, name: str, handle: int | None) -> str:
     return f"{run(run_id)}/graphs/{_part(slug)}/kernels/{_part(kernel_key(name, handle))}"
+
+
+def kernel_benchmark(run_id: str, slug: str, name: str, handle: int | None) -> str:
+    """Where its form asks for a benchmark."""
+    return f"{kernel(run_id, slug, name, handle)}/benchmark"
+
+
+def api_kernel_case(run_id: str, slug: str, name: str, handle: int | None) -> str:
+    """The kernel's test case as a file that runs by itself."""
+    return f"{API}{kernel(run_id, slug, name, handle)}/case.py"
 
 
 def kernel_in_explorer(run_id: str, slug: str, name: str, handle: int | None) -> str:

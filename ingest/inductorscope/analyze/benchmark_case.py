@@ -128,32 +128,45 @@ def _operands(
         for argument in call.arguments
         if argument.startswith("out=")
     }
-    bound, indirect, adds = _of_source(read, call, kernel)
+    source = _of_source(read, call, kernel)
     operands = []
     for name, used in by_name.items():
         layout, _ = settled(read.layouts[name], read.hints)
         if layout.dtype not in ITEM_BYTES or layout.nbytes()[0] is None:
             raise NoCase(f"The layout of {name}, which it is given, is not known.")
         written = name in outs or any(pointer.startswith(("out", "in_out")) for pointer in used)
-        only = written and not any(pointer.startswith("in") for pointer in used)
+        only = written and not any(
+            pointer.startswith("in") and pointer not in source.own for pointer in used
+        )
         fill: Fill = "random"
-        if any(pointer in adds for pointer in used):
+        if any(pointer in source.adds for pointer in used):
             fill = "zeros"
         elif only:
             fill = "nothing"
         elif layout.dtype.startswith(_INTEGERS):
             fill = "integers"
-        limit = bound if bound else 1 if indirect or kernel is None else 100
+        limit = source.bound or (1 if source.indirect else 100)
         operands.append(Operand(name, layout, used, fill, limit, written))
     return operands, numbers
 
 
-def _of_source(
-    read: GraphTextsRead, call: CodeCall, kernel: CodeKernel | None
-) -> tuple[int, bool, set[str]]:
-    """(what integers must stay below, whether integers are indices, pointers that are added to)."""
+@dataclass(slots=True)
+class _Source:
+    """What a kernel's source tells of its operands."""
+
+    bound: int = 0
+    """What integers must stay below; 0 where nothing is checked."""
+    indirect: bool = True
+    """Whether integers are indices."""
+    adds: set[str] = field(default_factory=set)
+    """Pointers that are added to."""
+    own: set[str] = field(default_factory=set)
+    """Pointers whose content the kernel writes before it reads it."""
+
+
+def _of_source(read: GraphTextsRead, call: CodeCall, kernel: CodeKernel | None) -> _Source:
     if kernel is None:
-        return 0, True, set()
+        return _Source()
     body = read.lines[kernel.body_first - 1 : kernel.body_last]
     bounds = [
         int(found.group(1))
@@ -161,14 +174,21 @@ def _of_source(
         if any(word in line for word in _CHECKED)
         for found in _BOUND.finditer(line)
     ]
+    source = _Source(min(bounds, default=0))
     work = source_work(kernel, read.lines, scalar_numbers(kernel, call, read.numbers))
     if work is None:
-        return min(bounds, default=0), True, set()
-    indices = [
-        index for access in work.accesses.values() for index in [*access.reads, *access.writes]
-    ]
-    adds = {pointer for pointer, access in work.accesses.items() if access.adds}
-    return min(bounds, default=0), any("tmp" in index for index in indices), adds
+        return source
+    accesses = work.accesses
+    source.indirect = any(
+        "tmp" in index for access in accesses.values() for index in [*access.reads, *access.writes]
+    )
+    source.adds = {pointer for pointer, access in accesses.items() if access.adds}
+    source.own = {
+        pointer
+        for pointer, access in accesses.items()
+        if access.writes and not access.read_first and not access.adds
+    }
+    return source
 
 
 def _subgraph(
@@ -193,9 +213,9 @@ def _subgraph(
     reads: dict[str, str] = {}
     writes: dict[str, Layout] = {}
     for operand in operands:
-        both = any(pointer.startswith("in_out") for pointer in operand.pointers)
         if operand.written:
             writes[operand.name] = operand.layout
-        if not operand.written or both:
-            reads[operand.name] = earlier.get(operand.name, operand.name) if both else operand.name
+        if operand.fill != "nothing":
+            taken = earlier.get(operand.name, operand.name) if operand.written else operand.name
+            reads[operand.name] = taken
     return cutter.cut(reads, writes)

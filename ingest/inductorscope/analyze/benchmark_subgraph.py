@@ -17,6 +17,7 @@ from inductorscope.correlate.reordering import reordered_nodes
 from inductorscope.correlate.schedule import unpacked_outputs
 from inductorscope.formats.fx import FxText, FxTextNode
 from inductorscope.formats.ir import IrText
+from inductorscope.formats.ir_text import IrOp
 from inductorscope.formats.layouts import Layout
 from inductorscope.formats.output_code import OutputCode
 
@@ -68,6 +69,12 @@ class Cutter:
         outputs = unpacked_outputs(code, lines)
         origins = find_origins(self.graph, after, outputs, reordered_nodes(before, after))
         self.held: dict[str, Root] = origins.held
+        self.makers = {
+            buffer.name: node
+            for node in after.nodes
+            if node.body is not None
+            for buffer in node.buffers
+        }
 
     def cut(self, reads: dict[str, str], writes: dict[str, Layout]) -> Subgraph:
         """`reads`: buffer's name at the call → the buffer whose value it holds before it;
@@ -160,6 +167,11 @@ class Cutter:
             return None
         producer, index = root
         name = producer
+        if producer in self.nodes and self.nodes[producer].op == "var_mean":
+            part = self._part_of_var_mean(buffer)
+            if part is None:
+                return None  # a sum, or squares, which mean and variance are worked out from
+            index = part
         for user in self.graph.values[producer].users if producer in self.graph.values else ():
             node = self.nodes.get(user)
             if node is not None and node.op == "getitem" and node.arguments[1:] == [str(index)]:
@@ -171,6 +183,42 @@ class Cutter:
         if layout is None or shape is None or shape == layout.shape:
             return name
         return self._view_of(name, layout.shape)
+
+    def _part_of_var_mean(self, buffer: str) -> int | None:
+        """1 for the mean, 0 for the variance; None for what they are worked out from.
+
+        `getitem = welford_reduce[0]` is a mean; so is a sum divided, where it sums no squares.
+        """
+        stored = self._stored(buffer)
+        if stored is None:
+            return None
+        op, ops = stored
+        source = ops.get(op.arguments[0]) if op.arguments else None
+        if source is None:
+            return None
+        if op.op == "getitem":
+            welford = "'welford_reduce'" in source.arguments and op.arguments[1:] == ["0"]
+            return 1 if welford else None
+        if op.op != "truediv" or source.op != "load":
+            return None
+        summed = self._stored(source.arguments[0].strip("'"))
+        if summed is None or summed[0].op != "reduction":
+            return None
+        terms = summed[1].get(summed[0].arguments[-1])
+        return 0 if terms is not None and terms.op in {"square", "mul", "pow"} else 1
+
+    def _stored(self, buffer: str) -> tuple[IrOp, dict[str, IrOp]] | None:
+        """The operation whose value a buffer is made of, and all operations beside it."""
+        node = self.makers.get(buffer)
+        blocks = node.body.blocks.values() if node is not None and node.body is not None else ()
+        for block in blocks:
+            ops = {op.name: op for op in block.ops}
+            for op in block.ops:
+                if op.op in {"store", "store_reduction"} and op.arguments[:1] == [repr(buffer)]:
+                    value = op.arguments[2] if len(op.arguments) > 2 else ""
+                    found = ops.get(value)
+                    return None if found is None else (found, ops)
+        return None
 
     def _view_of(self, name: str, shape: tuple[str, ...]) -> str | None:
         queue = [name]

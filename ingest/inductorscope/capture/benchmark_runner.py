@@ -175,7 +175,7 @@ def report(result: Record) -> None:
     for name, value in result["ms"].items():
         print(f"  {name.replace('_', ' ')}: {value:.4f} ms")
     if result["gb_per_s"]:
-        print(f"  {result['gb_per_s']:.1f} GB/s of {result['bytes']:,} bytes")
+        print(f"  {result['gb_per_s']:.3g} GB/s of {result['bytes']:,} bytes")
     if result["speed_up"]:
         print(f"  {result['speed_up']:.2f} times as fast as eager")
     if result.get("registers") is not None:

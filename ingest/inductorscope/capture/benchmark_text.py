@@ -76,7 +76,11 @@ def _runner() -> str:
 def _facts(case: KernelCase) -> str:
     compared = {each.buffer: each.reason for each in case.subgraph.compared if each.reason}
     if not case.subgraph.compared:
-        compared = {each.name: "it has no FX nodes here" for each in case.operands if each.written}
+        why = "the graph's texts do not tell which FX nodes compute it"
+        if case.kind == "extern":
+            why = "a library computes it, and does so in eager as well"
+        compared = {each.name: why for each in case.operands if each.written}
+        compared |= dict.fromkeys(case.results, why)
     total = case.work.bytes.total
     facts = {
         "kernel": f"{case.kernel}:{case.handle}",

@@ -126,6 +126,7 @@ class Capture:
                 self.facts.device, self.facts.device_name = "cuda", self.facts.gpu_name
 
     def _measure(self) -> None:
+        from inductorscope.capture import benchmark_peaks
         from inductorscope.capture.inside import loading, profiling, timing
 
         spec, report = self.spec, self.report
@@ -161,6 +162,8 @@ class Capture:
             self.facts.profiles[name] = profiling.profile_calls(
                 name, call, steps, spec.device, self.out
             )
+        report.progress("measuring what the machine can do at most")
+        self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
 
     def _keep_sources(self) -> None:
         if not self.spec.source:

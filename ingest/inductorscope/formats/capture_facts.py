@@ -59,6 +59,20 @@ class RecordFacts(msgspec.Struct):
     graphs: int = 0
 
 
+class PeakFacts(msgspec.Struct):
+    """What the machine did at most: copies and matrix products of its own, when it captured."""
+
+    device: str
+    memory_bytes_per_s: float
+    """Read and written by a copy that no cache holds."""
+    cache_bytes_per_s: float | None = None
+    """The same of a small one."""
+    matmul_flops: dict[str, float] = msgspec.field(default_factory=dict)
+    """Type → operations a second."""
+    seconds: float = 0.0
+    """What measuring took."""
+
+
 class CaptureFacts(msgspec.Struct, omit_defaults=False):
     """All of `capture.json`."""
 
@@ -91,6 +105,8 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     sources: list[str] = msgspec.field(default_factory=list)
     """Paths, as stack frames name them, of the source files kept."""
     record: RecordFacts | None = None
+    peaks: PeakFacts | None = None
+    """The machine's own limits, for rooflines."""
     missing: list[str] = msgspec.field(default_factory=list)
     """What this capture lacks and why, in sentences."""
 

@@ -9,6 +9,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dbos import DBOSClient, EnqueueOptions
@@ -19,8 +20,10 @@ from ..capture.spec import SpecError, from_builtins
 from ..intake.limits import Limits
 from ..settings import Settings
 from ..store.engine import Sessions, make_engine, sessions
-from ..store.models import Job, JobEvent, Upload, Worker
+from ..store.models import Job, JobEvent, Run, Upload, Worker
+from ..store.queries.benchmark import is_ours
 from . import transitions
+from .benchmark import UPLOADED
 from .engine import APPLICATION_VERSION, QUEUE, WORKFLOW, make_client, prepare
 from .errors import CaptureRefusedError, IncompleteError, NotFoundError, UploadOverError
 from .health import is_alive
@@ -40,6 +43,18 @@ KEPT_UPLOADS = 32
 """Announced files of so many uploads are kept in memory; they never change."""
 NAMED_MISSING = 3
 LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class BenchmarkAsked:
+    """Which kernel to benchmark, and how."""
+
+    run: str
+    graph: str
+    kernel: str
+    handle: int
+    seconds: float = 2.0
+    max_autotune: bool = False
 
 
 class JobsClient:
@@ -189,6 +204,25 @@ class JobsClient:
         with self._write.begin() as session:
             kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
             self._enqueue(session, job_id, "capture", capture.title, kept)
+        return job_id
+
+    # --- benchmarks ---
+
+    def enqueue_benchmark(self, asked: BenchmarkAsked) -> str:
+        """Asks a worker to benchmark a kernel; the job's id.
+
+        Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
+        """
+        with self._read() as session:
+            run = session.get(Run, asked.run)
+            if run is None:
+                raise NotFoundError(f"There is no run {asked.run}.")
+            if not is_ours(run):
+                raise CaptureRefusedError(f"{UPLOADED[0]}; {UPLOADED[1]}.")
+        job_id = f"benchmark-{secrets.token_hex(8)}"
+        title = f"Benchmark of {asked.kernel}"[:LONGEST_NAME]
+        with self._write.begin() as session:
+            self._enqueue(session, job_id, "benchmark", title, asdict(asked))
         return job_id
 
     def _enqueue(

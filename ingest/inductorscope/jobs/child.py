@@ -1,4 +1,4 @@
-"""The process that does a job's work: `python -m inductorscope.jobs.child ingest|capture <job id>`.
+"""The process that does a job's work: `python -m inductorscope.jobs.child <kind> <job id>`.
 
 With `--wait` it is started ahead and is told the job by a line on its standard input.
 
@@ -26,6 +26,8 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import configure_mappers
 
 from ..allocation import return_large_blocks
+from ..analyze.benchmark_case import NoCase
+from ..capture.benchmark_run import BenchmarkFailed
 from ..capture.run import CaptureFailed, run_capture
 from ..capture.spec import SpecError, from_builtins
 from ..dying import die_with
@@ -38,6 +40,7 @@ from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, Upload
 from ..store.writer import TakenOverError
 from . import transitions
+from .benchmark import benchmark
 from .ending import OvertakenError, left_out, owner_of, read_sentence
 from .errors import without_password
 from .folders import scratch_folder, work_folder
@@ -48,7 +51,7 @@ from .uploads import UploadFolder
 SHOWN = 300
 """Characters of an unexpected error's text in the job's message; the log has all of it."""
 
-Refusals = (Refused, NothingToRead, CaptureFailed, SpecError)
+Refusals = (Refused, NothingToRead, CaptureFailed, SpecError, NoCase, BenchmarkFailed)
 """Errors whose text is a sentence for the person who asked."""
 
 
@@ -171,7 +174,11 @@ def _end_as_duplicate(task: Task, result: ReadResult) -> None:
         transitions.add_events(session, task.attempt.job_id, lines)
 
 
-WORK: dict[str, Callable[[Task], None]] = {"ingest": ingest, "capture": capture}
+WORK: dict[str, Callable[[Task], None]] = {
+    "ingest": ingest,
+    "capture": capture,
+    "benchmark": benchmark,
+}
 
 
 def attend(settings: Settings, attempt: Attempt, pool: Pool | None = None) -> int:

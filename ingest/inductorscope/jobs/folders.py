@@ -29,7 +29,8 @@ NEW = timedelta(hours=1)
 
 def work_folder(settings: Settings, job_id: str) -> Path:
     """Where a job lays out its files. Gone before each attempt and after the last."""
-    parent = settings.captures if job_id.startswith("capture-") else settings.data / "reading"
+    runs = job_id.startswith(("capture-", "benchmark-"))
+    parent = settings.captures if runs else settings.data / "reading"
     return parent / job_id
 
 
@@ -52,7 +53,7 @@ def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
         folder
         for parent in (settings.captures, settings.data / "reading")
         for folder in _folders(parent)
-        if folder.name.startswith(("capture-", "ingest-"))
+        if folder.name.startswith(("capture-", "benchmark-", "ingest-"))
     ]
     with sessions() as session:
         active = set(session.scalars(_ACTIVE))

@@ -25,6 +25,8 @@ from .spare import Spare
 from .transitions import TRY_AGAIN, Attempt
 
 TRY_AGAIN_SECONDS = 5.0
+ROOM_SECONDS = 60
+"""Beside the limit that a benchmark watches itself."""
 SHOWN_OUTPUT = 8_192
 ENGINE_ATTEMPTS = 50
 """The engine's own limit, behind ours in `transitions`, which comes with a sentence."""
@@ -147,10 +149,13 @@ async def _start(work: Work, attempt: Attempt, scratch: Path, output: Path) -> A
 def time_limit(settings: Settings, kind: str) -> tuple[int, str]:
     """Seconds that a job may take and the setting to raise.
 
-    A capture watches its own limit; what is recorded is then read like an upload.
+    Captures and benchmarks watch their own limit; what a capture records is then read like an
+    upload.
     """
     if kind == "capture":
         return settings.capture_seconds + settings.ingest_seconds, "CAPTURE_SECONDS"
+    if kind == "benchmark":
+        return settings.capture_seconds + ROOM_SECONDS, "CAPTURE_SECONDS"
     return settings.ingest_seconds, "INGEST_SECONDS"
 
 

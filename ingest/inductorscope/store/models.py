@@ -381,7 +381,7 @@ class Job(Base):
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     kind: Mapped[str]
-    """'ingest' or 'capture'."""
+    """'ingest', 'capture' or 'benchmark'."""
     title: Mapped[str]
     spec: Mapped[JsonObject]
     state: Mapped[str] = mapped_column(index=True)

@@ -1,17 +1,23 @@
-"""Kernel: its source, nodes, calls and time."""
+"""Kernel: its source, nodes, calls and time; its test case, and benchmarks of it."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
+from inductorscope.analyze.benchmark_case import NoCase
+from inductorscope.capture.benchmark_text import case_text
+from inductorscope.jobs.api import BenchmarkAsked as Asked
+from inductorscope.store.queries.benchmark import case_of
 from inductorscope.store.queries.kernel import kernel_page as query
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from .. import openapi
-from ..errors import NotHere, documented
+from .. import headers, openapi, urls
+from ..errors import NotHere, Refusal, documented
 from ..ids import KernelKey, RunId, Slug
-from ..parts import Reading, Shared
-from ..shapes.kernel import KernelPage
+from ..parts import Parts, Reading, Shared
+from ..shapes.jobs import JobStarted
+from ..shapes.kernel import BenchmarkAsked, KernelPage
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.GRAPHS])
@@ -20,14 +26,23 @@ PATH = "/runs/{run}/graphs/{slug}/kernels/{kernel}"
 
 
 def load(session: Reading, run: str, slug: str, kernel: str) -> KernelPage:
-    name, _, handle = kernel.rpartition(":")
-    found = query(session, run, slug, name, int(handle))
+    name, handle = _named(kernel)
+    found = query(session, run, slug, name, handle)
     if found is None:
-        raise NotHere(
-            f"Graph {slug} of run {run} has no call {handle} of a kernel {name}.",
-            f"Its kernels are listed at /runs/{run}.",
-        )
+        raise _missing(run, slug, name, handle)
     return KernelPage.model_validate(found)
+
+
+def _named(kernel: str) -> tuple[str, int]:
+    name, _, handle = kernel.rpartition(":")
+    return name, int(handle)
+
+
+def _missing(run: str, slug: str, name: str, handle: int) -> NotHere:
+    return NotHere(
+        f"Graph {slug} of run {run} has no call {handle} of a kernel {name}.",
+        f"Its kernels are listed at /runs/{run}.",
+    )
 
 
 @twin.get(PATH, summary="A kernel and one of its calls", responses=documented(404))
@@ -35,8 +50,76 @@ def get_kernel(session: Reading, run: RunId, slug: Slug, kernel: KernelKey) -> K
     return load(session, run, slug, kernel)
 
 
+@twin.get(
+    f"{PATH}/case.py",
+    summary="A kernel's test case",
+    response_class=Response,
+    responses=documented(404, 422),
+)
+def get_case(session: Reading, run: RunId, slug: Slug, kernel: KernelKey) -> Response:
+    """A file that runs by itself: the kernel, its FX nodes and inputs; it checks and times both."""
+    name, handle = _named(kernel)
+    try:
+        found = case_of(session, run, slug, name, handle)
+    except NoCase as error:
+        raise Refusal(422, str(error)) from None
+    if found is None:
+        raise _missing(run, slug, name, handle)
+    file = "".join(letter if letter.isalnum() else "_" for letter in f"{name}_{handle}")[-80:]
+    given = {
+        "Content-Disposition": f'attachment; filename="{file.strip("_")}.py"',
+        "Content-Security-Policy": headers.SANDBOX,
+    }
+    text = case_text(found.case, found.origin)
+    return Response(text, media_type="text/x-python; charset=utf-8", headers=given)
+
+
+@twin.post(
+    f"{PATH}/benchmark",
+    status_code=202,
+    summary="Benchmark a kernel",
+    responses=documented(403, 404, 422),
+)
+def post_benchmark(
+    parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey,
+    asked: BenchmarkAsked, response: Response,
+) -> JobStarted:  # fmt: skip
+    """A worker runs its test case on this machine; only of runs that were captured here."""
+    job = _start(parts, session, run, slug, kernel, asked)
+    response.headers["Location"] = urls.api_job(job)
+    return JobStarted(job=job)
+
+
+def _start(
+    parts: Parts, session: Reading, run: str, slug: str, kernel: str, asked: BenchmarkAsked
+) -> str:
+    page = load(session, run, slug, kernel)
+    if not page.may_benchmark:
+        raise Refusal(
+            403,
+            "This run was uploaded or ingested, and code of uploads is never run here.",
+            do="Download the test case, look through it, and run it yourself.",
+        )
+    name, handle = _named(kernel)
+    return parts.jobs.enqueue_benchmark(
+        Asked(run, slug, name, handle, asked.seconds, asked.max_autotune)
+    )
+
+
 @html.get(PATH)
 def kernel_page(
     request: Request, parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey
 ) -> Response:
     return parts.pages.render(request, "kernel.html", load(session, run, slug, kernel))
+
+
+@html.post(f"{PATH}/benchmark")
+async def benchmark_by_form(
+    request: Request, parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey
+) -> Response:
+    """The form's way; it leads to the job."""
+    async with request.form(max_files=0, max_fields=10) as form:
+        tuned = bool(form.get("max_autotune"))
+        asked = BenchmarkAsked.model_validate({"max_autotune": tuned})
+    job = await run_in_threadpool(_start, parts, session, run, slug, kernel, asked)
+    return RedirectResponse(urls.job(job), 303)

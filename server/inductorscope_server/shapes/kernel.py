@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from .base import GraphName, JsonObject, Moment, RunName, Shape
+from pydantic import Field
+
+from .base import GraphName, JsonObject, Moment, RunName, Sent, Shape
+from .memory import LayoutShape
+from .roofline import How, KernelWorkShape, PeaksShape
 
 
 class FxNodeRow(Shape):
@@ -55,6 +59,56 @@ class KernelElsewhere(Shape):
     created_at: Moment
 
 
+class TrafficShape(Shape):
+    """What one call moves through one pointer or operand; bytes."""
+
+    pointer: str
+    buffer: str
+    reads: int | None
+    writes: int | None
+    how: How
+    layout: LayoutShape
+
+
+class CallBytesShape(Shape):
+    """One call's traffic."""
+
+    traffic: list[TrafficShape]
+    total: int | None
+    how: How
+    hint: bool
+    """Sizes were worked out with the values symbols had when the code was written."""
+
+
+class CallWorkShape(Shape):
+    """What one call has to do."""
+
+    handle: int
+    bytes: CallBytesShape
+    products: int | None
+    operations: int | None
+    dtype: str
+    inductor_bytes: float | None
+
+
+class BenchmarkRow(Shape):
+    """One benchmark that was run on this installation's machine."""
+
+    handle: int
+    job_id: str
+    created_at: Moment
+    result: JsonObject
+
+
+class BenchmarkAsked(Sent):
+    """How to benchmark a kernel."""
+
+    seconds: float = Field(2.0, gt=0, le=60, description="Time to spend on timing.")
+    max_autotune: bool = Field(
+        False, description="Time its FX nodes under torch.compile with max-autotune as well."
+    )
+
+
 class KernelPage(Shape):
     """Kernel `/runs/{run}/graphs/{slug}/kernels/{name:handle}`."""
 
@@ -79,6 +133,15 @@ class KernelPage(Shape):
     code: CodeText | None
     """Its definition; null for kernels that live in a library."""
     elsewhere: list[KernelElsewhere]
+    work: CallWorkShape | None
+    """What this call moves and computes."""
+    roofline: KernelWorkShape | None
+    """All calls of the kernel together, beside the machine's limits."""
+    peaks: PeaksShape | None
+    work_missing: str
+    benchmarks: list[BenchmarkRow]
+    may_benchmark: bool
+    """Whether this installation captured the run itself: no other code is run."""
 
 
 class PermalinkAnswer(Shape):

@@ -20,7 +20,7 @@ from ..texts import read_blob
 LARGEST = 32 * 1024 * 1024
 """Bytes of a graph's texts that pages work on; reading takes linear time."""
 KEPT = 24
-ROLES = ("output_code", "ir_post_fusion", "fx_transformed")
+ROLES = ("output_code", "ir_pre_fusion", "ir_post_fusion", "fx_transformed")
 
 Found = TypeVar("Found")
 

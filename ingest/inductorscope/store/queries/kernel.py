@@ -9,11 +9,16 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ...analyze.bytes_graph import CallWork
+from ...analyze.roofline import Peaks
 from ..models import Artifact, Graph, Kernel, KernelCall, Links, Run
 from ..nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
 from ..texts import stored_text
+from .benchmark import Benchmark, benchmarks_of, is_ours
+from .graph_texts import TooLong
 from .ir import ir_names
-from .parts import GraphName, RunName, each, graph_of, kernel_time, run_name, share
+from .parts import GraphName, RunName, each, graph_of, kernel_time, share
+from .roofline import KernelWork, graph_works, kernel_work, run_peaks, step_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,16 @@ class KernelPage:
     ir_nodes: list[IrNodeRow]
     code: CodeText | None
     elsewhere: list[KernelElsewhere]
+    work: CallWork | None
+    """What this call moves and computes."""
+    roofline: KernelWork | None
+    """All calls of the kernel together, beside the machine's limits."""
+    peaks: Peaks | None
+    work_missing: str
+    """Why that is not known; empty where it is."""
+    benchmarks: list[Benchmark]
+    may_benchmark: bool
+    """Whether this installation captured the run itself: no other code is run."""
 
 
 def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewhere]:
@@ -109,8 +124,8 @@ def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewher
 
 def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -> KernelPage | None:
     graph = graph_of(session, run, slug)
-    named = run_name(session, run)
-    if graph is None or named is None:
+    owner = session.get(Run, run)
+    if graph is None or owner is None:
         return None
     kernel = session.scalars(
         select(Kernel).where(Kernel.graph_id == graph.id, Kernel.name == name)
@@ -133,8 +148,11 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     call = next((item for item in calls if item.handle == handle), None)
     if call is None:
         return None
+    works, missing = _works(session, graph, kernel.name)
+    peaks = run_peaks(owner)
+    step_us, _ = step_time(session, owner)
     return KernelPage(
-        run=named,
+        run=RunName(owner.id, owner.name),
         graph=GraphName(graph.slug, graph.name, graph.direction),
         name=kernel.name,
         kind=kernel.kind,
@@ -156,7 +174,21 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             for other in kernel_by_permalink(session, call.permalink)
             if (other.run.id, other.graph.slug) != (run, slug)
         ],
+        work=next((work for work in works if work.handle == handle), None),
+        roofline=kernel_work(slug, kernel, handle, works, peaks, step_us) if works else None,
+        peaks=peaks,
+        work_missing=missing,
+        benchmarks=benchmarks_of(session, graph.id, kernel.name),
+        may_benchmark=is_ours(owner),
     )
+
+
+def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:
+    try:
+        works = [work for work in graph_works(session, graph) if work.kernel == kernel]
+    except TooLong as error:
+        return [], str(error)
+    return works, "" if works else "The graph's code does not show its calls."
 
 
 def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:
