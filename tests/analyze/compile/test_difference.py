@@ -1,0 +1,97 @@
+"""Differences of texts: whole, and the same whichever way they are found."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from inductorscope.analyze.compile.difference import MOST_TOGETHER, difference
+from inductorscope.analyze.compile.metrics import group_metrics
+from inductorscope.analyze.compile.ranks import Item, compare_items, plain
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "d = 1", "e"]), max_size=40)
+
+
+@given(LINES, LINES)
+def test_gone_and_new_lines_lead_from_one_to_the_other(one: list[str], other: list[str]) -> None:
+    found = difference(one, other, around=1000)
+    lines = [line for hunk in found.hunks for line in hunk]
+    if one == other:
+        assert found.same
+        assert not lines
+        return
+    assert [line.text for line in lines if line.kind != "new"] == one
+    assert [line.text for line in lines if line.kind != "gone"] == other
+    assert found.gone == sum(line.kind == "gone" for line in lines)
+    assert found.new == sum(line.kind == "new" for line in lines)
+
+
+def test_only_what_changed_is_shown_with_some_around() -> None:
+    one = [f"line {number}" for number in range(100)]
+    other = [*one[:50], "another", *one[51:]]
+    found = difference(one, other)
+    (hunk,) = found.hunks
+    assert [line.before for line in hunk] == [48, 49, 50, 51, None, 52, 53, 54]
+    gone, new = hunk[3], hunk[4]
+    assert (gone.text, new.text) == ("line 50", "another")
+
+
+def test_pairs_of_lines_say_where_they_part() -> None:
+    found = difference(["size=[4, 8]"], ["size=[None, 8]"])
+    gone, new = found.hunks[0]
+    assert gone.changed is not None
+    assert gone.text[slice(*gone.changed)] == "4"
+    assert new.changed is not None
+    assert new.text[slice(*new.changed)] == "None"
+
+
+def test_large_stretches_without_a_common_line_are_replaced_whole() -> None:
+    one = ["x"] * (3 * MOST_TOGETHER) + ["y"]
+    other = ["z"] * (3 * MOST_TOGETHER)
+    found = difference(one, other)
+    assert (found.gone, found.new) == (len(one), len(other))
+
+
+def test_keys_decide_what_is_the_same() -> None:
+    one, other = ["id 1", "a"], ["id 2", "b"]
+    found = difference(one, other, keys=(["id", "a"], ["id", "b"]))
+    assert (found.gone, found.new) == (1, 1)
+    assert found.hunks[0][0].text == "id 1"
+
+
+def test_addresses_say_nothing() -> None:
+    assert plain("object at 0x7f5b8ab3e180") == plain("object at 0x7f0000000000")
+    assert plain("# graph id: 6079333840") == plain("# graph id: 611394")
+    assert plain("___check_obj_id(G['torch'], 140033418188480)") == plain(
+        "___check_obj_id(G['torch'], 139775379674736)"
+    )
+    assert plain("size=[4, 8]") != plain("size=[9, 8]")
+
+
+def item(what: str, digest: str, nth: int = 0) -> Item:
+    return Item("0/0", 0, what, nth, digest, 1, 1)
+
+
+def test_ranks_are_compared_item_by_item() -> None:
+    one = [item("graph", "a"), item("guards", "b"), item("extra", "c")]
+    other = [item("graph", "a"), item("guards", "x"), item("more", "d")]
+    found = compare_items(one, other, lambda first, second: False)
+    assert found.shared == 1
+    told = [(apart.what, apart.one is None, apart.other is None) for apart in found.differences]
+    assert told == [("guards", False, False), ("extra", False, True), ("more", True, False)]
+    assert compare_items(one, other, lambda first, second: True).shared == 2
+
+
+def test_all_figures_are_grouped_also_unknown_ones() -> None:
+    told = {
+        "compile_id": "0/0", "entire_frame_compile_time_s": 1.5, "guard_count": 11,
+        "fail_type": None, "inductor_config": '{"a": 1}', "a_field_of_2030": [1, 2],
+        "inductor_fx_local_cache_hit_count": 2, "is_forward": True, "gc_time_us": 5,
+    }  # fmt: skip
+    groups = {group.name: group for group in group_metrics(told)}
+    names = {metric.name for group in groups.values() for metric in group.metrics}
+    assert names | {name for group in groups.values() for name in group.empty} == set(told)
+    assert groups["Failure and restarts"].empty == ["fail_type"]
+    times = {metric.name: metric.unit for metric in groups["Time"].metrics}
+    assert times == {"entire_frame_compile_time_s": "s", "gc_time_us": "us"}
+    (settings,) = groups["Settings"].metrics
+    assert settings.settings == {"a": "1"}

@@ -1,0 +1,177 @@
+"""The story told from real logs, in words and in figures."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.phases import Chunk
+from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.compile.settle import resumed
+from inductorscope.analyze.compile.words import graph_count, overview, saved_seconds, work
+from inductorscope.formats.trace_log import read_trace_log
+
+BREAKS = "4 graph breaks at 2 places: `print` at {0}:{1}, data-dependent branching at {0}:{2}."
+RECOMPILES = (
+    "Recompiled 3 times: `f` because `x.size(0)` changed 4 → 9, then became dynamic; `f` after line"
+    " {1} because `y.size(0)` changed 4 → 9, then became dynamic; `f` after line {2} because"
+    " `y.size(0)` changed 4 → 9, then became dynamic; `flag` changed 1 → 0, then became dynamic."
+)
+GRAPHS = "6 graphs from 1 function (`f`), which graph breaks cut into 3 pieces."
+
+
+@contextmanager
+def plain(path: Path) -> Iterator[BinaryIO]:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        yield stream  # type: ignore[misc]
+
+
+def tell(paths: Sequence[Path]) -> tuple[Story, list[Chunk]]:
+    gatherer = StoryGatherer()
+    for path in paths:
+        one = gatherer.log(path.name, None)
+        with plain(path) as stream:
+            log = read_trace_log(stream)
+            for record in log:
+                one.add(record)
+        one.finish(log.strings)
+    return gatherer.finish()
+
+
+def said(story: Story) -> list[str]:
+    return [one.text for one in overview(story)]
+
+
+@pytest.fixture(scope="module")
+def dynamic(fixtures: Path) -> tuple[Story, list[Chunk]]:
+    return tell(list((fixtures / "dynamic" / "torch_trace").iterdir()))
+
+
+def test_the_dynamic_program_is_told_in_words(dynamic: tuple[Story, list[Chunk]]) -> None:
+    place = ("models.py", 113, 114)
+    assert said(dynamic[0]) == [
+        BREAKS.format(*place),
+        RECOMPILES.format(*place),
+        "Compile time 2.43 s, 23 % of it in code generation; the longest compile, 0/0, took"
+        " 1.45 s.",
+        "No cache hits: caches were off.",
+        GRAPHS,
+    ]
+
+
+def test_the_same_program_compiled_here_gives_the_same_story(
+    fixtures: Path, tmp_path: Path
+) -> None:
+    program = fixtures / "dynamic" / "dynamic.py"
+    subprocess.run(
+        [sys.executable, str(program)], check=True, capture_output=True, cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "TORCH_TRACE": str(tmp_path / "trace"),
+             "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    story, _ = tell(sorted((tmp_path / "trace").iterdir()))
+    told = said(story)
+    place = ("dynamic.py", 6, 7)
+    assert told[:2] == [BREAKS.format(*place), RECOMPILES.format(*place)]
+    assert GRAPHS in told
+    assert any("of it in C++ compilation" in sentence for sentence in told)
+
+
+def test_breaks_know_what_they_split_and_what_helps(dynamic: tuple[Story, list[Chunk]]) -> None:
+    story, _ = dynamic
+    printed, branched = break_places(story)
+    ids = [compile_.id for compile_ in story.compiles]
+    assert [ids[number] for number in printed.compiles] == ["0/0", "0/1"]
+    assert [ids[number] for number in printed.resumed] == ["1/0", "1/1"]
+    assert [ids[number] for number in branched.resumed] == ["2/0", "2/1"]
+    assert printed.code == 'print("graph break")'
+    assert "reorderable_logging_functions" in printed.advice
+    assert "torch.cond" in branched.advice
+
+
+def test_histories_tell_values_and_what_became_dynamic(dynamic: tuple[Story, list[Chunk]]) -> None:
+    told = histories(dynamic[0])
+    assert [(one.function, one.resumed_at, one.recompiles) for one in told] == [
+        ("f", None, 1), ("f", 113, 1), ("f", 114, 1),
+    ]  # fmt: skip
+    last = told[-1]
+    assert [(change.subject, change.values) for change in last.changes] == [
+        ("y.size(0)", ["4", "9"]), ("flag", ["1", "0"]),
+    ]  # fmt: skip
+    assert all(change.became_dynamic for change in last.changes)
+
+
+def test_phases_add_up(dynamic: tuple[Story, list[Chunk]]) -> None:
+    story, chunks = dynamic
+    spans = [span for chunk in chunks[:-1] for span in chunk]
+    whole = sum(span.duration_us for span in spans if span.depth == 0)
+    assert sum(work(story).values()) == pytest.approx(whole, rel=1e-6)
+    assert sum(row.self_us for row in story.phases) == pytest.approx(whole, rel=1e-6)
+    for compile_ in story.compiles:
+        chunk, first, count = compile_.spans
+        own = chunks[chunk][first : first + count]
+        assert {span.owner for span in own} == {compile_.number}
+        assert sum(compile_.phases.values()) == pytest.approx(sum(span.self_us for span in own))
+        assert compile_.seconds is not None
+        assert own[0].duration_us / 1e6 == pytest.approx(compile_.seconds, rel=0.05)
+
+
+def test_symbols_know_the_line_that_made_them(dynamic: tuple[Story, list[Chunk]]) -> None:
+    story, _ = dynamic
+    told = [
+        (story.compiles[one.compile].id, one.name, one.subject, one.value,
+         story.frames[one.frame].line if one.frame is not None else None)
+        for one in story.symbols
+    ]  # fmt: skip
+    assert told == [
+        ("0/1", "s77", "x.size(0)", "9", 112), ("1/1", "s17", "y.size(0)", "9", 114),
+        ("2/1", "s17", "y.size(0)", "9", 115), ("2/1", "s32", "flag", "0", 116),
+    ]  # fmt: skip
+
+
+def test_resumed_functions_are_the_users() -> None:
+    assert resumed("f") == ("f", None)
+    assert resumed("torch_dynamo_resume_in_f_at_113") == ("f", 113)
+    nested = "torch_dynamo_resume_in_torch_dynamo_resume_in_f_at_3_at_9"
+    assert resumed(nested) == ("f", 9)
+
+
+def test_failures_caches_and_exports_of_other_peoples_logs(shared: Path) -> None:
+    logs = shared / "traces" / "logs"
+    failed, _ = tell([logs / "comp_failure.log"])
+    assert (
+        said(failed)[0] == "1 compile failed: BackendCompilerFailed: RuntimeError: broken backend."
+    )
+    assert graph_count(failed) == 0
+    cached, _ = tell([logs / "cache_hit_miss.log"])
+    assert [(one.cache, one.outcome) for one in cached.caches] == [
+        ("FX graph", "miss"), ("AOTAutograd", "bypass"), ("FX graph", "hit"),
+        ("AOTAutograd", "bypass"), ("FX graph", "miss"), ("AOTAutograd", "bypass"),
+    ]  # fmt: skip
+    assert saved_seconds(cached) == pytest.approx(4.009, abs=0.001)
+    assert [one.occurrence for one in cached.compiles if one.id == "1/0"] == [0, 1, 2]
+    exported, _ = tell([logs / "export.log"])
+    assert said(exported)[0].startswith("1 exported program with 1 failure")
+    (real,) = [one for one in exported.symbol_guards if one.kind == "real tensors"]
+    assert real.value == "False"
+    assert real.frame is not None
+    assert exported.frames[real.frame].code == "return z[:a]"
+    aot, _ = tell([logs / "inductor_provenance_aot_cuda_log.txt"])
+    assert "97 % of it in C++ compilation" in said(aot)[0]
+
+
+def test_autotuning_tells_the_fastest(shared: Path) -> None:
+    story, _ = tell(list((shared / "traces" / "cuda-gpt-max-autotune" / "torch_trace").iterdir()))
+    assert len(story.tunings) == 18
+    slowest = max(story.tunings, key=lambda one: one.us or 0)
+    assert slowest.what == "mm of 21 candidates"
+    assert slowest.choices[0].us == pytest.approx(5.95, abs=0.01)
+    assert len(story.kernels) == 58

@@ -1,0 +1,182 @@
+"""The pages about compiling and their twins, on real logs."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.models_compile import CompileStory
+from inductorscope_server import urls
+from sqlalchemy import delete
+from starlette.testclient import TestClient
+
+PARTS = ("time", "stacks", "symbols", "ranks")
+
+
+def read(settings: Settings, paths: list[Path], tags: list[str] | None = None) -> str:
+    result = read_paths(
+        settings, paths, name=None, tags=tags or [], origin="ingest",
+        progress=lambda step, done, total, unit: None,
+    )  # fmt: skip
+    return result.run_id
+
+
+@pytest.fixture(scope="module")
+def run(own_settings: Settings, fixtures: Path) -> str:
+    return read(own_settings, [fixtures / "dynamic"], ["watch:0123456789ab"])
+
+
+@pytest.fixture(scope="module")
+def known(run: str, client: TestClient) -> TestClient:
+    return client
+
+
+def api(client: TestClient, address: str) -> Any:
+    answer = client.get(f"/api{address}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_story_links_to_its_evidence(known: TestClient, run: str) -> None:
+    page = api(known, urls.compile_story(run))
+    assert page["graphs"] == page["compiles"] == 6
+    assert (page["breaks"], page["recompiles"]) == (4, 3)
+    printed = page["break_places"][0]
+    assert [line["text"] for line in printed["code"] if line["marked"]] == ['print("graph break")']
+    text = known.get(urls.artifact_text(printed["record"])).text
+    assert text.startswith("Graph break in user code at /home/user/models/models.py:113")
+    step = page["histories"][0]["steps"][1]
+    assert (step["failures"][0]["old"], step["failures"][0]["new"]) == ("4", "9")
+    assert "size mismatch" in known.get(urls.artifact_text(step["record"])).text
+
+
+@pytest.mark.parametrize(
+    "part", ["", "/list", "/3", "/list?only=broken&q=f", *map("/{}".format, PARTS)]
+)
+def test_pages_hold_no_style_and_lead_somewhere(known: TestClient, run: str, part: str) -> None:
+    answer = known.get(urls.compile_story(run) + part)
+    assert answer.status_code == 200
+    assert 'style="' not in answer.text
+    links = {unescape(link) for link in re.findall(r'href="(/[^"#]*)', answer.text)}
+    for link in sorted(link for link in links if not link.startswith("/static/"))[:60]:
+        assert known.get(link).status_code in (200, 302), link
+
+
+def test_compiles_are_filtered_sorted_and_counted(known: TestClient, run: str) -> None:
+    everything = api(known, urls.compile_list(run))
+    assert [row["ref"]["id"] for row in everything["compiles"]] == [
+        "0/0", "1/0", "2/0", "0/1", "1/1", "2/1",
+    ]  # fmt: skip
+    assert everything["counts"]["broken"] == 4
+    slow = api(known, urls.compile_list(run, sort="seconds", order="desc"))
+    times = [row["seconds"] for row in slow["compiles"]]
+    assert times == sorted(times, reverse=True)
+    few = api(known, urls.compile_list(run, q="0/ f", only="recompiled"))
+    assert few["total"] == 0 or all(row["recompile"] for row in few["compiles"])
+    assert api(known, urls.compile_list(run, q="0/1"))["total"] == 1
+    assert api(known, urls.compile_list(run, q="nothing"))["compiles"] == []
+    part = known.get(urls.compile_list(run), headers={"hx-request": "true"}).text
+    assert part.lstrip().startswith('<div id="compiles"')
+
+
+def test_a_compile_shows_all_it_left(known: TestClient, run: str) -> None:
+    page = api(known, urls.compile_one(run, 3))
+    assert page["ref"]["id"] == "0/1"
+    assert page["earlier"]["id"] == "0/0"
+    whats = [row["what"] for row in page["records"]]
+    assert whats.index("dynamo_output_graph") < whats.index("inductor_output_code")
+    assert page["guards"]["count"] == 12
+    assert page["guards"]["latency_us"] == 27.51
+    assert [row["name"] for row in page["symbols"]] == ["s77"]
+    assert sum(len(group["metrics"]) + len(group["empty"]) for group in
+               page["metrics"][0]["groups"]) > 80  # fmt: skip
+    graphs = [row for row in page["records"] if row["before"]]
+    assert len(graphs) >= 5
+    row = next(row for row in page["records"] if row["what"] == "dynamo_cpp_guards_str")
+    difference = api(known, urls.compile_diff(run, row["earlier"], row["artifact"], plain=1))
+    changed = [
+        line["text"] for hunk in difference["difference"]["hunks"] for line in hunk
+        if line["kind"] == "new"
+    ]  # fmt: skip
+    assert any("size=[None, 8]" in line for line in changed)
+    assert known.get(urls.compile_diff(run, row["earlier"], row["artifact"])).status_code == 200
+
+
+def test_time_adds_up(known: TestClient, run: str) -> None:
+    page = api(known, urls.compile_part(run, "time"))
+    assert sum(row["share"] for row in page["work"]) == pytest.approx(1)
+    assert sum(row["us"] for row in page["work"]) == pytest.approx(page["busy_us"])
+    assert page["seconds"] == pytest.approx(2.4257, abs=0.001)
+    ends = [span["x_us"] + span["duration_us"] for span in page["spans"]]
+    assert max(ends) <= page["span_us"] * 1.001
+
+
+def test_what_is_not_there_is_said(known: TestClient, run: str) -> None:
+    for address in (
+        urls.compile_story("0" * 16), urls.compile_one("0" * 16, 0), urls.compile_one(run, 999),
+        urls.compile_diff(run, 1, 10**9), urls.compile_list("0" * 16),
+        *(urls.compile_part("0" * 16, part) for part in PARTS),
+    ):  # fmt: skip
+        answer = known.get(f"/api{address}")
+        assert answer.status_code == 404, address
+        assert answer.json()["error"]["do"]
+    for wrong in ("list?page=0", "list?only=x", "list?sort=x", "diff?a=x&b=1"):
+        assert known.get(f"/api{urls.compile_story(run)}/{wrong}").status_code == 422, wrong
+    for wrong in ("-1", "99999999999", "x"):
+        assert known.get(f"/api{urls.compile_story(run)}/{wrong}").status_code == 404, wrong
+
+
+def test_a_run_of_an_older_version_says_what_is_missing(
+    tmp_path: Path, fixtures: Path, opened: Any
+) -> None:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    run = read(settings, [fixtures / "cuda-foo1"])
+    with sessions(make_engine(settings)).begin() as session:
+        session.execute(delete(CompileStory))
+    with opened(settings) as client:
+        for address in (urls.compile_story(run), urls.compile_list(run),
+                        *(urls.compile_part(run, part) for part in PARTS)):  # fmt: skip
+            answer = client.get(address)
+            assert answer.status_code == 200
+            assert "read by an older version" in answer.text
+
+
+def test_a_watched_folder_has_an_address_that_stays(known: TestClient, run: str) -> None:
+    assert api(known, urls.watch("0123456789ab"))["run"]["id"] == run
+    answer = known.get(urls.watch("0123456789ab"))
+    assert (answer.status_code, answer.headers["location"]) == (302, urls.compile_story(run))
+    waiting = known.get(urls.watch("ffffffffffff"))
+    assert waiting.status_code == 200
+    assert "No log yet" in waiting.text
+    assert known.get("/watch/x").status_code == 404
+    assert "data-watch=" in known.get(urls.compile_story(run)).text
+
+
+def test_ranks_name_their_first_difference(
+    own_settings: Settings, known: TestClient, shared: Path
+) -> None:
+    logs = shared / "traces" / "logs"
+    page = api(
+        known, urls.compile_part(read(own_settings, [logs / "multi_rank_schedule"]), "ranks")
+    )
+    assert [row["rank"] for row in page["ranks"]] == [0, 1, 2]
+    assert page["ranks"][2]["same_as"] == 0
+    assert page["first_apart"]["text"] == (
+        "inductor_collective_schedule of compile 0/0 is not the same"
+    )
+    gone = [line["text"] for hunk in page["difference"]["hunks"] for line in hunk
+            if line["kind"] == "gone"]  # fmt: skip
+    assert '"torch.ops._c10d_functional.reduce_scatter_tensor.default",' in gone
+    run = read(own_settings, [logs / "multi_rank_logs"])
+    page = api(known, urls.compile_part(run, "ranks"))
+    assert page["first_apart"]["text"] == (
+        "as 0/0, rank 2 compiled fn (test_misc.py:10755); "
+        "rank 3 compiled kernel (gen_many_frames.py:6)"
+    )
+    assert page["difference"]["gone"] == 4

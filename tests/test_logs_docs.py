@@ -1,0 +1,64 @@
+"""The table of record kinds in the docs has every kind there is, here and in real logs."""
+
+from __future__ import annotations
+
+import lzma
+import re
+import tarfile
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.store.queries.log_kinds import ARTIFACTS, BYTECODE, KINDS
+
+TABLE = Path(__file__).resolve().parent.parent / "docs" / "logs.md"
+NAMED = ("artifact", "graph_dump")
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, str]:
+    """Kind or name of an artifact → where it appears."""
+    tables = TABLE.read_text().partition("## Beside tlparse")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| [^|]+ \| ([^|]+) \|$", tables, re.M)
+    return dict(rows)
+
+
+def missing(stream: BinaryIO, told: dict[str, str]) -> set[str]:
+    names = set()
+    for record in read_trace_log(stream):
+        names.add(record.kind)
+        if record.kind in NAMED and record.name:
+            names.add(record.name)
+    return {name for name in names if name not in told and not name.endswith(tuple(BYTECODE))}
+
+
+def test_every_kind_that_has_words_is_in_the_table(told: dict[str, str]) -> None:
+    assert set(told) == set(KINDS) | set(ARTIFACTS)
+    assert all(where.strip() for where in told.values())
+
+
+def test_every_kind_of_real_logs_is_in_the_table(shared: Path, told: dict[str, str]) -> None:
+    logs = [
+        *sorted((shared / "traces").glob("*/torch_trace/*.log")),
+        *sorted((shared / "traces" / "logs").rglob("*.log")),
+        *sorted((shared / "traces" / "logs").glob("*_log*.txt")),
+    ]
+    assert len(logs) > 15
+    for log in logs:
+        with log.open("rb") as stream:
+            assert not missing(stream, told), log
+
+
+def test_every_kind_of_the_largest_log_is_in_the_table(shared: Path, told: dict[str, str]) -> None:
+    with (
+        lzma.open(shared / "traces" / "cuda-mixnet-train.tar.xz") as packed,
+        tarfile.open(fileobj=packed) as archive,
+    ):
+        for member in archive:
+            if "torch_trace" in member.name and member.name.endswith(".log"):
+                stream = archive.extractfile(member)
+                assert stream is not None
+                assert not missing(stream, told)  # type: ignore[arg-type]
+                return
+    pytest.fail("the archive holds no log")

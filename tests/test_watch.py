@@ -1,0 +1,162 @@
+"""Watching a folder: whole records of the newest run, read again as they come."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from inductorscope.watch_loop import QUIET_SECONDS, Watch
+from inductorscope.watching import (
+    NothingToWatch,
+    copy_whole,
+    folder_of_process,
+    logs_in,
+    newest,
+)
+
+HEAD = 'V1121 01:26:{second:02}.042000 {pid} torch/a.py:1] {{"str": ["a.py", 0]}}\n'
+
+
+@pytest.fixture(scope="module")
+def log(fixtures: Path) -> bytes:
+    (packed,) = (fixtures / "dynamic" / "torch_trace").iterdir()
+    return gzip.decompress(packed.read_bytes())
+
+
+class Reader:
+    """Remembers what was read instead of a database."""
+
+    def __init__(self) -> None:
+        self.read: list[dict[str, bytes]] = []
+        self.forgotten: list[str] = []
+
+    def __call__(self, root: Path, name: str, tag: str) -> tuple[str, bool]:
+        files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+        self.read.append({str(path.relative_to(root)): path.read_bytes() for path in files})
+        return f"run {len(self.read)}", True
+
+
+class Clock:
+    """Sleeping does the next thing that the watched program would do."""
+
+    def __init__(self, steps: list[object]) -> None:
+        self.steps = steps
+
+    def __call__(self, seconds: float) -> None:
+        if not self.steps:
+            raise KeyboardInterrupt
+        step = self.steps.pop(0)
+        assert callable(step)
+        step()
+
+
+def watch(folder: Path, steps: list[object]) -> tuple[Watch, Reader]:
+    reader = Reader()
+    watched = Watch(folder, reader, reader.forgotten.append, lambda text: None, every=0.0)
+    with pytest.raises(KeyboardInterrupt):
+        watched.go_on(Clock([*steps, *[lambda: time.sleep(0.02)] * 30]))
+    return watched, reader
+
+
+def test_a_growing_log_is_read_up_to_its_last_whole_record(tmp_path: Path, log: bytes) -> None:
+    file = tmp_path / "dedicated_log_torch_trace_a.log"
+    half = len(log) // 2
+
+    def write(data: bytes) -> None:
+        with file.open("ab") as stream:
+            stream.write(data)
+
+    def age() -> None:
+        then = time.time() - QUIET_SECONDS - 1
+        os.utime(file, (then, then))
+
+    def wait() -> None:
+        """Longer than the pause after a reading."""
+        time.sleep(0.5)
+
+    watched, reader = watch(
+        tmp_path,
+        [lambda: write(log[:half]), wait, lambda: write(log[half:]), wait, age, wait],
+    )
+    texts = [files[file.name] for files in reader.read]
+    assert len(texts) == 3
+    assert log.startswith(texts[0])
+    assert half - 100_000 < len(texts[0]) <= half
+    assert log[len(texts[0]) : len(texts[0]) + 1] in b"VI"
+    assert len(texts[1]) < len(log)
+    assert texts[2] == log
+    assert reader.forgotten == ["run 1", "run 2"]
+    assert watched.run == "run 3"
+
+
+def test_only_processes_that_lived_together_are_one_run(tmp_path: Path) -> None:
+    now, begun = time.time(), 0.0
+    for name, second, ended in (("old", 0, 5), ("rank_0", 10, 30), ("rank_1", 11, 29)):
+        path = tmp_path / f"dedicated_log_torch_trace_{name}.log"
+        path.write_text(HEAD.format(second=second, pid=1))
+        begun = begun or logs_in(tmp_path)[0].began
+        stamp = begun + ended
+        os.utime(path, (stamp, stamp))
+    logs = newest(logs_in(tmp_path))
+    assert sorted(found.path.name.split("trace_")[1] for found in logs) == [
+        "rank_0.log", "rank_1.log",
+    ]  # fmt: skip
+    assert all(found.began <= now for found in logs)
+
+
+def test_what_is_no_log_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("something else\n")
+    (tmp_path / "b.bin").write_text(HEAD.format(second=1, pid=1))
+    (tmp_path / "link.log").symlink_to(tmp_path / "b.bin")
+    assert logs_in(tmp_path) == []
+    assert newest([]) == []
+
+
+@pytest.mark.parametrize("size", [0, 10, 2_000_000])
+def test_a_log_that_is_one_half_record_gives_nothing(tmp_path: Path, size: int) -> None:
+    source = tmp_path / "a.log"
+    source.write_bytes((HEAD.format(second=1, pid=1).encode() + b"\t" + b"x" * size)[:size])
+    assert copy_whole(source, tmp_path / "copy.log") == 0
+
+
+def test_a_process_tells_its_folder(tmp_path: Path) -> None:
+    sleeper = [sys.executable, "-c", "print('.', end='', flush=True); input()"]
+    for variables, folder in (
+        ({"TORCH_TRACE": "traces"}, tmp_path / "traces"),
+        ({"TORCH_COMPILE_DEBUG": "1"}, tmp_path / "torch_compile_debug"),
+        ({}, None),
+    ):
+        with subprocess.Popen(
+            sleeper, cwd=tmp_path, env={"PATH": os.environ["PATH"], **variables},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            assert process.stdin is not None
+            process.stdout.read(1)
+            if folder is None:
+                with pytest.raises(NothingToWatch, match="TORCH_TRACE"):
+                    folder_of_process(process.pid)
+            else:
+                assert folder_of_process(process.pid) == folder
+            process.stdin.close()
+    with pytest.raises(NothingToWatch):
+        folder_of_process(2**22 + 1)
+
+
+def test_the_command_reads_into_the_database(tmp_path: Path, log: bytes) -> None:
+    folder = tmp_path / "trace"
+    folder.mkdir()
+    (folder / "dedicated_log_torch_trace_a.log").write_bytes(log)
+    done = subprocess.run(
+        [sys.executable, "-m", "inductorscope", "watch", str(folder), "--data",
+         str(tmp_path / "data"), "--every", "0.2", "--until-quiet", "1"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    first, *rest = done.stdout.splitlines()
+    assert "/watch/" in first
+    assert rest[-1].startswith("Read ")
