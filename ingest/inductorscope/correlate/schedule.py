@@ -136,7 +136,7 @@ def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
     if len(plain) == len(computing) and not any(s.kernel.kind == "cpp" for s in sites):
         chosen = {node.name: plain[i] for i, node in enumerate(computing)}
     else:
-        _by_buffers(computing, members, by_buffer, chosen)
+        _by_buffers(top, members, by_buffer, chosen)
         _fill(top, sites, chosen)
     for node in computing:
         if node.name in chosen:
@@ -144,20 +144,25 @@ def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
 
 
 def _by_buffers(
-    computing: list[IrTextNode],
+    top: list[IrTextNode],
     members: dict[str, IrTextNode],
     by_buffer: dict[str, list[int]],
     chosen: dict[str, int],
 ) -> None:
-    reached = 0
-    for node in computing:
+    reached = parted = 0
+    for node in top:
+        if not _computes(node):
+            if not node.kind.startswith("Nop") and chosen:
+                parted = reached + 1  # what follows an extern call is in a later kernel
+            continue
         counts: dict[int, int] = {}
         for name in _written(node, members):
             for index in by_buffer.get(name, []):
                 counts[index] = counts.get(index, 0) + 1
         if not counts:
             continue
-        later = {i: c for i, c in counts.items() if i >= reached} or counts
+        later = {i: c for i, c in counts.items() if i >= parted}
+        later = later or {i: c for i, c in counts.items() if i >= reached} or counts
         reached = chosen[node.name] = min(later, key=lambda i: (i, -later[i]))
 
 
