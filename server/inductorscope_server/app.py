@@ -34,6 +34,7 @@ from .pages import (
     runs,
     search,
     time,
+    time_table,
     watch,
 )
 from .pages import compile as compile_story
@@ -56,6 +57,7 @@ PAGES = (
     memory,
     roofline,
     time,
+    time_table,
     read,
     read_file,
     records,

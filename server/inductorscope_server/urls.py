@@ -110,6 +110,16 @@ def roofline(run_id: str, **query: str | int | None) -> str:
     return with_query(f"{run(run_id)}/roofline", **query)
 
 
+def explorer(run_id: str) -> str:
+    """The explorer of the run's first graph."""
+    return f"{run(run_id)}/explorer"
+
+
+def run_memory(run_id: str) -> str:
+    """The memory of the run's first graph."""
+    return f"{run(run_id)}/memory"
+
+
 def kernel_key(name: str, handle: int | None) -> str:
     """How addresses name a call of a kernel."""
     return f"{name}:{1 if handle is None else handle}"

@@ -1,14 +1,18 @@
 // The one door to Plotly: its defaults here send nothing anywhere and follow the page's theme.
 import bar from "plotly.js/lib/bar";
 import Plotly from "plotly.js/lib/core";
+import icicle from "plotly.js/lib/icicle";
+import treemap from "plotly.js/lib/treemap";
 import { colourOf } from "../theme";
 import { CONFIG } from "./config";
 
-Plotly.register([bar]);
+Plotly.register([bar, treemap, icicle]);
 
 export interface Chart {
   /** How many bars stand below one another. */
   rows: number;
+  /** Its height in pixels, where bars do not tell. */
+  height?: number;
   traces: object[];
   layout: Record<string, unknown>;
 }
@@ -48,14 +52,18 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
   };
 }
 
-/** Draw, and draw again in the other colours when the theme changes. */
-export function plot(into: HTMLElement, chart: (colours: Colours, narrow: boolean) => Chart): void {
+/** Draw, and draw again in the other colours when the theme changes; gives what draws anew. */
+export function plot(
+  into: HTMLElement,
+  chart: (colours: Colours, narrow: boolean) => Chart,
+): () => void {
   const draw = () => {
     const narrow = into.clientWidth < NARROW;
-    const { rows, traces, layout } = chart(colourOf, narrow);
-    into.style.height = `${rows * ROW + AXIS}px`;
+    const { rows, height, traces, layout } = chart(colourOf, narrow);
+    into.style.height = `${height ?? rows * ROW + AXIS}px`;
     void Plotly.react(into, traces, themed(layout, narrow), CONFIG);
   };
   draw();
   document.addEventListener("themechange", draw);
+  return draw;
 }

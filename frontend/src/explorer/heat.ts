@@ -5,9 +5,14 @@ import { count, microseconds, share } from "../figures";
 import { ask } from "../server";
 
 export interface LineTime {
-  path: string;
-  line: number;
+  /** None in the row of what no line is known for. */
+  path: string | null;
+  line: number | null;
+  /** Of all kernels that the line is part of. */
   time_us: number;
+  /** Its part of them by bytes moved; the parts of all lines sum to the kernels' time. */
+  shared_us: number;
+  /** `shared_us` in the kernels' time. */
   share: number;
   kernels: number;
 }
@@ -29,6 +34,7 @@ export async function fetchHeat(run: string): Promise<Map<string, Map<number, Li
   const byPath = new Map<string, Map<number, LineTime>>();
   const { source_lines } = await ask<{ source_lines: LineTime[] }>(`/api/runs/${run}/time`);
   for (const line of source_lines) {
+    if (line.path === null || line.line === null) continue;
     const lines = byPath.get(line.path) ?? new Map<number, LineTime>();
     byPath.set(line.path, lines.set(line.line, line));
   }
@@ -53,8 +59,9 @@ class Warmth extends GutterMarker {
     super();
     this.elementClass = `heat-${stepOf(time.share)}`;
     this.words =
-      `${microseconds(time.time_us)} a step, ${share(time.share)} of the run's kernel time, ` +
-      `in ${count(time.kernels, "kernel")}. A fused kernel counts for each of its lines.`;
+      `${microseconds(time.shared_us)} a step, ${share(time.share)} of the run's kernel time: ` +
+      `its part, by bytes moved, of ${count(time.kernels, "kernel")} that ` +
+      `${time.kernels === 1 ? "takes" : "take"} ${microseconds(time.time_us)} with all their lines.`;
   }
 
   override eq(other: Warmth): boolean {

@@ -10,7 +10,6 @@ from .graph import GraphRead
 from .profiles import EAGER, ProfileRead, compiled_profile
 from .times import join_times
 
-
 MOST_OPS, MOST_REPLACED = 300, 1000
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..models import Artifact, Profile, ProfilerRow, Run
+from ..costs import LineCostRow
+from ..models import Artifact, Graph, Kernel, Profile, Run
 from ..texts import read_blob
-from .lines import LineTime, NodeTime, line_times, node_times
+from .lines import LineTime, NodeTime, costs, line_times, node_times
 from .parts import (
     CategoryTime,
     GraphRow,
@@ -25,27 +27,34 @@ from .parts import (
 from .runs import speed_up
 
 SHOWN = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ProfilerLine:
-    name: str
-    category: str
-    calls: float
-    self_cpu_us: float | None
-    cpu_us: float | None
-    self_device_us: float | None
-    device_us: float | None
+MOST_LINES, MOST_KERNELS = 60, 20
+"""Of the map: lines, and kernels a line; the rest is summed up."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileTable:
+    """One profiled execution; its rows are a page of their own."""
+
+    id: int
     label: str
     device_kind: str | None
     steps: int | None
     artifact_id: int | None
     facts: dict[str, Any]
-    rows: list[ProfilerLine]
+    over_wall: float | None
+    """Kernels' time of a step, over the wall time of a step without profiler."""
+    wall_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MapPart:
+    """A tile: a file, a line of it, or a kernel of that line."""
+
+    id: str
+    parent: str
+    label: str
+    us: float
+    category: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,104 +71,142 @@ class TimePage:
     kernels: list[KernelRow]
     nodes: list[NodeTime]
     source_lines: list[LineTime]
+    map: list[MapPart]
     profiles: list[ProfileTable]
+    kept: bool
+    """Whether the run was read by a version that keeps what traces say event by event."""
 
 
 def time_page(session: Session, run_id: str) -> TimePage | None:
     run = session.get(Run, run_id)
     if run is None:
         return None
-    profiles = _profiles(session, run_id)
-    attributed = kernel_time(session, run_id)
+    profiles = _profiles(session, run)
+    lines = line_times(session, run_id)
     return TimePage(
         run=RunName(run.id, run.name),
         eager_ms=run.eager_ms,
         compiled_ms=run.compiled_ms,
         speed_up=speed_up(run),
         timings=run.timings,
-        kernel_time_us=attributed,
-        unattributed_us=_unattributed(profiles, attributed),
+        kernel_time_us=kernel_time(session, run_id),
+        unattributed_us=_unattributed(profiles),
         categories=categories(session, run_id),
         graphs=graph_rows(session, run_id),
         kernels=kernel_rows(session, run_id, SHOWN),
         nodes=node_times(session, run_id)[:SHOWN],
-        source_lines=_with_code(session, run_id, line_times(session, run_id)[:SHOWN]),
+        source_lines=with_code(session, run_id, lines[:SHOWN]),
+        map=_map(session, run_id),
         profiles=profiles,
+        kept=not profiles
+        or any("breakdown" in profile.facts for profile in profiles)
+        or all(profile.artifact_id is None for profile in profiles),
     )
 
 
-def _profiles(session: Session, run: str) -> list[ProfileTable]:
-    found = session.scalars(select(Profile).where(Profile.run_id == run)).all()
-    rows: dict[int, list[ProfilerRow]] = defaultdict(list)
-    query = select(ProfilerRow).where(ProfilerRow.profile_id.in_([item.id for item in found]))
-    for row in session.scalars(query):
-        rows[row.profile_id].append(row)
+def _profiles(session: Session, run: Run) -> list[ProfileTable]:
+    found = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
     order = {"eager": 0, "compiled": 1}
     return [
-        ProfileTable(
-            label=profile.label,
-            device_kind=profile.device_kind,
-            steps=profile.steps,
-            artifact_id=profile.artifact_id,
-            facts=profile.facts,
-            rows=sorted((_a_step(row, profile.steps) for row in rows[profile.id]), key=_by_time),
-        )
+        _profile(profile, run)
         for profile in sorted(found, key=lambda item: (order.get(item.label, 2), item.label))
     ]
 
 
-def _a_step(row: ProfilerRow, steps: int | None) -> ProfilerLine:
-    """Numbers of one step; of the whole profile, where its steps are not known."""
-    by = steps or 1
-    return ProfilerLine(
-        name=row.name,
-        category=row.category,
-        calls=row.calls / by,
-        self_cpu_us=_divided(row.self_cpu_us, by),
-        cpu_us=_divided(row.cpu_us, by),
-        self_device_us=_divided(row.self_device_us, by),
-        device_us=_divided(row.device_us, by),
+def _profile(profile: Profile, run: Run) -> ProfileTable:
+    wall_ms = profile.facts.get("wall_ms")
+    if wall_ms is None:
+        wall_ms = {"eager": run.eager_ms, "compiled": run.compiled_ms}.get(profile.label)
+    found = profile.facts.get("breakdown") or {}
+    on_device, total = found.get("on_device"), found.get("total_us")
+    over_wall = None
+    if on_device and profile.steps and wall_ms and total is not None:
+        over_wall = total / profile.steps / (wall_ms * 1000)
+    return ProfileTable(
+        id=profile.id,
+        label=profile.label,
+        device_kind=profile.device_kind,
+        steps=profile.steps,
+        artifact_id=profile.artifact_id,
+        facts=profile.facts,
+        over_wall=over_wall,
+        wall_us=None if wall_ms is None else wall_ms * 1000,
     )
 
 
-def _divided(value: float | None, by: int) -> float | None:
-    return None if value is None else value / by
-
-
-def _by_time(row: ProfilerLine) -> tuple[float, str]:
-    spent = max(row.self_device_us or 0.0, row.self_cpu_us or 0.0)
-    return -spent, row.name
-
-
-def _unattributed(profiles: list[ProfileTable], attributed: float | None) -> float | None:
-    """Device time of the compiled profile that no kernel of the run's code explains."""
+def _unattributed(profiles: list[ProfileTable]) -> float | None:
+    """Time of the joined profile that no kernel of the run's code explains."""
     for profile in profiles:
-        if (
-            profile.label == "compiled"
-            and profile.steps
-            and profile.device_kind not in (None, "cpu")
-        ):
-            work = sum(
-                row.self_device_us or 0.0 for row in profile.rows if row.category == "kernel"
-            )
-            return max(work - (attributed or 0.0), 0.0)
+        if profile.facts.get("joined_to_code"):
+            whole, told = profile.facts.get("kernel_us"), profile.facts.get("attributed_us")
+            if isinstance(whole, int | float) and isinstance(told, int | float):
+                return max(0.0, whole - told)
     return None
 
 
-def _with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime]:
+def _map(session: Session, run: str) -> list[MapPart]:
+    """File → line → kernel by shared time; each level sums to the one above."""
+    lines = costs(session, run).lines
+    if not lines:
+        return []
+    names = {
+        number: (name, category)
+        for number, name, category in session.execute(
+            select(Kernel.id, Kernel.name, Kernel.category)
+            .join(Graph, Graph.id == Kernel.graph_id)
+            .where(Graph.run_id == run, Kernel.time_us.is_not(None))
+        )
+    }
+    files: dict[str, float] = defaultdict(float)
+    parts: list[MapPart] = []
+    rest: dict[str, float] = defaultdict(float)
+    for place, line in enumerate(lines):
+        path = line.path or ""
+        files[path] += line.shared_us
+        if place < MOST_LINES:
+            parts += _tiles(line, place, names)
+        else:
+            rest[path] += line.shared_us
+    parts += [
+        MapPart(f"{path} rest", f"file {path}", "other lines", us, None)
+        for path, us in rest.items()
+    ]
+    tops = [
+        MapPart(f"file {path}", "", PurePosixPath(path).name or "no line is known", us, None)
+        for path, us in files.items()
+    ]
+    return [*tops, *parts]
+
+
+def _tiles(line: LineCostRow, place: int, names: dict[int, tuple[str, str]]) -> list[MapPart]:
+    own = f"line {place}"
+    label = f"line {line.line}" if line.line is not None else "not told"
+    tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None)]
+    told = 0.0
+    for kernel, us in line.parts[:MOST_KERNELS]:
+        name, category = names.get(int(kernel), ("a kernel", "other"))
+        tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category))
+        told += us
+    left = line.shared_us - told
+    if left > line.shared_us * 1e-9:
+        tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None))
+    return tiles
+
+
+def with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime]:
     """The rows with the text of their lines, where the run holds the file."""
     wanted = {row.path for row in rows}
     query = select(Artifact.path, Artifact.digest).where(
         Artifact.run_id == run, Artifact.role == "source"
     )
-    texts: dict[str, list[bytes]] = {}
+    texts: dict[str | None, list[bytes]] = {}
     for path, digest in session.execute(query.order_by(Artifact.derived, Artifact.id)):
         if path in wanted and path not in texts:
             texts[path] = (read_blob(session, digest) or b"").split(b"\n")
     return [replace(row, code=_line(texts.get(row.path, []), row.line)) for row in rows]
 
 
-def _line(lines: list[bytes], number: int) -> str | None:
-    if not 0 < number <= len(lines):
+def _line(lines: list[bytes], number: int | None) -> str | None:
+    if number is None or not 0 < number <= len(lines):
         return None
     return lines[number - 1].decode(errors="replace").strip() or None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -72,7 +74,7 @@ def _create_traces() -> None:
 
 
 def _create_costs() -> None:
-    costs = (
+    costs: tuple[tuple[str, Any], ...] = (
         ("kernels", WIDE),
         ("inclusive_us", sa.Double()),
         ("shared_us", sa.Double()),

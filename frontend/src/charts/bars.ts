@@ -1,0 +1,169 @@
+// Bars of times: one below the other, or two beside one another.
+import { hueOf } from "../elements";
+import { microseconds, unitOfTime } from "../figures";
+import type { Chart, Colours } from "./plot";
+import { type TimeData, whatIs } from "./time-data";
+
+export type Drawn = (colours: Colours, narrow: boolean) => Chart;
+
+function short(name: string, most: number): string {
+  return name.length <= most ? name : `${name.slice(0, most - 13)}…${name.slice(-12)}`;
+}
+
+/** Plotly reads some markup in labels; what comes from a trace is text. */
+export function plain(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+export function eagerAndCompiled(data: TimeData): Drawn {
+  const medians: Record<string, number | null> = {
+    compiled: data.timings.compiled?.median_ms ?? data.compiled_ms,
+    eager: data.timings.eager?.median_ms ?? data.eager_ms,
+  };
+  const labels = ["compiled", "eager"].filter((label) => medians[label] != null);
+  const most = Math.max(...labels.map((label) => data.timings[label]?.p90 ?? medians[label] ?? 0));
+  const { unit, size } = unitOfTime(most * 1000);
+  const scaled = (ms: number) => (ms * 1000) / size;
+  return (colours) => ({
+    rows: labels.length,
+    traces: labels.map((label, at) => {
+      const { median_ms, p10, p90 } = data.timings[label] ?? {};
+      const median = medians[label] ?? 0;
+      const what = median_ms === undefined ? "mean" : "median";
+      return {
+        type: "bar",
+        orientation: "h",
+        name: label,
+        x: [scaled(median)],
+        y: [at],
+        marker: { color: colours(label === "compiled" ? "accent" : "other") },
+        error_x: {
+          type: "data",
+          visible: p10 !== undefined && p90 !== undefined,
+          symmetric: false,
+          array: [scaled(Math.max(0, (p90 ?? median) - median))],
+          arrayminus: [scaled(Math.max(0, median - (p10 ?? median)))],
+          color: colours("ink"),
+          thickness: 1.2,
+        },
+        hovertemplate: `${label}: ${what} %{x:.4~g} ${unit}<extra></extra>`,
+      };
+    }),
+    layout: {
+      barmode: "overlay",
+      xaxis: { title: { text: `${unit} a step`, font: { size: 12 } }, rangemode: "tozero" },
+      yaxis: {
+        tickvals: labels.map((_, at) => at),
+        // Beside the bar, where neither a short bar nor a whisker is in its way.
+        ticktext: labels.map((label) => `${label}  ${microseconds((medians[label] ?? 0) * 1000)}`),
+      },
+    },
+  });
+}
+
+interface Row {
+  label: string;
+  us: number;
+  hue: string;
+  note?: string;
+}
+
+/** Horizontal bars of times, the first at the top. */
+function times(rows: readonly Row[], of: string): Drawn {
+  const upwards = [...rows].reverse();
+  const { unit, size } = unitOfTime(Math.max(0, ...rows.map((row) => row.us)));
+  return (colours, narrow) => ({
+    rows: rows.length,
+    traces: [
+      {
+        type: "bar",
+        orientation: "h",
+        x: upwards.map((row) => row.us / size),
+        y: upwards.map((_, at) => at),
+        text: upwards.map((row) => [microseconds(row.us), row.note].filter(Boolean).join("  ")),
+        textposition: "outside",
+        cliponaxis: false,
+        hovertext: upwards.map((row) => plain(row.label)),
+        marker: { color: upwards.map((row) => colours(row.hue)) },
+        hovertemplate: "%{hovertext}: %{text}<extra></extra>",
+      },
+    ],
+    layout: {
+      margin: { l: 8, r: 104, t: 4, b: 36 },
+      xaxis: { title: { text: `${unit} ${of}`, font: { size: 12 } } },
+      yaxis: {
+        tickvals: upwards.map((_, at) => at),
+        ticktext: upwards.map((row) => plain(short(row.label, narrow ? 22 : 34))),
+      },
+    },
+  });
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+export function byCategory({ categories, steps }: TimeData): Drawn {
+  const whole = categories.reduce((sum, part) => sum + part.us, 0);
+  const rows = categories.map(({ category, us }) => ({
+    label: whatIs(category),
+    hue: hueOf("", category),
+    us: us / steps,
+    note: percent(whole ? us / whole : 0),
+  }));
+  return times(rows, "a step");
+}
+
+const BUSY_HUES: Record<string, string> = {
+  computing: "pointwise",
+  "communication alone": "attention",
+  "copies alone": "persistent",
+};
+
+export function timeline({ timeline: found }: TimeData): Drawn {
+  const rows = (found?.parts ?? []).map(({ name, us, share, idle }) => ({
+    label: idle ? `idle: ${name}` : whatIs(name),
+    hue: idle ? "other" : (BUSY_HUES[name] ?? hueOf("", name)),
+    us,
+    note: percent(share),
+  }));
+  return times(rows, "of the trace");
+}
+
+/** Two bars a group: eager above compiled. */
+export function groups({ groups: found }: TimeData): Drawn {
+  const upwards = [...found].reverse();
+  const most = Math.max(0, ...found.flatMap((one) => [one.eager_us, one.compiled_us]));
+  const { unit, size } = unitOfTime(most);
+  const side = (label: string, of: (one: (typeof found)[number]) => number, hue: string) => {
+    return (colours: Colours) => ({
+      type: "bar",
+      orientation: "h",
+      name: label,
+      x: upwards.map((one) => of(one) / size),
+      y: upwards.map((_, at) => at),
+      text: upwards.map((one) => `${label} ${microseconds(of(one))}`),
+      textposition: "outside",
+      cliponaxis: false,
+      marker: { color: colours(hue) },
+      hovertext: upwards.map((one) => plain(one.group)),
+      hovertemplate: "%{hovertext}: %{text}<extra></extra>",
+    });
+  };
+  const compiled = side("compiled", (one) => one.compiled_us, "accent");
+  const eager = side("eager", (one) => one.eager_us, "other");
+  return (colours, narrow) => ({
+    rows: found.length * 2,
+    traces: [compiled(colours), eager(colours)],
+    layout: {
+      barmode: "group",
+      bargap: 0.25,
+      margin: { l: 8, r: 124, t: 4, b: 36 },
+      xaxis: { title: { text: `${unit} a step`, font: { size: 12 } } },
+      yaxis: {
+        tickvals: upwards.map((_, at) => at),
+        ticktext: upwards.map((one) => plain(short(one.group, narrow ? 20 : 34))),
+      },
+    },
+  });
+}
