@@ -1,5 +1,5 @@
 // Entry of the pages about compiling: phases over time, trees that filter, texts beside the list.
-import { startFilters } from "./compile/filter";
+import { startFilters, startFolding } from "./compile/filter";
 import { startIcicles } from "./compile/icicle";
 import { startViewer } from "./compile/viewer";
 import { startWatching } from "./compile/watch";
@@ -7,6 +7,7 @@ import { startWatching } from "./compile/watch";
 function start(): void {
   startIcicles();
   startFilters();
+  startFolding();
   startViewer();
 }
 

@@ -31,9 +31,21 @@ function rowsOf(list: HTMLElement): { element: HTMLElement; depth: number; text:
     return {
       element,
       depth,
-      text: (element.dataset.words ?? element.textContent ?? "").toLowerCase(),
+      text: `${element.dataset.words ?? element.textContent} ${element.dataset.also ?? ""}`.toLowerCase(),
     };
   });
+}
+
+/** Branches of a tree fold. */
+export function startFolding(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>(".tree button.fold")) {
+    const below = button.closest("li")?.querySelector<HTMLElement>(":scope > .below");
+    button.addEventListener("click", () => {
+      const open = button.getAttribute("aria-expanded") !== "true";
+      button.setAttribute("aria-expanded", String(open));
+      if (below) below.hidden = !open;
+    });
+  }
 }
 
 export function startFilters(): void {

@@ -1,0 +1,122 @@
+"""The pages about compiling in a browser: accessible, quick to filter, growing while watched."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from serving import Served, serve
+from test_pages import check, opened
+
+PAGES = ["", "/list", "/3", "/time", "/stacks", "/symbols", "/ranks"]
+
+
+@pytest.fixture(scope="module")
+def filled(
+    tmp_path_factory: pytest.TempPathFactory, fixtures: Path
+) -> Iterator[tuple[Served, str]]:
+    """A server with the dynamic program's log, and the address of its story."""
+    data = tmp_path_factory.mktemp("compile") / "data"
+    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
+    subprocess.run([*command, str(fixtures / "dynamic")], check=True)
+    with serve(data, "--workers", "0") as served:
+        run = httpx.get(f"{served.url}/api/").json()["runs"][0]["id"]
+        yield served, f"{served.url}/runs/{run}/compile"
+
+
+@pytest.mark.parametrize("part", PAGES)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+def test_page_is_accessible_and_fits(
+    chromium: Browser, filled: tuple[Served, str], part: str, scheme: str, width: int
+) -> None:
+    page = opened(chromium, filled[1] + part, scheme, width)
+    check(page, f"compile{part}, {width} px, {scheme}")
+    page.context.close()
+
+
+def test_the_list_filters_as_one_types(page: Page, filled: tuple[Served, str]) -> None:
+    page.goto(f"{filled[1]}/list")
+    rows = page.get_by_test_id("compiles").locator("tbody tr")
+    expect(rows).to_have_count(6)
+    page.get_by_label("Filter compiles").press_sequentially("0/1")
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"q=0(/|%2F)1"))
+    page.get_by_label("Filter compiles").fill("")
+    page.get_by_label("Only", exact=True).select_option("broken")
+    expect(rows).to_have_count(4)
+
+
+def test_phases_are_walked_by_keyboard(page: Page, filled: tuple[Served, str]) -> None:
+    page.goto(f"{filled[1]}/time")
+    picture = page.locator(".icicle-picture")
+    said = page.locator(".icicle-said")
+    picture.focus()
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("dynamo")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("entire_frame_compile")
+    page.keyboard.press("Enter")
+    shapes = picture.locator("rect")
+    alone = shapes.count()
+    expect(page.get_by_role("button", name="Show all", exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Show all", exact=True)).to_be_hidden()
+    assert shapes.count() != alone
+    page.get_by_label("Find phases").fill("async_compile")
+    assert picture.locator("g:not(.dim)").count() < picture.locator("g").count()
+
+
+def test_a_text_opens_beside_the_list_and_guards_filter(
+    page: Page, filled: tuple[Served, str]
+) -> None:
+    page.goto(f"{filled[1]}/3")
+    page.get_by_role("link", name="inductor_output_code", exact=True).click()
+    viewer = page.locator("#viewer")
+    expect(viewer.locator(".cm-content")).to_contain_text("AOT ID")
+    viewer.get_by_role("button", name="Find").click()
+    expect(viewer.locator(".cm-search")).to_be_visible()
+    page.reload()
+    expect(viewer.locator(".cm-content")).to_contain_text("AOT ID")
+    guards = page.locator("#guard-tree li:visible")
+    whole = guards.count()
+    page.get_by_label("Filter guards").fill("tensor_match size")
+    expect(guards.first).to_contain_text("everything")
+    assert 0 < guards.count() < whole
+    page.get_by_role("link", name="what changed since 0/0").click()
+    expect(page.locator(".diff .new", has_text="size=[None, 8]")).to_be_visible()
+
+
+def test_the_page_grows_while_a_log_is_written(
+    page: Page, filled: tuple[Served, str], fixtures: Path, tmp_path: Path
+) -> None:
+    served = filled[0]
+    (packed,) = (fixtures / "dynamic" / "torch_trace").iterdir()
+    log = gzip.decompress(packed.read_bytes())
+    first = log.index(b'"frame_id": 1,')
+    folder = tmp_path / "trace"
+    folder.mkdir()
+    file = folder / "dedicated_log_torch_trace_a.log"
+    file.write_bytes(log[:first])
+    command = [sys.executable, "-m", "inductorscope", "watch", str(folder), "--data",
+               str(served.data), "--every", "0.3"]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        try:
+            assert watching.stdout is not None
+            address = watching.stdout.readline().strip()
+            page.goto(served.url + address[address.index("/watch/") :])
+            story = page.get_by_test_id("story")
+            expect(story).to_contain_text("1 graph from 1 function", timeout=20_000)
+            with file.open("ab") as stream:
+                stream.write(log[first:])
+            expect(story).to_contain_text("4 graph breaks at 2 places", timeout=20_000)
+            expect(story).to_contain_text("6 graphs", timeout=20_000)
+            assert "/compile" in page.url
+        finally:
+            watching.terminate()
