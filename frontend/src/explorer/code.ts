@@ -15,6 +15,7 @@ import { foldedRest } from "./rest";
 import { Ruler } from "./ruler";
 import { foldedRuns, GAPS, HEADS } from "./runs";
 import { Sight } from "./sight";
+import { wrapperSigns } from "./wrapper-kinds";
 
 export interface CodeEvents {
   hovered(line: number | null): void;
@@ -35,6 +36,8 @@ export interface CodeText {
   rebuilt: boolean;
   /** Whether a strip of time stands beside the lines. */
   timed: boolean;
+  /** Whether a sign beside each line says what the wrapper does there. */
+  wrapper: boolean;
 }
 
 export interface CodeOptions {
@@ -183,6 +186,7 @@ export class Code {
       litLines(shown.first),
       coloured(shown.language),
       narrowIndents(shown.language),
+      shown.wrapper ? wrapperSigns() : [],
       shown.timed ? heatStrip(shown.first) : [],
       this.folding.of(this.folds(shown, options)),
       this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),

@@ -1,14 +1,9 @@
 // Colours for code, by one pattern a language over the lines in view. Kernels lie inside strings of
 // `output_code.py`, slices begin in the middle of files, and files have megabytes: a grammar would
 // colour the first wrongly and the last late.
-import { type Extension, RangeSetBuilder } from "@codemirror/state";
-import {
-  Decoration,
-  type DecorationSet,
-  type EditorView,
-  ViewPlugin,
-  type ViewUpdate,
-} from "@codemirror/view";
+import type { Extension } from "@codemirror/state";
+import { Decoration } from "@codemirror/view";
+import { type Decorate, visibleLines } from "./visible";
 
 const PYTHON_WORDS =
   "and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|" +
@@ -40,44 +35,19 @@ const MARKS = ["comment", "string", "keyword", "number", "call"].map((name) =>
 /** Beyond this many characters a line is left plain. */
 const LONGEST = 4000;
 
-function colourLine(builder: RangeSetBuilder<Decoration>, text: string, from: number, of: RegExp) {
+function colourLine(add: Parameters<Decorate>[0], text: string, from: number, of: RegExp): void {
   of.lastIndex = 0;
   for (let found = of.exec(text); found; found = of.exec(text)) {
     const group = found.findIndex((part, at) => at > 0 && part !== undefined);
     const mark = MARKS[group - 1];
-    if (mark) builder.add(from + found.index, from + found.index + found[0].length, mark);
+    if (mark) add(from + found.index, from + found.index + found[0].length, mark);
   }
 }
 
 export function coloured(language: string): Extension {
   const tokens = PATTERNS[language];
   if (!tokens) return [];
-  const build = (view: EditorView): DecorationSet => {
-    const builder = new RangeSetBuilder<Decoration>();
-    let done = -1;
-    for (const range of view.visibleRanges) {
-      for (let at = range.from; at <= range.to; ) {
-        const line = view.state.doc.lineAt(at);
-        // A very long line is in view in pieces; it is coloured once.
-        if (line.from > done) {
-          colourLine(builder, line.text.slice(0, LONGEST), line.from, tokens);
-          done = line.from;
-        }
-        at = line.to + 1;
-      }
-    }
-    return builder.finish();
-  };
-  return ViewPlugin.fromClass(
-    class {
-      decorations: DecorationSet;
-      constructor(view: EditorView) {
-        this.decorations = build(view);
-      }
-      update(update: ViewUpdate) {
-        if (update.docChanged || update.viewportChanged) this.decorations = build(update.view);
-      }
-    },
-    { decorations: (value) => value.decorations },
-  );
+  return visibleLines((add, { text, from }) => {
+    colourLine(add, text.slice(0, LONGEST), from, tokens);
+  });
 }

@@ -132,6 +132,9 @@ export class Commands {
       key(["o"], "o", "only the lines that light and a few around, or all", () =>
         this.adjust({ only: !this.explorer.options.only }),
       ),
+      key(["e"], "e", "explain: how are the links of the selection known?", () =>
+        this.explorer.reasons.open(),
+      ),
       key(["c"], "c", "to the chain of the selection; again closes it", () => this.chain()),
       key(["w"], "w", "wrap long lines, or not", () =>
         this.adjust({ wrapped: !this.explorer.options.wrapped }),

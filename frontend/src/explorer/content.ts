@@ -56,7 +56,20 @@ function empty(what: string, why: string, go: EmptyContent["go"] = null): EmptyC
   return { kind: "empty", what, why, go };
 }
 
-function kernelContent(file: StageFile, title: string, kernel: Kernel | null): Content {
+function stillReading(what: string, step: string): Content {
+  return empty(
+    `The ${what} of this graph are still being read.`,
+    `${step} They show here by themselves as soon as they have come.`,
+  );
+}
+
+function kernelContent(
+  picture: GraphPicture,
+  file: StageFile,
+  title: string,
+  kernel: Kernel | null,
+): Content {
+  if (!kernel && picture.reading) return stillReading("kernels", picture.reading);
   if (!kernel) {
     return empty("This graph has no kernels.", "Its code calls nothing that computes on tensors.");
   }
@@ -95,8 +108,9 @@ export function contentOf(
     const what = drawn ? "Nothing to draw." : `No ${stage.title} in this graph.`;
     return empty(what, WHY_NOT[drawn ?? stage.id] ?? WHY_NO_CODE);
   }
+  if (drawn && picture.reading) return stillReading("nodes and kernels", picture.reading);
   if (drawn) return { kind: "picture", of: drawn };
-  if (stage.id === "kernel") return kernelContent(file, stage.title, kernel);
+  if (stage.id === "kernel") return kernelContent(picture, file, stage.title, kernel);
   const ofCode = stage.id === "wrapper" || stage.id === "code";
   return {
     kind: "code",

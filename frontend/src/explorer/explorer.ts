@@ -27,6 +27,7 @@ import { Palette } from "./palette";
 import { Pane, type PaneHost } from "./pane";
 import { Pictures } from "./picture/pictures";
 import { fold, wrap } from "./preferences";
+import { ReasonsView } from "./reasons-view";
 import {
   EVERY_CALL,
   type LinkIndex,
@@ -58,6 +59,7 @@ export class Explorer implements PaneHost {
   readonly index: LinkIndex;
   readonly list: KernelList;
   readonly chain: ChainView;
+  readonly reasons: ReasonsView;
   readonly comparison = new Comparison(this);
   readonly pictures = new Pictures(this);
   readonly urls: { nodes: string; layout: string };
@@ -82,6 +84,7 @@ export class Explorer implements PaneHost {
     this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
     describeCoverage(this.part(".coverage"), picture);
     this.chain = new ChainView(this);
+    this.reasons = new ReasonsView(this);
     new Commands(this);
     new Palette(this);
     new UnmappedView(this);
@@ -562,6 +565,13 @@ export class Explorer implements PaneHost {
       this.showTabs();
       this.light();
     });
+  }
+
+  /** Say what of the run is being read; panes that wait for it show it. */
+  readingIs(step: string): void {
+    if (this.picture.reading === step) return;
+    this.picture.reading = step;
+    this.settled = this.refresh(false);
   }
 
   // --- for tests -----------------------------------------------------------------------------------

@@ -1,14 +1,8 @@
 // FX code carries a type behind every name and whole paths in its comments, which push the operation
 // out of sight. Folded, a type is one dot and a folder one ellipsis; both tell the whole on hover.
-import { type Extension, RangeSetBuilder } from "@codemirror/state";
-import {
-  Decoration,
-  type DecorationSet,
-  type EditorView,
-  ViewPlugin,
-  type ViewUpdate,
-  WidgetType,
-} from "@codemirror/view";
+import type { Extension } from "@codemirror/state";
+import { Decoration, WidgetType } from "@codemirror/view";
+import { visibleLines } from "./visible";
 
 /** Sample: `add_1: "f32[4, 256][256, 1]cpu" = torch.ops.…`, `primals_1: "f32[8192, 256]", …` */
 const ANNOTATION = /: "(?:Sym\(|[a-z]+\d*\[)[^"\n]*"/g;
@@ -40,41 +34,18 @@ class Folded extends WidgetType {
 }
 
 export function foldedAnnotations(): Extension {
-  const build = (view: EditorView): DecorationSet => {
-    const builder = new RangeSetBuilder<Decoration>();
-    let done = -1;
-    for (const range of view.visibleRanges) {
-      for (let at = range.from; at <= range.to; ) {
-        const line = view.state.doc.lineAt(at);
-        if (line.from > done) {
-          const comment = FOLDERS.exec(line.text);
-          if (comment?.[1] && comment[2]) {
-            const from = line.from + comment[1].length;
-            const widget = new Folded(comment[2], "…/");
-            builder.add(from, from + comment[2].length, Decoration.replace({ widget }));
-          }
-          for (const found of comment ? [] : line.text.matchAll(ANNOTATION)) {
-            const from = line.from + found.index;
-            const widget = new Folded(found[0].slice(3, -1), "·");
-            builder.add(from, from + found[0].length, Decoration.replace({ widget }));
-          }
-          done = line.from;
-        }
-        at = line.to + 1;
-      }
+  return visibleLines((add, line) => {
+    const comment = FOLDERS.exec(line.text);
+    if (comment?.[1] && comment[2]) {
+      const from = line.from + comment[1].length;
+      const widget = new Folded(comment[2], "…/");
+      add(from, from + comment[2].length, Decoration.replace({ widget }));
+      return;
     }
-    return builder.finish();
-  };
-  return ViewPlugin.fromClass(
-    class {
-      decorations: DecorationSet;
-      constructor(view: EditorView) {
-        this.decorations = build(view);
-      }
-      update(update: ViewUpdate) {
-        if (update.docChanged || update.viewportChanged) this.decorations = build(update.view);
-      }
-    },
-    { decorations: (value) => value.decorations },
-  );
+    for (const found of line.text.matchAll(ANNOTATION)) {
+      const from = line.from + found.index;
+      const widget = new Folded(found[0].slice(3, -1), "·");
+      add(from, from + found[0].length, Decoration.replace({ widget }));
+    }
+  });
 }

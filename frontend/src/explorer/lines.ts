@@ -1,16 +1,9 @@
 // Lines that light in a code view. Decorations are made for the lines in view only, so that ten
 // thousand matches cost no more than ten.
-import { type Extension, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
-import {
-  Decoration,
-  type DecorationSet,
-  type EditorView,
-  GutterMarker,
-  gutter,
-  ViewPlugin,
-  type ViewUpdate,
-} from "@codemirror/view";
+import { type Extension, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, GutterMarker, gutter } from "@codemirror/view";
 import { KNOWN, knownAt, type Matches, NO_MATCHES, type Range } from "./selection";
+import { visibleLines } from "./visible";
 
 /** Everything that can light in one view; lines are those of the artifact. */
 export interface Marks {
@@ -97,35 +90,12 @@ function edges(first: number): Extension {
 
 /** The extension; `first` is the artifact's line that the view's text begins with. */
 export function litLines(first: number): Extension {
-  const build = (view: EditorView): DecorationSet => {
-    const marks = view.state.field(marksField);
-    const builder = new RangeSetBuilder<Decoration>();
-    let done = -1;
-    for (const range of view.visibleRanges) {
-      for (let at = range.from; at <= range.to; ) {
-        const line = view.state.doc.lineAt(at);
-        const classes = line.from > done ? classesOf(marks, line.number + first - 1) : "";
-        done = line.from;
-        if (classes) builder.add(line.from, line.from, decoration(classes));
-        at = line.to + 1;
-      }
-    }
-    return builder.finish();
-  };
-  const plugin = ViewPlugin.fromClass(
-    class {
-      decorations: DecorationSet;
-      constructor(view: EditorView) {
-        this.decorations = build(view);
-      }
-      update(update: ViewUpdate) {
-        const changed = update.startState.field(marksField) !== update.state.field(marksField);
-        if (changed || update.viewportChanged || update.docChanged) {
-          this.decorations = build(update.view);
-        }
-      }
+  const lit = visibleLines(
+    (add, { from, number }, view) => {
+      const classes = classesOf(view.state.field(marksField), number + first - 1);
+      if (classes) add(from, from, decoration(classes));
     },
-    { decorations: (value) => value.decorations },
+    (update) => update.startState.field(marksField) !== update.state.field(marksField),
   );
-  return [marksField, plugin, edges(first)];
+  return [marksField, lit, edges(first)];
 }

@@ -3,6 +3,7 @@ import { make } from "../elements";
 import { ask, sentenceOf } from "../server";
 import { Explorer } from "./explorer";
 import { withPictures } from "./picture/stages";
+import { follow } from "./reading";
 import { LinkIndex } from "./selection";
 import type { GraphPicture, Links } from "./shapes";
 import { handleOf } from "./test-handle";
@@ -12,6 +13,16 @@ import { handleOf } from "./test-handle";
 function selectSomething(root: HTMLElement): void {
   const heading = root.querySelector("h1");
   if (heading && !document.getSelection()?.focusNode) document.getSelection()?.collapse(heading, 0);
+}
+
+/** The graph may be looked at before it is all read. The rest then shows by itself: the address holds
+ * the state of the page, so loading it anew loses nothing. */
+async function waitFor(run: string, explorerUrl: string, linksUrl: string): Promise<string | null> {
+  const links = async () => (await ask<Links>(linksUrl)).engine !== "";
+  const kernels = async () => (await ask<GraphPicture>(explorerUrl)).kernels.length > 0;
+  const isRead = async () => (await links()) || (await kernels());
+  const told = (step: string) => window.inductorscope?.explorer?.told(step);
+  return follow({ run, isRead, told, done: () => location.reload() }).catch(() => null);
 }
 
 async function start(root: HTMLElement): Promise<void> {
@@ -27,6 +38,8 @@ async function start(root: HTMLElement): Promise<void> {
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
     selectSomething(root);
+    const half = links.engine === "" || !picture.kernels.length;
+    picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
     const explorer = new Explorer(root, picture, new LinkIndex(links), nonce);
     const handle = handleOf(explorer);
     window.inductorscope = { ...window.inductorscope, explorer: handle };

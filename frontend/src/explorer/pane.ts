@@ -209,7 +209,8 @@ export class Pane {
     const { first, language, label, annotated } = content;
     const timed = this.address.stage === "source";
     const rebuilt = content.file.derived;
-    const shown = { text, first, language, label, annotated, rebuilt, timed };
+    const wrapper = this.address.stage === "wrapper";
+    const shown = { text, first, language, label, annotated, rebuilt, timed, wrapper };
     const start = startOf(text, this.address.stage);
     this.code.show(shown, this.host.options, start > 0 ? first + start : null);
     if (timed) void this.warm(content.file.path);

@@ -193,6 +193,20 @@ export class LinkIndex {
     return [...names];
   }
 
+  /** Calls that the references of a line to an entity are limited to; `EVERY_CALL` for one that is
+   * limited to none. */
+  callsAt(key: string, line: number, entity: string): Set<number> {
+    const stage = this.stages.get(key);
+    const number = this.entity(entity);
+    const calls = new Set<number>();
+    if (!stage || number === null) return calls;
+    const [from, to] = stage.ofLines(line, line);
+    for (let at = from; at < to; at++) {
+      if (stage.columns.entities[at] === number) calls.add(stage.columns.call[at] ?? EVERY_CALL);
+    }
+    return calls;
+  }
+
   /** Lines of a stage that refer to an entity by at least so sure references, in order. */
   linesOf(key: string, entity: string, least = 1): number[] {
     const stage = this.stages.get(key);

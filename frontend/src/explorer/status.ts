@@ -28,7 +28,8 @@ function chipOf(told: Told): Node[] {
   const [least, best] = [KNOWN_CHIPS[told.leastKnown], KNOWN_CHIPS[told.bestKnown]];
   if (!least || !best) return [];
   const label = least === best ? best[0] : `${best[0]}, partly ${least[0]}`;
-  return [make("span", { class: `chip ${least[1]}`, title: least[2] }, label)];
+  const title = `${least[2]}. Click, or e: how is this known?`;
+  return [make("button", { type: "button", class: `chip how ${least[1]}`, title }, label)];
 }
 
 function timeOf(kernels: readonly Kernel[], graphTime: number | null): Node[] {

@@ -20,6 +20,8 @@ export interface ExplorerHandle {
   /** Text of the line that the caret of a pane stands on. */
   cursorText(stage: string): string;
   clear(): Promise<void>;
+  /** Another step of the run is being read. */
+  told(step: string): void;
 }
 
 declare global {
@@ -60,6 +62,7 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
       const pane = paneOf(stage);
       return pane.text(pane.caretLine ?? 0) ?? "";
     },
+    told: (step) => explorer.readingIs(step),
     clear: async () => {
       explorer.clear();
       await explorer.settled;

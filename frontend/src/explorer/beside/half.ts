@@ -80,7 +80,8 @@ export class Half {
     const { language, label, annotated } = content;
     const text = this.texts.join("\n");
     const shown = { text, first: this.first, language, label, annotated };
-    this.code.show({ ...shown, rebuilt: false, timed: false }, options, null);
+    const wrapper = named.stage === "wrapper";
+    this.code.show({ ...shown, rebuilt: false, timed: false, wrapper }, options, null);
     return null;
   }
 

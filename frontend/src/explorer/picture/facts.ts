@@ -25,7 +25,7 @@ export function wholeOf(graph: Graph): string {
     `${count(given, "input")} (small squares)`,
   ];
   if (alone) parts.push(`${alone.toLocaleString("en")} that no kernel computes (hollow)`);
-  if (again) parts.push(`${count(again, "node")} computed more than once`);
+  if (again) parts.push(`${count(again, "node")} in more than one call`);
   return `${parts.join(", ")}.`;
 }
 
@@ -74,7 +74,11 @@ export function factsOf(graph: Graph, at: number, choose: (node: number) => void
   if (node.groups.length > 4) kernels.append(`and ${node.groups.length - 4} more`);
   const again =
     node.groups.length > 1
-      ? make("p", {}, `Computed ${node.groups.length} times, once in each of these calls.`)
+      ? make(
+          "p",
+          {},
+          `In ${node.groups.length} kernel calls: computed anew in each, or only listed there.`,
+        )
       : null;
   const own = make("section", { class: "picture-node" }, make("h3", {}, node.name), about);
   if (again) own.append(again);

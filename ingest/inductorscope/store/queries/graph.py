@@ -126,7 +126,7 @@ def first_texts(session: Session, graph: Graph, stages: Sequence[str]) -> list[i
 def _why_no_links(session: Session, run: str) -> str:
     state = session.scalar(select(Run.state).where(Run.id == run))
     if state == READING:
-        return "The lines of this graph are still being linked; load the page again in a moment."
+        return "The lines of this graph are still being linked; they light as soon as they are."
     return "No lines of this graph could be linked."
 
 

@@ -1,0 +1,75 @@
+// What the lines of a wrapper do, as a sign beside each: the wrapper is mostly memory, and one looks
+// for the calls between.
+import type { Extension } from "@codemirror/state";
+import { GutterMarker, gutter } from "@codemirror/view";
+
+export type WrapperKind = "allocate" | "reuse" | "free" | "view" | "call" | "library call";
+
+/** Each with a line that it is for. The first that fits counts. */
+const KINDS: [WrapperKind, RegExp][] = [
+  // buf3 = buf2; del buf2  # reuse
+  ["reuse", /^\s*\w+ = \w+; *del \w+.*# reuse/],
+  // buf4 = reinterpret_tensor(buf3, (64, 32), (1, 64), 0)  # alias
+  ["view", /^\s*\w+ = (?:reinterpret_tensor|alloc_from_pool)\(/],
+  // buf2 = empty_strided_cuda((32, 64), (64, 1), torch.float32)
+  ["allocate", /^\s*\w+ = (?:empty_strided\w*|torch\.empty\w*|rand_strided)\(/],
+  // del buf3
+  ["free", /^\s*del \w/],
+  // extern_kernels.mm(…), buf5 = torch.ops.aten.cumsum.default(…)
+  ["library call", /^\s*(?:\w+ = )?(?:extern_kernels\.|torch\.ops\.|aten\.)\w/],
+  // triton_poi_fused_neg_0.run(…), cpp_fused_add_0(…), kernels.cpp_fused_0(…)
+  ["call", /^\s*(?:[\w.]+\.run\(|(?:\w+\.)?(?:cpp|triton)_\w+\()/],
+];
+
+const SIGNS: Record<WrapperKind, string> = {
+  allocate: "+",
+  reuse: "↻",
+  free: "−",
+  view: "≈",
+  call: "▶",
+  "library call": "▷",
+};
+const WORDS: Record<WrapperKind, string> = {
+  allocate: "Allocates memory",
+  reuse: "Takes over another buffer's memory",
+  free: "Frees memory, or lets go of it",
+  view: "Names memory anew; nothing is computed",
+  call: "Calls a generated kernel",
+  "library call": "Calls a library's kernel",
+};
+
+export function wrapperKind(text: string): WrapperKind | null {
+  return KINDS.find(([, sample]) => sample.test(text))?.[0] ?? null;
+}
+
+class Sign extends GutterMarker {
+  private readonly kind: WrapperKind;
+
+  constructor(kind: WrapperKind) {
+    super();
+    this.kind = kind;
+  }
+
+  override eq(other: Sign): boolean {
+    return other.kind === this.kind;
+  }
+
+  override toDOM(): HTMLElement {
+    const sign = document.createElement("span");
+    sign.textContent = SIGNS[this.kind];
+    sign.title = WORDS[this.kind];
+    sign.className = this.kind.endsWith("call") ? "sign does" : "sign";
+    return sign;
+  }
+}
+
+export function wrapperSigns(): Extension {
+  return gutter({
+    class: "wrapper-signs",
+    lineMarker: (view, block) => {
+      const kind = wrapperKind(view.state.doc.lineAt(block.from).text);
+      return kind ? new Sign(kind) : null;
+    },
+    initialSpacer: () => new Sign("allocate"),
+  });
+}
