@@ -18,7 +18,6 @@ from inductorscope.correlate.lowerings import (
 from inductorscope.correlate.region import Operation, Region
 from inductorscope.formats.ir import IrBuffer, IrTextNode
 
-
 _MOST_READS = 8
 _MOST_OPERATIONS = 30
 _MOST_READS_REUSED = 4

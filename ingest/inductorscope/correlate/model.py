@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-ENGINE = "2"
+ENGINE = "3"
 """Version of the link engine; links stored under another version are recomputed."""
 
 

@@ -111,7 +111,8 @@ class Unifier:
         operation = self.region.operations[place]
         computed = operation.op not in LEAVES or operation.indirect
         scatters = node.op in SCATTERS
-        unread = not computed and cost >= BAD  # a copy of what is itself only looked up
+        # A copy of what is itself only looked up; what is stored is told by its direct source.
+        unread = depth > 0 and not computed and cost >= BAD
         moves = node.op in MOVES and (operation.reaches or unread or node.op not in INDEXERS)
         passes = scatters or (moves and (computed or unread))
         if cost > 0.0 and passes and node.op != "select_scatter":
@@ -203,11 +204,12 @@ class Unifier:
                     return 0.8
                 moves = node.op in MOVES or node.op == "inductor_lookup_seed"
                 cost = 0.0 if moves else 0.3 if node.op not in STRICT else 0.8
-                cost += min(
-                    self._misplaced(operation, name)
-                    for name in node.inputs
-                    if self.graph.root(name)[0] == held[0]
-                )
+                if not node.op.startswith(POOLS):
+                    cost += min(
+                        self._misplaced(operation, name)
+                        for name in node.inputs
+                        if self.graph.root(name)[0] == held[0]
+                    )
         else:
             cost = 1.2
         choices: list[Choice] = []
@@ -233,6 +235,8 @@ class Unifier:
         inputs = node.inputs
         for place, name in enumerate(inputs):
             cost = self.value(child, name, depth + 1)
+            if cost == _ELSEWHERE and node.op.startswith(POOLS):
+                cost = 0.0  # windows move over what they read
             if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
                 cost += 0.25
             if cost < best - 1e-9:

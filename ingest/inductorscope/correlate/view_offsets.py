@@ -136,7 +136,7 @@ def _cut(value: FxValue, source: Place) -> Place | None:
     step = _number(arguments[4]) if len(arguments) > 4 else 1
     if own is None or step is None or len(own) != len(sizes):
         return None
-    stepped = strides[:dimension] + (strides[dimension] * step,) + strides[dimension + 1 :]
+    stepped = (*strides[:dimension], strides[dimension] * step, *strides[dimension + 1 :])
     return offset, own, stepped
 
 
