@@ -8,6 +8,7 @@ buffer that the kernel reads.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from inductorscope.analyze.memory_layouts import annotation_layout
 from inductorscope.correlate.fx_values import VIEWS, FxGraph, Root
@@ -106,6 +107,8 @@ class Cutter:
         name = self._node_of(buffer, layout)
         if name is None:
             return Compared(buffer, "", "no node of the graph has its value")
+        if not _as_large(self.nodes[name], layout):
+            return Compared(buffer, "", f"it holds a part of what {name} is worked out from")
         collected: dict[str, FxTextNode] = {}
         inputs: dict[str, Given] = {}
         numbers: dict[str, str] = {}
@@ -232,6 +235,14 @@ class Cutter:
                     return user
                 queue.append(user)
         return name
+
+
+def _as_large(node: FxTextNode, layout: Layout) -> bool:
+    """Whether node and buffer have as many elements; those of a split reduction do not."""
+    sizes = [*(node.shape or ()), *layout.shape]
+    if node.shape is None or not all(size.isdigit() for size in sizes):
+        return True
+    return prod(map(int, node.shape)) == prod(map(int, layout.shape))
 
 
 def _is_random(node: FxTextNode) -> bool:
