@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.store.models import Run
+from inductorscope.store.models import Graph, Run
 from inductorscope.store.queries.run import run_page as query
 from inductorscope.store.runs import delete_run
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -64,6 +66,31 @@ def delete(request: Request, parts: Shared, run: RunId) -> Response:
 @html.get("/runs/{run}")
 def run_page(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
     return parts.pages.render(request, "run.html", load(session, run))
+
+
+@html.get("/runs/{run}/explorer")
+def explorer(session: Reading, run: RunId) -> Response:
+    return RedirectResponse(urls.graph(run, first_graph(session, run)), 302)
+
+
+@html.get("/runs/{run}/memory")
+def memory(session: Reading, run: RunId) -> Response:
+    return RedirectResponse(urls.memory(run, first_graph(session, run)), 302)
+
+
+def first_graph(session: Session, run: str) -> str:
+    """The graph to begin with, where only the run is told."""
+    if session.get(Run, run) is None:
+        raise no_run(run)
+    query = select(Graph.slug).where(Graph.run_id == run).order_by(Graph.position).limit(1)
+    slug = session.scalar(query)
+    if slug is None:
+        raise NotHere(
+            "This run has no graph.",
+            "Its page “What was read” tells what its files were taken for; a graph comes from a "
+            "TORCH_COMPILE_DEBUG folder or a TORCH_TRACE log.",
+        )
+    return slug
 
 
 @html.post("/runs/{run}/delete")
