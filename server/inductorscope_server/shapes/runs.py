@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from inductorscope.store.queries.compile import SaidRow
+
 from .base import Coverage, GraphName, JsonObject, Moment, RunName, Shape, Verdict
 from .run_state import RunState
 
@@ -149,6 +151,7 @@ class RunPage(RunRow):
     reading: RunState | None
     """How far it is read; null once it is whole."""
     verdicts: list[Verdict]
+    said: list[SaidRow]
     graphs: list[GraphRow]
     kernels: list[KernelRow]
     """The slowest first; without times, in order of the code."""

@@ -217,6 +217,14 @@ class CompilePage:
     """Things in the run's files that could not be read."""
 
 
+def story_in_words(session: Session, run_id: str) -> list[SaidRow]:
+    """The overview alone; empty where there is no story."""
+    found = told(session, run_id)
+    if found is None or found.story is None:
+        return []
+    return [_said(found, one) for one in overview(found.story)]
+
+
 def compile_page(session: Session, run_id: str) -> CompilePage | None:
     found = told(session, run_id)
     if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from ...analyze.verdicts import Verdict, verdicts
 from ...correlate.model import Coverage
 from ..models import Artifact, Graph, LogEntry, Run
+from .compile import SaidRow, story_in_words
 from .lines import source_times
 from .parts import (
     CategoryTime,
@@ -71,6 +72,8 @@ class RunPage:
     reading: RunState | None
     """How far it is read; None once it is whole."""
     verdicts: list[Verdict]
+    said: list[SaidRow]
+    """What compiling did, in words; empty where no log tells."""
     graphs: list[GraphRow]
     kernels: list[KernelRow]
     categories: list[CategoryTime]
@@ -89,6 +92,7 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
     row = run_row(run)
     graphs = graph_rows(session, run_id)
     facts = facts_of(run)
+    said = [] if facts.reading else story_in_words(session, run_id)
     return RunPage(
         **{name: getattr(row, name) for name in row.__slots__},
         content_digest=run.content_digest,
@@ -98,7 +102,10 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         bytes_in=run.bytes_in,
         bytes_stored=run.bytes_stored,
         reading=run_state(session, run_id) if facts.reading else None,
-        verdicts=verdicts(facts),
+        verdicts=verdicts(
+            facts if not said else replace(facts, graph_breaks=None, recompiles=None)
+        ),
+        said=said,
         graphs=graphs,
         kernels=kernel_rows(session, run_id, TOP_KERNELS),
         categories=categories(session, run_id),
