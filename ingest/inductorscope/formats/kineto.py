@@ -32,6 +32,7 @@ GIB = 1024**3
 MAX_BYTES = 16 * GIB
 """How much of a trace is read unless another bound is given, counted unpacked."""
 DEVICES_SIZE = 256 * 1024
+LARGEST_KEY = 2**62
 
 # graph_0_cpp_fused_gelu_view_2
 CPU_KERNEL = re.compile(r"^graph_(\d+)_(cpp_.+)$")
@@ -201,11 +202,15 @@ def _tokens(columns: TraceColumns) -> tuple[list[str], Numbers]:
 def grouped(*columns: Numbers | Integers) -> tuple[Integers, Integers]:
     """Rows alike in all columns: the first row of each group, and for each row its group."""
     key = np.zeros(len(columns[0]), np.int64)
+    keys = 1
     for column in columns:
         low = int(column.min(initial=0))
         size = int(column.max(initial=0)) - low + 1
-        _, key = np.unique(key, return_inverse=True)
-        key = key.astype(np.int64) * size + (column.astype(np.int64) - low)
+        if keys * size > LARGEST_KEY:
+            _, dense = np.unique(key, return_inverse=True)
+            key, keys = dense.astype(np.int64), len(key)
+        key = key * size + (column.astype(np.int64) - low)
+        keys *= size
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first.astype(np.int64), group.astype(np.int64)
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +48,12 @@ _GRAPH_CALL = re.compile(r"^## Call CompiledFxGraph (.*) ##$")
 _COMPILED = re.compile(r"^Torch-Compiled Region: (\S+)$")
 # CompiledFunction, CompiledFunctionBackward
 _COMPILED_FUNCTION = "CompiledFunction"
+_MARKS = (
+    "## Call CompiledFxGraph ",
+    "Torch-Compiled Region: ",
+    "ProfilerStep#",
+    _COMPILED_FUNCTION,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +160,7 @@ class ColumnReader:
         self._lanes: dict[tuple[object, object], int] = {}
         self._launches: dict[Launch, int] = {}
         self._by_file: dict[tuple[str, str], int] = {}
-        self._groups = dict(_GROUPS)
+        self._groups: dict[str, tuple[int, int] | None] = {}
         self._rows = [_Rows() for _ in range(4)]
         self._graph_calls: list[Span] = []
         self._compiled: list[Span] = []
@@ -160,69 +169,94 @@ class ColumnReader:
 
     def add(self, batch: list[TraceEvent]) -> None:
         self.events += len(batch)
-        names, lanes, groups, rows = self._names, self._lanes, self._groups, self._rows
+        alike: dict[str | None, list[TraceEvent]] = defaultdict(list)
         for event in batch:
-            category, name = event.cat, event.name
-            if event.ph != "X" or category is None or name is None:
-                continue
-            group = groups.get(category)
-            if group is None:
-                group = self._group(category)
-                if group is None:
-                    continue
-            duration = event.dur
-            if duration is None:
-                duration = 0.0
-            elif not 0 <= duration < LONGEST_US:  # also when it is no number
-                self._reader.repair("an event with an impossible duration was left out", name)
-                continue
-            start = event.ts
-            if start is None or not math.isfinite(start):
-                self._reader.repair("an event without a time of its own counts from 0", name)
-                start = 0.0
-            which, kind = group
-            where = (event.pid, event.tid)
-            lane = lanes.get(where)
-            if lane is None:
-                lane = lanes[where] = len(lanes)
-            external = correlation = -1
-            arguments = event.args
-            if arguments is not None:
-                given = arguments.external_id
-                if given is None:
-                    given = arguments.old_external_id
-                if given is not None:
-                    external = _number(given)
-                if which <= _RUNTIME:
-                    given = arguments.correlation
-                    if given is not None:
-                        correlation = _number(given)
-            if which >= _OPERATOR:
-                if name[:1] in "#CPT":
-                    which = self._marked(which, lane, start, duration, name)
-                kind = NOWHERE
-                if arguments is not None and (
-                    arguments.kernel_file is not None or arguments.kernel_backend is not None
-                ):
-                    kind = self._launch(name, arguments)
-            number = names.get(name)
-            if number is None:
-                number = names[name] = len(names)
-            columns = rows[which]
-            columns.name.append(number)
-            columns.lane.append(lane)
-            columns.kind.append(kind)
-            columns.ts.append(start)
-            columns.us.append(duration)
-            columns.external.append(external)
-            columns.correlation.append(correlation)
+            if event.ph == "X":
+                alike[event.cat].append(event)
+        for category, events in alike.items():
+            group = None if category is None else self._group(category)
+            if group is not None and not self._add_regular(events, *group):
+                for event in events:
+                    self._add(event, *group)
+
+    def _add_regular(self, events: list[TraceEvent], which: int, kind: int) -> bool:
+        """Adds events of one kind all at once; False, and nothing added, where one of them is not
+        as nearly all are."""
+        names = [event.name for event in events]
+        distinct = set(names)
+        if None in distinct or (which >= _OPERATOR and any(map(_is_mark, distinct))):
+            return False
+        arguments = [event.args for event in events]
+        try:
+            ts = np.array([event.ts for event in events], np.float64)
+            us = np.array([event.dur for event in events], np.float64)
+            given = [each.external_id for each in arguments]  # type: ignore[union-attr]
+            if None in given:
+                given = [_external_id(each) for each in arguments]
+            external = _ids(given)
+            correlation = _ids([each.correlation for each in arguments])  # type: ignore[union-attr]
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            return False
+        if external is None or correlation is None:
+            return False
+        if not (np.isfinite(ts).all() and (us >= 0).all() and (us < LONGEST_US).all()):
+            return False
+        lanes = [(event.pid, event.tid) for event in events]
+        columns = self._rows[which]
+        columns.name.extend(_numbered(self._names, names))
+        columns.lane.extend(_numbered(self._lanes, lanes))
+        if which >= _OPERATOR:
+            columns.kind.extend([self._launch_of(event) for event in events])
+        else:
+            columns.kind.extend([kind] * len(events))
+        columns.ts.frombytes(ts.tobytes())
+        columns.us.frombytes(us.tobytes())
+        columns.external.frombytes(external.tobytes())
+        columns.correlation.frombytes(correlation.tobytes())
+        return True
+
+    def _launch_of(self, event: TraceEvent) -> int:
+        given = event.args
+        if given is None or (given.kernel_file is None and given.kernel_backend is None):
+            return NOWHERE
+        return self._launch(event.name or "", given)
+
+    def _add(self, event: TraceEvent, which: int, kind: int) -> None:
+        """Adds one event, whatever is missing of it."""
+        name, duration, start = event.name, event.dur, event.ts
+        if name is None:
+            return
+        if duration is None:
+            duration = 0.0
+        elif not 0 <= duration < LONGEST_US:  # also when it is no number
+            self._reader.repair("an event with an impossible duration was left out", name)
+            return
+        if start is None or not math.isfinite(start):
+            self._reader.repair("an event without a time of its own counts from 0", name)
+            start = 0.0
+        (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
+        external = correlation = -1
+        if event.args is not None:
+            external = _number(_external_id(event.args))
+            if which <= _RUNTIME:
+                correlation = _number(event.args.correlation)
+        if which >= _OPERATOR:
+            which = self._marked(which, lane, start, duration, name)
+            kind = self._launch_of(event)
+        columns = self._rows[which]
+        columns.name.extend(_numbered(self._names, [name]))
+        columns.lane.append(lane)
+        columns.kind.append(kind)
+        columns.ts.append(start)
+        columns.us.append(duration)
+        columns.external.append(external)
+        columns.correlation.append(correlation)
 
     def _group(self, category: str) -> tuple[int, int] | None:
-        """Of a category that is spelled otherwise; of most there is none."""
-        group = _GROUPS.get(category.lower())
-        if group is not None:
-            self._groups[category] = group
-        return group
+        """Which rows a category belongs to; most belong to none."""
+        if category not in self._groups:
+            self._groups[category] = _GROUPS.get(category.lower())
+        return self._groups[category]
 
     def _marked(self, which: int, lane: int, start: float, duration: float, name: str) -> int:
         """Notes a span that structures the trace; the group it is kept in."""
@@ -270,6 +304,37 @@ class ColumnReader:
             compiled_functions=self._compiled_functions,
             steps=self._steps,
         )
+
+
+def _is_mark(name: str | None) -> bool:
+    """Whether a span of that name structures the trace."""
+    return name is not None and name.startswith(_MARKS)
+
+
+def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
+    """The number of each value, new ones being given the next."""
+    for value in set(values).difference(known):
+        known[value] = len(known)
+    return [known[value] for value in values]
+
+
+def _external_id(arguments: EventArgs | None) -> object:
+    """As spelled now, or as in the first versions."""
+    if arguments is None:
+        return None
+    given = arguments.external_id
+    return arguments.old_external_id if given is None else given
+
+
+def _ids(values: list[object]) -> Integers | None:
+    """Ids as numbers, -1 for none; None where they are written otherwise than as numbers."""
+    if None in values:
+        values = [-1 if value is None else value for value in values]
+    found = np.array(values)
+    if found.dtype != np.int64:
+        return None
+    ids: Integers = np.maximum(found, -1)
+    return ids
 
 
 def _number(value: object) -> int:

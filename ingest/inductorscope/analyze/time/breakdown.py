@@ -34,6 +34,7 @@ class Breakdown:
     kernel_category: list[str]
     """Of each entry of the trace's kernels."""
     cpu: list[SelfTime] = field(default_factory=list)
+    """Of a trace without device work."""
     row_of_op: Numbers | None = None
     """For each operator of the trace its entry in `cpu`."""
     regions: list[RegionTime] = field(default_factory=list)
@@ -46,7 +47,8 @@ def break_down(trace: ChromeTrace) -> Breakdown:
     row_of_op: Numbers | None = None
     timeline = None
     if trace.detail is not None:
-        cpu, row_of_op = self_times(trace.detail)
+        if not trace.kernels:
+            cpu, row_of_op = self_times(trace.detail)
         timeline = device_timeline(trace.detail, of_kernel) or thread_timeline(trace.detail)
     if trace.kernels:
         entries = [
