@@ -294,6 +294,20 @@ def links(
 
 
 @app.command()
+def relink(data: Data = None) -> None:
+    """Make links anew that an older version made; workers do the same when they start."""
+    settings = load_settings(data=data)
+    from inductorscope.jobs.relinking import relink_all
+    from inductorscope.store.engine import migrate
+
+    migrate(settings)
+    done = relink_all(settings)
+    if done is None:
+        fail("A worker is making the links anew already.", REFUSED)
+    typer.echo(f"Made the links of {done.done:,} graphs anew; {done.failed:,} keep theirs.")
+
+
+@app.command()
 def truth(
     path: Annotated[Path, typer.Argument(help="Folder of a captured run, with its line record.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; made if absent.")],

@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..settings import Settings, load
 from ..store.engine import make_engine, sessions
-from . import folders, transitions
+from . import folders, relinking, transitions
 from .engine import APPLICATION, POLL_SECONDS, QUEUE, configuration, make_client, prepare
 from .errors import without_password
 from .health import DEAD_AFTER_SECONDS
@@ -92,6 +92,7 @@ class _Worker:
         self.reaper.take_back(self.work.executor_id)  # what our predecessor was doing
         self._launch()
         log.info("%s is at work", self.work.executor_id)
+        self._relink()
         rounds = 0
         while not self.stop_asked.wait(REAP_SECONDS if rounds else 0):
             if self.spare is not None and not self.work.running:
@@ -99,6 +100,13 @@ class _Worker:
             self._look_after(rounds)
             rounds += 1
         self._stop()
+
+    def _relink(self) -> None:
+        """Links that an older version made are made anew, beside the jobs."""
+        try:
+            relinking.begin(self.settings, self.sessions)
+        except (SQLAlchemyError, OSError) as error:
+            log.warning("links cannot be made anew: %s", without_password(str(error)))
 
     def _launch(self) -> None:
         set_work(self.work)
