@@ -50,7 +50,7 @@ function listOf(
   if (nodes.length > LISTED) {
     list.append(make("li", { class: "soft" }, `and ${nodes.length - LISTED} more`));
   }
-  const heading = make("h3", {}, title);
+  const heading = make("h2", {}, title);
   if (nodes.length > 1) heading.append(make("span", { class: "soft num" }, String(nodes.length)));
   return make("section", { "aria-label": title }, heading, list);
 }
@@ -80,7 +80,7 @@ export function factsOf(graph: Graph, at: number, choose: (node: number) => void
           `In ${node.groups.length} kernel calls: computed anew in each, or only listed there.`,
         )
       : null;
-  const own = make("section", { class: "picture-node" }, make("h3", {}, node.name), about);
+  const own = make("section", { class: "picture-node" }, make("h2", {}, node.name), about);
   if (again) own.append(again);
   own.append(kernels);
   return [

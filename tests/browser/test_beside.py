@@ -1,0 +1,123 @@
+"""Side by side: two clicks from the explorer, lines that belong together level, by keyboard."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from explorer import Explorer
+from playwright.sync_api import Browser, Page, expect
+from serving import Served, serve
+
+AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
+    data = tmp_path_factory.mktemp("beside") / "data"
+    for name in ("cpu-ops-zoo", "cuda-foo1"):
+        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
+        subprocess.run([*command, str(fixtures / name)], check=True, capture_output=True)
+    with serve(data) as served:
+        yield served
+
+
+def open_graph(page: Page, served: Served, name: str, query: str = "") -> Explorer:
+    page.goto(served.url)
+    page.locator("[data-testid=runs-table] a", has_text=name).first.click()
+    link = page.locator("a[href*='/graphs/']").first.get_attribute("href")
+    assert link
+    page.goto(served.url + link.split("?")[0] + query)
+    return Explorer(page)
+
+
+def wait_until_level(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('#beside')?.dataset.ready === 'true'")
+
+
+def tops(page: Page, side: str) -> dict[str, int]:
+    """Where lines of a side stand, by what they are: those that it has once, and not alone."""
+    found = page.evaluate(
+        """(side) => [...document.querySelectorAll(`[data-side=${side}] .cm-line`)]
+             .filter((line) => !line.classList.contains("level-only"))
+             .map((line) => [line.textContent.replace(/\\d+/g, "#").trim(),
+                             Math.round(line.getBoundingClientRect().top)])""",
+        side,
+    )
+    often = Counter(text for text, _ in found)
+    return {text: top for text, top in found if text and often[text] == 1}
+
+
+def test_two_kernels_are_two_clicks_away_and_stand_level(page: Page, served: Served) -> None:
+    open_graph(page, served, "cpu-ops-zoo")
+    page.get_by_role("button", name="Compare this pane with").last.click()
+    page.get_by_role("link", name="Another kernel of this graph").click()
+    wait_until_level(page)
+    status = page.locator("#status")
+    expect(status).to_contain_text("only at the left")
+    left, right = tops(page, "left"), tops(page, "right")
+    shared = left.keys() & right.keys()
+    assert len(shared) > 3
+    assert [text for text in shared if abs(left[text] - right[text]) > 1] == []
+
+    # n walks the differences, and the chosen line leads into the explorer.
+    expect(status).to_contain_text("difference 1 of")
+    page.keyboard.press("n")
+    expect(status).to_contain_text("difference 2 of")
+    link = page.locator("[data-side=left] .in-explorer").get_attribute("href")
+    assert link
+    assert re.search(r"kernel=cpp_fused.*&sel=kernel:\d+$", link)
+    page.keyboard.press("s")
+    page.wait_for_function("() => document.querySelector('#beside')?.dataset.ready === 'true'")
+
+
+def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, served: Served) -> None:
+    open_graph(page, served, "cuda-foo1", "?panes=post_grad,kernel")
+    page.get_by_role("button", name="Compare this pane with").first.click()
+    page.get_by_role("link", name="The same of another run").click()
+    wait_until_level(page)
+    expect(page.locator("#status")).to_contain_text("are the same, line for line")
+    with page.expect_navigation():
+        page.locator("[data-side=right] select.run").select_option("cpu-ops-zoo")
+    wait_until_level(page)
+    expect(page.locator("#status")).to_contain_text("only at the right")
+    expect(page.locator(".beside-tally")).to_contain_text("Alone: ")
+    # The address opens the same again.
+    words = page.locator("#status .what span").first.inner_text()
+    page.reload()
+    wait_until_level(page)
+    expect(page.locator("#status .what span").first).to_have_text(words)
+
+
+def test_a_stage_is_compared_with_what_it_was_made_from(page: Page, served: Served) -> None:
+    open_graph(page, served, "cpu-ops-zoo", "?panes=ir_post")
+    page.get_by_role("button", name="Compare this pane with").first.click()
+    page.get_by_role("link", name="IR pre-fusion, which it was made from").click()
+    wait_until_level(page)
+    left, right = tops(page, "left"), tops(page, "right")
+    shared = [text for text in left.keys() & right.keys() if "ops." in text]
+    assert [text for text in shared if abs(left[text] - right[text]) > 1] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(served: Served, chromium: Browser, scheme: str, width: int) -> None:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
+    page = context.new_page()
+    open_graph(page, served, "cuda-foo1", "?panes=post_grad")
+    page.get_by_role("button", name="Compare this pane with").first.click()
+    page.get_by_role("link", name="FX received").click()
+    wait_until_level(page)
+    page.evaluate(AXE.read_text())
+    found = page.evaluate(
+        """async () => (await axe.run()).violations.map(
+             (found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)"""
+    )
+    assert found == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    context.close()

@@ -1,0 +1,136 @@
+"""The picture of a graph: linked with the panes both ways, walked by keyboard, read aloud."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from explorer import Explorer
+from playwright.sync_api import Browser, Locator, Page, expect
+from serving import Served, serve
+
+AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
+    """A run of many kernels."""
+    data = tmp_path_factory.mktemp("picture") / "data"
+    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
+    subprocess.run([*command, str(fixtures / "cpu-ops-zoo")], check=True, capture_output=True)
+    with serve(data) as served:
+        yield served
+
+
+def open_picture(page: Page, served: Served, query: str) -> Explorer:
+    page.goto(served.url)
+    page.locator("[data-testid=runs-table] a", has_text="cpu-ops-zoo").first.click()
+    link = page.locator("a[href*='/graphs/']").first.get_attribute("href")
+    assert link
+    page.goto(served.url + link.split("?")[0] + query)
+    return Explorer(page)
+
+
+def canvas(page: Page) -> Locator:
+    return page.get_by_role("application").first
+
+
+def facts(page: Page) -> Locator:
+    return page.locator(".picture-facts").first
+
+
+def axe(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    return list(
+        page.evaluate(
+            """async () => (await axe.run()).violations.map(
+                 (found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)"""
+        )
+    )
+
+
+def test_a_line_selects_its_node_and_a_node_selects_its_lines(page: Page, zoo: Served) -> None:
+    explorer = open_picture(page, zoo, "?panes=post_grad,picture,kernel")
+    expect(facts(page)).to_contain_text("134 nodes in 13 kernel calls")
+    explorer.click_line("post_grad", "torch.ops.aten.embedding.default")
+    expect(facts(page).get_by_role("heading", name="embedding", exact=True)).to_be_visible()
+    expect(facts(page)).to_contain_text("In 5 kernel calls")
+
+    # Its user is a button: it selects that node in all panes.
+    user = facts(page).get_by_role("region", name="Goes to").get_by_role("button").first
+    name = user.locator(".chain-label").inner_text()
+    user.click()
+    expect(facts(page).get_by_role("heading", name=name, exact=True)).to_be_visible()
+    page.wait_for_url(f"**sel=fx:{name}")
+    assert any(line.startswith(f"{name}:") for line in explorer.lit("post_grad"))
+    assert explorer.lit("kernel")
+
+
+def test_a_press_on_a_node_selects_it(page: Page, zoo: Served) -> None:
+    explorer = open_picture(page, zoo, "?panes=picture,post_grad&around=1&sel=fx:embedding")
+    # The one selected node stands in the picture of its surroundings; somewhere there is another.
+    box = canvas(page).bounding_box()
+    assert box
+    for part in range(2, 39):
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * part / 40)
+        page.wait_for_timeout(30)
+        if "sel=fx:embedding" not in page.url:
+            break
+    page.wait_for_function("() => /sel=(fx|call):/.test(location.search)")
+    assert "sel=fx:embedding&" not in page.url + "&"
+    assert explorer.lit("post_grad")
+
+
+def test_the_picture_is_walked_by_keyboard(page: Page, zoo: Served) -> None:
+    explorer = open_picture(page, zoo, "?panes=picture,post_grad&sel=fx:embedding")
+    canvas(page).focus()
+    heading = facts(page).get_by_role("heading", level=2)
+    expect(facts(page).locator(".picture-node h2")).to_have_text("embedding")
+    page.keyboard.press("ArrowDown")
+    expect(facts(page).locator(".picture-node h2")).not_to_have_text("embedding")
+    below = facts(page).locator(".picture-node h2").inner_text()
+    assert heading.count() == 3
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**sel=fx:{below}")
+    assert any(line.startswith(f"{below}:") for line in explorer.lit("post_grad"))
+    page.keyboard.press("2")
+    page.wait_for_url("**around=2**")
+    expect(page.get_by_role("button", name="2 steps")).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    Explorer(page)
+    expect(page.get_by_role("button", name="2 steps")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("f")
+
+
+def test_nodes_are_found_by_name_and_operation(page: Page, zoo: Served) -> None:
+    open_picture(page, zoo, "?panes=picture,post_grad")
+    box = page.get_by_label("Find a node by name or operation")
+    box.fill("embedding")
+    expect(page.locator(".picture-words")).to_contain_text("of 140 nodes")
+    box.press("Enter")
+    page.wait_for_url("**sel=fx:embedding")
+
+
+def test_fusion_is_shown_before_and_after(page: Page, zoo: Served) -> None:
+    explorer = open_picture(page, zoo, "?panes=picture_pre,picture_post,ir_post")
+    before, after = page.locator(".picture-facts").nth(0), page.locator(".picture-facts").nth(1)
+    expect(before).to_contain_text("none fused yet")
+    expect(after).to_contain_text("of them fused")
+    explorer.click_line("ir_post", "ops.reduction(torch.float32, torch.float32, 'sum', load_1)")
+    expect(before.locator(".picture-node h2")).to_have_text("op0")
+    expect(after.locator(".picture-node h2")).to_have_text("op0")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: str, width: int) -> None:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
+    page = context.new_page()
+    open_picture(page, zoo, "?panes=picture,kernel&sel=fx:embedding&around=1")
+    expect(facts(page).locator(".picture-node h2")).to_have_text("embedding")
+    assert axe(page) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    context.close()
