@@ -80,7 +80,12 @@ export function factsOf(graph: Graph, at: number, choose: (node: number) => void
           `In ${node.groups.length} kernel calls: computed anew in each, or only listed there.`,
         )
       : null;
-  const own = make("section", { class: "picture-node" }, make("h2", {}, node.name), about);
+  const own = make(
+    "section",
+    { class: "picture-node", tabindex: "0", "aria-label": node.name },
+    make("h2", {}, node.name),
+    about,
+  );
   if (again) own.append(again);
   own.append(kernels);
   return [
