@@ -8,6 +8,7 @@ way from the launch to the device.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -141,16 +142,16 @@ def _host(
 ) -> None:
     """Adds what a thread did in these stretches. What is inside of another counts as itself."""
     before = np.zeros(len(begins))
-    layers: list[Cover] = []
+    union = joined()
     for name, layer in zip(HOST_PARTS, host_layers(events, lane), strict=False):
-        layers.append(layer)
-        covered = joined(*layers).within(begins, ends)
+        union = joined(union, layer)
+        covered = union.within(begins, ends)
         sums[name] += float((covered - before).sum())
         before = covered
     sums[HOST_PARTS[-1]] += float((ends - begins - before).sum())
 
 
-def host_layers(events: TraceEvents, lane: int) -> list[Cover]:
+def host_layers(events: TraceEvents, lane: int) -> Iterator[Cover]:
     """Times of a thread in each of `HOST_PARTS` but the last, the most telling first."""
     columns = events.columns
     ops, calls = columns.ops, columns.calls
@@ -158,13 +159,11 @@ def host_layers(events: TraceEvents, lane: int) -> list[Cover]:
     spans = [*columns.graph_calls, *columns.compiled, *columns.compiled_functions]
     waits = np.array([any(part in name for part in SYNCHRONIZE) for name in columns.names])
     guards, prologue = (_named(columns.names, names) for names in (GUARDS, PROLOGUE))
-    return [
-        _covered(calls, called & waits[calls.name]),
-        _covered(ops, here & guards[ops.name]),
-        _covered(ops, here & prologue[ops.name]),
-        spans_cover([span for span in spans if span.lane == lane]),
-        joined(_covered(ops, here), _covered(calls, called)),
-    ]
+    yield _covered(calls, called & waits[calls.name])
+    yield _covered(ops, here & guards[ops.name])
+    yield _covered(ops, here & prologue[ops.name])
+    yield spans_cover([span for span in spans if span.lane == lane])
+    yield joined(_covered(ops, here), _covered(calls, called))
 
 
 def _named(names: list[str], wanted: tuple[str, ...]) -> Truths:
