@@ -39,6 +39,7 @@ ROLES = (
     "intermediate_values",
     "best_config",
     "log_artifact",
+    "torch_logs",
     "other",
 )
 

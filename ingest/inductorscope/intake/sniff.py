@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import zstandard
 
+from inductorscope.formats.torch_logs import looks_like_torch_logs
 from inductorscope.intake import magic
 from inductorscope.intake.packed import ZSTD_FEED, ZSTD_WINDOW
 from inductorscope.settings import KIB
@@ -186,6 +187,8 @@ def _role_of_json(name: str, text: bytes) -> str | None:
 def _role_of_lines(name: str, text: bytes) -> str | None:
     if _TRACE_LOG.search(text):
         return "trace_log"
+    if looks_like_torch_logs(text.decode("utf-8", "replace")):
+        return "torch_logs"
     text = _without_surroundings(text)
     if _IR.search(text):
         return _ir_role(name, text)

@@ -28,6 +28,7 @@ from .log_graphs import ROLES, LogGraphs, rank_of, role_of, what
 from .log_store import LogStore
 from .notes import Notes
 from .texts import count_lines
+from .torch_logs import read_torch_logs
 
 MOST_LISTED = 1000
 MOST_ENTRIES = 20_000
@@ -172,8 +173,9 @@ def read_logs(files: list[File], reading: LogReading) -> LogFacts:
             facts.copies[file.path] = known.path
             story.copy(file.path, rank_of(file.path), known.path)
     _compare_strings(facts, reading.notes)
-    if facts.logs:
-        reading.writer.add_story(pack_story(*story.finish()))
+    whole, chunks = story.finish()
+    if read_torch_logs(files, whole, reading.notes) or facts.logs:
+        reading.writer.add_story(pack_story(whole, chunks))
     return facts
 
 

@@ -28,6 +28,7 @@ BECAME = {
     "kernel_information": "kernels and their nodes",
     "intermediate_values": "values of buffers, kept to download",
     "best_config": "an autotuning result, kept as text",
+    "torch_logs": "fusions and hints, on the page of compiling",
     "other": "not recognised; kept to download",
 }
 

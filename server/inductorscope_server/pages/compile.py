@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Query
 from inductorscope.store.queries.compile import CompilePage, compile_page
+from inductorscope.store.queries.compile_fusing import FusingPage, fusing_page
 from inductorscope.store.queries.compile_list import CompileList, Only, Sort, compile_list
 from inductorscope.store.queries.compile_ranks import RanksPage, ranks_page
 from inductorscope.store.queries.compile_stacks import StacksPage, stacks_page
@@ -28,6 +29,7 @@ twin = APIRouter(tags=[openapi.RUNS])
 
 Page = TypeVar("Page")
 Words = Annotated[Line, Query(description="Words that id, function, file or outcome hold.")]
+Node = Annotated[Line, Query(description="A node of the schedule, or of the post-grad graph.")]
 Order = Literal["asc", "desc"]
 Number = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
 
@@ -122,6 +124,28 @@ def get_symbols(session: Reading, run: RunId) -> SymbolsPage:
 @html.get("/runs/{run}/compile/symbols")
 def show_symbols(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
     return parts.pages.render(request, "compile_symbols.html", load(symbols_page, session, run))
+
+
+@twin.get("/runs/{run}/compile/fusing", summary="Fusing", responses=documented(404, 422))
+def get_fusing(
+    session: Reading, run: RunId, q: Words = "", a: Node = "", b: Node = ""
+) -> FusingPage:
+    """Pairs of nodes that were tried, with why they were not fused; asked of `a` and `b`."""
+    return load(lambda session, run: fusing_page(session, run, q, a, b), session, run)
+
+
+@html.get("/runs/{run}/compile/fusing")
+def show_fusing(
+    request: Request,
+    parts: Shared,
+    session: Reading,
+    run: RunId,
+    q: Words = "",
+    a: Node = "",
+    b: Node = "",
+) -> Response:
+    page = load(lambda session, run: fusing_page(session, run, q, a, b), session, run)
+    return parts.pages.render(request, "compile_fusing.html", page)
 
 
 @twin.get("/runs/{run}/compile/ranks", summary="Ranks compared", responses=documented(404))

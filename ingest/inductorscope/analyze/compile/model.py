@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 STORY_VERSION = 1
@@ -258,6 +256,51 @@ class PhaseRow(msgspec.Struct):
     longest_compile: int
 
 
+class LoggedNode(msgspec.Struct):
+    """A node of the scheduler, as TORCH_LOGS names it."""
+
+    compile_id: str | None
+    name: str
+    kind: str
+    origins: list[str] = []
+    file: str | None = None
+    line: int | None = None
+    code: str | None = None
+
+
+class Fusion(msgspec.Struct):
+    """Two nodes that were, or were not, fused."""
+
+    compile_id: str | None
+    one: str
+    other: str
+    fused: bool
+    reason: str
+    count: int
+    line: int
+
+
+class Hint(msgspec.Struct):
+    """Something else that the compiler said about speed."""
+
+    compile_id: str | None
+    topic: str
+    text: str
+    module: str
+    count: int
+    line: int
+
+
+class Spoken(msgspec.Struct):
+    """What one TORCH_LOGS text says."""
+
+    path: str
+    lines: int
+    nodes: list[LoggedNode] = []
+    fusions: list[Fusion] = []
+    hints: list[Hint] = []
+
+
 class Story(msgspec.Struct):
     """All but the phases one by one, which are kept apart."""
 
@@ -277,8 +320,8 @@ class Story(msgspec.Struct):
     failures: list[Failure] = []
     phases: list[PhaseRow] = []
     frames: list[Frame] = []
-    hints: list[dict[str, Any]] = []
-    """Other things that were said of compiles: records without a home of their own."""
+    spoken: list[Spoken] = []
+    """What TORCH_LOGS texts of the upload say."""
     beyond: dict[str, int] = {}
     """What is beyond the most that is kept, counted by what it is."""
     unread: dict[str, int] = {}

@@ -1,0 +1,63 @@
+"""TORCH_LOGS texts of an upload: what the compiler said about fusing and speed, into the story."""
+
+from __future__ import annotations
+
+from ..analyze.compile.model import Fusion, Hint, LoggedNode, Spoken, Story
+from ..formats.torch_logs import TorchLogs
+from ..formats.unpacked import DamagedError, open_plain
+from ..intake.recognise import File
+from .notes import Notes
+
+ROLE = "torch_logs"
+LONGEST = 1024 * 1024
+"""Bytes of a line; what is longer goes on as another line."""
+
+
+def read_torch_logs(files: list[File], story: Story, notes: Notes) -> bool:
+    """Whether there was one."""
+    found = False
+    for file in files:
+        if file.role != ROLE:
+            continue
+        found = True
+        log = TorchLogs()
+        with file.absolute.open("rb") as raw:
+            plain = open_plain(raw)
+            rest = b""
+            try:
+                while block := plain.read(LONGEST):
+                    *lines, rest = (rest + block).split(b"\n")
+                    for line in lines:
+                        log.add(line.decode("utf-8", "replace").rstrip("\r"))
+                    if len(rest) > LONGEST:
+                        log.add(rest.decode("utf-8", "replace"))
+                        rest = b""
+            except (DamagedError, OSError, EOFError) as error:
+                notes.add(file.path, f"the log ends early: {error}")
+            if rest:
+                log.add(rest.decode("utf-8", "replace"))
+        if log.beyond:
+            notes.add(file.path, "fusions, nodes and hints beyond the first 50,000", log.beyond)
+        story.spoken.append(_spoken(file.path, log))
+    return found
+
+
+def _spoken(path: str, log: TorchLogs) -> Spoken:
+    return Spoken(
+        path,
+        log.lines,
+        [
+            LoggedNode(
+                one.compile_id, one.name, one.kind, one.origins, one.file, one.line, one.code
+            )
+            for one in log.nodes.values()
+        ],
+        [
+            Fusion(one.compile_id, one.one, one.other, one.fused, one.reason, one.count, one.line)
+            for one in log.fusions.values()
+        ],
+        [
+            Hint(one.compile_id, one.topic, one.text, one.module, one.count, one.line)
+            for one in log.hints.values()
+        ],
+    )
