@@ -72,7 +72,7 @@ def compile_one(run_id: str, number: int) -> str:
 
 
 def compile_part(run_id: str, part: str) -> str:
-    """`time`, `stacks`, `symbols` or `ranks`."""
+    """`time`, `stacks`, `symbols`, `fusing` or `ranks`."""
     return f"{compile_story(run_id)}/{_part(part)}"
 
 
