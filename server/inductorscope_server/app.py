@@ -14,7 +14,7 @@ from inductorscope.store.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
 
 from . import errors, openapi, urls
-from .api import annotated, artifacts, captures, health, nodes, uploads
+from .api import annotated, artifacts, captures, health, nodes, reasons, uploads
 from .api import jobs as job_actions
 from .pages import (
     beside,
@@ -69,7 +69,7 @@ PAGES = (
     capture,
 )
 """Modules with a page (`html`) and its twin (`twin`)."""
-ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes)
+ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes, reasons)
 
 
 def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:

@@ -26,6 +26,10 @@ class Origins:
     costs: dict[str, float] = field(default_factory=dict)
     """By scheduler node: what its reading cost; absent when nothing fits."""
     held: dict[str, Root] = field(default_factory=dict)
+    rivals: dict[str, list[str]] = field(default_factory=dict)
+    """By scheduler node: the chosen node, then those that fit its loop body just as well."""
+    others: dict[OpKey, list[str]] = field(default_factory=dict)
+    """The nodes an operation belongs to if one of the rivals is the right one."""
 
 
 class Candidates:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from inductorscope.correlate.buffer_candidates import Origins
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.fx_values import FxGraph
@@ -18,6 +20,9 @@ from inductorscope.formats.scan import lines_of
 DOUBTFUL = 1.0
 """A reading of a loop body that costs more is shown as a guess within its kernel."""
 
+OpPlace = tuple[int, int, str, str]
+"""(line, which of the call's nodes, block, operation)"""
+
 
 def link_lines(
     collector: Collector,
@@ -32,8 +37,19 @@ def link_lines(
     before, after = ir
     reordered = reordered_nodes(before, after)
     origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
+    for entity, site, places in aligned_calls(code, lines, after, recorded):
+        for line, position, block, op in places:
+            key = (site.nodes[position].name, block, op)
+            _link(collector, line, key, entity, origins)
+    return origins
+
+
+def aligned_calls(
+    code: OutputCode, lines: list[str], after: IrText, recorded: set[str]
+) -> Iterator[tuple[str, CallSite, list[OpPlace]]]:
+    """Calls that are not recorded, as entities, with the lines of what their nodes do."""
     texts: dict[str, KernelText] = {}
-    known: dict[object, list[tuple[int, int, str, str]]] = {}
+    known: dict[object, list[OpPlace]] = {}
     for site in call_sites(code, lines, after):
         entity = f"call:{site.call.kernel}:{site.call.handle}"
         if entity in recorded or not site.nodes:
@@ -45,13 +61,10 @@ def link_lines(
             if name not in texts:
                 texts[name] = read_kernel_text(site.kernel, lines)
             found = known[shape] = _places(align_call(texts[name], site), site)
-        for line, position, block, op in found:
-            key = (site.nodes[position].name, block, op)
-            _link(collector, line, key, entity, origins)
-    return origins
+        yield entity, site, found
 
 
-def _places(found: LineOps, site: CallSite) -> list[tuple[int, int, str, str]]:
+def _places(found: LineOps, site: CallSite) -> list[OpPlace]:
     """(line, which of the call's nodes, block, operation): the same for every call alike."""
     order = {node.name: position for position, node in enumerate(site.nodes)}
     return [
@@ -68,14 +81,20 @@ def _link(
     collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
     node = origins.nodes.get(key)
     maker = origins.makers.get(key[0])
-    fits = origins.costs.get(key[0], 0.0) <= DOUBTFUL
-    surest = Confidence.inferred if fits else Confidence.kernel
+    surest = _surest(origins, key[0])
     if maker is not None:
         collector.add("code", line, f"fx:{maker}", surest, call=call)
     if node is not None and node != maker:
         # Beside the node that made a reordered body, what the operation itself computes.
         confidence = surest if maker is None else Confidence.kernel
         collector.add("code", line, f"fx:{node}", confidence, call=call)
+    for other in origins.others.get(key, ()):
+        collector.add("code", line, f"fx:{other}", Confidence.kernel, call=call)
+
+
+def _surest(origins: Origins, node: str) -> Confidence:
+    fits = origins.costs.get(node, 0.0) <= DOUBTFUL
+    return Confidence.inferred if fits else Confidence.kernel
 
 
 def link_ir_nodes(
@@ -95,5 +114,8 @@ def link_ir_nodes(
                     collector.add(stage, op.line, name, Confidence.exact)
                 found = origins.nodes.get((node.name, block.name, op.name))
                 found = found or origins.makers.get(node.name)
-                if not exact and found is not None:
-                    collector.add(stage, op.line, f"fx:{found}", Confidence.inferred)
+                if exact or found is None:
+                    continue
+                collector.add(stage, op.line, f"fx:{found}", _surest(origins, node.name))
+                for other in origins.others.get((node.name, block.name, op.name), ()):
+                    collector.add(stage, op.line, f"fx:{other}", Confidence.kernel)

@@ -24,6 +24,10 @@ DOUBTFUL = 2.5
 """Readings that cost more say nothing."""
 
 
+SAME = 0.001
+"""Readings whose costs differ by less fit equally well."""
+MOST_RIVALS = 3
+
 COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
 
 
@@ -52,6 +56,8 @@ class _Walk(BufferMakers):
         self.nodes = sorted(self.by_name.values(), key=lambda node: _order(node.name))
         self.outputs_of = outputs_of
         self.reordered = reordered
+        self.equals: list[FxValue] = []
+        """What fits the loop body just read as well as the node chosen."""
 
     def run(self) -> Origins:
         for name, value in self.graph.values.items():
@@ -142,6 +148,7 @@ class _Walk(BufferMakers):
         value = _stored(region, store)
         if value is None:
             return
+        self.equals = []
         best = self._best(node, buffer, region, unifier, value)
         if best is None:
             return
@@ -165,6 +172,7 @@ class _Walk(BufferMakers):
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = self.graph.values[name].owner
         self.result.costs[node.name] = cost
+        self._rivals(node, value, unifier, producer, owners)
         if node.name in self.reordered:
             self.result.makers[node.name] = self.graph.values[owner].owner
         if producer.op in SCANS and all(o.op != "scan" for o in region.operations.values()):
@@ -182,6 +190,26 @@ class _Walk(BufferMakers):
             for mutated in buffer.mutations:
                 self.result.held[mutated] = (producer.name, index)
 
+    def _rivals(
+        self,
+        node: IrTextNode,
+        value: Place,
+        unifier: Unifier,
+        producer: FxValue,
+        owners: dict[Place, str],
+    ) -> None:
+        """Where another node fits just as well, only the order of nodes decided: keep both."""
+        if not self.equals:
+            return
+        self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
+        for rival in self.equals:
+            for place, name in unifier.owners(value, rival.name).items():
+                if owners.get(place, name) != name:
+                    other = self.graph.values[name].owner
+                    known = self.result.others.setdefault((node.name, *place), [])
+                    if other not in known:
+                        known.append(other)
+
     def _exact(self, producer: FxValue, buffer: IrBuffer) -> bool:
         return producer.op != "copy_" and bool(buffer.mutations)
 
@@ -194,6 +222,7 @@ class _Walk(BufferMakers):
         value: Place,
     ) -> tuple[float, FxValue, int] | None:
         best: tuple[tuple[float, float], float, FxValue, int] | None = None
+        fitting: list[tuple[float, FxValue]] = []
         operation = region.operations[value]
         piece = operation.op in LEAVES and self._piece(buffer)
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
@@ -217,9 +246,16 @@ class _Walk(BufferMakers):
                 + (0.0005 * min(abs(distance), 150)),
                 float(candidate.order),
             )
+            if not self._taken(candidate, operation):
+                fitting.append((cost, candidate))
             if best is None or rank < best[0]:
                 best = (rank, cost, candidate, index)
-        return (best[1], best[2], best[3]) if best else None
+        if best is None:
+            return None
+        chosen, limit = best[2], best[1] + SAME
+        equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
+        self.equals = equals[:MOST_RIVALS]
+        return best[1], chosen, best[3]
 
     def _taken(self, candidate: FxValue, operation: Operation) -> bool:
         """Its value, or this one of its values, is in another buffer already."""

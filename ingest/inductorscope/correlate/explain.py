@@ -1,0 +1,166 @@
+"""Why a line refers to what it refers to: a short code and a sentence for each operation on it.
+
+Nothing of this is stored with the links. A graph is read once more when somebody asks, and what is
+known of it answers for all of its lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.buffer_candidates import OpKey
+from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls
+from inductorscope.correlate.fx_values import FxGraph
+from inductorscope.correlate.origins import find_origins
+from inductorscope.correlate.reordering import reordered_nodes
+from inductorscope.correlate.schedule import unpacked_outputs
+from inductorscope.correlate.text_stages import op_entity
+from inductorscope.correlate.texts import GraphTexts, parse_texts
+from inductorscope.formats.ir import IrBlock, IrOp, IrText, IrTextNode
+from inductorscope.formats.scan import lines_of
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+_MOST_BUFFERS = 4
+_MOST_STEPS = 200
+
+
+@dataclass(slots=True)
+class Reason:
+    """Why one operation is on a line, and which node it belongs to."""
+
+    code: str
+    """`data_flow`, `reordered`, `ambiguous`, `doubtful`, `unknown` or `recorded`."""
+    sentence: str
+    operation: str = ""
+    """`op:op7.mul_2`"""
+    nodes: list[str] = field(default_factory=list)
+    """`fx:add_3`, the likeliest first."""
+    calls: list[str] = field(default_factory=list)
+    """The calls for which it holds; empty for all."""
+
+
+class Explainer:
+    """What is known of one graph."""
+
+    def __init__(self, texts: GraphTexts) -> None:
+        read = parse_texts(texts)
+        self.before, self.after = read.ir_pre or IrText(), read.ir_post or IrText()
+        self.code = read.output_code
+        self.lines = lines_of(texts.output_code or "")
+        outputs = {} if self.code is None else unpacked_outputs(self.code, self.lines)
+        self.origins = find_origins(
+            FxGraph(read.fx_transformed),
+            self.after,
+            outputs,
+            reordered_nodes(self.before, self.after),
+        )
+        self.nodes = self.after.by_name()
+        self._of_line: dict[int, dict[OpKey, list[str]]] | None = None
+
+    def reasons(self, stage: str, line: int) -> list[Reason]:
+        """One for each operation of the line; none where nothing was inferred."""
+        if stage == "code":
+            return [self._reason(key, calls) for key, calls in self._on(line).items()]
+        parsed = {"ir_pre": self.before, "ir_post": self.after}.get(stage, IrText())
+        return [self._reason(key, []) for key in _operations(parsed, line)]
+
+    def _on(self, line: int) -> dict[OpKey, list[str]]:
+        if self._of_line is None:
+            self._of_line = {}
+            sites = () if self.code is None else aligned_calls(
+                self.code, self.lines, self.after, set()
+            )  # fmt: skip
+            for entity, site, places in sites:
+                for number, position, block, op in places:
+                    key = (site.nodes[position].name, block, op)
+                    self._of_line.setdefault(number, {}).setdefault(key, []).append(entity)
+        return self._of_line.get(line, {})
+
+    def _reason(self, key: OpKey, calls: list[str]) -> Reason:
+        origins = self.origins
+        node = origins.nodes.get(key)
+        maker = origins.makers.get(key[0])
+        others = origins.others.get(key, [])
+        cost = origins.costs.get(key[0])
+        nodes = [f"fx:{name}" for name in dict.fromkeys([maker, node, *others]) if name is not None]
+        code, second = "data_flow", ""
+        if not nodes or cost is None:
+            code = "unknown"
+            second = f"No node of the graph was found whose value {key[0]}'s loop body computes."
+        elif maker is not None:
+            code = "reordered"
+            second = (
+                f"Fusion put the loops of {key[0]} in another order, and its body was traced anew: "
+                f"its lines count for `{maker}`, whose lowering made the buffer"
+                + (f"; by itself the operation is part of `{node}`." if node != maker else ".")
+            )
+        elif cost > DOUBTFUL:
+            code = "doubtful"
+            second = (
+                f"{key[0]}'s loop body fits the graph only in part (cost {cost:.2f}, doubtful "
+                f"above {DOUBTFUL:g}), so `{node}` is a guess."
+            )
+        elif others:
+            code = "ambiguous"
+            names = " and ".join(f"`{name}`" for name in [node, *others])
+            second = f"{names} fit equally well; the order of the nodes decided for `{node}`."
+        else:
+            second = (
+                f"By what it reads and what is stored it belongs to `{node}` (cost {cost:.2f})."
+            )
+        sentence = f"Matched by operation and data flow: {self._describe(key)}. {second}"
+        return Reason(code, sentence, op_entity(*key), nodes, calls)
+
+    def _describe(self, key: OpKey) -> str:
+        name, block_name, op_name = key
+        node = self.nodes.get(name)
+        block = None if node is None or node.body is None else node.body.blocks.get(block_name)
+        ops = [] if block is None else block.ops
+        op = next((each for each in ops if each.name == op_name), None)
+        if block is None or op is None or node is None:
+            return f"`{op_name}` of {name}"
+        alike = [each.name for each in block.ops if each.op == op.op]
+        which = _ordinal(alike.index(op.name)) if len(alike) > 1 else "the"
+        where = f"{name}'s loop body" if block_name == "body" else f"{block_name} of {name}"
+        return f"{which} `{op.op}` of {where}{_about(op, block, node)}"
+
+
+def explain(texts: GraphTexts, stage: str, line: int) -> list[Reason]:
+    """Why a line of `code`, `ir_pre` or `ir_post` refers to its operations and nodes."""
+    return Explainer(texts).reasons(stage, line)
+
+
+def _operations(parsed: IrText, line: int) -> Iterator[OpKey]:
+    for node in parsed.nodes:
+        if node.body is None or not node.first_line <= line <= node.last_line:
+            continue
+        for block in node.body.blocks.values():
+            for op in block.ops:
+                if op.line == line and op.op != "get_index":
+                    yield (node.name, block.name, op.name)
+
+
+def _ordinal(index: int) -> str:
+    return _ORDINALS[index] if index < len(_ORDINALS) else f"{index + 1}th"
+
+
+def _about(op: IrOp, block: IrBlock, node: IrTextNode) -> str:
+    """What it reads or writes, directly or through its operands."""
+    if op.op in ("load", "store", "store_reduction") and op.arguments:
+        verb = "reads" if op.op == "load" else "writes"
+        return f", {verb} {op.arguments[0].strip(chr(39))}"
+    known = {each.name: each for each in block.ops}
+    found: dict[str, None] = {}
+    waiting = list(op.arguments)
+    for steps, argument in enumerate(waiting):
+        if steps > _MOST_STEPS or len(found) >= _MOST_BUFFERS:
+            break
+        source = known.get(argument.strip("(), "))
+        if source is None or source.op == "get_index":
+            continue
+        if source.op == "load" and source.arguments:
+            found[source.arguments[0].strip("'")] = None
+        else:
+            waiting.extend(source.arguments)
+    return f", computes from {' and '.join(found)}" if found else ""
