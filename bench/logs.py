@@ -1,4 +1,4 @@
-"""Reading TORCH_TRACE logs: Inductorscope beside tlparse, in one table.
+"""Reading TORCH_TRACE logs beside tlparse, and profiler traces beside HolisticTraceAnalysis.
 
     make bench                  all of it
     make bench ARGS=--quick     one pair of each, without the log of 1 GB
@@ -24,7 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-from bench import ours, peers
+from bench import ours, peers, traces
 from bench.measure import Finished
 from bench.replicate import replicate
 
@@ -175,9 +175,19 @@ def debug_folder_rows(folder: Path, empty: int) -> list[tuple[str, ...]]:
     return rows
 
 
-def print_table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
-    for row in (HEADINGS, tuple("-" * width for width in widths), *rows):
+def trace_rows(folder: Path, empty: int, *, quick: bool) -> list[tuple[str, ...]]:
+    """Mixnet's profile beside HolisticTraceAnalysis; none without that trace."""
+    found = sorted((WORK / "cuda-mixnet-train").rglob("compiled_module_profile.json.gz"))
+    rows: list[tuple[str, ...]] = []
+    for case in traces.cases(found[0], WORK, quick=quick) if found else []:
+        traces.measure(case, folder, empty)
+        rows += traces.rows_of(case)
+    return rows
+
+
+def print_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    for row in (headings, tuple("-" * width for width in widths), *rows):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         print(f"| {' | '.join(cells)} |")
 
@@ -213,8 +223,12 @@ def main() -> None:
             measure(case, folder, empty)
         rows = [row for case in measured for row in rows_of(case)]
         rows += debug_folder_rows(folder, empty)
+        of_traces = trace_rows(folder, empty, quick=given.quick)
     print(heading)
-    print_table(rows)
+    print_table(HEADINGS, rows)
+    if of_traces:
+        print()
+        print_table(traces.HEADINGS, of_traces)
 
 
 if __name__ == "__main__":

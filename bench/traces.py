@@ -1,0 +1,143 @@
+"""Reading profiler traces: Inductorscope beside HolisticTraceAnalysis, in one table.
+
+The peer loads a trace and works out its kernel breakdown in memory; ours reads it, and stores what
+pages ask for. Both are fresh processes, in turn; the table says medians.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from bench import ours
+from bench.measure import Finished, run
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = HERE / ".venv"
+PEER = "HolisticTraceAnalysis==0.5.0"
+MB = 1_000_000
+SCRIPT = """
+import sys
+from hta.trace_analysis import TraceAnalysis
+analysis = TraceAnalysis(trace_files={0: sys.argv[1]})
+print(analysis.get_gpu_kernel_breakdown(visualize=False)[0])
+"""
+
+
+@dataclass
+class TraceCase:
+    """A trace, and what reading it took."""
+
+    title: str
+    trace: Path
+    pairs: int
+    with_peer: bool = True
+    peer: list[Finished] = field(default_factory=list)
+    kernels: list[Finished] = field(default_factory=list)
+    """`inductorscope kernels`: read and broken down."""
+    stored: list[ours.Read] = field(default_factory=list)
+    """`inductorscope ingest`: into the database too, with the trace itself."""
+
+
+def peer() -> Path:
+    """A Python that has the peer; installed from PyPI the first time."""
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
+    if subprocess.run([python, "-c", "import hta"], capture_output=True, check=False).returncode:
+        print(f"Installing {PEER} into {ENVIRONMENT.relative_to(HERE.parent)}", file=sys.stderr)
+        pip = [os.fspath(python), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, "--disable-pip-version-check", PEER.partition("==")[0]], check=True)
+    return python
+
+
+def unpacked(packed: Path, work: Path) -> Path:
+    """The trace as the profiler wrote it."""
+    plain = work / "mixnet-trace.json"
+    if not plain.is_file():
+        half = plain.with_suffix(".part")
+        with gzip.open(packed) as source, half.open("wb") as target:
+            shutil.copyfileobj(source, target, MB)
+        half.rename(plain)
+    return plain
+
+
+def repeated(plain: Path, times: int) -> Path:
+    """The same events over and over, one list: what a longer profile is."""
+    long = plain.with_name(f"mixnet-trace-{times}.json")
+    if long.is_file():
+        return long
+    text = plain.read_bytes()
+    start = text.index(b"[", text.index(b'"traceEvents"')) + 1
+    end = text.rindex(b"]")
+    half = long.with_suffix(".part")
+    with half.open("wb") as target:
+        target.write(text[:start])
+        for number in range(times):
+            target.write(b"," if number else b"")
+            target.write(text[start:end].strip())
+        target.write(text[end:])
+    half.rename(long)
+    return long
+
+
+def cases(packed: Path, work: Path, *, quick: bool) -> list[TraceCase]:
+    plain = unpacked(packed, work)
+    found = [TraceCase("mixnet trace", plain, 1 if quick else 3)]
+    if not quick:
+        found.append(TraceCase("mixnet trace, 6 times", repeated(plain, 6), 1, with_peer=False))
+    return found
+
+
+def measure(case: TraceCase, folder: Path, empty: int) -> None:
+    with case.trace.open("rb") as stream:
+        while stream.read(8 * MB):
+            pass
+    for number in range(case.pairs):
+        print(f"{case.trace.name}: {number + 1} of {case.pairs}", file=sys.stderr, flush=True)
+        if case.with_peer:
+            command = [os.fspath(peer()), "-c", SCRIPT, os.fspath(case.trace)]
+            case.peer.append(run(command, folder / "hta.log"))
+        command = ours.inductorscope("kernels", case.trace)
+        case.kernels.append(run(command, folder / "kernels.log"))
+        case.stored.append(ours.by_command([case.trace], folder, empty))
+
+
+HEADINGS = ("trace", "size", "reader", "time", "sooner", "CPU", "peak memory", "stored")
+
+
+def rows_of(case: TraceCase) -> list[tuple[str, ...]]:
+    size = f"{case.trace.stat().st_size / MB:,.0f} MB"
+    base = median(one.seconds for one in case.peer) if case.peer else None
+    rows = []
+    if case.peer:
+        rows.append(_row(PEER.partition("==")[0], case.peer, None, ""))
+    rows.append(_row("ours, kernels", case.kernels, base, ""))
+    stored = median(one.stored_bytes for one in case.stored) / MB
+    ingests = [
+        Finished(one.complete_seconds, one.cpu_seconds or 0.0, one.peak_bytes, "")
+        for one in case.stored
+    ]
+    rows.append(_row("ours, ingest", ingests, base, f"{stored:,.1f} MB"))
+    return [
+        (case.title if not number else "", size if not number else "", *row)
+        for number, row in enumerate(rows)
+    ]
+
+
+def _row(reader: str, runs: list[Finished], base: float | None, stored: str) -> tuple[str, ...]:
+    seconds = median(one.seconds for one in runs)
+    return (
+        reader,
+        f"{seconds:.2f} s",
+        "" if base is None else f"{base / seconds:.1f} times",
+        f"{median(one.cpu_seconds for one in runs):.2f} s",
+        f"{median(one.peak_bytes for one in runs) / MB:,.0f} MB",
+        stored,
+    )
