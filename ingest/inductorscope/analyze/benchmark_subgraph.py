@@ -80,13 +80,24 @@ class Cutter:
     def cut(self, reads: dict[str, str], writes: dict[str, Layout]) -> Subgraph:
         """`reads`: buffer's name at the call → the buffer whose value it holds before it;
         `writes`: the buffers written, with their layouts."""
-        piece = Subgraph()
         known: dict[str, Given] = {}
         for buffer, before in reads.items():
             name = self._node_of(before, None)
             if name is not None and name not in known:
                 node = self.nodes[name]
                 known[name] = Given(name, buffer, annotation_layout(node.annotation or ""))
+        piece = self._piece(known, writes)
+        used = {given.buffer for given in piece.given}
+        in_place = [given for given in piece.given if given.buffer in writes]
+        if in_place and any(each.buffer not in used for each in known.values()):
+            # With it, inputs of the kernel would be needless: it holds an older value than that.
+            for given in in_place:
+                del known[given.name]
+            piece = self._piece(known, writes)
+        return piece
+
+    def _piece(self, known: dict[str, Given], writes: dict[str, Layout]) -> Subgraph:
+        piece = Subgraph()
         wanted: dict[str, FxTextNode] = {}
         used: dict[str, Given] = {}
         for buffer, layout in writes.items():
