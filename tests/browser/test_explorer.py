@@ -223,3 +223,27 @@ def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Se
     expect(status).to_contain_text("FX received beside FX post-grad")
     page.keyboard.press("d")
     expect(page.locator(".level-changed, .level-only")).to_have_count(0)
+
+
+def test_how_links_are_known_is_told_on_request(page: Page, zoo: Served) -> None:
+    explorer = open_run(page, zoo, "cuda-foo1", "?panes=source,dynamo,post_grad,kernel")
+    explorer.click_line("post_grad", "torch.ops.aten.neg.default")
+    page.keyboard.press("e")
+    note = page.get_by_role("dialog", name="How this is known")
+    expect(note).to_contain_text("The stack comment of neg names this line.")
+    expect(note).to_contain_text("Inductor recorded that neg came from this node")
+    expect(note).to_contain_text("The line is op0.neg (inferred), which belongs to neg")
+    assert axe(page) == []
+    row = note.get_by_role("button", name="Dynamo graph")
+    row.focus()
+    page.keyboard.press("Enter")
+    expect(note).to_be_hidden()
+    assert "a: " in explorer.cursor_text("dynamo")
+    expect(page.get_by_role("region", name="Dynamo").locator("li")).to_contain_text("a torch.neg")
+
+
+def test_lines_of_the_wrapper_say_what_they_do(page: Page, zoo: Served) -> None:
+    open_run(page, zoo, "cuda-foo1", "?panes=wrapper,kernel")
+    signs = page.locator("[data-stage=wrapper] .wrapper-signs .sign")
+    expect(signs.filter(has_text="▶").first).to_have_attribute("title", "Calls a generated kernel")
+    expect(signs.filter(has_text="+").first).to_have_attribute("title", "Allocates memory")

@@ -25,7 +25,7 @@ export class Commands {
       if (!this.explorer.selected)
         this.explorer.trouble =
           "Keep a line first (click or Enter), then n and p walk its matches.";
-      this.explorer.say();
+      this.explorer.lighting.say();
       return;
     }
     void explorer.goTo(stop);
@@ -40,7 +40,7 @@ export class Commands {
     const next = this.explorer.panes[at + by];
     if (next) {
       this.explorer.active = next;
-      this.explorer.showTabs();
+      this.explorer.row.showTabs();
       next.focus();
     } else if (by === -1) this.explorer.list.focus();
   }

@@ -1,15 +1,6 @@
 // The explorer: one state (panes, kernel, selection), kept in the URL, shown by panes and list.
 
-import { make } from "../elements";
-import {
-  type Address,
-  type LineTarget,
-  type PaneAddress,
-  read,
-  type Target,
-  write,
-} from "./address";
-import { aimIn } from "./aim";
+import { type Address, type LineTarget, read, type Target, write } from "./address";
 import type { LinkPlace } from "./chain";
 import { ChainView } from "./chain-view";
 import type { CodeOptions } from "./code";
@@ -21,25 +12,16 @@ import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } 
 import { afterPaint } from "./frames";
 import { fetchHeat, type Heat } from "./heat";
 import { KernelList } from "./kernels";
-import { fillTabs, layOut } from "./layout";
-import { type Marks, NO_MARKS } from "./lines";
+import { Lighting } from "./lighting";
 import { Palette } from "./palette";
-import { Pane, type PaneHost } from "./pane";
+import type { Pane } from "./pane";
 import { Pictures } from "./picture/pictures";
 import { fold, wrap } from "./preferences";
 import { ReasonsView } from "./reasons-view";
-import {
-  EVERY_CALL,
-  type LinkIndex,
-  type Matches,
-  NO_MATCHES,
-  type Range,
-  type Selected,
-  within,
-} from "./selection";
+import { PaneRow, type RowHost } from "./row";
+import { EVERY_CALL, type LinkIndex, type Selected } from "./selection";
 import type { GraphPicture, Kernel } from "./shapes";
-import { describeCoverage, type Told, tell } from "./status";
-import { placeName, summed } from "./telling";
+import { describeCoverage } from "./status";
 import { Texts } from "./texts";
 import { UnmappedView } from "./unmapped-view";
 import { viewsOf } from "./views";
@@ -48,28 +30,28 @@ import type { Stop, View } from "./walk";
 /** When panes light before the text of another one has come. */
 const SLOW_MS = 80;
 
-export class Explorer implements PaneHost {
+export class Explorer implements RowHost {
   readonly picture: GraphPicture;
   readonly texts: Texts;
   readonly nonce: string;
   private times: Promise<Map<string, Heat>> | null = null;
   readonly options: CodeOptions = { folded: fold.read(), wrapped: wrap.read(), only: false };
-  panes: Pane[] = [];
   readonly root: HTMLElement;
   readonly index: LinkIndex;
   readonly list: KernelList;
   readonly chain: ChainView;
   readonly reasons: ReasonsView;
+  readonly row: PaneRow;
+  readonly lighting = new Lighting(this);
   readonly comparison = new Comparison(this);
   readonly pictures = new Pictures(this);
   readonly urls: { nodes: string; layout: string };
   kernel: Kernel | null = null;
   handle: number | null = null;
-  private target: Target | null = null;
+  target: Target | null = null;
   selected: Selected | null = null;
   hoveredOne: Selected | null = null;
   stop: Stop | null = null;
-  active: Pane | null = null;
   trouble: string | null = null;
   /** Settles when the panes show what was last asked for. */
   settled: Promise<unknown> = Promise.resolve();
@@ -77,6 +59,7 @@ export class Explorer implements PaneHost {
   constructor(root: HTMLElement, picture: GraphPicture, index: LinkIndex, nonce: string) {
     this.root = root;
     this.picture = picture;
+    this.row = new PaneRow(this);
     this.index = index;
     this.nonce = nonce;
     this.urls = { nodes: root.dataset.nodesUrl ?? "", layout: root.dataset.layoutUrl ?? "" };
@@ -92,11 +75,19 @@ export class Explorer implements PaneHost {
     document.addEventListener("themechange", () => {
       for (const pane of this.panes) pane.redraw();
     });
-    this.part(".panes").addEventListener("focusin", (event) => {
-      const pane = this.panes.find((each) => each.root.contains(event.target as Node));
-      if (pane) this.active = pane;
-    });
     this.restore();
+  }
+
+  get panes(): readonly Pane[] {
+    return this.row.panes;
+  }
+
+  get active(): Pane | null {
+    return this.row.active;
+  }
+
+  set active(pane: Pane | null) {
+    this.row.active = pane;
   }
 
   part(selector: string): HTMLElement {
@@ -108,7 +99,7 @@ export class Explorer implements PaneHost {
   private restore(): void {
     const stages = this.picture.stages.map((stage) => stage.id);
     const address = read(location.search, stages);
-    this.setPanes(address.panes);
+    this.row.set(address.panes);
     const named = kernelNamed(this.picture, address.kernel);
     const withCode = this.picture.kernels.find((kernel) => kernel.first !== null);
     this.kernel = named ?? withCode ?? this.picture.kernels[0] ?? null;
@@ -118,23 +109,11 @@ export class Explorer implements PaneHost {
       this.trouble = `This graph has no kernel ${address.kernel}.`;
     }
     this.comparison.end();
-    this.showTabs(); // on a narrow screen they say which pane is to be seen
+    this.row.showTabs(); // on a narrow screen they say which pane is to be seen
     this.settled = this.refresh(true).then(() => {
       const compared = address.compared === null ? null : this.panes[address.compared];
-      if (compared) this.tellOnce(this.comparison.toggle(compared));
+      if (compared) this.lighting.tellOnce(this.comparison.toggle(compared));
     });
-  }
-
-  private setPanes(addresses: readonly PaneAddress[]): void {
-    const same = addresses.every((address, at) => {
-      const now = this.panes[at]?.address;
-      return now?.stage === address.stage && (address.file === null || now.file === address.file);
-    });
-    if (same && addresses.length === this.panes.length) return;
-    for (const pane of this.panes) pane.close();
-    this.panes = addresses.map((address) => new Pane(address, this));
-    this.active = this.panes[0] ?? null;
-    layOut(this.part(".panes"), this.panes);
   }
 
   private address(): Address {
@@ -173,7 +152,7 @@ export class Explorer implements PaneHost {
     if (this.selected) this.follow(this.selected, target);
   }
 
-  private keyOf({ stage, file }: { stage: string; file?: string }): string {
+  keyOf({ stage, file }: { stage: string; file?: string }): string {
     if (stage === "kernel" || stage === "wrapper") return "code";
     return stage === "source" ? this.index.keyNamed(`source:${file ?? this.firstFile()}`) : stage;
   }
@@ -231,24 +210,6 @@ export class Explorer implements PaneHost {
 
   // --- what lights -----------------------------------------------------------------------------
 
-  /** Lines of a pane that a selection lights; in a kernel pane those of the chosen call. */
-  matchesOf(pane: Pane, selected: Selected | null): Matches {
-    const { content } = pane;
-    if (!selected || content?.kind !== "code") return NO_MATCHES;
-    // All of a chosen kernel's own lines are its; lighting every one would say nothing.
-    if (selected.wholeKernel && pane.address.stage === "kernel") return NO_MATCHES;
-    const call = pane.address.stage === "kernel" ? this.call() : EVERY_CALL;
-    const found = this.index.matches(selected, content.key, call);
-    return within(found, content.first, content.last);
-  }
-
-  originIn(pane: Pane): Range | null {
-    const target = this.target;
-    if (!target || "entity" in target || pane.content?.kind !== "code") return null;
-    if (this.keyOf(target) !== pane.content.key) return null;
-    return { first: target.line, last: target.last ?? target.line };
-  }
-
   /** What n and p walk through: also kernels and files that panes do not show yet. */
   views(): View[] {
     return this.panes.flatMap((pane) => viewsOf(this, pane));
@@ -273,33 +234,8 @@ export class Explorer implements PaneHost {
     stop.pane.reveal(stop.line);
     stop.pane.placeCaret(stop.line);
     stop.pane.focus();
-    this.showTabs();
-    this.light();
-  }
-
-  /** Light what is selected and hovered; `reveal` brings what matters most into sight. */
-  light(reveal = false): void {
-    const marks = this.panes.map((pane) => this.marksOf(pane));
-    // All that reads the layout first, then all that changes it.
-    const aims = this.panes.map((pane, at) =>
-      reveal ? aimIn(pane, marks[at]?.pinned ?? NO_MATCHES, marks[at]?.origin ?? null) : null,
-    );
-    this.panes.forEach((pane, at) => {
-      pane.mark(marks[at] ?? NO_MARKS, aims[at] ?? null);
-      pane.light(this.selected, this.hoveredOne);
-    });
-    this.say();
-  }
-
-  private marksOf(pane: Pane): Marks {
-    const origin = this.originIn(pane);
-    if (!this.selected && !this.hoveredOne && origin === null) return NO_MARKS;
-    return {
-      pinned: this.matchesOf(pane, this.selected),
-      hovered: this.matchesOf(pane, this.hoveredOne),
-      origin,
-      current: this.stop?.pane === pane ? this.stop.line : null,
-    };
+    this.row.showTabs();
+    this.lighting.light();
   }
 
   /** What a pane can be laid side by side with, on a page of its own. */
@@ -314,44 +250,8 @@ export class Explorer implements PaneHost {
 
   /** Compare a pane with its neighbour, or end it. */
   compared(pane: Pane | null): void {
-    this.tellOnce(this.comparison.toggle(pane));
+    this.lighting.tellOnce(this.comparison.toggle(pane));
     this.push();
-  }
-
-  /** Say a sentence until something else is to be said. */
-  tellOnce(sentence: string | null): void {
-    if (sentence === null) this.say();
-    else this.part(".what").replaceChildren(make("span", {}, sentence));
-  }
-
-  say(): void {
-    const shown = this.hoveredOne ?? this.selected;
-    const into = this.part(".what");
-    if (!shown && this.trouble) {
-      tell(
-        into,
-        { ...this.told({ entities: new Map(), origin: null }), trouble: this.trouble },
-        null,
-      );
-    } else {
-      tell(into, shown ? this.told(shown) : null, this.picture.graph_time_us);
-    }
-  }
-
-  private told(selected: Selected): Told {
-    const lit = this.panes.map((pane) => {
-      const key = pane.content?.kind === "code" ? pane.content.key : "";
-      return { key, matches: this.matchesOf(pane, selected) };
-    });
-    return {
-      ...summed(lit, selected),
-      names: this.index.namesOf(selected),
-      from: selected.origin ? `from ${placeName(this.picture, selected.origin)}` : null,
-      kernels: kernelsOf(this.picture, this.index.matches(selected, "code")),
-      match: this.stop && selected === this.selected ? this.stop.place : null,
-      preview: selected === this.hoveredOne && this.selected !== null,
-      trouble: null,
-    };
   }
 
   /** The kernels that compute the kept line; none when a kernel itself is kept. */
@@ -376,11 +276,11 @@ export class Explorer implements PaneHost {
     });
     if (shows.length) {
       // Texts mostly are here already; where one must come first, the other panes light before.
-      const slow = setTimeout(() => this.light(), SLOW_MS);
+      const slow = setTimeout(() => this.lighting.light(), SLOW_MS);
       await Promise.all(shows);
       clearTimeout(slow);
     }
-    this.light(reveal);
+    this.lighting.light(reveal);
     afterPaint(() => this.catchUp());
   }
 
@@ -388,7 +288,7 @@ export class Explorer implements PaneHost {
   private catchUp(): void {
     const matched = this.computing().map((kernel) => kernel.name);
     this.list.show(this.kernel, new Set(matched));
-    this.showTabs();
+    this.row.showTabs();
     this.chain.show(this.selected);
   }
 
@@ -405,7 +305,7 @@ export class Explorer implements PaneHost {
 
   /** Lead a pane to a link of the chain; the selection stays. */
   async lead({ stage, line, file, kernel, handle }: LinkPlace): Promise<void> {
-    const pane = this.paneFor(stage);
+    const pane = this.row.for(stage);
     if (!pane) return;
     if (file) pane.address.file = file;
     if (kernel) this.setKernel(kernel);
@@ -433,14 +333,14 @@ export class Explorer implements PaneHost {
     const now = line === null ? null : this.selectedBy(pane, line);
     if (before?.key === now?.origin?.key && before?.first === now?.origin?.first) return;
     this.hoveredOne = now?.entities.size ? now : null;
-    this.light();
+    this.lighting.light();
   }
 
   /** A picture's node is pointed at. */
   previewed(selected: Selected | null): void {
     if (!selected && !this.hoveredOne) return;
     this.hoveredOne = selected?.entities.size ? selected : null;
-    this.light();
+    this.lighting.light();
   }
 
   turned(): void {
@@ -457,7 +357,7 @@ export class Explorer implements PaneHost {
 
   /** Keep a line; or all lines from the kept one to this, when they are of one pane. */
   pin(pane: Pane, line: number, extend = false): void {
-    const from = extend ? this.originIn(pane) : null;
+    const from = extend ? this.lighting.originIn(pane) : null;
     const [first, last] = [Math.min(from?.first ?? line, line), Math.max(from?.last ?? line, line)];
     this.active = pane;
     const { stage, file } = pane.address;
@@ -514,57 +414,29 @@ export class Explorer implements PaneHost {
   }
 
   added(after: Pane): void {
-    const shown = new Set(this.panes.map((pane) => pane.address.stage));
-    const stages = this.picture.stages.filter((stage) => stage.files.length > 0);
-    const next = stages.find((stage) => !shown.has(stage.id)) ?? stages[0];
-    if (!next) return;
-    const pane = new Pane({ stage: next.id, file: null, hops: 0 }, this);
     this.comparison.end();
-    this.panes.splice(this.panes.indexOf(after) + 1, 0, pane);
-    this.active = pane;
-    layOut(this.part(".panes"), this.panes);
+    const pane = this.row.add(after);
+    if (!pane) return;
     this.settled = this.refresh(true).then(() => pane.focus());
     this.push();
   }
 
   closed(pane: Pane): void {
-    if (this.panes.length < 2) return;
-    const at = this.panes.indexOf(pane);
     if (this.comparison.holds(pane)) this.comparison.end();
-    pane.close();
-    this.panes.splice(at, 1);
-    layOut(this.part(".panes"), this.panes);
-    this.active = this.panes[Math.max(0, at - 1)] ?? null;
-    this.active?.focus();
+    if (!this.row.close(pane)) return;
     this.settled = this.refresh(false);
     this.push();
   }
 
-  /** Show a stage, in its pane or in another's place. */
-  paneFor(stage: string): Pane | null {
-    let pane = this.paneOf(stage);
-    if (!pane) {
-      const spare = ["kernel", "ir_post", "wrapper", "post_grad"].filter((each) => each !== stage);
-      pane = spare.map((each) => this.paneOf(each)).find((each) => each !== null) ?? null;
-      pane ??= this.panes[0] ?? null;
-      if (pane) pane.address.stage = stage;
-    }
-    return pane;
+  turnedTo(): void {
+    this.lighting.light();
   }
 
   opened(stage: string, line: number): void {
-    const found = this.paneFor(stage);
+    const found = this.row.for(stage);
     if (!found) return;
     const shown = found.show(this.kernel, this.handle) ?? Promise.resolve();
     this.settled = shown.then(() => this.pin(found, line));
-  }
-
-  showTabs(): void {
-    fillTabs(this.part(".pane-tabs"), this.part(".side"), this.panes, this.active, (pane) => {
-      this.active = pane;
-      this.showTabs();
-      this.light();
-    });
   }
 
   /** Say what of the run is being read; panes that wait for it show it. */
@@ -572,15 +444,5 @@ export class Explorer implements PaneHost {
     if (this.picture.reading === step) return;
     this.picture.reading = step;
     this.settled = this.refresh(false);
-  }
-
-  // --- for tests -----------------------------------------------------------------------------------
-
-  paneOf(stage: string): Pane | null {
-    return this.panes.find((pane) => pane.address.stage === stage) ?? null;
-  }
-
-  litIn(pane: Pane): Matches {
-    return this.matchesOf(pane, this.selected);
   }
 }

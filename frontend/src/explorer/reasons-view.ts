@@ -64,8 +64,8 @@ export class ReasonsView {
     for (const pane of explorer.panes) {
       const { content, stage } = pane;
       if (content?.kind !== "code" || (stop && stop.pane !== pane)) continue;
-      const origin = explorer.originIn(pane);
-      const lit = stop ? [stop.line] : [...explorer.litIn(pane).lines];
+      const origin = explorer.lighting.originIn(pane);
+      const lit = stop ? [stop.line] : [...explorer.lighting.litIn(pane).lines];
       const shown = lit.filter((line) => !origin || line < origin.first || line > origin.last);
       for (const line of shown.slice(0, OF_PANE)) {
         const { stage: id } = pane.address;

@@ -32,7 +32,7 @@ declare global {
 
 export function handleOf(explorer: Explorer): ExplorerHandle {
   const paneOf = (stage: string) => {
-    const pane = explorer.paneOf(stage);
+    const pane = explorer.row.of(stage);
     if (!pane) throw new Error(`No pane shows ${stage}.`);
     return pane;
   };
@@ -52,8 +52,8 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
       explorer.pin(paneOf(stage), line);
       await explorer.settled;
     },
-    linesLit: (stage) => [...explorer.litIn(paneOf(stage)).lines],
-    known: (stage) => [...explorer.litIn(paneOf(stage)).known],
+    linesLit: (stage) => [...explorer.lighting.litIn(paneOf(stage)).lines],
+    known: (stage) => [...explorer.lighting.litIn(paneOf(stage)).known],
     text: (stage, line) => paneOf(stage).text(line),
     find,
     lineOf: (stage, part) => find(stage, part)[0] ?? 0,

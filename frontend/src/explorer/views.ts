@@ -13,8 +13,8 @@ export function viewsOf(explorer: Explorer, pane: Pane): View[] {
     pane,
     kernel: null,
     file: null,
-    matches: explorer.matchesOf(pane, selected),
-    origin: explorer.originIn(pane),
+    matches: explorer.lighting.matchesOf(pane, selected),
+    origin: explorer.lighting.originIn(pane),
   };
   if (stage === "kernel" && !selected.wholeKernel) {
     const of = (call: number) => index.matches(selected, "code", call);
