@@ -1,0 +1,114 @@
+"""The pages of times: what they say sums up, and every table opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from starlette.testclient import TestClient
+
+
+@pytest.fixture(scope="module")
+def trained(
+    tmp_path_factory: pytest.TempPathFactory,
+    shared: Path,
+    opened: Callable[..., AbstractContextManager[TestClient]],
+) -> Iterator[tuple[TestClient, dict[str, str]]]:
+    """Training on a GPU and on a CPU, with the profiles that modules made of themselves."""
+    settings = Settings(data=tmp_path_factory.mktemp("times") / "data", database_url="")
+    for name in ("cuda-gpt-train", "cpu-gpt-train"):
+        read_paths(
+            settings, [shared / "traces" / name], name=name, tags=[], origin="ingest",
+            progress=lambda step, done, total, unit: None,
+        )  # fmt: skip
+    with opened(settings) as client:
+        runs = client.get("/api/").json()["runs"]
+        yield client, {run["name"]: run["id"] for run in runs}
+
+
+def page_of(trained: tuple[TestClient, dict[str, str]], name: str) -> dict[str, Any]:
+    client, runs = trained
+    found = client.get(f"/api/runs/{runs[name]}/time").json()
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
+def test_costs_of_lines_sum_to_the_kernels(
+    trained: tuple[TestClient, dict[str, str]], name: str
+) -> None:
+    page = page_of(trained, name)
+    whole = page["kernel_time_us"]
+    assert sum(line["shared_us"] for line in page["source_lines"]) == pytest.approx(whole)
+    assert all(line["time_us"] >= line["shared_us"] - 1e-9 for line in page["source_lines"])
+    assert sum(one["us"] for one in page["map"] if not one["parent"]) == pytest.approx(whole)
+    tiles = {one["id"]: one["us"] for one in page["map"]}
+    for parent in {one["parent"] for one in page["map"]} - {""}:
+        inside = sum(one["us"] for one in page["map"] if one["parent"] == parent)
+        assert inside == pytest.approx(tiles[parent]), parent
+    assert all(line["path"].endswith("models.py") for line in page["source_lines"][:3])
+
+
+@pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
+def test_groups_sum_to_the_profiles(trained: tuple[TestClient, dict[str, str]], name: str) -> None:
+    page = page_of(trained, name)
+    profiles = {profile["label"]: profile for profile in page["profiles"]}
+    both = profiles["compiled"]["facts"]["comparison"]
+    for side in ("eager", "compiled"):
+        total = profiles[side]["facts"]["breakdown"]["total_us"] / both["steps"]
+        assert both[f"{side}_us"] == pytest.approx(total)
+        assert sum(group[f"{side}_us"] for group in both["groups"]) == pytest.approx(total)
+    fused = {one["group"]: one for one in both["groups"]}["element-wise, reductions, copies"]
+    assert fused["eager_us"] > fused["compiled_us"] > 0
+
+
+def test_busy_by_both_definitions(trained: tuple[TestClient, dict[str, str]]) -> None:
+    """A module that profiled itself says the same over the wall as its own log."""
+    page = page_of(trained, "cuda-gpt-train")
+    backward = next(one for one in page["profiles"] if "backward" in one["label"])
+    assert backward["over_wall"] == pytest.approx(0.2654, abs=1e-4)
+    assert (backward["steps"], backward["wall_us"]) == (100, 1546)
+    assert backward["facts"]["attributed_us"] > 0.98 * backward["facts"]["kernel_us"]
+
+
+@pytest.mark.parametrize("of", ["kernels", "lines", "nodes", "trace", "rows", "events"])
+@pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
+def test_tables_open(trained: tuple[TestClient, dict[str, str]], name: str, of: str) -> None:
+    client, runs = trained
+    for profile in page_of(trained, name)["profiles"]:
+        asked = f"/runs/{runs[name]}/time/table?of={of}&profile={profile['id']}"
+        found = client.get(f"/api{asked}").json()
+        assert found["total"] >= len(found[of]) > 0
+        for sort in found["sorts"]:
+            for order in ("asc", "desc"):
+                answer = client.get(f"{asked}&sort={sort}&order={order}")
+                assert answer.status_code == 200
+                assert 'data-testid="rows"' in answer.text
+        assert "Nothing matches" in client.get(f"{asked}&q=nothing-of-this-name").text
+    assert client.get(f"/runs/{runs[name]}/time").status_code == 200
+
+
+def test_pages_of_a_table_follow_one_another(
+    trained: tuple[TestClient, dict[str, str]],
+) -> None:
+    client, runs = trained
+    address = f"/api/runs/{runs['cuda-gpt-train']}/time/table?of=nodes"
+    seen: list[tuple[str, str]] = []
+    first = client.get(address).json()
+    for start in range(0, first["total"], first["page"]):
+        rows = client.get(f"{address}&first={start}").json()["nodes"]
+        seen += [(row["graph"], row["name"]) for row in rows]
+    assert len(set(seen)) == len(seen) == first["total"]
+
+
+def test_a_profile_of_another_run(trained: tuple[TestClient, dict[str, str]]) -> None:
+    client, runs = trained
+    other = page_of(trained, "cpu-gpt-train")["profiles"][0]["id"]
+    answer = client.get(f"/api/runs/{runs['cuda-gpt-train']}/time/table?of=events&profile={other}")
+    assert answer.status_code == 404
+    assert "has no profile" in answer.json()["error"]["what"]

@@ -1,0 +1,152 @@
+"""Long tables by pages: the database sorts and filters them, events come from packed columns."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from inductorscope.store.draft import (
+    GraphDraft,
+    KernelDraft,
+    ProfileDraft,
+    ProfilerRowDraft,
+    RunDraft,
+)
+from inductorscope.store.engine import sessions
+from inductorscope.store.queries.times_table import PAGE, Asked, TimesTable, times_table
+from inductorscope.store.runs import insert_run
+from inductorscope.store.trace_events import (
+    CHUNK,
+    EventColumns,
+    TraceKernelDraft,
+    pack_events,
+    unpack_events,
+)
+from sqlalchemy import Engine
+
+KERNELS, EVENTS, ROWS = 500, 3 * CHUNK + 17, 2000
+CATEGORIES = ("triton_pointwise", "extern_gemm", "memcpy")
+
+
+def events() -> EventColumns:
+    numbers = np.arange(EVENTS)
+    return EventColumns(
+        ts=(numbers * 2.5)[::-1].astype(np.float64),
+        us=((numbers * 7919) % EVENTS).astype(np.float64) / 8,
+        kernel=(numbers % KERNELS).astype(np.int32),
+        lane=(numbers % 2).astype(np.int32),
+    )
+
+
+@pytest.fixture
+def run_id(engine: Engine) -> str:
+    graph = GraphDraft("g", "model__0_forward", "forward")
+    own = KernelDraft("kernel_7", "triton", "pointwise", 1, 2, {}, [], 5.0, 1.0, "by name")
+    graph.kernels = [own]
+    kernels = [
+        TraceKernelDraft(
+            number, f"kernel_{number}", CATEGORIES[number % 3], "aten::op", None, "external id",
+            4, float(number), 0.5, 1.5, own if number == 7 else None,
+        )
+        for number in range(KERNELS)
+    ]  # fmt: skip
+    rows = [
+        ProfilerRowDraft(f"row_{number}", "cpu_op", 2, float(number), None, None, None)
+        for number in range(ROWS)
+    ]
+    facts = {"breakdown": {"lanes": [["0", "7"], ["0", "20"]]}}
+    profile = ProfileDraft("compiled", "cuda", 2, rows, facts, None, kernels, pack_events(events()))
+    run = RunDraft("a" * 64, "r", [], "ingest", datetime.now(UTC), 1, graphs=[graph])
+    run.profiles = [profile]
+    with sessions(engine).begin() as session:
+        insert_run(session, run)
+    return run.id
+
+
+def table(engine: Engine, run_id: str, of: str, **asked: object) -> TimesTable:
+    with sessions(engine, read_only=True)() as session:
+        profile = times_table(session, run_id, Asked("kernels"))
+        assert profile is not None
+        found = times_table(session, run_id, Asked(of, profile.profiles[0].id, **asked))  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def test_packed_events_come_back_in_order_of_time() -> None:
+    given = events()
+    chunks = pack_events(given)
+    assert [chunk.first for chunk in chunks] == [0, CHUNK, 2 * CHUNK, 3 * CHUNK]
+    back = [unpack_events(chunk.payload, chunk.count) for chunk in chunks]
+    order = np.argsort(given.ts)
+    for name in EventColumns.__dataclass_fields__:
+        whole = np.concatenate([getattr(one, name) for one in back])
+        assert (whole == getattr(given, name)[order]).all()
+    assert sum(len(chunk.payload) for chunk in chunks) < EVENTS * 12
+
+
+def test_kernels_of_a_trace(engine: Engine, run_id: str) -> None:
+    found = table(engine, run_id, "trace")
+    assert (found.total, len(found.trace)) == (KERNELS, PAGE)
+    assert [row.name for row in found.trace[:2]] == ["kernel_499", "kernel_498"]
+    assert found.trace[0].time_us == 499 / 2
+    assert found.whole_us == sum(range(KERNELS)) / 2
+    second = table(engine, run_id, "trace", first=PAGE)
+    assert second.trace[0].name == "kernel_399"
+    some = table(engine, run_id, "trace", category="memcpy", q="KERNEL_49", sort="name")
+    assert [row.name for row in some.trace] == ["kernel_491", "kernel_494", "kernel_497"]
+    assert some.categories == sorted(CATEGORIES)
+    (joined,) = table(engine, run_id, "trace", q="kernel_7", sort="time", order="asc").trace[:1]
+    assert (joined.name, joined.graph, joined.kernel) == ("kernel_7", "g", "kernel_7")
+
+
+def test_events_by_time_and_by_duration(engine: Engine, run_id: str) -> None:
+    given = events()
+    found = table(engine, run_id, "events")
+    assert (found.total, len(found.events)) == (EVENTS, PAGE)
+    assert [row.ts_us for row in found.events] == [2.5 * place for place in range(PAGE)]
+    assert {row.thread for row in found.events} == {"7", "20"}
+    last = table(engine, run_id, "events", first=EVENTS - 3)
+    assert [row.number for row in last.events] == [EVENTS - 3, EVENTS - 2, EVENTS - 1]
+    longest = table(engine, run_id, "events", sort="duration", first=PAGE)
+    expected = np.sort(given.us)[::-1][PAGE : 2 * PAGE]
+    assert [row.us for row in longest.events] == expected.tolist()
+    shortest = table(engine, run_id, "events", sort="duration", order="asc")
+    assert [row.us for row in shortest.events] == np.sort(given.us)[:PAGE].tolist()
+
+
+def test_events_of_some_kernels(engine: Engine, run_id: str) -> None:
+    given = events()
+    found = table(engine, run_id, "events", q="kernel_123")
+    mine = np.sort(given.ts[given.kernel == 123])
+    assert found.total == len(mine)
+    assert [row.ts_us for row in found.events] == mine[:PAGE].tolist()
+    assert {(row.name, row.category) for row in found.events} == {("kernel_123", CATEGORIES[0])}
+    by_length = table(engine, run_id, "events", category="memcpy", sort="duration")
+    wanted = given.us[given.kernel % 3 == 2]
+    assert by_length.total == len(wanted)
+    assert [row.us for row in by_length.events] == np.sort(wanted)[::-1][:PAGE].tolist()
+
+
+def test_rows_of_a_profiler_table(engine: Engine, run_id: str) -> None:
+    found = table(engine, run_id, "rows", sort="cpu")
+    assert (found.total, found.rows[0].name, found.rows[0].self_cpu_us) == (
+        ROWS, "row_1999", 1999 / 2,
+    )  # fmt: skip
+    assert table(engine, run_id, "rows", q="100%").total == 0
+    assert table(engine, run_id, "rows", q="row_19", sort="name").rows[0].name == "row_19"
+
+
+def test_kernels_of_the_code(engine: Engine, run_id: str) -> None:
+    found = table(engine, run_id, "kernels", sort="nonsense")
+    assert [(row.name, row.time_us) for row in found.kernels] == [("kernel_7", 5.0)]
+    assert found.asked.sort == "time"
+
+
+def test_what_is_not_there(engine: Engine, run_id: str) -> None:
+    with sessions(engine, read_only=True)() as session:
+        assert times_table(session, "f" * 16, Asked()) is None
+        assert times_table(session, run_id, Asked("trace", 999_999)) is None
+        past = times_table(session, run_id, Asked("kernels", first=10**9))
+        assert past is not None
+        assert (past.kernels, past.total) == ([], 1)
