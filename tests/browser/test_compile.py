@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from serving import Served, serve
 from test_pages import check, opened
 
-PAGES = ["", "/list", "/3", "/time", "/stacks", "/symbols", "/ranks"]
+PAGES = ["", "/list", "/3", "/time", "/stacks", "/symbols", "/ranks", "/fusing"]
 
 
 @pytest.fixture(scope="module")
