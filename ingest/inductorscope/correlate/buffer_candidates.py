@@ -26,6 +26,8 @@ class Origins:
     costs: dict[str, float] = field(default_factory=dict)
     """By scheduler node: what its reading cost; absent when nothing fits."""
     held: dict[str, Root] = field(default_factory=dict)
+    externs: dict[str, str] = field(default_factory=dict)
+    """Buffer that an extern call makes → the node it computes."""
     rivals: dict[str, list[str]] = field(default_factory=dict)
     """By scheduler node: the chosen node, then those that fit its loop body just as well."""
     others: dict[OpKey, list[str]] = field(default_factory=dict)

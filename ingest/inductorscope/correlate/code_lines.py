@@ -11,7 +11,13 @@ from inductorscope.correlate.kernel_lines import KernelText, LineOps, align_call
 from inductorscope.correlate.model import Confidence
 from inductorscope.correlate.origins import find_origins
 from inductorscope.correlate.reordering import reordered_nodes
-from inductorscope.correlate.schedule import CallSite, call_sites, shape_of, unpacked_outputs
+from inductorscope.correlate.schedule import (
+    CallSite,
+    argument_buffer,
+    call_sites,
+    shape_of,
+    unpacked_outputs,
+)
 from inductorscope.correlate.text_stages import op_entity
 from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
@@ -41,7 +47,21 @@ def link_lines(
         for line, position, block, op in places:
             key = (site.nodes[position].name, block, op)
             _link(collector, line, key, entity, origins)
+    _link_externs(collector, code, origins)
     return origins
+
+
+def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> None:
+    """Calls of libraries refer to the node whose value they put into a buffer."""
+    for call in code.calls:
+        if not call.extern:
+            continue
+        given = (a.removeprefix("out=") for a in call.arguments if a.startswith("out="))
+        buffers = [*call.results, *map(argument_buffer, given)]
+        for name in dict.fromkeys(origins.externs.get(buffer) for buffer in buffers):
+            if name is not None:
+                entity = f"call:{call.kernel}:{call.handle}"
+                collector.add("code", call.line, f"fx:{name}", Confidence.inferred, call=entity)
 
 
 def aligned_calls(

@@ -88,6 +88,7 @@ class _Walk(BufferMakers):
             self.used[found.name] = self.used.get(found.name, 0) + 1
             self.extern.add(found.name)
             for each in node.buffers:
+                self.result.externs[each.name] = found.name
                 self.result.held[each.name] = (found.name, 0)
                 for mutated in each.mutations:
                     self.result.held.setdefault(mutated, (found.name, 0))
