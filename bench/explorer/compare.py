@@ -8,7 +8,8 @@ from the log. One Chromium opens both, each time in a fresh context with nothing
 
 Printed for each: time from navigation to the first painted frame in which lines can be selected,
 and time from a selection to the painted frame that shows it, over the same number of random lines
-that have links.
+that have links. Beside both stands the processor time of the page's main thread, which other work
+on the machine does not lengthen.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -79,18 +80,24 @@ class Measured:
     selections: list[float]
     lines: int
     """Lines of code that the page holds."""
+    usable_cpu: list[float]
+    """Processor time of the main thread until the page could be used."""
+    selection_cpu: float
+    """The same of one selection, its untimed scrolling included."""
     code_lines: int = 0
     """Of these, lines of the output code: they tell which graph tlparse's page is of."""
 
     def said(self, name: str) -> str:
         usable = statistics.median(self.usable)
         words = f"{name:<10} {self.lines:>7} lines  usable after {usable:>8.0f} ms (median of "
-        words += f"{len(self.usable)}: {min(self.usable):.0f} to {max(self.usable):.0f})"
+        words += f"{len(self.usable)}: {min(self.usable):.0f} to {max(self.usable):.0f}; "
+        words += f"{statistics.median(self.usable_cpu):.0f} ms of processor)"
         if self.selections:
             ordered = sorted(self.selections)
             p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
             words += f"  selection {statistics.median(ordered):>6.1f} ms median, {p95:.1f} ms p95"
             words += f", {ordered[-1]:.0f} ms worst of {len(ordered)}"
+            words += f" ({self.selection_cpu:.1f} ms of processor each)"
         else:
             words += "  no line of it is linked, so none can be selected"
         return words
@@ -132,32 +139,45 @@ def files_served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def opened(browser: Browser, url: str, kind: str) -> tuple[Page, float]:
-    """A fresh page at the address, and the milliseconds until it could be used."""
+def processor(client: CDPSession) -> float:
+    """Milliseconds of processor time that the page's main thread has worked."""
+    metrics = client.send("Performance.getMetrics")["metrics"]
+    return 1000 * float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
+
+
+def opened(browser: Browser, url: str, kind: str) -> tuple[Page, float, CDPSession]:
+    """A fresh page at the address, the milliseconds until it could be used, its meter."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
     page.set_default_timeout(180_000)
+    client = context.new_cdp_session(page)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.add_init_script(IN_PAGE + f"\n({USABLE[kind]})();")
     page.goto(url, wait_until="commit")
     page.wait_for_function("() => window.bench?.usableAt !== null && window.bench !== undefined")
-    return page, float(page.evaluate("() => window.bench.usableAt"))
+    return page, float(page.evaluate("() => window.bench.usableAt")), client
 
 
 def measure(browser: Browser, url: str, kind: str, times: int, selections: int) -> Measured:
     usable: list[float] = []
     taken: list[float] = []
+    cpu: list[float] = []
+    each = 0.0
     lines = code = 0
     for again in range(times):
-        page, after = opened(browser, url, kind)
+        page, after, client = opened(browser, url, kind)
+        cpu.append(processor(client))
         usable.append(after)
         if again == times - 1:
             lines = _lines(page, kind)
             code = code_lines(page)
             linked = page.evaluate(LINKED[kind])
             chosen = random.Random(7).choices(linked, k=selections) if linked else []
+            before = processor(client)
             taken = page.evaluate(SELECT[kind], chosen)
+            each = (processor(client) - before) / max(1, len(taken))
         page.context.close()
-    return Measured(usable, taken, lines, code)
+    return Measured(usable, taken, lines, cpu, each, code)
 
 
 def _lines(page: Page, kind: str) -> int:
@@ -234,6 +254,8 @@ def main() -> None:
             ratio = statistics.median(peer.usable) / statistics.median(ours[same].usable)
             name = same.rpartition("/")[2]
             print(f"tlparse shows {name}; the explorer is usable {ratio:.1f} times as fast there.")
+            work = statistics.median(peer.usable_cpu) / statistics.median(ours[same].usable_cpu)
+            print(f"Its main thread works {work:.1f} times less until then.")
             browser.close()
 
 
