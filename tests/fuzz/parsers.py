@@ -13,6 +13,9 @@ from benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
 from inductorscope.formats.benchmark_log import parse_benchmark_log
 from inductorscope.formats.capture_facts import parse_facts
 from inductorscope.formats.fx import parse_fx
+from inductorscope.formats.graph_break_text import read_graph_break
+from inductorscope.formats.guard_failures import read_guard_failures
+from inductorscope.formats.guard_tree import read_guard_tree
 from inductorscope.formats.ir import parse_ir
 from inductorscope.formats.key_averages import parse_key_averages, parse_rows
 from inductorscope.formats.kineto import read_chrome_stream
@@ -20,6 +23,7 @@ from inductorscope.formats.output_code import parse_output_code
 from inductorscope.formats.provenance import parse_provenance
 from inductorscope.formats.scan import Problem
 from inductorscope.formats.source_map import rebuild_sources
+from inductorscope.formats.torch_logs import TorchLogs, looks_like_torch_logs
 from inductorscope.formats.trace_log import TraceLog, read_trace_log
 from inductorscope.formats.trace_summary import Summariser
 from inductorscope.formats.unpacked import DamagedError, open_plain
@@ -101,6 +105,21 @@ def unpacked(data: bytes) -> None:
         pass
 
 
+def compile_texts(data: bytes) -> None:
+    read_graph_break(text(data))
+    read_guard_failures(text(data))
+    last = data.count(b"\n") + 1
+    assert all(1 <= node.line <= last for node in read_guard_tree(text(data)).nodes)
+
+
+def torch_logs(data: bytes) -> None:
+    looks_like_torch_logs(text(data))
+    log = TorchLogs()
+    for line in text(data).split("\n"):
+        log.add(line)
+    assert log.lines == data.count(b"\n") + 1
+
+
 def kineto(data: bytes) -> None:
     trace = read_chrome_stream(io.BytesIO(data))
     assert all(one.total_us >= 0 for one in trace.kernels)
@@ -139,6 +158,13 @@ def _all() -> list[Parser]:
     tables = files("*.table.txt")
     benchmarks = [each.encode() for each in (PROFILE, KERNELS, CONFIGS, BANDWIDTH)]
     packs = [gzip.compress(each) for each in SMALL_PACKS]
+    compile_seeds = [
+        record.payload or b""
+        for data in files("dedicated_log_torch_trace_*.log.gz")
+        for record in read_trace_log(io.BytesIO(data))
+        if record.name in ("dynamo_graph_break_reason", "recompile_reasons")
+        or record.kind == "dynamo_cpp_guards_str"
+    ]
     every = fx_files + ir_files + codes + provenances + logs + traces + tables + benchmarks
     return [
         Parser("fx", fx, fx_files, 12, 20),
@@ -153,6 +179,8 @@ def _all() -> list[Parser]:
         Parser("key averages", key_averages, [*tables, CAPTURE_ROWS], 6, 12),
         Parser("benchmark log", benchmark_log, [*benchmarks, *tables], 8, 16),
         Parser("capture facts", parse_facts, [CAPTURE], 6, 4),
+        Parser("compile texts", compile_texts, compile_seeds, 6, 16),
+        Parser("torch logs", torch_logs, files("torch_logs.txt"), 6, 16),
         Parser("role of", role, [*every, *packs], 6, 4),
     ]
 
