@@ -11,13 +11,20 @@ from inductorscope.formats.provenance import Provenance
 def nodes_of_calls(
     code: OutputCode, provenance: Provenance, known: set[str]
 ) -> dict[tuple[str, int], list[str]]:
-    """(kernel, handle) → names of post-grad nodes, from the mapping file or from comments."""
+    """(kernel, handle) → names of post-grad nodes, from the mapping file or from comments.
+
+    The source nodes above a call are nodes of this graph only where it is a backward one: above a
+    forward's calls they are Dynamo's, which may have the names of other nodes here.
+    """
     result: dict[tuple[str, int], list[str]] = {}
+    backward = "backward" in code.aot_id
     for call in code.calls:
         mapping = provenance.kernel_to_post
         nodes = mapping.get((call.kernel, call.handle)) if call.handle_known else None
         if nodes is None:
             nodes = mapping.get((call.kernel, None), call.fx_nodes)
+        if not nodes and backward:
+            nodes = call.source_nodes
         result[call.kernel, call.handle] = [name for name in nodes if f"fx:{name}" in known]
     return result
 
