@@ -10,6 +10,7 @@ from inductorscope.correlate.dynamo_nodes import link_dynamo
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
 from inductorscope.correlate.model import GraphLinks
+from inductorscope.correlate.raise_lines import has_bodies, link_raised
 from inductorscope.correlate.record import link_record
 from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.formats.ir import IrText
@@ -46,6 +47,10 @@ def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLi
         origins = link_lines(
             collector, code, texts.output_code, (before, after), FxGraph(post), recorded.calls
         )
+        if not has_bodies(after):
+            link_raised(
+                collector, code, texts.output_code, FxGraph(post), nodes, recorded.calls
+            )
         for stage, ir in (("ir_pre", before), ("ir_post", after)):
             link_ir_nodes(collector, stage, ir, origins, recorded.nodes)
     links = collector.finish()

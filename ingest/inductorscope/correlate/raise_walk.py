@@ -1,0 +1,404 @@
+"""Where there is no IR: loop bodies raised from kernels are read like those of an IR.
+
+The wrapper is walked in its order. Each value that a kernel stores becomes the loop body of a
+scheduler node, made when its turn comes: what was stored before it in the same kernel and is used
+again is read like a load. Memory that is written more than once is a different buffer each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.fx_values import FxGraph, FxValue
+from inductorscope.correlate.kernel_lines import read_kernel_text
+from inductorscope.correlate.lowerings import extern_name
+from inductorscope.correlate.origins import _Walk
+from inductorscope.correlate.raise_kernel import RaisedBlock, RaisedOp, RaisedStore, raise_kernel
+from inductorscope.correlate.raise_wrapper import (
+    Renaming,
+    Wrapper,
+    argument_buffers,
+    output_of,
+    read_wrapper,
+)
+from inductorscope.correlate.region import Operation, Region
+from inductorscope.correlate.schedule import argument_buffer
+from inductorscope.formats.ir import IrBlock, IrBuffer, IrLoopBody, IrOp, IrText, IrTextNode
+from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
+
+MOST_OPERATIONS = 4000
+"""A value computed in more steps is not read."""
+_OUTSIDE = 0.3
+"""Cost of a node that the call is not known to compute."""
+
+
+@dataclass(slots=True)
+class LineNode:
+    """One line of a call and the node it belongs to."""
+
+    line: int
+    node: str
+    cost: float
+
+
+@dataclass(slots=True)
+class _Site:
+    call: CodeCall
+    cpp: bool
+    pointers: dict[str, str]
+    """Parameter → name of its memory."""
+    mine: set[str]
+    versions: dict[str, str] = field(default_factory=dict)
+    """Memory → buffer, as this block finds it."""
+    stored: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    """Memory → (line, buffer) of the stores of this block."""
+    cuts: dict[str, str] = field(default_factory=dict)
+    """Values that are in a buffer already."""
+    owned: set[int] = field(default_factory=set)
+
+
+class RaisedWalk(_Walk):
+    def __init__(
+        self,
+        graph: FxGraph,
+        code: OutputCode,
+        lines: list[str],
+        nodes: dict[tuple[str, int], list[str]],
+    ) -> None:
+        super().__init__(graph, IrText(), {}, set())
+        self.code, self.lines, self.nodes_of = code, lines, nodes
+        self.kernels = code.by_name()
+        self.raised: dict[str, list[RaisedBlock]] = {}
+        self.versions: dict[str, str] = {}
+        self.count = 0
+        self.found: dict[tuple[str, int], list[LineNode]] = {}
+        self.wrapper = Wrapper()
+        self.mine: list[FxValue] | None = None
+        self.only: tuple[str, int] | None = None
+        """The remainder of a loop stores what the loop stored."""
+        self.members: set[str] = set()
+
+    def walk(self) -> dict[tuple[str, int], list[LineNode]]:
+        for name, value in self.graph.values.items():
+            if value.placeholder:
+                self.result.held[name] = (name, 0)
+        self.wrapper = read_wrapper(self.code, self.lines)
+        for step in self.wrapper.steps:
+            if isinstance(step, Renaming):
+                self._rename(step)
+            elif step.kernel in self.kernels and not step.extern:
+                self._call(step, self.kernels[step.kernel])
+            else:
+                self._extern_call(step)
+        return self.found
+
+    # -- the wrapper -----------------------------------------------------------------------------
+
+    def _version(self, name: str) -> str:
+        return self.versions.get(name, name)
+
+    def _rename(self, step: Renaming) -> None:
+        source = self._version(step.source)
+        if step.part < 0:
+            self.versions[step.name] = source
+            return
+        held = self._held(source)
+        if held is not None:
+            self.result.held[step.name] = (held[0], step.part)
+
+    def _extern_call(self, call: CodeCall) -> None:
+        outputs = output_of(call)
+        inputs = [name for name in argument_buffers(call) if name not in outputs]
+        reads = [self._version(name) for name in inputs]
+        buffers: list[IrBuffer] = []
+        for name in outputs:
+            known = self.wrapper.buffers.get(name)
+            version = self._fresh(name) if name in self.versions else name
+            buffers.append(self._buffer(version, known))
+            self.versions[name] = version
+        if not buffers and inputs:  # it changes its first argument
+            version = self._fresh(inputs[0])
+            buffers.append(self._buffer(version, self.wrapper.buffers.get(inputs[0])))
+            buffers[0].mutations = [reads[0]]
+            self.versions[inputs[0]] = version
+        self.count += 1
+        node = IrTextNode(
+            f"op{self.count}", "ExternKernelSchedulerNode", "ExternKernelOut", [], 0, 0
+        )
+        node.buffers, node.reads, node.extern = buffers, reads, call.kernel
+        self.members = self._members(call)
+        self._extern(node)
+
+    def _extern_node(self, node: IrTextNode) -> FxValue | None:
+        kernel = extern_name(node.extern)
+        for name in self.members:
+            value = self.graph.values.get(name)
+            if value is not None and name not in self.used and self._called(kernel, node, value):
+                return value
+        return super()._extern_node(node)
+
+    def _members(self, call: CodeCall) -> set[str]:
+        return set(self.nodes_of.get((call.kernel, call.handle), ()))
+
+    def _fresh(self, name: str) -> str:
+        self.count += 1
+        return f"{name}#{self.count}"
+
+    def _buffer(self, name: str, known: IrBuffer | None) -> IrBuffer:
+        if known is None:
+            return IrBuffer(name, "ComputedBuffer")
+        return IrBuffer(name, known.kind, known.dtype, known.size)
+
+    # -- one call --------------------------------------------------------------------------------
+
+    def _call(self, call: CodeCall, kernel: CodeKernel) -> None:
+        blocks = self.raised.get(kernel.name)
+        if blocks is None:
+            text = read_kernel_text(kernel, self.lines)
+            aliases = text.aliases
+            blocks = self.raised[kernel.name] = raise_kernel(text)
+            for block in blocks:
+                for store in block.stores:
+                    store.pointer = aliases.get(store.pointer, store.pointer)
+                for op in block.ops.values():
+                    op.pointer = aliases.get(op.pointer, op.pointer)
+        arguments = [a for a in call.arguments if not a.startswith("stream=")]
+        pointers: dict[str, str] = {}
+        for parameter, argument in zip(kernel.parameters, arguments, strict=False):
+            name = argument_buffer(argument)
+            if name and not argument.isdigit():
+                pointers[parameter] = name
+        self.members = self._members(call)
+        self.mine = self._values(self.members)
+        site = _Site(call, kernel.kind == "cpp", pointers, self.members)
+        main: dict[tuple[str, int], tuple[str, int]] = {}
+        start = dict(self.versions)
+        for position, block in enumerate(blocks):
+            again = block.again and position > 0
+            if not again:
+                start = dict(self.versions) if len(self.versions) < 64 or position else start
+                main = {}
+            site.versions = self.versions if not again else start
+            self._block(site, block, position, main, again)
+        self.mine = None
+
+    def _values(self, names: set[str]) -> list[FxValue] | None:
+        """Nodes the call computes, with the outputs of those that have several."""
+        found: dict[str, FxValue] = {}
+        for name in names:
+            value = self.graph.values.get(name)
+            if value is None or value.placeholder:
+                continue
+            found[name] = value
+            for user in value.users:
+                child = self.graph.values.get(user)
+                if child is not None and child.op == "getitem":
+                    found[user] = child
+        return sorted(found.values(), key=lambda value: value.order) or None
+
+    def _reachable(self, region: Region) -> list[FxValue] | None:
+        return self.mine if self.mine is not None else super()._reachable(region)
+
+    def _candidates(
+        self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
+    ) -> list[tuple[FxValue, int, float]]:
+        if self.only is not None:
+            name, index = self.only
+            return [(self.graph.values[name], index, 0.0)]
+        if buffer.size is None and self.mine is not None:
+            return [
+                (value, 0, 0.0)
+                for value in self.mine
+                if not value.view and value.op not in ("getitem", "copy_")
+            ]
+        found = super()._candidates(node, buffer, region, operation)
+        if self.mine is not None:
+            names = {value.name for value in self.mine}
+            found = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in found]
+        return found
+
+    def _block(
+        self,
+        site: _Site,
+        block: RaisedBlock,
+        position: int,
+        main: dict[tuple[str, int], tuple[str, int]],
+        again: bool,
+    ) -> None:
+        site.cuts, site.stored, site.owned = {}, {}, set()
+        before = dict(site.versions) if again else {}
+        after: dict[str, str] = {}
+        seen: dict[str, int] = {}
+        builder = _Bodies(block, site, position)
+        if not again:
+            site.versions = {n: self._version(n) for n in site.pointers.values()}
+        for store in block.stores:
+            memory = site.pointers.get(store.pointer, f"{site.call.handle}.{store.pointer}")
+            self.count += 1
+            ordinal = seen[store.pointer] = seen.get(store.pointer, -1) + 1
+            key = (store.pointer, ordinal)
+            name = f"{memory}#{self.count}"
+            buffer = self._buffer(name, self.wrapper.buffers.get(memory))
+            was = site.versions.get(memory, self._version(memory))
+            held = self._held(was)
+            if store.atomic or (held is not None and self.graph.values[held[0]].placeholder):
+                buffer.mutations = [was]
+            node = IrTextNode(f"op{self.count}", "SchedulerNode", "ComputedBuffer", [], 0, 0)
+            node.buffers = [buffer]
+            body = builder.body(store, name)
+            if body is None:
+                continue
+            node.body = body
+            node.reads = builder.reads
+            self.by_name[node.name] = node
+            self.only = main.get(key) if again else None
+            self._computed(node)
+            self.only = None
+            root = self._held(name)
+            if root is not None and not again:
+                main[key] = root
+            self._take(site, block, builder, node, store)
+            if root is not None:
+                self._cut(site, node, store, name, root)
+            site.stored.setdefault(memory, []).append((store.lines[0], name))
+            after[memory] = name
+        if again:
+            site.versions = before
+        else:
+            self.versions.update(after)
+
+    def _cut(
+        self, site: _Site, node: IrTextNode, store: RaisedStore, name: str, root: tuple[str, int]
+    ) -> None:
+        """What reads the stored value further on sees what was computed, not its copy."""
+        owner = self.result.nodes.get((node.name, "body", store.value))
+        if owner is None or store.value in site.cuts or store.part:
+            return
+        inner = f"{name}.value"
+        value = self.graph.values.get(owner)
+        if value is None:
+            return
+        self.result.held[inner] = root if owner == root[0] else self.graph.root(owner)
+        site.cuts[store.value] = inner
+
+    def _take(
+        self,
+        site: _Site,
+        block: RaisedBlock,
+        builder: _Bodies,
+        node: IrTextNode,
+        store: RaisedStore,
+    ) -> None:
+        """The lines of what was read, unless an earlier body had the same statement."""
+        cost = self.result.costs.get(node.name)
+        if cost is None:
+            return
+        found = self.found.setdefault((site.call.kernel, site.call.handle), [])
+        owner = self.result.nodes.get((node.name, "body", "store"))
+        if owner is not None:
+            found += [LineNode(line, owner, cost) for line in store.lines]
+        for raised in builder.used:
+            owner = self.result.nodes.get((node.name, "body", raised.name))
+            if owner is None or id(raised) in site.owned:
+                continue
+            site.owned.add(id(raised))
+            found += [LineNode(line, owner, cost) for line in raised.lines]
+
+
+class _Bodies:
+    """Makes the loop body of one store after the other."""
+
+    def __init__(self, block: RaisedBlock, site: _Site, position: int) -> None:
+        self.block, self.site = block, site
+        self.reads: list[str] = []
+        self.used: list[RaisedOp] = []
+
+    def body(self, store: RaisedStore, name: str) -> IrLoopBody | None:
+        self.reads, self.used = [], []
+        order = self._order(store)
+        if order is None:
+            return None
+        body = IrLoopBody(0, 0)
+        block = body.blocks["body"] = IrBlock("body", 0, 0)
+        self.picked: dict[str, int] = {}
+        for each in order:
+            if each in self.site.cuts:
+                buffer = self.site.cuts[each]
+                block.ops.append(IrOp(each, "load", [f"'{buffer}'"], 0, "body"))
+                continue
+            self._emit(self.block.ops[each], body, block)
+        index = self._index(store.index, store.picks, "store", body, block)
+        value = store.value
+        if store.part:
+            value = f"{value}[{store.part}]"
+            block.ops.append(IrOp(value, "getitem", [store.value, store.part], 0, "body"))
+        arguments = [f"'{name}'", index, value]
+        block.ops.append(IrOp("store", "store", arguments, 0, "body"))
+        return body
+
+    def _order(self, store: RaisedStore) -> list[str] | None:
+        """Operands before what uses them."""
+        done: dict[str, bool] = {}
+        order: list[str] = []
+        stack = [(name, False) for name in [*store.picks, store.value]]
+        ops, cuts = self.block.ops, self.site.cuts
+        while stack:
+            name, ready = stack.pop()
+            if ready:
+                order.append(name)
+                continue
+            if name in done or name not in ops:
+                continue
+            done[name] = True
+            if len(done) > MOST_OPERATIONS:
+                return None
+            stack.append((name, True))
+            if name not in cuts:
+                stack += [(use, False) for use in (*ops[name].uses, *ops[name].picks)]
+        return order
+
+    def _emit(self, raised: RaisedOp, body: IrLoopBody, block: IrBlock) -> None:
+        self.used.append(raised)
+        op = raised.op
+        arguments = list(raised.uses)
+        if op in ("load", "load_seed"):
+            buffer = self._buffer(raised)
+            self.reads.append(buffer)
+            index = self._index(raised.index, raised.picks, raised.name, body, block)
+            arguments = [f"'{buffer}'", index]
+        elif op == "constant":
+            arguments = [raised.detail, "torch.float32"]
+        elif op == "reduction":
+            arguments = ["", "", f"'{raised.detail}'", *arguments]
+        elif op == "getitem":
+            arguments = [*arguments[:1], raised.detail]
+        elif op == "set_indirect":
+            number = self.picked[raised.name] = len(self.picked)
+            arguments = [f"set_indirect{number}", *arguments]
+        block.ops.append(IrOp(raised.name, op, arguments, 0, "body"))
+
+    def _index(
+        self, index: str, picks: list[str], name: str, body: IrLoopBody, block: IrBlock
+    ) -> str:
+        text = index
+        for pick in dict.fromkeys(picks):
+            if pick not in self.block.ops:
+                continue
+            number = self.picked.get(pick)
+            if number is None:
+                number = self.picked[pick] = len(self.picked)
+                arguments = [f"set_indirect{number}", pick]
+                block.ops.append(IrOp(f"{pick}.pick", "set_indirect", arguments, 0, "body"))
+            text += f" + indirect{number}"
+        body.indexes[name] = text
+        block.ops.append(IrOp(f"{name}.index", "get_index", [f"'{name}'"], 0, "body"))
+        return f"{name}.index"
+
+    def _buffer(self, raised: RaisedOp) -> str:
+        site = self.site
+        memory = site.pointers.get(raised.pointer, f"{site.call.handle}.{raised.pointer}")
+        line = raised.lines[-1] if raised.lines else 0
+        for stored, version in reversed(site.stored.get(memory, [])):
+            if stored < line:
+                return version
+        return site.versions.get(memory, memory)
