@@ -131,6 +131,11 @@ class LogGatherer:
             if compile_.log == self.number:
                 compile_.rank = self.told.rank  # records tell it late: once processes are joined
         self.phases.finish()
+        outside = self._compiles.get(None)
+        if outside is not None:  # what has no id is one compile, also before its first record
+            for span in self.phases.spans:
+                if span.owner < 0:
+                    span.owner = outside.number
         if self._any_tensor:
             self.told.tensors = self._tensors.hexdigest()[:16]
         for reason, count in self.phases.unread.items():

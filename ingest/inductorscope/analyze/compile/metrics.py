@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 Unit = Literal["", "s", "us", "ms", "bytes", "count", "text", "yes", "config", "list"]
@@ -28,6 +29,8 @@ ORDER = (
     "Settings", "Versions",
 )  # fmt: skip
 LONGEST = 20_000
+_MOMENTS = {"start_time": 1.0, "start_time_us": 1e6, "end_time_us": 1e6}
+"""Fields that are a time of day, and their unit in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ def _metric(name: str, value: object) -> Metric:
     spoken = re.sub(r"_(?:us|s|ms)$", "", name).replace("_", " ")
     if isinstance(value, bool):
         return Metric(name, spoken, "yes" if value else "no", "yes")
+    if isinstance(value, int | float) and name in _MOMENTS:
+        return Metric(name, spoken, _moment(float(value) / _MOMENTS[name]), "text")
     if isinstance(value, int | float):
         return Metric(name, spoken, float(value), _unit(name))
     if isinstance(value, list):
@@ -88,9 +93,14 @@ def _metric(name: str, value: object) -> Metric:
     return Metric(name, spoken, str(value)[:LONGEST], "text")
 
 
+def _moment(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+
+
 def _unit(name: str) -> Unit:
-    if name in {"start_time", "start_time_us", "end_time_us"}:
-        return "text" if name == "start_time" else ""
     if name.endswith("_us"):
         return "us"
     if name.endswith("_ms"):

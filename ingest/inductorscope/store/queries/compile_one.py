@@ -252,7 +252,7 @@ def _records(found: Told, one: Compile) -> tuple[list[RecordRow], bool]:
             LogEntry.run_id == found.run.id,
             LogEntry.log == story.logs[one.log].path,
             LogEntry.compile_id.is_not_distinct_from(one.id),
-            LogEntry.line >= one.line,
+            LogEntry.line >= (one.line if one.id is not None else 0),
         )
         .order_by(LogEntry.id)
         .limit(MOST_RECORDS + 1)

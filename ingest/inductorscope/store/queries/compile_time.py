@@ -89,7 +89,7 @@ class CompileTimePage:
     seconds: float | None
     measured_from: str
     span_us: float
-    """From the first phase's begin to the last one's end."""
+    """From the first phase's begin to the last one's end, of the process where that is longest."""
     busy_us: float
     work: list[WorkRow]
     spans: list[SpanRow]
@@ -112,8 +112,11 @@ def compile_time_page(session: Session, run_id: str) -> CompileTimePage | None:
     busy = sum(kinds.values())
     kernels = sorted(story.kernels, key=lambda one: -(one.us or 0.0))
     tunings = sorted(story.tunings, key=lambda one: -(one.us or 0.0))
-    starts = [log.start_us for log in story.logs if log.start_us is not None]
-    ends = [log.end_us for log in story.logs if log.end_us is not None]
+    spans_of_logs = [
+        log.end_us - log.start_us
+        for log in story.logs
+        if log.start_us is not None and log.end_us is not None
+    ]
     sources = {one.seconds_from for one in story.compiles if one.seconds_from}
     return CompileTimePage(
         run=found.name,
@@ -121,7 +124,7 @@ def compile_time_page(session: Session, run_id: str) -> CompileTimePage | None:
         known=found.story is not None,
         seconds=total_seconds(story),
         measured_from=" and ".join(sorted(sources)),
-        span_us=max(ends) - min(starts) if starts else 0.0,
+        span_us=max(spans_of_logs, default=0.0),
         busy_us=busy,
         work=work_rows(kinds),
         spans=span_rows(story, spans),
