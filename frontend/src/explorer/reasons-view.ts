@@ -6,12 +6,17 @@ import type { Explorer } from "./explorer";
 import { type LitLine, plain, type Reason, reasonOf } from "./reasons";
 
 /** Lines of a pane that are explained. */
-const OF_PANE = 3;
+const OF_PANE = 4;
 const WORDS: Record<number, string> = { 1: "kernel only", 2: "inferred", 3: "exact" };
 
-/** What the server says of one link, where it can. */
+/** Stages whose lines the engine that linked them can explain. */
+const EXPLAINED = new Set(["code", "ir_pre", "ir_post"]);
+/** Operations of a line that are explained. */
+const SENTENCES = 3;
+
+/** What the engine says of a line's operations. */
 interface Told {
-  reasons: { why: string }[];
+  reasons: { code: string; sentence: string; nodes: string[] }[];
 }
 
 export class ReasonsView {
@@ -67,9 +72,13 @@ export class ReasonsView {
       const origin = explorer.lighting.originIn(pane);
       const lit = stop ? [stop.line] : [...explorer.lighting.litIn(pane).lines];
       const shown = lit.filter((line) => !origin || line < origin.first || line > origin.last);
-      for (const line of shown.slice(0, OF_PANE)) {
+      // Comments and definitions name the node too; lines that compute are what one asks about.
+      const { key } = content;
+      const computes = (line: number) => index.namesAt(key, line, line, "op:").length > 0;
+      const ordered = [...shown.filter(computes), ...shown.filter((line) => !computes(line))];
+      for (const line of ordered.slice(0, OF_PANE)) {
         const { stage: id } = pane.address;
-        lines.push({ stage: id, title: stage?.title ?? id, key: content.key, line });
+        lines.push({ stage: id, title: stage?.title ?? id, key, line });
       }
     }
     return lines.flatMap((lit) => reasonOf(index, selected, lit) ?? []);
@@ -91,22 +100,27 @@ export class ReasonsView {
       .then((found) => text.append((found ?? "").trim()))
       .catch(() => {}); // the line's number says enough
     const chip = make("span", { class: "chip" }, WORDS[known] ?? "unknown");
-    const why = make("p", {}, chip, ` ${reason.why.join(" ")}`);
+    const words = make("span", {}, ` ${reason.why.join(" ")}`);
+    const why = make("p", {}, chip, words);
     if (reason.others.length) {
       const many = reason.others.length + 1;
       const names = [plain(reason.entity), ...reason.others].slice(0, 6).join(", ");
       why.append(make("b", {}, ` ${many === 2 ? "Two" : many} answers are possible: ${names}.`));
     }
-    if (key === "code" && known === 2) void this.fill(why, reason);
+    if (EXPLAINED.has(key) && /^(?:fx|op):/.test(reason.entity)) void this.fill(words, reason);
     return make("li", {}, go, why);
   }
 
-  /** The engine's own reason, where the server can tell it. */
-  private async fill(into: HTMLElement, { line, entity }: Reason): Promise<void> {
+  /** The engine's own sentences, where it can tell them, in the place of what the links alone say. */
+  private async fill(into: HTMLElement, { key, line, entity }: Reason): Promise<void> {
     const { run, graph } = this.explorer.picture;
-    const query = new URLSearchParams({ stage: "code", line: String(line), entity });
+    const query = new URLSearchParams({ stage: key, line: String(line) });
     const url = `/api/runs/${run.id}/graphs/${encodeURIComponent(graph.slug)}/reason?${query}`;
-    const told = await ask<Told>(url).catch(() => null); // then what the links say is all there is
-    for (const { why } of told?.reasons ?? []) into.append(` ${why}`);
+    const told = await ask<Told>(url).catch(() => null); // then the links' own words have to do
+    const meant = (told?.reasons ?? []).filter(
+      ({ nodes }) => entity.startsWith("op:") || nodes.includes(entity),
+    );
+    const sentences = [...new Set(meant.map(({ sentence }) => sentence))].slice(0, SENTENCES);
+    if (sentences.length) into.textContent = ` ${sentences.join(" ")}`;
   }
 }
