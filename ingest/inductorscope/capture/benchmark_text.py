@@ -8,6 +8,7 @@ both.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from inductorscope.analyze.benchmark_case import KernelCase, Operand
@@ -37,6 +38,27 @@ import triton.language as tl
 from torch._inductor.runtime.triton_heuristics import start_graph, end_graph
 from torch._C import _cuda_getCurrentRawStream as get_raw_stream
 """
+
+
+_SIMD = """\
+# Loops step by the vectors they were written for: others would write past the end.
+import torch._inductor.config
+from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+torch._inductor.config.cpp.simdlen = {bits}
+if not pick_vec_isa():
+    sys.exit("This kernel was written for vectors of {bits} bits, which this machine lacks.")
+
+"""
+# `at::vec::VectorizedN<int64_t,2>::loadu(in_ptr1 + …, static_cast<int64_t>(16))`
+_VECTORS = re.compile(
+    r"VectorizedN?<([\w:]+)(?:, ?(\d+))?>::loadu\([^;]{1,400}?, static_cast<int64_t>\((\d+)L?\)\)"
+)
+_VECTOR_ITEMS = {
+    "float": 4, "double": 8, "int64_t": 8, "int32_t": 4, "int": 4, "at::BFloat16": 2,
+    "at::Half": 2, "bfloat16": 2, "half": 2, "int16_t": 2, "uint8_t": 1, "int8_t": 1,
+    "unsigned char": 1, "bool": 1,
+}  # fmt: skip
 
 
 def case_text(case: KernelCase, origin: str) -> str:
@@ -103,11 +125,22 @@ def _literal(value: object) -> str:
     return json.dumps(value, indent=4, ensure_ascii=True)
 
 
+def vector_bits(source: str) -> int | None:
+    """Width of the vectors that a C++ kernel was written for; None where it uses none."""
+    widths = [
+        int(count) // max(int(several or 1), 1) * 8 * _VECTOR_ITEMS.get(kind, 4)
+        for kind, several, count in _VECTORS.findall(source)
+    ]
+    return next((bits for bits in (512, 256, 128) if bits <= max(widths, default=0)), None)
+
+
 def _definition(case: KernelCase) -> str:
     if not case.definition:
         return ""
     text = "\n".join(case.definition)
-    return f"async_compile = AsyncCompile()\n{text}\n\nasync_compile.wait(globals())\n" + (
+    bits = vector_bits(text) if case.kind == "cpp" else None
+    vectors = _SIMD.format(bits=bits) if bits is not None else ""
+    return f"{vectors}async_compile = AsyncCompile()\n{text}\n\nasync_compile.wait(globals())\n" + (
         f"KERNEL = {case.kernel}" if case.device != "cpu" else ""
     )
 

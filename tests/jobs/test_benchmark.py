@@ -1,0 +1,194 @@
+"""Benchmarks of kernels: the test case runs by itself, and a job runs it for captures alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from inductorscope.analyze.benchmark_case import NoCase, kernel_case
+from inductorscope.capture.benchmark_run import Asked, BenchmarkFailed, run_case
+from inductorscope.capture.benchmark_text import case_text, vector_bits
+from inductorscope.jobs.api import BenchmarkAsked, JobsClient
+from inductorscope.jobs.errors import CaptureRefusedError
+from inductorscope.jobs.folders import scratch_folder, work_folder
+from inductorscope.jobs.processes import environment
+from inductorscope.jobs.transitions import claim
+from inductorscope.jobs.workflow import child_command
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, migrate, sessions
+from inductorscope.store.models import Run
+from inductorscope.store.queries.kernel import kernel_page
+from sqlalchemy import update
+
+KERNEL, HANDLE = "cpp_fused_add_flip_roll_var_mean_1", 4
+ROLES = {
+    "output_code": "output_code.py",
+    "ir_pre_fusion": "ir_pre_fusion.txt",
+    "ir_post_fusion": "ir_post_fusion.txt",
+    "fx_transformed": "fx_graph_transformed.py",
+}
+
+
+@pytest.fixture(scope="module")
+def texts(fixtures: Path) -> dict[str, str]:
+    """A graph that was captured on a CPU."""
+    folder = next((fixtures / "cpu-ops-zoo").glob("**/output_code.py")).parent
+    return {role: (folder / file).read_text() for role, file in ROLES.items()}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Settings:
+    settings = Settings(data=tmp_path / "data", database_url="")
+    migrate(settings)
+    return settings
+
+
+@pytest.fixture
+def client(here: Settings) -> Iterator[JobsClient]:
+    made = JobsClient(here)
+    yield made
+    made.close()
+
+
+def read(settings: Settings, fixtures: Path, origin: str) -> str:
+    return read_paths(
+        settings, [fixtures / "cpu-ops-zoo"], name=None, tags=[], origin=origin,
+        progress=lambda *_: None,
+    ).run_id  # fmt: skip
+
+
+def asked(run: str, settings: Settings) -> BenchmarkAsked:
+    with sessions(make_engine(settings))() as session:
+        graph = session.get_one(Run, run)
+        assert graph.graph_count == 1
+    return BenchmarkAsked(run, "model__0_inference_0.0", KERNEL, HANDLE, seconds=0.1)
+
+
+def test_the_test_case_runs_by_itself(texts: dict[str, str], tmp_path: Path) -> None:
+    """With torch alone: nothing of this project is imported."""
+    file, out = tmp_path / "case.py", tmp_path / "result.json"
+    text = case_text(kernel_case(texts, KERNEL, HANDLE), 'a run called "x"\\')
+    assert "inductorscope" not in text
+    file.write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-I", str(file), "--seconds", "0.1", "--json", str(out)],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(out.read_text())
+    assert result["agrees"] is True
+    assert set(result["checks"]) == {"buf12", "buf26"}
+    assert result["ms"]["kernel"] > 0 < result["ms"]["eager"]
+    assert result["bytes"] == 133_644
+
+
+def test_results_that_differ_are_told() -> None:
+    torch = pytest.importorskip("torch")
+    from inductorscope.capture.benchmark_runner import compare
+
+    right = torch.linspace(-1, 1, 64).reshape(8, 8)
+    assert compare(right + 1e-7, right)["agrees"]
+    assert compare(right.reshape(64), right)["agrees"]
+    assert not compare(right + 1e-2, right)["agrees"]
+    assert not compare(right.double(), right)["agrees"]  # of another type
+    gaps = right.clone()
+    gaps[0, 0] = float("nan")
+    assert compare(gaps, gaps.clone())["agrees"]
+    assert not compare(gaps, right)["agrees"]
+    assert not compare(torch.tensor([1, 2]), torch.tensor([1, 3]))["agrees"]
+
+
+def test_a_test_case_that_ends_early_says_so(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, database_url="")
+    with pytest.raises(BenchmarkFailed, match=r"status 1 .*\n(.*\n)*.*no such thing"):
+        run_case(Asked("raise SystemError('no such thing')", "cpu"), tmp_path / "work", settings)
+
+
+def test_a_test_case_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, database_url="", capture_seconds=1)
+    with pytest.raises(BenchmarkFailed, match="time limit of 1 s"):
+        run_case(Asked("import time; time.sleep(600)", "cpu"), tmp_path / "work", settings)
+
+
+def test_what_has_no_test_case_is_told_in_a_sentence(texts: dict[str, str], fixtures: Path) -> None:
+    with pytest.raises(NoCase, match="no call 99"):
+        kernel_case(texts, KERNEL, 99)
+    code = (fixtures / "output-code" / "cpu-cppwrap.py").read_text()
+    with pytest.raises(NoCase, match="wrapper of this graph is C\\+\\+"):
+        kernel_case({"output_code": code}, "cpp_fused_relu_0", 2)
+
+
+def test_vectors_are_as_wide_as_the_kernel_was_written_for(texts: dict[str, str]) -> None:
+    """Loops that step by eight would write past the end with vectors of sixteen."""
+    load = "at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), {})"
+    assert vector_bits(load.format("static_cast<int64_t>(16)")) == 512
+    assert vector_bits(load.format("static_cast<int64_t>(8L)")) == 256
+    assert vector_bits("out_ptr0[static_cast<int64_t>(x0)] = tmp0;") is None
+    assert "cpp.simdlen = 256" in case_text(kernel_case(texts, KERNEL, HANDLE), "here")
+
+
+def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
+    """Each is Python; each buffer that is not compared says why."""
+    from inductorscope.formats.output_code import parse_output_code
+
+    compared = 0
+    for call in parse_output_code(texts["output_code"]).calls:
+        case = kernel_case(texts, call.kernel, call.handle)
+        compile(case_text(case, "here"), "case.py", "exec")
+        assert all(each.node or each.reason for each in case.subgraph.compared)
+        compared += sum(bool(each.node) for each in case.subgraph.compared)
+    assert compared >= 15
+
+
+def test_a_job_benchmarks_a_kernel_of_a_capture(
+    here: Settings, client: JobsClient, fixtures: Path
+) -> None:
+    run = read(here, fixtures, "capture")
+    job = client.enqueue_benchmark(asked(run, here))
+    factory = sessions(make_engine(here))
+    attempt = claim(factory, job, "a test")
+    assert attempt is not None
+    scratch_folder(job).mkdir(parents=True)
+    done = subprocess.run(
+        child_command(attempt), env=environment(here), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    status = client.job(job)
+    assert (status.state, status.run_id) == ("done", run), status.message
+    assert status.message is not None
+    assert status.message.endswith("Its results agree.")
+    assert work_folder(here, job).is_relative_to(here.captures)
+    with factory() as session:
+        page = kernel_page(session, run, "model__0_inference_0.0", KERNEL, HANDLE)
+    assert page is not None
+    assert page.may_benchmark
+    (row,) = page.benchmarks
+    assert (row.handle, row.job_id, row.result["agrees"]) == (HANDLE, job, True)
+
+
+def test_what_was_not_captured_here_never_runs(
+    here: Settings, client: JobsClient, fixtures: Path
+) -> None:
+    run = read(here, fixtures, "upload")
+    with pytest.raises(CaptureRefusedError, match="never run here"):
+        client.enqueue_benchmark(asked(run, here))
+    # Nor when somebody gets a job into the queue: the child looks again.
+    factory = sessions(make_engine(here))
+    with factory.begin() as session:
+        session.execute(update(Run).values(origin="capture"))
+    job = client.enqueue_benchmark(asked(run, here))
+    with factory.begin() as session:
+        session.execute(update(Run).values(origin="upload"))
+    attempt = claim(factory, job, "a test")
+    assert attempt is not None
+    scratch_folder(job).mkdir(parents=True)
+    subprocess.run(child_command(attempt), env=environment(here), capture_output=True, check=False)
+    status = client.job(job)
+    assert status.state == "failed"
+    assert status.message is not None
+    assert "never run here" in status.message

@@ -1,0 +1,107 @@
+"""Memory, roofline, and what a kernel's page tells of bytes and test cases."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+GRAPH = "model__0_inference_0.0"
+
+
+@pytest.fixture(scope="module")
+def run(filled: TestClient) -> str:
+    return str(filled.get("/api/").json()["runs"][0]["id"])
+
+
+@pytest.fixture(scope="module")
+def kernel(filled: TestClient, run: str) -> str:
+    (row,) = filled.get(f"/api/runs/{run}/roofline").json()["kernels"]
+    return f"{row['name']}:{row['handle']}"
+
+
+def test_memory_of_a_graph(filled: TestClient, run: str) -> None:
+    page = filled.get(f"/api/runs/{run}/graphs/{GRAPH}/memory").json()
+    assert page["missing"] == ""
+    plan = page["plan"]
+    # 8,390 × 8 bytes of output; as many and 8 of input
+    assert (plan["peak"], plan["output_bytes"], plan["input_bytes"]) == (67120, 67120, 67128)
+    assert [storage["name"] for storage in page["peak_storages"]] == ["buf0"]
+    text = filled.get(f"/runs/{run}/graphs/{GRAPH}/memory").text
+    assert "65.5\u202fKiB" in text
+    assert "memory-data" in text
+
+
+def test_lines_and_buffers_are_chosen_and_sorted_by_the_server(
+    filled: TestClient, run: str
+) -> None:
+    where = f"/api/runs/{run}/graphs/{GRAPH}/memory"
+    calls = filled.get(where, params={"kind": "call"}).json()
+    assert {step["kind"] for step in calls["steps"]} == {"call"}
+    late = filled.get(where, params={"lines_from": 1000, "buffers_from": 1000}).json()
+    assert (late["steps"], late["storages"]) == ([], [])
+    born = filled.get(where, params={"order": "born"}).json()["storages"]
+    assert [each["born"] for each in born] == sorted(each["born"] for each in born)
+    for wrong in ({"kind": "nonsense"}, {"order": "x"}, {"lines_from": -1}):
+        assert filled.get(where, params=wrong).status_code == 422
+
+
+def test_roofline_of_a_run(filled: TestClient, run: str) -> None:
+    page = filled.get(f"/api/runs/{run}/roofline").json()
+    assert page["peaks"]["provenance"] == "estimated"
+    assert page["peaks"]["memory"] == 4.8e12  # the fixture's H200, by its data sheet
+    (row,) = page["kernels"]
+    assert (row["bytes"], row["how"]) == (134248.0, "counted")
+    assert row["standing"]["bound"] == "memory"
+    assert row["standing"]["roof_us"] == pytest.approx(134248 / 4.8e12 * 1e6)
+    assert row["standing"]["share"] == pytest.approx(row["standing"]["roof_us"] / row["time_us"])
+    assert filled.get(f"/runs/{run}/roofline").status_code == 200
+    none = filled.get(f"/api/runs/{run}/roofline", params={"bound": "compute"}).json()
+    assert none["kernels"] == []
+    empty = filled.get(f"/runs/{run}/roofline?bound=compute")
+    assert "No kernel is like that" in empty.text
+
+
+def test_kernel_tells_its_bytes_and_offers_its_test_case(
+    filled: TestClient, run: str, kernel: str
+) -> None:
+    where = f"/runs/{run}/graphs/{GRAPH}/kernels/{kernel}"
+    page = filled.get(f"/api{where}").json()
+    traffic = {each["pointer"]: each for each in page["work"]["bytes"]["traffic"]}
+    assert traffic["out_ptr0"]["writes"] == 67120
+    assert page["may_benchmark"] is False
+    text = filled.get(where).text
+    assert "Download the test case" in text
+    assert "code of uploads is never run" in text
+    case = filled.get(f"/api{where}/case.py")
+    assert case.headers["content-disposition"].startswith("attachment")
+    assert "sandbox" in case.headers["content-security-policy"]
+    compile(case.text, "case.py", "exec")
+    assert f"{kernel.partition(':')[0]}.run(" in case.text
+    assert "torch.ops.aten.maximum.default(" in case.text
+
+
+def test_benchmarks_of_what_was_not_captured_here_are_refused(
+    filled: TestClient, run: str, kernel: str
+) -> None:
+    where = f"/runs/{run}/graphs/{GRAPH}/kernels/{kernel}/benchmark"
+    same = {"Origin": str(filled.base_url)}
+    refused = filled.post(f"/api{where}", json={}, headers=same)
+    assert refused.status_code == 403, refused.text
+    assert "never run here" in refused.json()["error"]["what"]
+    assert filled.post(where, headers=same).status_code == 403
+    assert filled.post(f"/api{where}", json={"seconds": 1e9}, headers=same).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/0123456789abcdef/roofline",
+        "/runs/0123456789abcdef/graphs/x/memory",
+        "/runs/{run}/graphs/x/memory",
+        "/runs/{run}/graphs/" + GRAPH + "/kernels/none:1/case.py",
+    ],
+)
+def test_what_is_not_here_is_404(filled: TestClient, run: str, path: str) -> None:
+    address = path.format(run=run)
+    prefix = "/api" if address.endswith("case.py") else ""
+    assert filled.get(prefix + address).status_code == 404
