@@ -27,6 +27,7 @@ const options = {
     compile: "src/compile.ts",
     memory: "src/memory.ts",
     roofline: "src/roofline.ts",
+    "time-table": "src/time-table.ts",
     theme: "src/theme-first.ts",
     styles: "styles/app.css",
   },

@@ -1,0 +1,81 @@
+"""The time page as people use it: charts that are drawn, saved and lead on; long tables."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+from serving import Served, serve
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[tuple[Served, str]]:
+    """A server with the run of a capture that was profiled, and the run's address."""
+    data = tmp_path_factory.mktemp("timed") / "data"
+    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
+    subprocess.run([*command, str(fixtures / "cuda-foo1")], check=True)
+    with serve(data, "--workers", "0") as served:
+        run = httpx.get(f"{served.url}/api/").json()["runs"][0]["id"]
+        yield served, f"{served.url}/runs/{run}"
+
+
+def drawn(page: Page, chart: str) -> list[str]:
+    """Types of the traces that Plotly drew."""
+    page.wait_for_function(
+        f"() => document.querySelector('[data-chart=\"{chart}\"]')?._fullData?.length > 0"
+    )
+    found = page.evaluate(
+        f"() => document.querySelector('[data-chart=\"{chart}\"]')._fullData.map(t => t.type)"
+    )
+    assert isinstance(found, list)
+    return found
+
+
+def test_charts_are_drawn_and_saved(page: Page, timed: tuple[Served, str]) -> None:
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"{timed[1]}/time")
+    for chart in ("eager-compiled", "groups", "timeline", "categories"):
+        assert set(drawn(page, chart)) == {"bar"}
+    assert drawn(page, "map") == ["treemap"]
+    page.get_by_role("button", name="Icicle").click()
+    page.wait_for_function(
+        "() => document.querySelector('[data-chart=\"map\"]')._fullData[0].type === 'icicle'"
+    )
+    with page.expect_download() as saved:
+        page.locator('[data-downloads="timeline"]').get_by_role("button", name="CSV").click()
+    lines = Path(saved.value.path()).read_text().splitlines()
+    assert lines[0] == "part,idle,µs of the trace,share"
+    assert sum(float(line.split(",")[-1]) for line in lines[1:]) == pytest.approx(1)
+    with page.expect_download() as saved:
+        page.locator('[data-downloads="categories"]').get_by_role("button", name="SVG").click()
+    assert saved.value.suggested_filename == "categories.svg"
+    assert said == []
+
+
+def test_a_tile_of_the_map_marks_its_line(page: Page, timed: tuple[Served, str]) -> None:
+    page.goto(f"{timed[1]}/time")
+    drawn(page, "map")
+    page.locator('[data-chart="map"] text', has_text="line 10").first.click(force=True)
+    expect(page.locator("#lines-table tr.chosen")).to_have_count(1)
+
+
+def test_from_a_kind_of_work_to_its_events(page: Page, timed: tuple[Served, str]) -> None:
+    page.goto(f"{timed[1]}/time")
+    page.get_by_test_id("categories").get_by_role("link", name="Triton pointwise").click()
+    rows = page.get_by_test_id("rows").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("triton_poi_fused_maximum_neg_0")
+    page.get_by_role("link", name="compiled: events").click()
+    expect(rows).to_have_count(2)
+    page.get_by_role("link", name="Takes").click()
+    assert "sort=duration" in page.url
+    expect(page.locator('th[aria-sort="descending"]')).to_contain_text("Takes")
+    page.get_by_label("Name holds").fill("no such kernel")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
