@@ -130,8 +130,18 @@ test("matches are cut to a range and searched", () => {
   assert.equal(firstFrom(matches, 52), 1);
 });
 
-test("a hundred thousand references are matched within a frame", () => {
+test("of a hundred thousand references only those that match are looked at", () => {
   const count = 100_000;
+  let looked = 0;
+  const counted = new Proxy(
+    Array.from({ length: count }, (_, at) => at),
+    {
+      get(lines, name) {
+        looked += 1;
+        return Reflect.get(lines, name);
+      },
+    },
+  );
   const rows = Array.from({ length: count }, (_, at) => at);
   const big = new LinkIndex({
     engine: "1",
@@ -139,7 +149,7 @@ test("a hundred thousand references are matched within a frame", () => {
     stages: {
       post_grad: columns([1, 5, 3, -1]),
       code: {
-        lines: rows,
+        lines: counted,
         entities: rows.map((at) => at % 1000),
         confidence: rows.map(() => 3),
         call: rows.map(() => -1),
@@ -148,7 +158,7 @@ test("a hundred thousand references are matched within a frame", () => {
   });
   const selected = big.selectLine("post_grad", 1);
   big.matches(selected, "code"); // builds the index
-  const began = performance.now();
+  looked = 0;
   assert.equal(big.matches(selected, "code").lines.length, 100);
-  assert.ok(performance.now() - began < 16);
+  assert.equal(looked, 100);
 });
