@@ -8,7 +8,7 @@ uses it; the statements about one accumulator are one reduction.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from inductorscope.correlate.kernel_lines import KernelText
 from inductorscope.correlate.raise_ops import (
@@ -28,6 +28,10 @@ _PARTS = {"mean": "0", "m2": "1", "weight": "2", "value": "0", "index": "1"}
 _TILE_STORE = re.compile(r"(tmp\d+)\.store\((tmp\d+) \+")
 _TILE_LOAD = re.compile(r"loadu\(tmp\d+ \+")
 _POINTER_AT = re.compile(r"\b(?:in_out|in|out|ws|local_buffer_data)_?(?:ptr)?\d+")
+
+_LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
+# `.to(tl.int64)`, `c10::convert<int64_t>(`; bfloat16 is computed as float32, so that says nothing
+_TO_WHAT = re.compile(r"(?:\.to\(tl\.|\.to<|convert<)(int\d+|uint\d+|int1|bool|float64|double)")
 
 
 @dataclass(slots=True)
@@ -107,6 +111,7 @@ class _Raiser:
             self._other(other)
 
     def finish(self) -> RaisedBlock:
+        self._inside_masks()
         self._resolve()
         return self.result
 
@@ -139,8 +144,10 @@ class _Raiser:
             if "tl.full(tmp" in statement.text:
                 self.subshapes.add(name)
                 raised.uses = []
+        elif op == "to_dtype":
+            raised.detail = _dtype_of(statement.text)
         elif op == "where":
-            self._choice(raised, statement)
+            self._choice(raised)
         self._results(statement, raised)
 
     def _operands(self, op: str, statement: Statement) -> list[str]:
@@ -156,7 +163,7 @@ class _Raiser:
             return [found.group() for found in TEMPORARY.finditer(right)][:3]
         return uses
 
-    def _choice(self, raised: RaisedOp, statement: Statement) -> None:
+    def _choice(self, raised: RaisedOp) -> None:
         """A body under a mask ends with a choice between its value and a number."""
         for name in raised.uses[1:]:
             if name in self.lambdas or self.alias.get(name) in self.lambdas:
@@ -215,7 +222,7 @@ class _Raiser:
         seeds = "seed_offset" in statement.text
         raised = RaisedOp(name, "load_seed" if seeds else "load", [], list(statement.lines))
         raised.pointer, raised.index, raised.picks = statement.pointer, index, picks
-        if masks and ("other" in rest or "loadu<" in rest):
+        if masks and "other" in rest and not self.text.cpp:
             inner = f"{name}.load"
             raised.name = inner
             self.result.ops[inner] = raised
@@ -336,6 +343,21 @@ class _Raiser:
         known.lines += statement.lines
         self.result.rank[name] = 1e6
 
+    def _inside_masks(self) -> None:
+        """A load under a mask is a body of its own, or one step of a longer body under it."""
+        ops = self.result.ops
+        masks = {
+            op.uses[1]
+            for op in ops.values()
+            if op.op == "masked_subblock" and len(op.uses) == 2 and not op.uses[0].endswith(".load")
+        }
+        for name in [name for name in ops if name.endswith(".load")]:
+            outer = name.removesuffix(".load")
+            if len(ops[outer].uses) == 2 and ops[outer].uses[1] in masks:
+                load = ops.pop(name)
+                load.name = outer
+                ops[outer] = load
+
     # -- aliases ---------------------------------------------------------------------------------
 
     def _target(self, name: str) -> str:
@@ -356,28 +378,55 @@ class _Raiser:
             name = following
 
     def _resolve(self) -> None:
-        ordered = sorted(self.result.ops.values(), key=lambda op: self.result.rank.get(op.name, 0))
+        ops, rank = self.result.ops, self.result.rank
+        ordered = sorted(ops.values(), key=lambda op: rank.get(op.name, 0.0))
         for raised in ordered:
             for names in (raised.uses, raised.picks):
                 for position, name in enumerate(names):
                     self._claim(name, raised.lines)
                     names[position] = self._target(name)
-        for store in self.result.stores:
+        stores = self.result.stores
+        for store in stores:
             self._claim(store.value, store.lines)
             store.value = self._target(store.value)
             store.picks = [self._target(name) for name in store.picks]
-        self.result.stores = [s for s in self.result.stores if s.value in self.result.ops]
-        for picks in [raised.picks for raised in ordered] + [s.picks for s in self.result.stores]:
+        stores[:] = [store for store in stores if store.value in ops]
+        stores.sort(key=lambda s: (rank.get(s.value, 0.0), s.lines[0]))
+        for picks in [raised.picks for raised in ordered] + [store.picks for store in stores]:
             for name in picks:
                 self._wrapped(name)
-        for check in self.block.others if self.result.ops else []:
+        self._checks()
+        self._unclaimed(ordered)
+        for raised in ordered:
+            raised.uses = [self._own(use, raised.name) for use in raised.uses]
+
+    def _checks(self) -> None:
+        for check in self.block.others:
             for name in check.uses if check.checks else ():
                 chosen = self.result.ops.get(self._target(name))
                 if chosen is not None and chosen.op == "set_indirect":
                     chosen.lines += check.lines
                     break
-        rank = self.result.rank
-        self.result.stores.sort(key=lambda s: (rank.get(s.value, 0.0), s.lines[0]))
+
+    def _unclaimed(self, ordered: list[RaisedOp]) -> None:
+        """Aliases nobody uses were written for what follows them."""
+        for name, lines in self.pending.items():
+            number = float(name[3:]) if name[3:].isdigit() else -1.0
+            for raised in ordered:
+                if self.result.rank.get(raised.name, 0.0) > number:
+                    raised.lines += lines
+                    break
+
+    def _own(self, name: str, user: str) -> str:
+        """Loads and literals are asked for by each user anew, and written for the first."""
+        leaf = self.result.ops.get(name)
+        if leaf is None or leaf.picks or leaf.op not in _LEAVES:
+            return name
+        own = f"{name}@{user}"
+        if own not in self.result.ops:
+            self.result.ops[own] = replace(leaf, name=own)
+            leaf.lines = []
+        return own
 
     def _wrapped(self, name: str) -> None:
         """`where(x < 0, x + size, x)`: an index that may count from the end."""
@@ -398,7 +447,15 @@ class _Raiser:
                 if size is None or size.op not in ("constant", "to_dtype"):
                     break
                 chosen.lines += size.lines
+                size.lines = []
                 size = ops.get(size.uses[0]) if size.uses else None
+        test.uses, moved.uses = [], []
+
+
+def _dtype_of(text: str) -> str:
+    found = _TO_WHAT.search(text)
+    name = found.group(1) if found is not None else ""
+    return {"int1": "bool", "double": "float64"}.get(name, name)
 
 
 def _plain_name(name: str) -> bool:

@@ -28,6 +28,7 @@ from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
 
 MOST_OPERATIONS = 4000
 """A value computed in more steps is not read."""
+_MOST_CANDIDATES = 64
 _OUTSIDE = 0.3
 """Cost of a node that the call is not known to compute."""
 
@@ -77,12 +78,17 @@ class RaisedWalk(_Walk):
         self.only: tuple[str, int] | None = None
         """The remainder of a loop stores what the loop stored."""
         self.members: set[str] = set()
+        self.refilled: set[str] = set()
+        """Memory that atomic stores add to."""
 
     def walk(self) -> dict[tuple[str, int], list[LineNode]]:
         for name, value in self.graph.values.items():
             if value.placeholder:
                 self.result.held[name] = (name, 0)
         self.wrapper = read_wrapper(self.code, self.lines)
+        for step in self.wrapper.steps:
+            if isinstance(step, CodeCall) and step.kernel in self.kernels:
+                self._look_ahead(step, self.kernels[step.kernel])
         for step in self.wrapper.steps:
             if isinstance(step, Renaming):
                 self._rename(step)
@@ -101,10 +107,23 @@ class RaisedWalk(_Walk):
         source = self._version(step.source)
         if step.part < 0:
             self.versions[step.name] = source
+            if step.name not in self.wrapper.buffers and step.source in self.wrapper.buffers:
+                self.wrapper.buffers[step.name] = self.wrapper.buffers[step.source]
             return
         held = self._held(source)
-        if held is not None:
-            self.result.held[step.name] = (held[0], step.part)
+        if held is None:
+            return
+        self.result.held[step.name] = (held[0], step.part)
+        for user in self.graph.values[held[0]].users:
+            if user in self.graph.values and self.graph.root(user) == (held[0], step.part):
+                self._sized_as(step.name, self.graph.values[user])
+                break
+
+    def _sized_as(self, name: str, value: FxValue) -> None:
+        """Memory that a library made, and the wrapper says nothing of."""
+        if name not in self.wrapper.buffers:
+            made = IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
+            self.wrapper.buffers[name] = made
 
     def _extern_call(self, call: CodeCall) -> None:
         outputs = output_of(call)
@@ -128,14 +147,21 @@ class RaisedWalk(_Walk):
         node.buffers, node.reads, node.extern = buffers, reads, call.kernel
         self.members = self._members(call)
         self._extern(node)
+        for name, buffer in zip(outputs, buffers, strict=False):
+            held = self._held(buffer.name)
+            if held is not None:
+                self._sized_as(name, self.graph.values[held[0]])
 
     def _extern_node(self, node: IrTextNode) -> FxValue | None:
         kernel = extern_name(node.extern)
-        for name in self.members:
-            value = self.graph.values.get(name)
-            if value is not None and name not in self.used and self._called(kernel, node, value):
-                return value
-        return super()._extern_node(node)
+        named = [
+            value
+            for name in self.members
+            if (value := self.graph.values.get(name)) is not None
+            and name not in self.used
+            and self._called(kernel, node, value)
+        ]
+        return named[0] if len(named) == 1 else super()._extern_node(node)
 
     def _members(self, call: CodeCall) -> set[str]:
         return set(self.nodes_of.get((call.kernel, call.handle), ()))
@@ -145,13 +171,21 @@ class RaisedWalk(_Walk):
         return f"{name}#{self.count}"
 
     def _buffer(self, name: str, known: IrBuffer | None) -> IrBuffer:
+        given = self.graph.values.get(name.partition("#")[0])
+        if known is None and given is not None and given.placeholder:
+            return IrBuffer(name, "ComputedBuffer", given.dtype, given.shape)
         if known is None:
             return IrBuffer(name, "ComputedBuffer")
         return IrBuffer(name, known.kind, known.dtype, known.size)
 
-    # -- one call --------------------------------------------------------------------------------
+    def _look_ahead(self, call: CodeCall, kernel: CodeKernel) -> None:
+        """Memory that is added to later on is filled for that."""
+        atomic = {s.pointer for block in self._blocks(kernel) for s in block.stores if s.atomic}
+        if atomic:
+            pointers = _pointers(call, kernel)
+            self.refilled.update(pointers[name] for name in atomic if name in pointers)
 
-    def _call(self, call: CodeCall, kernel: CodeKernel) -> None:
+    def _blocks(self, kernel: CodeKernel) -> list[RaisedBlock]:
         blocks = self.raised.get(kernel.name)
         if blocks is None:
             text = read_kernel_text(kernel, self.lines)
@@ -162,12 +196,13 @@ class RaisedWalk(_Walk):
                     store.pointer = aliases.get(store.pointer, store.pointer)
                 for op in block.ops.values():
                     op.pointer = aliases.get(op.pointer, op.pointer)
-        arguments = [a for a in call.arguments if not a.startswith("stream=")]
-        pointers: dict[str, str] = {}
-        for parameter, argument in zip(kernel.parameters, arguments, strict=False):
-            name = argument_buffer(argument)
-            if name and not argument.isdigit():
-                pointers[parameter] = name
+        return blocks
+
+    # -- one call --------------------------------------------------------------------------------
+
+    def _call(self, call: CodeCall, kernel: CodeKernel) -> None:
+        blocks = self._blocks(kernel)
+        pointers = _pointers(call, kernel)
         self.members = self._members(call)
         self.mine = self._values(self.members)
         site = _Site(call, kernel.kind == "cpp", pointers, self.members)
@@ -192,9 +227,12 @@ class RaisedWalk(_Walk):
             found[name] = value
             for user in value.users:
                 child = self.graph.values.get(user)
-                if child is not None and child.op == "getitem":
+                if child is not None and (child.op == "getitem" or child.owner == name):
                     found[user] = child
         return sorted(found.values(), key=lambda value: value.order) or None
+
+    def _refilled(self, buffer: IrBuffer) -> bool:
+        return not buffer.mutations and buffer.name.partition("#")[0] in self.refilled
 
     def _reachable(self, region: Region) -> list[FxValue] | None:
         return self.mine if self.mine is not None else super()._reachable(region)
@@ -205,11 +243,11 @@ class RaisedWalk(_Walk):
         if self.only is not None:
             name, index = self.only
             return [(self.graph.values[name], index, 0.0)]
-        if buffer.size is None and self.mine is not None:
+        if buffer.size is None:
             return [
                 (value, 0, 0.0)
-                for value in self.mine
-                if not value.view and value.op not in ("getitem", "copy_")
+                for value in (self._reachable(region) or [])[:_MOST_CANDIDATES]
+                if not value.view and value.op not in ("getitem", "copy_", "output")
             ]
         found = super()._candidates(node, buffer, region, operation)
         if self.mine is not None:
@@ -305,6 +343,17 @@ class RaisedWalk(_Walk):
             found += [LineNode(line, owner, cost) for line in raised.lines]
 
 
+def _pointers(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
+    """Parameter → name of its memory."""
+    arguments = [a for a in call.arguments if not a.startswith("stream=")]
+    pointers: dict[str, str] = {}
+    for parameter, argument in zip(kernel.parameters, arguments, strict=False):
+        name = argument_buffer(argument)
+        if name and not argument.isdigit():
+            pointers[parameter] = name
+    return pointers
+
+
 class _Bodies:
     """Makes the loop body of one store after the other."""
 
@@ -370,7 +419,7 @@ class _Bodies:
             arguments = [raised.detail, "torch.float32"]
         elif op == "reduction":
             arguments = ["", "", f"'{raised.detail}'", *arguments]
-        elif op == "getitem":
+        elif op == "getitem" or op == "to_dtype":
             arguments = [*arguments[:1], raised.detail]
         elif op == "set_indirect":
             number = self.picked[raised.name] = len(self.picked)
