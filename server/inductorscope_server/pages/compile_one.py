@@ -24,9 +24,7 @@ twin = APIRouter(tags=[openapi.RUNS])
 Number = Annotated[
     int, Path(description="Which compile of the run, from 0, as logged.", ge=0, le=10_000_000)
 ]
-Artifact = Annotated[
-    int, Query(description="Number of a stored file.", ge=1, le=LARGEST)
-]
+Artifact = Annotated[int, Query(description="Number of a stored file.", ge=1, le=LARGEST)]
 Plain = Annotated[
     int, Query(description="1: addresses and temporary names do not count.", ge=0, le=1)
 ]
