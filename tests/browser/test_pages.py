@@ -20,6 +20,8 @@ PAGES = {
     "run": "{run}",
     "explorer": "{graph}",
     "kernel": "{kernel}",
+    "memory": "{graph}/memory",
+    "roofline": "{run}/roofline",
     "time": "{run}/time",
     "kernels of the code": "{run}/time/table",
     "events of a trace": "{run}/time/table?of=events&profile=2&sort=duration",
