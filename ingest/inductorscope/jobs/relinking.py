@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine, func, select, update
 
-from ..correlate.model import ENGINE
 from ..dying import die_with
 from ..reading.graph import line_records
 from ..reading.graph_content import Given, Task, read_texts, worth_reading
 from ..reading.texts import LARGEST_TEXT
 from ..settings import Settings, load
 from ..store.engine import Sessions, make_engine, sessions
+from ..store.links import TODAYS_ENGINE
 from ..store.models import Artifact, Graph, Links
 from ..store.texts import read_blob
 from .processes import environment
@@ -49,7 +49,7 @@ class Relinked:
 def outdated(factory: Sessions) -> int:
     """How many graphs have links of another engine."""
     with factory() as session:
-        query = select(func.count()).select_from(Links).where(Links.engine != ENGINE)
+        query = select(func.count()).select_from(Links).where(Links.engine != TODAYS_ENGINE)
         return session.scalar(query) or 0
 
 
@@ -60,7 +60,7 @@ def relink(engine: Engine) -> Relinked:
     below: int | None = None
     while True:
         with reading() as session:
-            query = select(Links.graph_id).where(Links.engine != ENGINE)
+            query = select(Links.graph_id).where(Links.engine != TODAYS_ENGINE)
             if below is not None:  # what failed is not tried again in this pass
                 query = query.where(Links.graph_id < below)
             below = session.scalar(query.order_by(Links.graph_id.desc()).limit(1))
@@ -80,7 +80,7 @@ def _relink_graph(reading: Sessions, writing: Sessions, graph_id: int) -> bool:
     with writing.begin() as session:
         session.execute(
             update(Links)
-            .where(Links.graph_id == graph_id, Links.engine != ENGINE)
+            .where(Links.graph_id == graph_id, Links.engine != TODAYS_ENGINE)
             .values(
                 engine=links.engine,
                 payload=links.payload,

@@ -7,12 +7,15 @@ from dataclasses import asdict
 import msgspec
 import zstandard
 
-from ..correlate.model import Coverage, GraphLinks, StageLinks
+from ..correlate.model import ENGINE, Coverage, GraphLinks, StageLinks
 from . import storable
 from .draft import PackedLinks
 from .models import JsonObject
 
 LEVEL = 9
+
+TODAYS_ENGINE = ENGINE
+"""Stored links of another engine are made anew."""
 
 
 class StageColumns(msgspec.Struct, gc=False):
