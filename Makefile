@@ -15,7 +15,7 @@ help:
 	@echo "make run      set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
 	@echo "make test     set up and run every test"
 	@echo "make check    linters and type checkers, Python and TypeScript"
-	@echo "make bench    read logs of 18 MB to 1 GB beside tlparse; ARGS=--quick for a short one"
+	@echo "make bench    read logs beside tlparse, traces beside HTA; ARGS=--quick for a short one"
 	@echo "make fuzz     CASES=100000 damaged inputs for every reader"
 	@echo "make clean    remove what the other commands made, your data aside"
 
@@ -65,7 +65,7 @@ check: $(VENV)/.dev frontend/node_modules/.dev
 	$(BIN)/mypy
 	$(BIN)/python hatch_build.py run --silent check
 
-# Installs the peer into an environment of its own (bench/.venv); logs are made in bench/work.
+# Installs the peers into an environment of their own (bench/.venv); logs are made in bench/work.
 bench: $(VENV)/.app
 	@$(BIN)/python -m bench.logs $(ARGS)
 

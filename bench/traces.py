@@ -73,16 +73,22 @@ def repeated(plain: Path, times: int) -> Path:
     long = plain.with_name(f"mixnet-trace-{times}.json")
     if long.is_file():
         return long
-    text = plain.read_bytes()
-    start = text.index(b"[", text.index(b'"traceEvents"')) + 1
-    end = text.rindex(b"]")
-    half = long.with_suffix(".part")
-    with half.open("wb") as target:
-        target.write(text[:start])
-        for number in range(times):
-            target.write(b"," if number else b"")
-            target.write(text[start:end].strip())
-        target.write(text[end:])
+    with plain.open("rb") as source:
+        head = source.read(MB)
+        start = head.index(b"[", head.index(b'"traceEvents"')) + 1
+        source.seek(-MB, os.SEEK_END)
+        tail = source.read()
+        end = plain.stat().st_size - len(tail) + tail.rindex(b"]")
+        half = long.with_suffix(".part")
+        with half.open("wb") as target:
+            target.write(head[:start])
+            for number in range(times):
+                target.write(b"," if number else b"")
+                source.seek(start)
+                left = end - start
+                while left:  # piece by piece: what this process holds, those it measures begin with
+                    left -= target.write(source.read(min(MB, left)))
+            target.write(tail[tail.rindex(b"]") :])
     half.rename(long)
     return long
 
