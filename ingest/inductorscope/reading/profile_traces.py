@@ -1,4 +1,4 @@
-"""What is kept of a profiler trace: its figures, its kernels in sums, its events in packed columns."""
+"""What is kept of a trace: its figures, its kernels in sums, its events in packed columns."""
 
 from __future__ import annotations
 
