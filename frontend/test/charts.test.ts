@@ -10,13 +10,16 @@ test("charts are sent nowhere", () => {
 });
 
 test("only trace types that the bundle holds are drawn: others would silently be scatter", async () => {
-  const [charts, plot] = await Promise.all(
-    ["main", "plot"].map((name) => readFile(`src/charts/${name}.ts`, "utf8")),
+  const [bars, map, plot] = await Promise.all(
+    ["bars", "map", "plot"].map((name) => readFile(`src/charts/${name}.ts`, "utf8")),
   );
-  const drawn = new Set(
-    [...(charts ?? "").matchAll(/type: "(\w+)",\s+orientation/g)].map((m) => m[1]),
-  );
+  const drawn = new Set([
+    ...[...(bars ?? "").matchAll(/type: "(\w+)",\s+orientation/g)].map((m) => m[1]),
+    ...[...(/type Shape = ([^;]+);/.exec(map ?? "")?.[1] ?? "").matchAll(/"(\w+)"/g)].map(
+      (m) => m[1],
+    ),
+  ]);
   const held = new Set([...(plot ?? "").matchAll(/plotly\.js\/lib\/(\w+)"/g)].map((m) => m[1]));
-  assert.ok(drawn.size > 0);
+  assert.deepEqual([...drawn].sort(), ["bar", "icicle", "treemap"]);
   for (const type of drawn) assert.ok(held.has(type), `${type} is not in the bundle`);
 });
