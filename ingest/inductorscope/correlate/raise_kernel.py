@@ -392,13 +392,14 @@ class _Raiser:
             store.picks = [self._target(name) for name in store.picks]
         stores[:] = [store for store in stores if store.value in ops]
         stores.sort(key=lambda s: (rank.get(s.value, 0.0), s.lines[0]))
+        for raised in ordered:
+            self._several_steps(raised)
         for picks in [raised.picks for raised in ordered] + [store.picks for store in stores]:
             for name in picks:
                 self._wrapped(name)
         self._checks()
         self._unclaimed(ordered)
-        for raised in ordered:
-            raised.uses = [self._own(use, raised.name) for use in raised.uses]
+        self._own_leaves()
 
     def _checks(self) -> None:
         for check in self.block.others:
@@ -417,16 +418,74 @@ class _Raiser:
                     raised.lines += lines
                     break
 
-    def _own(self, name: str, user: str) -> str:
-        """Loads and literals are asked for by each user anew, and written for the first."""
-        leaf = self.result.ops.get(name)
-        if leaf is None or leaf.picks or leaf.op not in _LEAVES:
-            return name
-        own = f"{name}@{user}"
+    def _own_leaves(self) -> None:
+        """Each user loads anew, and names its literals anew: they are written for the first.
+
+        First is who comes first when values are computed from their operands, left to right.
+        """
+        seen: set[str] = set()
+        rank = self.result.rank
+        bodies = [
+            (rank.get(raised.name, 0.0), [raised.name])
+            for raised in self.result.ops.values()
+            if raised.op == "reduction"  # a body of its own, before what uses it
+        ]
+        bodies += [(rank.get(s.value, 0.0), [*s.picks, s.value]) for s in self.result.stores]
+        for _, names in sorted(bodies, key=lambda body: body[0]):
+            stack = [iter([(name, "", 0) for name in names])]
+            while stack:
+                step = next(stack[-1], None)
+                if step is None:
+                    stack.pop()
+                    continue
+                name, user, position = step
+                raised = self.result.ops.get(name)
+                if raised is None:
+                    continue
+                if user and raised.op in _LEAVES and not raised.picks:
+                    self.result.ops[user].uses[position] = self._copy(raised, user)
+                elif name not in seen:
+                    seen.add(name)
+                    needed = [(pick, "", 0) for pick in raised.picks]
+                    needed += [(use, name, place) for place, use in enumerate(raised.uses)]
+                    stack.append(iter(needed))
+
+    def _copy(self, leaf: RaisedOp, user: str) -> str:
+        own = f"{leaf.name}@{user}"
         if own not in self.result.ops:
             self.result.ops[own] = replace(leaf, name=own)
             leaf.lines = []
         return own
+
+    def _several_steps(self, raised: RaisedOp) -> None:
+        """Remainders and signs are written in several steps, the last of which stands for all."""
+        ops = self.result.ops
+        made = [ops[use] for use in raised.uses if use in ops]
+        if raised.op == "where" and len(made) == 3:
+            wrong, moved, rest = made
+            if rest.op == "mod" and moved.op == "add" and rest.name in moved.uses:
+                self._swallow(raised, [wrong.name, moved.name, rest.name], set(rest.uses))
+                raised.op, raised.uses = "remainder", list(rest.uses)
+        elif raised.op == "sub" and len(made) == 2 and all(op.op == "to_dtype" for op in made):
+            tests = [ops[op.uses[0]] for op in made if op.uses and op.uses[0] in ops]
+            if len(tests) == 2 and all(op.op == "lt" for op in tests):
+                value = [use for use in tests[0].uses if ops[use].op != "constant"]
+                if len(value) == 1 and value[0] in tests[1].uses:
+                    self._swallow(raised, list(raised.uses), set(value))
+                    raised.op, raised.uses = "sign", value
+
+    def _swallow(self, raised: RaisedOp, names: list[str], until: set[str]) -> None:
+        """The lines of the steps before belong to the last one."""
+        seen = set(until)
+        while names:
+            name = names.pop()
+            step = self.result.ops.get(name)
+            if step is None or name in seen or step.pointer:
+                continue
+            seen.add(name)
+            raised.lines += step.lines
+            step.lines = []
+            names += step.uses
 
     def _wrapped(self, name: str) -> None:
         """`where(x < 0, x + size, x)`: an index that may count from the end."""

@@ -10,7 +10,7 @@ from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
-SURE = 0.3
+SURE = 0.5
 """Readings that cost more are shown as guesses within their kernel."""
 
 

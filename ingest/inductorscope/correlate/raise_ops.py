@@ -127,6 +127,10 @@ def operation_of(statement: Statement) -> str:
         return ALIAS
     if "log1p" in tags or "expm1" in tags:
         return "log1p" if "log1p" in tags else "expm1"
+    if "-" in tags and tags & {"div_floor_floating_vec", "div_floor_floating"}:
+        return "remainder"
+    if "?" in tags and {"&&", "!="} <= tags:
+        return "remainder"
     named = sorted(_FUNCTIONS.get(tag, tag) for tag in tags if tag in _FUNCTIONS or tag in KNOWN)
     if named:
         return named[0] if len(set(named)) == 1 else next(n for n in named if n != "to_dtype")

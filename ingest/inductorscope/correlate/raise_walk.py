@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.kernel_lines import read_kernel_text
-from inductorscope.correlate.lowerings import extern_name
+from inductorscope.correlate.lowerings import by_library, extern_name
 from inductorscope.correlate.origins import _Walk
 from inductorscope.correlate.raise_kernel import RaisedBlock, RaisedOp, RaisedStore, raise_kernel
 from inductorscope.correlate.raise_wrapper import (
@@ -21,13 +21,16 @@ from inductorscope.correlate.raise_wrapper import (
     output_of,
     read_wrapper,
 )
-from inductorscope.correlate.region import Operation, Region
+from inductorscope.correlate.region import Operation, Place, Region
 from inductorscope.correlate.schedule import argument_buffer
+from inductorscope.correlate.unify import Unifier
 from inductorscope.formats.ir import IrBlock, IrBuffer, IrLoopBody, IrOp, IrText, IrTextNode
 from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
 
 MOST_OPERATIONS = 4000
 """A value computed in more steps is not read."""
+WORST = 3.0
+"""A reading that costs more is none: what it says is mostly wrong, and misleads what follows."""
 _MOST_CANDIDATES = 64
 _OUTSIDE = 0.3
 """Cost of a node that the call is not known to compute."""
@@ -107,8 +110,11 @@ class RaisedWalk(_Walk):
         source = self._version(step.source)
         if step.part < 0:
             self.versions[step.name] = source
-            if step.name not in self.wrapper.buffers and step.source in self.wrapper.buffers:
-                self.wrapper.buffers[step.name] = self.wrapper.buffers[step.source]
+            given = self.graph.values.get(step.source)
+            if step.source in self.wrapper.buffers:
+                self.wrapper.buffers.setdefault(step.name, self.wrapper.buffers[step.source])
+            elif given is not None and given.placeholder:
+                self._sized_as(step.name, given)
             return
         held = self._held(source)
         if held is None:
@@ -247,13 +253,25 @@ class RaisedWalk(_Walk):
             return [
                 (value, 0, 0.0)
                 for value in (self._reachable(region) or [])[:_MOST_CANDIDATES]
-                if not value.view and value.op not in ("getitem", "copy_", "output")
+                if not (value.view or value.placeholder or by_library(value.op))
+                and value.op not in ("getitem", "copy_", "output")
             ]
         found = super()._candidates(node, buffer, region, operation)
         if self.mine is not None:
             names = {value.name for value in self.mine}
             found = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in found]
         return found
+
+    def _best(
+        self,
+        node: IrTextNode,
+        buffer: IrBuffer,
+        region: Region,
+        unifier: Unifier,
+        value: Place,
+    ) -> tuple[float, FxValue, int] | None:
+        best = super()._best(node, buffer, region, unifier, value)
+        return None if best is None or best[0] > WORST else best
 
     def _block(
         self,
