@@ -40,7 +40,7 @@ def time(run_id: str) -> str:
 
 
 def time_table(run_id: str, **query: str | int | None) -> str:
-    """One of the long tables of times: `of` which, of which `profile`, and the rest chooses rows."""
+    """A long table of times: `of` which, of which `profile`, and the rest chooses rows."""
     return with_query(f"{time(run_id)}/table", **query)
 
 

@@ -21,7 +21,7 @@ Key = Annotated[
 ]
 
 
-@twin.get("/watch/{key}", summary="A watched folder", responses=documented(422))
+@twin.get("/watch/{key}", summary="A watched folder", responses=documented(404))
 def get_watched(session: Reading, key: Key) -> Watched:
     """The newest reading of it."""
     return watched(session, key)
