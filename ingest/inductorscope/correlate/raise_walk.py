@@ -32,6 +32,7 @@ MOST_OPERATIONS = 4000
 WORST = 3.0
 """A reading that costs more is none: what it says is mostly wrong, and misleads what follows."""
 _MOST_CANDIDATES = 64
+_WITHIN = 0.06
 _OUTSIDE = 0.3
 """Cost of a node that the call is not known to compute."""
 
@@ -43,6 +44,13 @@ class LineNode:
     line: int
     node: str
     cost: float
+    op: str = ""
+    """What the line does: `load`, `mul`, …"""
+    cpp: bool = False
+
+
+FoundLines = dict[tuple[str, int], list[LineNode]]
+"""(kernel, handle) → its lines"""
 
 
 @dataclass(slots=True)
@@ -68,15 +76,17 @@ class RaisedWalk(_Walk):
         code: OutputCode,
         lines: list[str],
         nodes: dict[tuple[str, int], list[str]],
+        calls: list[CodeCall] | None = None,
     ) -> None:
+        """`calls`: of a listing without a wrapper, how its kernels may have been called."""
         super().__init__(graph, IrText(), {}, set())
         self.code, self.lines, self.nodes_of = code, lines, nodes
         self.kernels = code.by_name()
         self.raised: dict[str, list[RaisedBlock]] = {}
         self.versions: dict[str, str] = {}
         self.count = 0
-        self.found: dict[tuple[str, int], list[LineNode]] = {}
-        self.wrapper = Wrapper()
+        self.found: FoundLines = {}
+        self.wrapper = Wrapper(list(calls)) if calls is not None else read_wrapper(code, lines)
         self.mine: list[FxValue] | None = None
         self.only: tuple[str, int] | None = None
         """The remainder of a loop stores what the loop stored."""
@@ -84,11 +94,10 @@ class RaisedWalk(_Walk):
         self.refilled: set[str] = set()
         """Memory that atomic stores add to."""
 
-    def walk(self) -> dict[tuple[str, int], list[LineNode]]:
+    def walk(self) -> FoundLines:
         for name, value in self.graph.values.items():
             if value.placeholder:
                 self.result.held[name] = (name, 0)
-        self.wrapper = read_wrapper(self.code, self.lines)
         for step in self.wrapper.steps:
             if isinstance(step, CodeCall) and step.kernel in self.kernels:
                 self._look_ahead(step, self.kernels[step.kernel])
@@ -251,7 +260,7 @@ class RaisedWalk(_Walk):
             return [(self.graph.values[name], index, 0.0)]
         if buffer.size is None:
             return [
-                (value, 0, 0.0)
+                (value, 0, _WITHIN if self._within(value) else 0.0)
                 for value in (self._reachable(region) or [])[:_MOST_CANDIDATES]
                 if not (value.view or value.placeholder or by_library(value.op))
                 and value.op not in ("getitem", "copy_", "output")
@@ -261,6 +270,10 @@ class RaisedWalk(_Walk):
             names = {value.name for value in self.mine}
             found = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in found]
         return found
+
+    def _within(self, value: FxValue) -> bool:
+        """Only the call itself uses the value: it is seldom stored."""
+        return self.mine is not None and all(user in self.members for user in value.users)
 
     def _best(
         self,
@@ -352,13 +365,13 @@ class RaisedWalk(_Walk):
         found = self.found.setdefault((site.call.kernel, site.call.handle), [])
         owner = self.result.nodes.get((node.name, "body", "store"))
         if owner is not None:
-            found += [LineNode(line, owner, cost) for line in store.lines]
+            found += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
         for raised in builder.used:
             owner = self.result.nodes.get((node.name, "body", raised.name))
             if owner is None or id(raised) in site.owned:
                 continue
             site.owned.add(id(raised))
-            found += [LineNode(line, owner, cost) for line in raised.lines]
+            found += [LineNode(line, owner, cost, raised.op, site.cpp) for line in raised.lines]
 
 
 def _pointers(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
