@@ -98,8 +98,9 @@ class Onlooker:
 
 
 def by_command(paths: list[Path], work: Path, empty: int) -> Read:
-    """`inductorscope ingest`, cold, into a fresh data folder."""
+    """`inductorscope ingest`, cold, into a database without runs."""
     data = fresh(work)
+    run(inductorscope("runs", "--data", data), work / "empty.log")
     onlooker = Onlooker(data / DATABASE)
     started = time.monotonic()
     try:
