@@ -119,7 +119,7 @@ def operation_of(statement: Statement) -> str:
     if _SUB_SHAPE.match(text):
         return "constant"
     tags = statement.tags
-    if "exp" in tags and "/" in tags:
+    if "exp" in tags and tags & {"/", "+", "neg"}:
         return "sigmoid"
     if "rsqrt" in tags or ("/" in tags and "sqrt" in tags and statement.literals):
         return "rsqrt"
