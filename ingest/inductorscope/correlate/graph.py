@@ -48,9 +48,7 @@ def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLi
             collector, code, texts.output_code, (before, after), FxGraph(post), recorded.calls
         )
         if not has_bodies(after):
-            link_raised(
-                collector, code, texts.output_code, FxGraph(post), nodes, recorded.calls
-            )
+            link_raised(collector, code, texts.output_code, FxGraph(post), nodes, recorded.calls)
         for stage, ir in (("ir_pre", before), ("ir_post", after)):
             link_ir_nodes(collector, stage, ir, origins, recorded.nodes)
     links = collector.finish()
