@@ -20,6 +20,12 @@ startJob();
 startLines();
 startUploads();
 
+// On a phone the tabs of a run do not fit: the one of this page is brought in sight.
+for (const tab of document.querySelectorAll<HTMLElement>(".run-nav [aria-current]")) {
+  const row = tab.parentElement;
+  row?.scrollTo({ left: tab.offsetLeft - (row.clientWidth - tab.clientWidth) / 2 });
+}
+
 // A run that came in shows in the list at once.
 document.addEventListener("runschange", () => {
   if (document.querySelector("#runs")) {
