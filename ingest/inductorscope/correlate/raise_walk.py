@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.fx_values import FxGraph, FxValue
+from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
 from inductorscope.correlate.kernel_lines import read_kernel_text
 from inductorscope.correlate.lowerings import by_library, extern_name
 from inductorscope.correlate.origins import _Walk
@@ -265,7 +265,12 @@ class RaisedWalk(_Walk):
                 if not (value.view or value.placeholder or by_library(value.op))
                 and value.op not in ("getitem", "copy_", "output")
             ]
-        found = super()._candidates(node, buffer, region, operation)
+        loaded = {held[0] for name in region.loads() if (held := self._held(name)) is not None}
+        found = [
+            each
+            for each in super()._candidates(node, buffer, region, operation)
+            if not by_library(each[0].op) or each[0].name in loaded
+        ]
         if self.mine is not None:
             names = {value.name for value in self.mine}
             found = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in found]
@@ -328,6 +333,8 @@ class RaisedWalk(_Walk):
                 main[key] = root
             self._take(site, block, builder, node, store)
             if root is not None:
+                root = self._as_read(name, root)
+            if root is not None:
                 self._cut(site, node, store, name, root)
             site.stored.setdefault(memory, []).append((store.lines[0], name))
             after[memory] = name
@@ -335,6 +342,13 @@ class RaisedWalk(_Walk):
             site.versions = before
         else:
             self.versions.update(after)
+
+    def _as_read(self, name: str, root: Root) -> Root:
+        """What reads the memory of a copy means the value that was copied into it."""
+        value = self.graph.values[root[0]]
+        if value.op == "copy_" and len(value.inputs) > 1:
+            root = self.result.held[name] = self.graph.root(value.inputs[1])
+        return root
 
     def _cut(
         self, site: _Site, node: IrTextNode, store: RaisedStore, name: str, root: tuple[str, int]
@@ -344,10 +358,12 @@ class RaisedWalk(_Walk):
         if owner is None or store.value in site.cuts or store.part:
             return
         inner = f"{name}.value"
-        value = self.graph.values.get(owner)
-        if value is None:
-            return
-        self.result.held[inner] = root if owner == root[0] else self.graph.root(owner)
+        if owner != self.graph.values[root[0]].owner:
+            value = self.graph.values.get(owner)
+            if value is None or value.op.startswith("_foreach_"):
+                return
+            root = self.graph.root(owner)
+        self.result.held[inner] = root
         site.cuts[store.value] = inner
 
     def _take(
