@@ -14,7 +14,8 @@ from inductorscope.correlate import GraphTexts, graph_links
 from inductorscope.correlate.directory import read_texts
 from inductorscope.correlate.kernel_lines import read_kernel_text
 from inductorscope.correlate.model import Confidence, GraphLinks
-from inductorscope.correlate.raise_kernel import RaisedBlock, raise_kernel
+from inductorscope.correlate.raise_kernel import raise_kernel
+from inductorscope.correlate.raise_records import RaisedBlock
 from inductorscope.formats.output_code import parse_output_code
 from inductorscope.formats.scan import lines_of
 

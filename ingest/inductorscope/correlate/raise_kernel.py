@@ -8,7 +8,6 @@ uses it; the statements about one accumulator are one reduction.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 
 from inductorscope.correlate.kernel_lines import KernelText
 from inductorscope.correlate.raise_ops import (
@@ -17,57 +16,16 @@ from inductorscope.correlate.raise_ops import (
     operation_of,
     reduction_of,
 )
+from inductorscope.correlate.raise_records import RaisedBlock, RaisedOp, RaisedStore
+from inductorscope.correlate.raise_settle import Settling
+from inductorscope.correlate.raise_text import dtype_of, index_of, plain_name, stored_parts
 from inductorscope.correlate.statements import TEMPORARY, Block, Statement
-from inductorscope.formats.scan import closing, split_top
 
 _ABOUT = re.compile(r"\b_tmp(\d+)\b|\btmp(\d+)_(?:mean|m2|weight|max|sum|index|next|val|idx)\w*")
-_CAST = re.compile(r"static_cast<\w+>|tl\.broadcast_to")
-_LONG = re.compile(r"(?<=\d)L\b")
 _ACC_PART = re.compile(r"tmp_acc\d+\w*\.(mean|m2|weight|index|value)\b")
 _PARTS = {"mean": "0", "m2": "1", "weight": "2", "value": "0", "index": "1"}
 _TILE_STORE = re.compile(r"(tmp\d+)\.store\((tmp\d+) \+")
-_TILE_LOAD = re.compile(r"loadu\(tmp\d+ \+")
-_POINTER_AT = re.compile(r"\b(?:in_out|in|out|ws|local_buffer_data)_?(?:ptr)?\d+")
-
-_LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
-# `.to(tl.int64)`, `c10::convert<int64_t>(`; bfloat16 is computed as float32, so that says nothing
-_TO_WHAT = re.compile(r"(?:\.to\(tl\.|\.to<|convert<)(int\d+|uint\d+|int1|bool|float64|double)")
-
-
-@dataclass(slots=True)
-class RaisedOp:
-    name: str
-    op: str
-    uses: list[str] = field(default_factory=list)
-    """Names of operands, in order."""
-    lines: list[int] = field(default_factory=list)
-    pointer: str = ""
-    index: str = ""
-    picks: list[str] = field(default_factory=list)
-    """Values that the index depends on."""
-    detail: str = ""
-    """The literal of a constant, the kind of a reduction, which result is taken."""
-
-
-@dataclass(slots=True)
-class RaisedStore:
-    pointer: str
-    value: str
-    lines: list[int]
-    index: str = ""
-    picks: list[str] = field(default_factory=list)
-    atomic: bool = False
-    part: str = ""
-    """Of an accumulator: which of its results."""
-
-
-@dataclass(slots=True)
-class RaisedBlock:
-    again: bool
-    ops: dict[str, RaisedOp] = field(default_factory=dict)
-    stores: list[RaisedStore] = field(default_factory=list)
-    """In the order in which their values are computed."""
-    rank: dict[str, float] = field(default_factory=dict)
+_DECLTYPE = re.compile(r"decltype\([^)]*\)")
 
 
 def raise_kernel(text: KernelText) -> list[RaisedBlock]:
@@ -111,9 +69,8 @@ class _Raiser:
             self._other(other)
 
     def finish(self) -> RaisedBlock:
-        self._inside_masks()
-        self._resolve()
-        return self.result
+        checks = [other for other in self.block.others if other.checks]
+        return Settling(self.result, self.alias, self.pending, checks).settle()
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -145,7 +102,7 @@ class _Raiser:
                 self.subshapes.add(name)
                 raised.uses = []
         elif op == "to_dtype":
-            raised.detail = _dtype_of(statement.text)
+            raised.detail = dtype_of(statement.text)
         elif op == "where":
             self._choice(raised)
         self._results(statement, raised)
@@ -153,13 +110,13 @@ class _Raiser:
     def _operands(self, op: str, statement: Statement) -> list[str]:
         uses = list(statement.uses)
         if op == "where" and "blendv" in statement.tags:
-            plain = re.sub(r"decltype\([^)]*\)", "", statement.text.partition("=")[2])
+            plain = _DECLTYPE.sub("", statement.text.partition("=")[2])
             uses = [found.group() for found in TEMPORARY.finditer(plain)][:3]
             return [uses[2], uses[1], uses[0]] if len(uses) == 3 else uses
         if op in ("where", "fma", "add", "mul", "sub", "truediv", "maximum", "minimum") and (
             len(uses) < 3
         ):
-            right = re.sub(r"decltype\([^)]*\)", "", statement.text.partition("=")[2])
+            right = _DECLTYPE.sub("", statement.text.partition("=")[2])
             return [found.group() for found in TEMPORARY.finditer(right)][:3]
         return uses
 
@@ -203,7 +160,7 @@ class _Raiser:
         names = [found.group() for text in returned for found in TEMPORARY.finditer(text)]
         if "blendv" in statement.tags and len(names) >= 3:
             last = [n for n in names if n != name][-3:]
-            plain = re.sub(r"decltype\([^)]*\)", "", returned[-1])
+            plain = _DECLTYPE.sub("", returned[-1])
             last = [found.group() for found in TEMPORARY.finditer(plain)][:3]
             if len(last) == 3:
                 raised = RaisedOp(name, "masked_subblock", [last[1], last[2]])
@@ -216,7 +173,7 @@ class _Raiser:
             self.pending[name] = list(statement.lines)
 
     def _load(self, statement: Statement, name: str) -> None:
-        index, rest = _index_of(statement)
+        index, rest = index_of(statement)
         picks = list(dict.fromkeys(f.group() for f in TEMPORARY.finditer(index)))
         masks = [use for use in statement.uses if use not in picks]
         seeds = "seed_offset" in statement.text
@@ -238,7 +195,7 @@ class _Raiser:
         if not statement.uses:
             return
         name = statement.uses[-1]
-        index, _ = _index_of(statement)
+        index, _ = index_of(statement)
         raised = RaisedOp(name, "load", [], list(statement.lines), statement.pointer, index)
         raised.picks = [f.group() for f in TEMPORARY.finditer(index) if f.group() != name]
         self.result.ops[name] = raised
@@ -267,14 +224,14 @@ class _Raiser:
         group.sort(key=lambda s: s.lines[0])
         defined = {name for s in group for name in s.defines}
         taken = [u for s in group for u in s.uses if u not in defined and not _ABOUT.match(u)]
-        final = next((s for s in reversed(group) if any(_plain_name(n) for n in s.defines)), None)
+        final = next((s for s in reversed(group) if any(plain_name(n) for n in s.defines)), None)
         if final is None:
             return
         raised = RaisedOp("", "reduction", list(dict.fromkeys(taken)))
         raised.detail = accumulation_of(group)
         lines = [line for s in group for line in s.lines]
-        names = [name for name in final.defines if _plain_name(name)]
-        ends = [s for s in group if s.defines and _plain_name(s.defines[0]) and not s.scope]
+        names = [name for name in final.defines if plain_name(name)]
+        ends = [s for s in group if s.defines and plain_name(s.defines[0]) and not s.scope]
         if len(names) > 1 or len(ends) > 1:
             names = names if len(names) > 1 else [s.defines[0] for s in ends]
             raised.name = f"acc{number}"
@@ -304,7 +261,7 @@ class _Raiser:
             self.result.ops[name].lines += statement.lines
             return
         part = _ACC_PART.search(statement.text)
-        index, _ = _index_of(statement)
+        index, _ = index_of(statement)
         store = RaisedStore(statement.pointer, name, list(statement.lines), index)
         store.part = _PARTS[part.group(1)] if part is not None else ""
         self.result.stores.append(store)
@@ -326,7 +283,7 @@ class _Raiser:
         if not statement.stores or not statement.uses or not statement.pointer:
             return
         atomic = "atomic" in statement.text
-        index, value = _stored_parts(statement)
+        index, value = stored_parts(statement)
         picks = [f.group() for f in TEMPORARY.finditer(index)]
         self.result.stores.append(
             RaisedStore(statement.pointer, value, list(statement.lines), index, picks, atomic)
@@ -342,223 +299,3 @@ class _Raiser:
         known.uses += [use for use in statement.uses if use not in known.uses]
         known.lines += statement.lines
         self.result.rank[name] = 1e6
-
-    def _inside_masks(self) -> None:
-        """A load under a mask is a body of its own, or one step of a longer body under it."""
-        ops = self.result.ops
-        masks = {
-            op.uses[1]
-            for op in ops.values()
-            if op.op == "masked_subblock" and len(op.uses) == 2 and not op.uses[0].endswith(".load")
-        }
-        for name in [name for name in ops if name.endswith(".load")]:
-            outer = name.removesuffix(".load")
-            if len(ops[outer].uses) == 2 and ops[outer].uses[1] in masks:
-                load = ops.pop(name)
-                load.name = outer
-                ops[outer] = load
-
-    # -- aliases ---------------------------------------------------------------------------------
-
-    def _target(self, name: str) -> str:
-        for _ in range(32):
-            following = self.alias.get(name)
-            if following is None or name in self.result.ops:
-                break
-            name = following
-        return name
-
-    def _claim(self, name: str, lines: list[int]) -> None:
-        """The lines of the aliases between a use and the value go to the user."""
-        for _ in range(32):
-            lines += self.pending.pop(name, [])
-            following = self.alias.get(name)
-            if following is None or name in self.result.ops:
-                break
-            name = following
-
-    def _resolve(self) -> None:
-        ops, rank = self.result.ops, self.result.rank
-        ordered = sorted(ops.values(), key=lambda op: rank.get(op.name, 0.0))
-        for raised in ordered:
-            for names in (raised.uses, raised.picks):
-                for position, name in enumerate(names):
-                    self._claim(name, raised.lines)
-                    names[position] = self._target(name)
-        stores = self.result.stores
-        for store in stores:
-            self._claim(store.value, store.lines)
-            store.value = self._target(store.value)
-            store.picks = [self._target(name) for name in store.picks]
-        stores[:] = [store for store in stores if store.value in ops]
-        stores.sort(key=lambda s: (rank.get(s.value, 0.0), s.lines[0]))
-        for raised in ordered:
-            self._several_steps(raised)
-        for picks in [raised.picks for raised in ordered] + [store.picks for store in stores]:
-            for name in picks:
-                self._wrapped(name)
-        self._checks()
-        self._unclaimed(ordered)
-        self._own_leaves()
-
-    def _checks(self) -> None:
-        for check in self.block.others:
-            for name in check.uses if check.checks else ():
-                chosen = self.result.ops.get(self._target(name))
-                if chosen is not None and chosen.op == "set_indirect":
-                    chosen.lines += check.lines
-                    break
-
-    def _unclaimed(self, ordered: list[RaisedOp]) -> None:
-        """Aliases nobody uses were written for what follows them."""
-        for name, lines in self.pending.items():
-            number = float(name[3:]) if name[3:].isdigit() else -1.0
-            for raised in ordered:
-                if self.result.rank.get(raised.name, 0.0) > number:
-                    raised.lines += lines
-                    break
-
-    def _own_leaves(self) -> None:
-        """Each user loads anew, and names its literals anew: they are written for the first.
-
-        First is who comes first when values are computed from their operands, left to right.
-        """
-        seen: set[str] = set()
-        rank = self.result.rank
-        bodies = [
-            (rank.get(raised.name, 0.0), [raised.name])
-            for raised in self.result.ops.values()
-            if raised.op == "reduction"  # a body of its own, before what uses it
-        ]
-        bodies += [(rank.get(s.value, 0.0), [*s.picks, s.value]) for s in self.result.stores]
-        for _, names in sorted(bodies, key=lambda body: body[0]):
-            stack = [iter([(name, "", 0) for name in names])]
-            while stack:
-                step = next(stack[-1], None)
-                if step is None:
-                    stack.pop()
-                    continue
-                name, user, position = step
-                raised = self.result.ops.get(name)
-                if raised is None:
-                    continue
-                if user and raised.op in _LEAVES and not raised.picks:
-                    self.result.ops[user].uses[position] = self._copy(raised, user)
-                elif name not in seen:
-                    seen.add(name)
-                    needed = [(pick, "", 0) for pick in raised.picks]
-                    needed += [(use, name, place) for place, use in enumerate(raised.uses)]
-                    stack.append(iter(needed))
-
-    def _copy(self, leaf: RaisedOp, user: str) -> str:
-        own = f"{leaf.name}@{user}"
-        if own not in self.result.ops:
-            self.result.ops[own] = replace(leaf, name=own)
-            leaf.lines = []
-        return own
-
-    def _several_steps(self, raised: RaisedOp) -> None:
-        """Remainders and signs are written in several steps, the last of which stands for all."""
-        ops = self.result.ops
-        made = [ops[use] for use in raised.uses if use in ops]
-        if raised.op == "where" and len(made) == 3:
-            wrong, moved, rest = made
-            if rest.op == "mod" and moved.op == "add" and rest.name in moved.uses:
-                self._swallow(raised, [wrong.name, moved.name, rest.name], set(rest.uses))
-                raised.op, raised.uses = "remainder", list(rest.uses)
-        elif raised.op == "sub" and len(made) == 2 and all(op.op == "to_dtype" for op in made):
-            tests = [ops[op.uses[0]] for op in made if op.uses and op.uses[0] in ops]
-            if len(tests) == 2 and all(op.op == "lt" for op in tests):
-                value = [use for use in tests[0].uses if ops[use].op != "constant"]
-                if len(value) == 1 and value[0] in tests[1].uses:
-                    self._swallow(raised, list(raised.uses), set(value))
-                    raised.op, raised.uses = "sign", value
-
-    def _swallow(self, raised: RaisedOp, names: list[str], until: set[str]) -> None:
-        """The lines of the steps before belong to the last one."""
-        seen = set(until)
-        while names:
-            name = names.pop()
-            step = self.result.ops.get(name)
-            if step is None or name in seen or step.pointer:
-                continue
-            seen.add(name)
-            raised.lines += step.lines
-            step.lines = []
-            names += step.uses
-
-    def _wrapped(self, name: str) -> None:
-        """`where(x < 0, x + size, x)`: an index that may count from the end."""
-        ops = self.result.ops
-        chosen = ops.get(name)
-        if chosen is None or chosen.op != "where" or len(chosen.uses) != 3:
-            return
-        test, moved, plain = (ops.get(use) for use in chosen.uses)
-        if test is None or moved is None or plain is None:
-            return
-        if test.op != "lt" or moved.op != "add" or plain.name not in moved.uses:
-            return
-        chosen.op, chosen.uses = "set_indirect", [plain.name]
-        chosen.lines += test.lines + moved.lines
-        for use in moved.uses:
-            size = ops.get(use)
-            for _ in range(3):
-                if size is None or size.op not in ("constant", "to_dtype"):
-                    break
-                chosen.lines += size.lines
-                size.lines = []
-                size = ops.get(size.uses[0]) if size.uses else None
-        test.uses, moved.uses = [], []
-
-
-def _dtype_of(text: str) -> str:
-    found = _TO_WHAT.search(text)
-    name = found.group(1) if found is not None else ""
-    return {"int1": "bool", "double": "float64"}.get(name, name)
-
-
-def _plain_name(name: str) -> bool:
-    return name.startswith("tmp") and "_" not in name
-
-
-def _index_of(statement: Statement) -> tuple[str, str]:
-    """What is added to the pointer, and the rest of the statement."""
-    text = statement.text
-    start = text.find(statement.pointer)
-    if start < 0:
-        return "", text
-    after = start + len(statement.pointer)
-    if text[after : after + 1] == "[":
-        end = closing(text, after)
-        return _cleaned(text[after + 1 : end]), text[end + 1 :]
-    if text[after : after + 3] == " + ":
-        rest = text[after + 3 :]
-        parts = split_top(_until_closed(rest))
-        index = parts[0] if parts else ""
-        return _cleaned(index), rest[len(index) :]
-    return "", text[after:]
-
-
-def _until_closed(text: str) -> str:
-    depth = 0
-    for position, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if depth < 0:
-            return text[:position]
-    return text
-
-
-def _cleaned(index: str) -> str:
-    bare = _LONG.sub("", _CAST.sub("", index)).strip()
-    while bare.startswith("(") and bare.endswith(")") and closing(bare, 0) == len(bare) - 1:
-        bare = bare[1:-1].strip()
-    return bare
-
-
-def _stored_parts(statement: Statement) -> tuple[str, str]:
-    """(index, name of the value) of a store."""
-    index, rest = _index_of(statement)
-    found = TEMPORARY.search(rest)
-    if found is None:  # `tmp5.store(out_ptr0 + …)`
-        found = TEMPORARY.search(statement.text)
-    return index, found.group() if found is not None else statement.uses[-1]

@@ -7,13 +7,15 @@ again is read like a load. Memory that is written more than once is a different 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
 from inductorscope.correlate.kernel_lines import read_kernel_text
 from inductorscope.correlate.lowerings import by_library, extern_name
 from inductorscope.correlate.origins import _Walk
-from inductorscope.correlate.raise_kernel import RaisedBlock, RaisedOp, RaisedStore, raise_kernel
+from inductorscope.correlate.raise_bodies import Bodies, Site, pointers_of
+from inductorscope.correlate.raise_kernel import raise_kernel
+from inductorscope.correlate.raise_records import RaisedBlock, RaisedStore
 from inductorscope.correlate.raise_wrapper import (
     Renaming,
     Wrapper,
@@ -22,13 +24,10 @@ from inductorscope.correlate.raise_wrapper import (
     read_wrapper,
 )
 from inductorscope.correlate.region import Operation, Place, Region
-from inductorscope.correlate.schedule import argument_buffer
 from inductorscope.correlate.unify import Unifier
-from inductorscope.formats.ir import IrBlock, IrBuffer, IrLoopBody, IrOp, IrText, IrTextNode
+from inductorscope.formats.ir import IrBuffer, IrText, IrTextNode
 from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
 
-MOST_OPERATIONS = 4000
-"""A value computed in more steps is not read."""
 WORST = 3.0
 """A reading that costs more is none: what it says is mostly wrong, and misleads what follows."""
 _MOST_CANDIDATES = 64
@@ -51,22 +50,6 @@ class LineNode:
 
 FoundLines = dict[tuple[str, int], list[LineNode]]
 """(kernel, handle) → its lines"""
-
-
-@dataclass(slots=True)
-class _Site:
-    call: CodeCall
-    cpp: bool
-    pointers: dict[str, str]
-    """Parameter → name of its memory."""
-    mine: set[str]
-    versions: dict[str, str] = field(default_factory=dict)
-    """Memory → buffer, as this block finds it."""
-    stored: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
-    """Memory → (line, buffer) of the stores of this block."""
-    cuts: dict[str, str] = field(default_factory=dict)
-    """Values that are in a buffer already."""
-    owned: set[int] = field(default_factory=set)
 
 
 class RaisedWalk(_Walk):
@@ -197,7 +180,7 @@ class RaisedWalk(_Walk):
         """Memory that is added to later on is filled for that."""
         atomic = {s.pointer for block in self._blocks(kernel) for s in block.stores if s.atomic}
         if atomic:
-            pointers = _pointers(call, kernel)
+            pointers = pointers_of(call, kernel)
             self.refilled.update(pointers[name] for name in atomic if name in pointers)
 
     def _blocks(self, kernel: CodeKernel) -> list[RaisedBlock]:
@@ -217,19 +200,18 @@ class RaisedWalk(_Walk):
 
     def _call(self, call: CodeCall, kernel: CodeKernel) -> None:
         blocks = self._blocks(kernel)
-        pointers = _pointers(call, kernel)
+        pointers = pointers_of(call, kernel)
         self.members = self._members(call)
         self.mine = self._values(self.members)
-        site = _Site(call, kernel.kind == "cpp", pointers, self.members)
-        main: dict[tuple[str, int], tuple[str, int]] = {}
-        start = dict(self.versions)
+        site = Site(call, kernel.kind == "cpp", pointers, self.members)
+        main: dict[tuple[str, int], Root] = {}
+        memories = _memories(site, blocks)
         for position, block in enumerate(blocks):
             again = block.again and position > 0
             if not again:
-                start = dict(self.versions) if len(self.versions) < 64 or position else start
+                site.versions = {name: self._version(name) for name in memories}
                 main = {}
-            site.versions = self.versions if not again else start
-            self._block(site, block, position, main, again)
+            self._block(site, block, main, again)
         self.mine = None
 
     def _values(self, names: set[str]) -> list[FxValue] | None:
@@ -293,21 +275,17 @@ class RaisedWalk(_Walk):
 
     def _block(
         self,
-        site: _Site,
+        site: Site,
         block: RaisedBlock,
-        position: int,
-        main: dict[tuple[str, int], tuple[str, int]],
+        main: dict[tuple[str, int], Root],
         again: bool,
     ) -> None:
         site.cuts, site.stored, site.owned = {}, {}, set()
-        before = dict(site.versions) if again else {}
         after: dict[str, str] = {}
         seen: dict[str, int] = {}
-        builder = _Bodies(block, site, position)
-        if not again:
-            site.versions = {n: self._version(n) for n in site.pointers.values()}
+        builder = Bodies(block, site)
         for store in block.stores:
-            memory = site.pointers.get(store.pointer, f"{site.call.handle}.{store.pointer}")
+            memory = site.memory(store.pointer)
             self.count += 1
             ordinal = seen[store.pointer] = seen.get(store.pointer, -1) + 1
             key = (store.pointer, ordinal)
@@ -331,16 +309,14 @@ class RaisedWalk(_Walk):
             root = self._held(name)
             if root is not None and not again:
                 main[key] = root
-            self._take(site, block, builder, node, store)
+            self._take(site, builder, node, store)
             if root is not None:
                 root = self._as_read(name, root)
             if root is not None:
                 self._cut(site, node, store, name, root)
             site.stored.setdefault(memory, []).append((store.lines[0], name))
             after[memory] = name
-        if again:
-            site.versions = before
-        else:
+        if not again:
             self.versions.update(after)
 
     def _as_read(self, name: str, root: Root) -> Root:
@@ -351,7 +327,7 @@ class RaisedWalk(_Walk):
         return root
 
     def _cut(
-        self, site: _Site, node: IrTextNode, store: RaisedStore, name: str, root: tuple[str, int]
+        self, site: Site, node: IrTextNode, store: RaisedStore, name: str, root: tuple[str, int]
     ) -> None:
         """What reads the stored value further on sees what was computed, not its copy."""
         owner = self.result.nodes.get((node.name, "body", store.value))
@@ -368,9 +344,8 @@ class RaisedWalk(_Walk):
 
     def _take(
         self,
-        site: _Site,
-        block: RaisedBlock,
-        builder: _Bodies,
+        site: Site,
+        builder: Bodies,
         node: IrTextNode,
         store: RaisedStore,
     ) -> None:
@@ -390,111 +365,7 @@ class RaisedWalk(_Walk):
             found += [LineNode(line, owner, cost, raised.op, site.cpp) for line in raised.lines]
 
 
-def _pointers(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
-    """Parameter → name of its memory."""
-    arguments = [a for a in call.arguments if not a.startswith("stream=")]
-    pointers: dict[str, str] = {}
-    for parameter, argument in zip(kernel.parameters, arguments, strict=False):
-        name = argument_buffer(argument)
-        if name and not argument.isdigit():
-            pointers[parameter] = name
-    return pointers
-
-
-class _Bodies:
-    """Makes the loop body of one store after the other."""
-
-    def __init__(self, block: RaisedBlock, site: _Site, position: int) -> None:
-        self.block, self.site = block, site
-        self.reads: list[str] = []
-        self.used: list[RaisedOp] = []
-
-    def body(self, store: RaisedStore, name: str) -> IrLoopBody | None:
-        self.reads, self.used = [], []
-        order = self._order(store)
-        if order is None:
-            return None
-        body = IrLoopBody(0, 0)
-        block = body.blocks["body"] = IrBlock("body", 0, 0)
-        self.picked: dict[str, int] = {}
-        for each in order:
-            if each in self.site.cuts:
-                buffer = self.site.cuts[each]
-                block.ops.append(IrOp(each, "load", [f"'{buffer}'"], 0, "body"))
-                continue
-            self._emit(self.block.ops[each], body, block)
-        index = self._index(store.index, store.picks, "store", body, block)
-        value = store.value
-        if store.part:
-            value = f"{value}[{store.part}]"
-            block.ops.append(IrOp(value, "getitem", [store.value, store.part], 0, "body"))
-        arguments = [f"'{name}'", index, value]
-        block.ops.append(IrOp("store", "store", arguments, 0, "body"))
-        return body
-
-    def _order(self, store: RaisedStore) -> list[str] | None:
-        """Operands before what uses them."""
-        done: dict[str, bool] = {}
-        order: list[str] = []
-        stack = [(name, False) for name in [*store.picks, store.value]]
-        ops, cuts = self.block.ops, self.site.cuts
-        while stack:
-            name, ready = stack.pop()
-            if ready:
-                order.append(name)
-                continue
-            if name in done or name not in ops:
-                continue
-            done[name] = True
-            if len(done) > MOST_OPERATIONS:
-                return None
-            stack.append((name, True))
-            if name not in cuts:
-                stack += [(use, False) for use in (*ops[name].uses, *ops[name].picks)]
-        return order
-
-    def _emit(self, raised: RaisedOp, body: IrLoopBody, block: IrBlock) -> None:
-        self.used.append(raised)
-        op = raised.op
-        arguments = list(raised.uses)
-        if op in ("load", "load_seed"):
-            buffer = self._buffer(raised)
-            self.reads.append(buffer)
-            index = self._index(raised.index, raised.picks, raised.name, body, block)
-            arguments = [f"'{buffer}'", index]
-        elif op == "constant":
-            arguments = [raised.detail, "torch.float32"]
-        elif op == "reduction":
-            arguments = ["", "", f"'{raised.detail}'", *arguments]
-        elif op == "getitem" or op == "to_dtype":
-            arguments = [*arguments[:1], raised.detail]
-        elif op == "set_indirect":
-            number = self.picked[raised.name] = len(self.picked)
-            arguments = [f"set_indirect{number}", *arguments]
-        block.ops.append(IrOp(raised.name, op, arguments, 0, "body"))
-
-    def _index(
-        self, index: str, picks: list[str], name: str, body: IrLoopBody, block: IrBlock
-    ) -> str:
-        text = index
-        for pick in dict.fromkeys(picks):
-            if pick not in self.block.ops:
-                continue
-            number = self.picked.get(pick)
-            if number is None:
-                number = self.picked[pick] = len(self.picked)
-                arguments = [f"set_indirect{number}", pick]
-                block.ops.append(IrOp(f"{pick}.pick", "set_indirect", arguments, 0, "body"))
-            text += f" + indirect{number}"
-        body.indexes[name] = text
-        block.ops.append(IrOp(f"{name}.index", "get_index", [f"'{name}'"], 0, "body"))
-        return f"{name}.index"
-
-    def _buffer(self, raised: RaisedOp) -> str:
-        site = self.site
-        memory = site.pointers.get(raised.pointer, f"{site.call.handle}.{raised.pointer}")
-        line = raised.lines[-1] if raised.lines else 0
-        for stored, version in reversed(site.stored.get(memory, [])):
-            if stored < line:
-                return version
-        return site.versions.get(memory, memory)
+def _memories(site: Site, blocks: list[RaisedBlock]) -> set[str]:
+    used = {op.pointer for block in blocks for op in block.ops.values() if op.pointer}
+    used.update(store.pointer for block in blocks for store in block.stores)
+    return {site.memory(pointer) for pointer in used}
