@@ -55,6 +55,15 @@ def test_lines_of_the_loops_have_reasons_too(foo1: GraphTexts) -> None:
     assert explain(foo1, "ir_post", 1) == []
 
 
+def test_without_ir_the_sentence_says_so(foo1: GraphTexts) -> None:
+    texts = replace(foo1, ir_pre=None, ir_post=None)
+    (reason,) = explain(texts, "code", line_of(texts, "tmp2 = -tmp1"))
+    assert reason.code == "data_flow"
+    assert reason.nodes == ["fx:neg"]
+    assert reason.sentence.startswith("There is no IR of this graph")
+    assert "this `neg` belongs to `neg`" in reason.sentence
+
+
 def test_where_two_nodes_fit_both_are_given(foo1: GraphTexts) -> None:
     graph = (foo1.fx_transformed or "").replace(
         "        return (maximum,)", TWIN + "        return (maximum, maximum_1)"

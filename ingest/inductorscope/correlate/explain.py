@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 from inductorscope.correlate.buffer_candidates import OpKey
 from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls
 from inductorscope.correlate.fx_values import FxGraph
+from inductorscope.correlate.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.origins import find_origins
+from inductorscope.correlate.raise_lines import has_bodies, sure_below
+from inductorscope.correlate.raise_walk import RaisedWalk
 from inductorscope.correlate.reordering import reordered_nodes
 from inductorscope.correlate.schedule import unpacked_outputs
 from inductorscope.correlate.text_stages import op_entity
-from inductorscope.correlate.texts import GraphTexts, parse_texts
+from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.formats.ir import IrBlock, IrOp, IrText, IrTextNode
+from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
@@ -56,14 +60,25 @@ class Explainer:
             reordered_nodes(self.before, self.after),
         )
         self.nodes = self.after.by_name()
+        self.read = read
+        self._raised: dict[int, list[Reason]] | None = None
         self._of_line: dict[int, dict[OpKey, list[str]]] | None = None
 
     def reasons(self, stage: str, line: int) -> list[Reason]:
         """One for each operation of the line; none where nothing was inferred."""
+        if stage == "code" and not has_bodies(self.after):
+            return self._without_ir().get(line, [])
         if stage == "code":
             return [self._reason(key, calls) for key, calls in self._on(line).items()]
         parsed = {"ir_pre": self.before, "ir_post": self.after}.get(stage, IrText())
         return [self._reason(key, []) for key in _operations(parsed, line)]
+
+    def _without_ir(self) -> dict[int, list[Reason]]:
+        if self._raised is None:
+            self._raised = {}
+            if self.code is not None:
+                self._raised = raised_reasons(self.code, self.lines, self.read)
+        return self._raised
 
     def _on(self, line: int) -> dict[OpKey, list[str]]:
         if self._of_line is None:
@@ -129,6 +144,32 @@ class Explainer:
 def explain(texts: GraphTexts, stage: str, line: int) -> list[Reason]:
     """Why a line of `code`, `ir_pre` or `ir_post` refers to its operations and nodes."""
     return Explainer(texts).reasons(stage, line)
+
+
+def raised_reasons(
+    code: OutputCode, lines: list[str], read: ParsedTexts
+) -> dict[int, list[Reason]]:
+    """By line, where no loop body was dumped."""
+    post = read.fx_transformed
+    nodes = nodes_of_calls(code, read.provenance, {f"fx:{node.name}" for node in post.main()})
+    result: dict[int, dict[tuple[str, str], Reason]] = {}
+    for (kernel, handle), found in RaisedWalk(FxGraph(post), code, lines, nodes).walk().items():
+        for each in found:
+            sentence = (
+                "There is no IR of this graph, so the kernel's own text was read as loop bodies: "
+                f"by data flow this `{each.op}` belongs to `{each.node}` (cost {each.cost:.2f}"
+            )
+            sure = each.cost <= sure_below(each)
+            sentence += ")." if sure else f", a guess above {sure_below(each):g})."
+            of_line = result.setdefault(each.line, {})
+            reason = of_line.setdefault(
+                (each.op, each.node),
+                Reason("data_flow" if sure else "doubtful", sentence, "", [f"fx:{each.node}"]),
+            )
+            call = f"call:{kernel}:{handle}"
+            if call not in reason.calls:
+                reason.calls.append(call)
+    return {line: list(reasons.values()) for line, reasons in result.items()}
 
 
 def _operations(parsed: IrText, line: int) -> Iterator[OpKey]:

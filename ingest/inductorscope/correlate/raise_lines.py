@@ -5,19 +5,23 @@ from __future__ import annotations
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.model import Confidence
-from inductorscope.correlate.raise_walk import FoundLines, RaisedWalk
+from inductorscope.correlate.raise_walk import FoundLines, LineNode, RaisedWalk
 from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
-SURE = 0.7
-SURE_CPP = 0.4
+SURE = 1.0
+SURE_CPP = 0.3
 """Readings that cost more are shown as guesses within their kernel. On recorded programs 97 of 100
 lines below are right; vectors, tails and tiles of C++ leave more room for a wrong reading."""
 
 
 def has_bodies(ir: IrText) -> bool:
     return any(node.body is not None for node in ir.nodes)
+
+
+def sure_below(found: LineNode) -> float:
+    return SURE_CPP if found.cpp else SURE
 
 
 def link_raised(
@@ -41,7 +45,7 @@ def add_lines(
         if call in recorded:
             continue
         for each in lines:
-            sure = each.cost <= (SURE_CPP if each.cpp else SURE)
+            sure = each.cost <= sure_below(each)
             surest = Confidence.inferred if sure else Confidence.kernel
             collector.add("code", each.line, f"fx:{each.node}", surest, call=call)
             if operations:
