@@ -7,6 +7,7 @@ again is read like a load. Memory that is written more than once is a different 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
@@ -46,7 +47,14 @@ class LineNode:
     op: str = ""
     """What the line does: `load`, `mul`, …"""
     cpp: bool = False
+    own: str = ""
+    """Of a body whose loops fusion put in another order: the node the operation itself is part of,
+    where `node` made the buffer."""
 
+
+# `r0_1`, `r1`; `x0`
+_REDUCED = re.compile(r"\br\d")
+_PLAIN_INDEX = re.compile(r"x\d")
 
 FoundLines = dict[tuple[str, int], list[LineNode]]
 """(kernel, handle) → its lines"""
@@ -357,15 +365,32 @@ class RaisedWalk(_Walk):
         owner = self.result.nodes.get((node.name, "body", "store"))
         if owner is not None:
             found += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
+        maker = owner if _crosses(store) else None
+        inner = builder.below_reductions() if maker is not None else set()
         for raised in builder.used:
-            owner = self.result.nodes.get((node.name, "body", raised.name))
-            if owner is None or id(raised) in site.owned:
+            own = self.result.nodes.get((node.name, "body", raised.name))
+            if own is None or id(raised) in site.owned:
                 continue
             site.owned.add(id(raised))
-            found += [LineNode(line, owner, cost, raised.op, site.cpp) for line in raised.lines]
+            if maker is not None and raised.name not in inner:
+                named = [LineNode(n, maker, cost, raised.op, site.cpp, own) for n in raised.lines]
+                found += named
+                continue
+            found += [LineNode(line, own, cost, raised.op, site.cpp) for line in raised.lines]
 
 
 def _memories(site: Site, blocks: list[RaisedBlock]) -> set[str]:
     used = {op.pointer for block in blocks for op in block.ops.values() if op.pointer}
     used.update(store.pointer for block in blocks for store in block.stores)
     return {site.memory(pointer) for pointer in used}
+
+
+def _crosses(store: RaisedStore) -> bool:
+    """A reduction runs over the outer dimension, and the store goes along with it.
+
+    Fusion traced such a body anew with its loops in the reduction's order.
+    """
+    terms = [term.strip() for term in store.index.split("+")]
+    inside = [term for term in terms if _REDUCED.search(term)]
+    along = any(_PLAIN_INDEX.fullmatch(term) for term in terms)
+    return along and bool(inside) and all("*" in term for term in inside)
