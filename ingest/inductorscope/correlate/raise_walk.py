@@ -8,6 +8,7 @@ again is read like a load. Memory that is written more than once is a different 
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import dataclass
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
@@ -32,6 +33,7 @@ from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
 WORST = 3.0
 """A reading that costs more is none: what it says is mostly wrong, and misleads what follows."""
 _MOST_CANDIDATES = 64
+_UNCOUNTED = frozenset(["load", "constant", "store", "set_indirect"])
 _WITHIN = 0.06
 _OUTSIDE = 0.3
 """Cost of a node that the call is not known to compute."""
@@ -82,6 +84,8 @@ class RaisedWalk(_Walk):
         self.only: tuple[str, int] | None = None
         """The remainder of a loop stores what the loop stored."""
         self.members: set[str] = set()
+        self.inner: set[str] = set()
+        """Operations that reductions of the body at hand need."""
         self.refilled: set[str] = set()
         """Memory that atomic stores add to."""
 
@@ -266,6 +270,22 @@ class RaisedWalk(_Walk):
             found = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in found]
         return found
 
+    def _store_owner(
+        self,
+        buffer: IrBuffer,
+        operation: Operation,
+        producer: FxValue,
+        index: int,
+        region: Region,
+    ) -> str:
+        """What a reduction needs is another body's: it does not make this one too large."""
+        own = copy(region)
+        own.operations = {
+            place: each for place, each in region.operations.items() if place[1] not in self.inner
+        }
+        own._distinct = sum(each.op not in _UNCOUNTED for each in own.operations.values())
+        return super()._store_owner(buffer, operation, producer, index, own)
+
     def _within(self, value: FxValue) -> bool:
         """Only the call itself uses the value: it is seldom stored."""
         return self.mine is not None and all(user in self.members for user in value.users)
@@ -309,6 +329,7 @@ class RaisedWalk(_Walk):
             if body is None:
                 continue
             node.body = body
+            self.inner = builder.below_reductions()
             node.reads = builder.reads
             self.by_name[node.name] = node
             self.only = main.get(key) if again else None
@@ -366,13 +387,12 @@ class RaisedWalk(_Walk):
         if owner is not None:
             found += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
         maker = owner if _crosses(store) else None
-        inner = builder.below_reductions() if maker is not None else set()
         for raised in builder.used:
             own = self.result.nodes.get((node.name, "body", raised.name))
             if own is None or id(raised) in site.owned:
                 continue
             site.owned.add(id(raised))
-            if maker is not None and raised.name not in inner:
+            if maker is not None and raised.name not in self.inner:
                 named = [LineNode(n, maker, cost, raised.op, site.cpp, own) for n in raised.lines]
                 found += named
                 continue
