@@ -10,10 +10,10 @@ from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
-SURE = 1.0
+SURE = 0.5
 SURE_CPP = 0.3
-"""Readings that cost more are shown as guesses within their kernel. On recorded programs 97 of 100
-lines below are right; vectors, tails and tiles of C++ leave more room for a wrong reading."""
+"""Readings that cost more are shown as guesses within their kernel. Vectors, tails and tiles of C++
+leave more room for a wrong reading."""
 
 
 def has_bodies(ir: IrText) -> bool:
