@@ -78,7 +78,7 @@ def test_sources_are_rebuilt_from_any_text(text: str):
 @given(text=TEXTS, other=TEXTS, code=TEXTS)
 @settings(max_examples=40, deadline=None)
 def test_any_texts_are_linked(text: str, other: str, code: str):
-    graph_links(GraphTexts(text, text, other, other, code, b"{}"))
+    graph_links(GraphTexts(text, text, other, other, code, text, text, b"{}"))
 
 
 def damaged(text: str, seed: int) -> str:
