@@ -7,6 +7,7 @@ I1121 11:13:16.578000 13776 torch/_inductor/graph.py:1002] [0/0] [__perf_hints] 
 from __future__ import annotations
 
 import re
+from collections.abc import Sized
 from dataclasses import dataclass, field
 
 LONGEST = 20_000
@@ -160,8 +161,8 @@ class TorchLogs:
                 compile_id, topic, text[:2000], module, 1, self.lines
             )
 
-    def _room(self, kept: object) -> bool:
-        if len(kept) < MOST:  # type: ignore[arg-type]
+    def _room(self, kept: Sized) -> bool:
+        if len(kept) < MOST:
             return True
         self.beyond += 1
         return False

@@ -186,6 +186,7 @@ class ColumnReader:
         distinct = set(names)
         if None in distinct or (which >= _OPERATOR and any(map(_is_mark, distinct))):
             return False
+        # Events without arguments raise AttributeError, which is caught: hence the silenced types.
         arguments = [event.args for event in events]
         try:
             ts = np.array([event.ts for event in events], np.float64)

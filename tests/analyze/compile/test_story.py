@@ -32,7 +32,7 @@ GRAPHS = "6 graphs from 1 function (`f`), which graph breaks cut into 3 pieces."
 @contextmanager
 def plain(path: Path) -> Iterator[BinaryIO]:
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-        yield stream  # type: ignore[misc]
+        yield stream  # type: ignore[misc]  # GzipFile reads like one
 
 
 def tell(paths: Sequence[Path]) -> tuple[Story, list[Chunk]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .advice import advice_for_break
@@ -87,12 +88,12 @@ def _short(one: GraphBreak, code: str | None) -> str:
     return title[:1].lower() + title[1:] if title[:2].istitle() else title
 
 
-def _resumptions(story: Story, places: object) -> None:
+def _resumptions(story: Story, places: Iterable[BreakPlace]) -> None:
     """`torch_dynamo_resume_in_f_at_113` is what comes after a break in line 113 of f."""
     after: dict[tuple[str | None, int | None], list[int]] = {}
     for compile_ in story.compiles:
         _name, line = resumed(compile_.function or "")
         if line is not None:
             after.setdefault((compile_.file, line), []).append(compile_.number)
-    for place in places:  # type: ignore[attr-defined]
+    for place in places:
         place.resumed = after.get((place.file, place.line), [])
