@@ -104,7 +104,8 @@ def capture(
         )
     except SpecError as error:
         fail(str(error), USAGE)
-    from inductorscope.capture.run import CaptureFailed, run_capture
+    from inductorscope.capture.run import run_capture
+    from inductorscope.capture.watch import CaptureFailed
     from inductorscope.console import Progress
 
     settings.captures.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ import pytest
 from inductorscope.analyze.benchmark_case import NoCase, kernel_case
 from inductorscope.capture.benchmark_run import Asked, BenchmarkFailed, run_case
 from inductorscope.capture.benchmark_text import case_text, vector_bits
+from inductorscope.capture.watch import CaptureFailed
 from inductorscope.jobs.api import BenchmarkAsked, JobsClient
 from inductorscope.jobs.errors import CaptureRefusedError
 from inductorscope.jobs.folders import scratch_folder, work_folder
@@ -111,7 +112,7 @@ def test_a_test_case_that_ends_early_says_so(tmp_path: Path) -> None:
 
 def test_a_test_case_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, database_url="", capture_seconds=1)
-    with pytest.raises(BenchmarkFailed, match="time limit of 1 s"):
+    with pytest.raises(CaptureFailed, match="time limit of 1 s"):
         run_case(Asked("import time; time.sleep(600)", "cpu"), tmp_path / "work", settings)
 
 

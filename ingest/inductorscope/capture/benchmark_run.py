@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,11 @@ from typing import Any
 import msgspec
 
 from inductorscope.capture import process_group
+from inductorscope.capture.watch import Limits, Watch
 from inductorscope.settings import Settings
 
-LOOK_EVERY_S = 0.2
 LAST_LINES = 12
 LONGEST_SECONDS = 60.0
-_GIB = 1024**3
 
 
 class BenchmarkFailed(Exception):
@@ -43,7 +41,10 @@ def run_case(
     settings: Settings,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """What the test case writes: times, checks, registers. Raises BenchmarkFailed."""
+    """What the test case writes: times, checks, registers.
+
+    Raises BenchmarkFailed, and CaptureFailed where a limit was passed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     case, result, log = folder / "case.py", folder / "result.json", folder / "benchmark.log"
     case.write_text(asked.case, encoding="utf-8")
@@ -62,29 +63,13 @@ def run_case(
             cwd=folder,
             start_new_session=True,
         )
+    watch = Watch("benchmark", Limits(settings.capture_seconds, settings.capture_bytes))
     try:
-        _follow(process, settings)
+        watch.follow(process)
     finally:
         process_group.end_group(process)
+        watch.close()
     return _outcome(result, log, process.returncode)
-
-
-def _follow(process: subprocess.Popen[bytes], settings: Settings) -> None:
-    deadline = time.monotonic() + settings.capture_seconds
-    while process.poll() is None:
-        if time.monotonic() > deadline:
-            raise BenchmarkFailed(
-                f"The benchmark took longer than its time limit of {settings.capture_seconds} s "
-                "and was stopped (INDUCTORSCOPE_CAPTURE_SECONDS)."
-            )
-        used = process_group.resident_bytes(process.pid)
-        if used > settings.capture_bytes:
-            raise BenchmarkFailed(
-                f"The benchmark used {used / _GIB:.1f} GiB of memory, more than its limit of "
-                f"{settings.capture_bytes / _GIB:.1f} GiB, and was stopped "
-                "(INDUCTORSCOPE_CAPTURE_BYTES)."
-            )
-        time.sleep(LOOK_EVERY_S)
 
 
 def _outcome(result: Path, log: Path, status: int) -> dict[str, Any]:

@@ -26,6 +26,9 @@ class BuiltIn(msgspec.Struct, frozen=True):
     needs: tuple[str, ...] = ()
     """Packages besides torch."""
 
+    fault: str | None = None
+    """Module in `faults/` that it puts into Inductor, for those that are wrong on purpose."""
+
     @property
     def missing(self) -> tuple[str, ...]:
         """Packages that it needs and that are not installed here."""
@@ -70,6 +73,29 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         "of call sites. Compiling takes a minute or more.",
         module="mobilebert_qa",
         needs=("transformers",),
+    ),
+    BuiltIn(
+        name="neg-does-not-compile",
+        title="A kernel that does not compile",
+        shows="Wrong on purpose: neg loses its cast, so the C++ of a uint8 kernel is refused; "
+        "from the compiler's error back to the operation and your line.",
+        module="neg_does_not_compile",
+        fault="neg_does_not_compile",
+    ),
+    BuiltIn(
+        name="neg-wrong-numbers",
+        title="A kernel with wrong numbers",
+        shows="Wrong on purpose: neg doubles its input; which component, node and kernel is to "
+        "blame, and the smallest program that shows it.",
+        module="neg_wrong_numbers",
+        fault="neg_doubles",
+    ),
+    BuiltIn(
+        name="foobar-without-lowering",
+        title="An operation without a lowering",
+        shows="Wrong on purpose: Inductor has no lowering for one operation of the graph; which "
+        "node it is, and from which line it came.",
+        module="foobar_without_lowering",
     ),
 )
 

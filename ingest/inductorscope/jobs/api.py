@@ -16,13 +16,14 @@ from dbos import DBOSClient, EnqueueOptions
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from ..capture.diagnosis import KINDS
 from ..capture.spec import SpecError, from_builtins
 from ..intake.limits import Limits
 from ..settings import Settings
 from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, JobEvent, Run, Upload, Worker
 from ..store.queries.benchmark import is_ours
-from . import transitions
+from . import diagnosis, transitions
 from .benchmark import UPLOADED
 from .engine import APPLICATION_VERSION, QUEUE, WORKFLOW, make_client, prepare
 from .errors import CaptureRefusedError, IncompleteError, NotFoundError, UploadOverError
@@ -213,17 +214,38 @@ class JobsClient:
 
         Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
         """
-        with self._read() as session:
-            run = session.get(Run, asked.run)
-            if run is None:
-                raise NotFoundError(f"There is no run {asked.run}.")
-            if not is_ours(run):
-                raise CaptureRefusedError(f"{UPLOADED[0]}; {UPLOADED[1]}.")
+        self._check_ours(asked.run, UPLOADED)
         job_id = f"benchmark-{secrets.token_hex(8)}"
         title = f"Benchmark of {asked.kernel}"[:LONGEST_NAME]
         with self._write.begin() as session:
             self._enqueue(session, job_id, "benchmark", title, asdict(asked))
         return job_id
+
+    # --- diagnoses ---
+
+    def enqueue_diagnosis(self, kind: str, run_id: str, options: dict[str, Any]) -> str:
+        """Asks a worker to diagnose a captured run; the job's id.
+
+        `kind` is one of `capture.diagnosis.KINDS`; `options` may say `resume` with a job's id.
+        Raises CaptureRefusedError for a run that this installation did not capture, NotFoundError.
+        """
+        name = self._check_ours(run_id, diagnosis.UPLOADED)
+        job_id = f"{kind}-{secrets.token_hex(8)}"
+        title = f"{KINDS[kind]}: {name}"[:LONGEST_NAME]
+        with self._write.begin() as session:
+            spec = {"run": run_id, "options": options}
+            self._enqueue(session, job_id, kind, title, spec)
+        return job_id
+
+    def _check_ours(self, run_id: str, refusal: tuple[str, str]) -> str:
+        """The run's name; code of uploads is never run."""
+        with self._read() as session:
+            run = session.get(Run, run_id)
+            if run is None:
+                raise NotFoundError(f"There is no run {run_id}.")
+            if not is_ours(run):
+                raise CaptureRefusedError(f"{refusal[0]}; {refusal[1]}.")
+            return run.name
 
     def _enqueue(
         self, session: Session, job_id: str, kind: str, title: str, spec: dict[str, Any]

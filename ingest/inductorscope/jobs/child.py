@@ -28,8 +28,10 @@ from sqlalchemy.orm import configure_mappers
 from ..allocation import return_large_blocks
 from ..analyze.benchmark_case import NoCase
 from ..capture.benchmark_run import BenchmarkFailed
-from ..capture.run import CaptureFailed, run_capture
+from ..capture.diagnosis import KINDS
+from ..capture.run import run_capture
 from ..capture.spec import SpecError, from_builtins
+from ..capture.watch import CaptureFailed
 from ..dying import die_with
 from ..intake.limits import Limits, Refused
 from ..intake.several import any_archive, lay_out
@@ -41,6 +43,7 @@ from ..store.models import Job, Upload
 from ..store.writer import TakenOverError
 from . import transitions
 from .benchmark import benchmark
+from .diagnosis import diagnose
 from .ending import OvertakenError, left_out, owner_of, read_sentence
 from .errors import without_password
 from .folders import scratch_folder, work_folder
@@ -178,6 +181,7 @@ WORK: dict[str, Callable[[Task], None]] = {
     "ingest": ingest,
     "capture": capture,
     "benchmark": benchmark,
+    **dict.fromkeys(KINDS, diagnose),
 }
 
 

@@ -10,12 +10,14 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbos import DBOS
 
+from ..capture.diagnosis import KINDS
 from ..settings import PREFIX, Settings
 from ..store.engine import Sessions
 from . import folders, transitions
@@ -26,7 +28,7 @@ from .transitions import TRY_AGAIN, Attempt
 
 TRY_AGAIN_SECONDS = 5.0
 ROOM_SECONDS = 60
-"""Beside the limit that a benchmark watches itself."""
+"""Beside the limit that a benchmark or a diagnosis watches itself."""
 SHOWN_OUTPUT = 8_192
 ENGINE_ATTEMPTS = 50
 """The engine's own limit, behind ours in `transitions`, which comes with a sentence."""
@@ -46,6 +48,8 @@ class Work:
     """Reads uploads without a wait for imports."""
     running: dict[str, Attempt] = field(default_factory=dict)
     stopping: bool = False
+    ended: threading.Event = field(default_factory=threading.Event)
+    """Set whenever an attempt is over: there may be something to do after it."""
 
 
 _work: list[Work] = []
@@ -102,6 +106,7 @@ async def _attempt(work: Work, attempt: Attempt) -> int | None:
         await asyncio.to_thread(_tidy, work, attempt.job_id)
         if not work.stopping:
             work.running.pop(attempt.job_id, None)
+        work.ended.set()
 
 
 async def _run_child(work: Work, attempt: Attempt) -> int | None:
@@ -149,12 +154,12 @@ async def _start(work: Work, attempt: Attempt, scratch: Path, output: Path) -> A
 def time_limit(settings: Settings, kind: str) -> tuple[int, str]:
     """Seconds that a job may take and the setting to raise.
 
-    Captures and benchmarks watch their own limit; what a capture records is then read like an
-    upload.
+    Captures, benchmarks and diagnoses watch their own limit; what a capture records is then read
+    like an upload.
     """
     if kind == "capture":
         return settings.capture_seconds + settings.ingest_seconds, "CAPTURE_SECONDS"
-    if kind == "benchmark":
+    if kind == "benchmark" or kind in KINDS:
         return settings.capture_seconds + ROOM_SECONDS, "CAPTURE_SECONDS"
     return settings.ingest_seconds, "INGEST_SECONDS"
 

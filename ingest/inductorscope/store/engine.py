@@ -24,7 +24,7 @@ from sqlalchemy.pool import NullPool
 from ..settings import Settings
 from .storable import json_text
 
-NEWEST_REVISION = "0004"
+NEWEST_REVISION = "0005"
 READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
 WAL_KEPT_BYTES = 64 * 1024 * 1024

@@ -16,10 +16,13 @@ from ..settings import Settings
 from .engine import READ_ONLY, database_url, sqlite_engine
 from .models import Base
 from .models_compile import CompileStory
+from .models_diagnoses import Diagnosis
 from .models_memory import KernelBenchmark
 from .models_times import LineCost, NodeCost, TraceChunk, TraceKernel
 
-TABLES_OF_THEIR_OWN = (CompileStory, KernelBenchmark, LineCost, NodeCost, TraceChunk, TraceKernel)
+TABLES_OF_THEIR_OWN = (
+    CompileStory, Diagnosis, KernelBenchmark, LineCost, NodeCost, TraceChunk, TraceKernel,
+)  # fmt: skip
 """Modules with tables beside `models`, so that all are known here."""
 
 ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process

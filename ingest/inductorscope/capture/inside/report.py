@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import msgspec
 
@@ -29,7 +30,16 @@ class Note(msgspec.Struct, tag="log"):
     line: str
 
 
-Message = Progress | Note
+class Partial(msgspec.Struct, tag="partial"):
+    """What a diagnosis knows so far; whoever is told keeps it, in place of what it was told before.
+
+    So that people can look while it runs, and that what was found survives being stopped.
+    """
+
+    result: dict[str, Any]
+
+
+Message = Progress | Note | Partial
 
 
 class Reporter:
@@ -52,10 +62,15 @@ class Reporter:
     def log(self, line: str) -> None:
         self._send(Note(line))
 
+    def partial(self, result: dict[str, Any]) -> None:
+        self._send(Partial(result))
+
     def _send(self, message: Message) -> None:
         if self._descriptor is None:
             return
         try:
-            os.write(self._descriptor, msgspec.json.encode(message) + b"\n")
+            left = memoryview(msgspec.json.encode(message) + b"\n")
+            while left:
+                left = left[os.write(self._descriptor, left) :]
         except BrokenPipeError:
             self._descriptor = None  # the parent is gone; the death signal will follow
