@@ -178,27 +178,34 @@ def print_result(
     return_large_blocks()
     from inductorscope.console import Progress
     from inductorscope.intake.unpack import Refused
-    from inductorscope.local import read_paths
+    from inductorscope.local import align_lines, read_paths
     from inductorscope.reading import NothingToRead, Pool
 
     # The pool first: it forks, and progress is shown by a thread.
-    with Pool() as pool, Progress(quiet=as_json) as progress:
-        try:
-            result = read_paths(
-                settings,
-                paths,
-                name=name,
-                tags=tags,
-                origin=origin,
-                progress=progress,
-                pool=pool,
-            )
-        except (Refused, NothingToRead) as error:
-            progress.stop()
-            if as_json:
-                _print_json({"error": {"what": str(error)}})
-            fail(str(error), REFUSED)
-    _report(settings, result, as_json)
+    with Pool() as pool:
+        with Progress(quiet=as_json) as progress:
+            try:
+                result = read_paths(
+                    settings,
+                    paths,
+                    name=name,
+                    tags=tags,
+                    origin=origin,
+                    progress=progress,
+                    pool=pool,
+                )
+            except (Refused, NothingToRead) as error:
+                progress.stop()
+                if as_json:
+                    _print_json({"error": {"what": str(error)}})
+                fail(str(error), REFUSED)
+        _report(settings, result, as_json)
+        sys.stdout.flush()
+        # The run is complete and told of; what follows only links it more finely.
+        with Progress(quiet=as_json) as progress:
+            aligned = align_lines(settings, result.run_id, progress, pool)
+    if aligned and not as_json:
+        typer.echo("The lines of its kernels are aligned too.")
 
 
 def _report(settings: Settings, result: ReadResult, as_json: bool) -> None:
@@ -295,13 +302,16 @@ def links(
 
 @app.command()
 def relink(data: Data = None) -> None:
-    """Make links anew that an older version made; workers do the same when they start."""
+    """Align lines that are still to be aligned, and make links anew that an older version made;
+    workers do both by themselves."""
     settings = load_settings(data=data)
     from inductorscope.jobs.relinking import relink_all
+    from inductorscope.reading import Pool
     from inductorscope.store.engine import migrate
 
     migrate(settings)
-    done = relink_all(settings)
+    with Pool() as pool:
+        done = relink_all(settings, pool)
     if done is None:
         fail("A worker is making the links anew already.", REFUSED)
     typer.echo(f"Made the links of {done.done:,} graphs anew; {done.failed:,} keep theirs.")

@@ -11,6 +11,7 @@ from inductorscope.intake.several import lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.naming import name_of
 from inductorscope.reading import Pool, ReadResult, read_run
+from inductorscope.reading.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine, migrate, sessions
 
@@ -58,3 +59,16 @@ def read_paths(
             progress=progress,
             pool=pool,
         )
+
+
+def align_lines(settings: Settings, run: str, progress: Progress, pool: Pool | None = None) -> bool:
+    """Aligns the lines of a run's kernels, where reading left them; whether there were any.
+
+    May be interrupted: a worker, or `inductorscope relink`, does the rest.
+    """
+    engine = make_engine(settings)
+    try:
+        done = relink(engine, pool or Pool(workers=0), run, progress)
+    finally:
+        engine.dispose()
+    return bool(done.done or done.failed)

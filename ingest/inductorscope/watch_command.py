@@ -78,15 +78,18 @@ def watch(
 
 
 def _here(settings: Settings) -> tuple[Read, Forget]:
-    from inductorscope.local import read_paths
+    from inductorscope.local import align_lines, read_paths
     from inductorscope.store.engine import make_engine, sessions
     from inductorscope.store.runs import delete_run
 
+    def silent(step: str, done: int, total: int | None, unit: str | None) -> None:
+        pass
+
     def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
         result = read_paths(
-            settings, [root], name=name, tags=[tag], origin="ingest",
-            progress=lambda step, done, total, unit: None,
-        )  # fmt: skip
+            settings, [root], name=name, tags=[tag], origin="ingest", progress=silent
+        )
+        align_lines(settings, result.run_id, silent)
         return result.run_id, not result.duplicate
 
     def forget(run: str) -> None:

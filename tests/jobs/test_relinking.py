@@ -1,18 +1,24 @@
-"""Links of an older engine are made anew, once, and exact ones are never given up."""
+"""Links of an older engine are made anew, once, and exact ones are never given up; lines that
+reading left are aligned as they would have been at once."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
-from inductorscope.correlate.model import ENGINE
+from inductorscope.correlate.model import CALLS, ENGINE
 from inductorscope.jobs import relinking
-from inductorscope.jobs.relinking import outdated, relink, relink_all
-from inductorscope.reading import read_run
+from inductorscope.jobs.relinking import Relinking, relink_all
+from inductorscope.reading import Pool, graph_content, read_run
+from inductorscope.reading.relink import Relinked, outdated_graphs
+from inductorscope.reading.relink import relink as relink_with
 from inductorscope.settings import Settings
 from inductorscope.store.engine import Sessions, sessions
-from inductorscope.store.models import Links
+from inductorscope.store.models import GraphNodes, Links, Run
+from inductorscope.store.relinked import lines_of
+from inductorscope.store.runs import delete_run
 from sqlalchemy import Engine, select, update
 
 
@@ -22,6 +28,10 @@ def factory(engine: Engine, fixtures: Path) -> Sessions:
     for name in ("cuda-foo1", "cuda-adam"):
         read_run(fixtures / name, session_factory=made, origin="ingest")
     return made
+
+
+def relink(engine: Engine) -> Relinked:
+    return relink_with(engine, Pool(workers=0))
 
 
 def age(factory: Sessions, **values: object) -> None:
@@ -38,9 +48,9 @@ def state(factory: Sessions) -> list[tuple[str, bytes]]:
 def test_old_links_become_what_reading_makes_today(engine: Engine, factory: Sessions) -> None:
     fresh = state(factory)
     assert fresh
-    assert outdated(factory) == 0
+    assert outdated_graphs(factory) == 0
     age(factory)
-    assert outdated(factory) == len(fresh)
+    assert outdated_graphs(factory) == len(fresh)
     done = relink(engine)
     assert (done.done, done.failed) == (len(fresh), 0)
     assert state(factory) == fresh
@@ -85,5 +95,93 @@ def test_a_worker_starts_a_process_only_where_something_is_old(
     process = relinking.begin(settings, factory)
     assert process is not None
     assert process.wait(120) == 0
-    assert outdated(factory) == 0
+    assert outdated_graphs(factory) == 0
     assert process.pid != os.getpid()
+
+
+def test_a_process_that_is_killed_is_followed_by_another(
+    settings: Settings, engine: Engine, factory: Sessions
+) -> None:
+    age(factory)
+    keeper = Relinking(settings, factory)
+    keeper.keep()
+    first = keeper.process
+    assert first is not None
+    first.kill()
+    first.wait()
+    keeper.want()
+    keeper.keep()
+    assert keeper.process is not None
+    assert keeper.process is not first
+    assert keeper.process.wait(120) == 0
+    assert outdated_graphs(factory) == 0
+    keeper.keep()  # nobody wants more
+    assert keeper.process.poll() == 0
+
+
+# --- lines that reading left ---
+
+
+def everything(factory: Sessions) -> list[tuple[object, ...]]:
+    """What links and calls say, and what is told of them."""
+    query = select(Links.payload, Links.engine, Links.coverage, Links.notes)
+    with factory() as session:
+        rows = [tuple(row) for row in session.execute(query.order_by(Links.graph_id))]
+        calls = select(GraphNodes.payload).where(GraphNodes.stage == "calls")
+        rows += [tuple(row) for row in session.execute(calls.order_by(GraphNodes.graph_id))]
+        rows += [(run.state, run.bytes_stored) for run in session.scalars(select(Run))]
+    return rows
+
+
+@pytest.mark.parametrize("left_out", ["nothing*", "ir_*", "*provenance*"])
+def test_lines_aligned_later_are_those_aligned_at_once(
+    engine: Engine, fixtures: Path, tmp_path: Path, left_out: str
+) -> None:
+    """With IR; raised from the kernels' text; with nodes of calls that only lines tell."""
+    made = sessions(engine)
+    root = tmp_path / "run"
+    shutil.copytree(fixtures / "cuda-foo1", root, ignore=shutil.ignore_patterns(left_out))
+    run = read_run(root, session_factory=made, origin="ingest").run_id
+    at_once = everything(made)
+    with made.begin() as session:
+        delete_run(session, run)
+    read_run(root, session_factory=made, origin="ingest", aligned_at_once=0)
+    with made() as session:
+        waiting = lines_of(session, run)
+        assert waiting is not None
+        assert waiting.aligned < waiting.graphs
+        engines = set(session.scalars(select(Links.engine)))
+    assert CALLS in engines
+    done = relink(engine)
+    assert done.done == waiting.graphs - waiting.aligned
+    assert everything(made) == at_once
+    with made() as session:
+        assert lines_of(session, run) is None
+
+
+def test_what_cannot_be_aligned_keeps_its_calls_and_waits_no_longer(
+    engine: Engine, fixtures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sessions(engine)
+    read_run(fixtures / "cuda-foo1", session_factory=made, origin="ingest", aligned_at_once=0)
+    before = state(made)
+    monkeypatch.setattr(graph_content, "graph_links", _broken)
+    done = relink(engine)
+    assert (done.done, done.failed) == (0, len(before))
+    assert state(made) == [(ENGINE, payload) for _, payload in before]
+    with made() as session:
+        told = session.scalars(select(Links.notes)).all()
+    assert all("could not be aligned" in notes[-1] for notes in told)
+
+
+def _broken(*_: object, **__: object) -> None:
+    raise ValueError("a graph that nobody foresaw")
+
+
+def test_runs_that_are_still_being_read_are_left_alone(engine: Engine, fixtures: Path) -> None:
+    made = sessions(engine)
+    read_run(fixtures / "cuda-foo1", session_factory=made, origin="ingest", aligned_at_once=0)
+    with made.begin() as session:
+        session.execute(update(Run).values(state="reading"))
+    assert outdated_graphs(made) == 0
+    assert relink(engine).done == 0

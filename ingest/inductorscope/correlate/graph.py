@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from inductorscope.correlate import text_stages
+from inductorscope.correlate.buffer_candidates import Origins
 from inductorscope.correlate.code_lines import link_ir_nodes, link_lines
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.coverage import coverage_of
 from inductorscope.correlate.dynamo_nodes import link_dynamo
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
-from inductorscope.correlate.model import GraphLinks
+from inductorscope.correlate.model import CALLS, GraphLinks
 from inductorscope.correlate.raise_lines import has_bodies, link_raised
 from inductorscope.correlate.record import link_record
 from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.formats.ir import IrText
 
 
-def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLinks:
+def graph_links(
+    texts: GraphTexts, parsed: ParsedTexts | None = None, *, align: bool = True
+) -> GraphLinks:
     """Link every stage of a graph as far as its artifacts allow.
 
-    `parsed`: the same texts, where the caller has read them already.
+    `parsed`: the same texts, where the caller has read them already. `align`: whether lines of
+    kernels are aligned, which takes most of the time; links that lack it say so (`CALLS`).
     """
     read = parsed or parse_texts(texts)
     collector = Collector()
@@ -44,11 +48,17 @@ def graph_links(texts: GraphTexts, parsed: ParsedTexts | None = None) -> GraphLi
         nodes = nodes_of_calls(code, read.provenance, known)
         link_kernels(collector, code, nodes)
         recorded = link_record(collector, code, texts.line_record)
-        origins = link_lines(
-            collector, code, texts.output_code, (before, after), FxGraph(post), recorded.calls
-        )
-        if not has_bodies(after):
-            link_raised(collector, code, texts.output_code, FxGraph(post), nodes, recorded.calls)
+        origins = Origins()
+        if align:
+            origins = link_lines(
+                collector, code, texts.output_code, (before, after), FxGraph(post), recorded.calls
+            )
+            if not has_bodies(after):
+                link_raised(
+                    collector, code, texts.output_code, FxGraph(post), nodes, recorded.calls
+                )
+        elif code.calls and (known or has_bodies(after)):
+            collector.links.engine = CALLS
         for stage, ir in (("ir_pre", before), ("ir_post", after)):
             link_ir_nodes(collector, stage, ir, origins, recorded.nodes)
     links = collector.finish()

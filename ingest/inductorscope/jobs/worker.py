@@ -17,13 +17,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..settings import Settings, load
 from ..store.engine import make_engine, sessions
-from . import folders, relinking, transitions
+from . import folders, transitions
 from .engine import APPLICATION, POLL_SECONDS, QUEUE, configuration, make_client, prepare
 from .errors import without_password
 from .health import DEAD_AFTER_SECONDS
 from .heartbeat import Heartbeat
 from .processes import end_processes
 from .reaper import Reaper
+from .relinking import Relinking
 from .slots import Slot, SlotTakenError
 from .spare import Spare
 from .speaking import speak
@@ -83,28 +84,36 @@ class _Worker:
         self.heartbeat = Heartbeat(
             self.sessions, executor_id, options.dead_after * 0.75, self._unheard
         )
+        self.relinking = Relinking(settings, self.sessions)
         self.stop_asked = threading.Event()
 
     def run(self) -> None:
         for sign in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(sign, lambda *_: self.stop_asked.set())
+            signal.signal(sign, lambda *_: self._ask_to_stop())
         self.heartbeat.start()
         self.reaper.take_back(self.work.executor_id)  # what our predecessor was doing
         self._launch()
         log.info("%s is at work", self.work.executor_id)
-        self._relink()
         rounds = 0
-        while not self.stop_asked.wait(REAP_SECONDS if rounds else 0):
+        while not self.stop_asked.is_set():
             if self.spare is not None and not self.work.running:
                 self.spare.keep()
+            self._relink()
             self._look_after(rounds)
             rounds += 1
+            if self.work.ended.wait(REAP_SECONDS):
+                self.work.ended.clear()
+                self.relinking.want()
         self._stop()
 
+    def _ask_to_stop(self) -> None:
+        self.stop_asked.set()
+        self.work.ended.set()  # the loop looks at once
+
     def _relink(self) -> None:
-        """Links that an older version made are made anew, beside the jobs."""
+        """Lines of what was read, and links that an older version made, beside the jobs."""
         try:
-            relinking.begin(self.settings, self.sessions)
+            self.relinking.keep()
         except (SQLAlchemyError, OSError) as error:
             log.warning("links cannot be made anew: %s", without_password(str(error)))
 

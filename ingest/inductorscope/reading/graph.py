@@ -50,12 +50,17 @@ class GraphReader:
         records: dict[str, dict[str, object]],
         benchmarks: Benchmarks,
         pool: Pool,
+        aligned_at_once: int,
     ) -> None:
+        """`aligned_at_once`: so many bytes of codes have their lines aligned while they are read;
+        where there are more, all of them are left for later (`reading.relink`)."""
         """`records`: the capture's exact record of lines, by the folder's name."""
         self._benchmarks = benchmarks
         self._notes = notes
         self._records = records
         self._pool = pool
+        self._aligned_at_once = aligned_at_once
+        self._align = True
         self.quotes: Quotes = {}
         """What stack comments quote of the user's files."""
 
@@ -68,6 +73,8 @@ class GraphReader:
             alike.setdefault(key, []).append(graph)
         # The longest first: so no process is left with a long one at the end.
         groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
+        codes = sum(_size_of_code(group[0]) for group in groups)
+        self._align = codes <= self._aligned_at_once
         tasks = [partial(self._task, group[0]) for group in groups]
         for number, outcome in self._pool.run(tasks):
             self._take(outcome)
@@ -78,7 +85,7 @@ class GraphReader:
 
     def _task(self, graph: GraphRead) -> Task:
         source = graph.source
-        task = Task(source.slug, {}, self._records.get(source.folder or ""))
+        task = Task(source.slug, {}, self._records.get(source.folder or ""), align=self._align)
         for role in worth_reading(source.texts):
             text = source.texts[role]
             read = partial(check_length, text.read, text.size)
@@ -99,6 +106,11 @@ def _size(graph: GraphRead) -> int:
     """Bytes of the texts that are parsed."""
     texts = graph.source.texts
     return sum(texts[role].size for role in worth_reading(texts))
+
+
+def _size_of_code(graph: GraphRead) -> int:
+    code = graph.source.texts.get("output_code")
+    return 0 if code is None else code.size
 
 
 def _fill(graph: GraphRead, content: GraphContent) -> None:

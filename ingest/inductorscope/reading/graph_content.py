@@ -80,6 +80,8 @@ class Task:
     """By role."""
     record: dict[str, object] | None = None
     """What the capture recorded of its lines."""
+    align: bool = True
+    """Whether lines of kernels are aligned with nodes now; else that is left for later."""
 
 
 @dataclass(slots=True)
@@ -229,7 +231,10 @@ class _Reading:
             self.fx.get("pre_grad"),
         )
         links = self.notes.attempt(
-            self.task.slug, "Linking the lines", lambda: graph_links(texts, parsed), None
+            self.task.slug,
+            "Linking the lines",
+            lambda: graph_links(texts, parsed, align=self.task.align),
+            None,
         )
         if links is not None:
             self._find_nodes(links)

@@ -48,6 +48,9 @@ Progress = Callable[[str, int, int | None, str | None], None]
 PROFILES = frozenset({"chrome_trace", "key_averages"})
 """Roles of files that profiles are made of."""
 SHOWN_FILES = 3
+ALIGNED_AT_ONCE = 256 * 1024
+"""Bytes of codes whose lines are aligned while they are read: it takes less than a tenth of a
+second. Of more codes the lines are aligned when the run is complete (`reading.relink`)."""
 MOST_NAMES = 50_000
 """Names of kernels by which a run is found."""
 
@@ -85,6 +88,7 @@ def read_run(
     progress: Progress = lambda step, done, total, unit: None,
     owner: Owner | None = None,
     pool: Pool | None = None,
+    aligned_at_once: int = ALIGNED_AT_ONCE,
 ) -> ReadResult:
     """Reads a folder (or one file) into the database as one run.
 
@@ -123,7 +127,15 @@ def read_run(
     if settings is not None:
         settings.data.mkdir(parents=True, exist_ok=True)
     reading = _Reading(
-        run, intake, writer, session_factory, settings, notes, progress, pool or Pool(workers=0)
+        run,
+        intake,
+        writer,
+        session_factory,
+        settings,
+        notes,
+        progress,
+        pool or Pool(workers=0),
+        aligned_at_once,
     )
     try:
         with _without_collecting():
@@ -213,8 +225,10 @@ class _Reading:
         notes: Notes,
         progress: Progress,
         pool: Pool,
+        aligned_at_once: int,
     ) -> None:
         self.pool = pool
+        self.aligned_at_once = aligned_at_once
         self.run = run
         self.intake = intake
         self.writer = writer
@@ -304,7 +318,7 @@ class _Reading:
             if file.role == "line_record":
                 records |= line_records(file.absolute.read_bytes())
         self.benchmarks = read_benchmarks(self.intake.files, self.notes)
-        reader = GraphReader(self.notes, records, self.benchmarks, self.pool)
+        reader = GraphReader(self.notes, records, self.benchmarks, self.pool, self.aligned_at_once)
         kernels = 0
         timed = any(file.role == "chrome_trace" for file in self.intake.files)
         self.progress("Linking lines", 0, len(graphs), "graphs")
