@@ -81,6 +81,16 @@ def compile_diff(run_id: str, before: int, after: int, plain: int | None = None)
     return with_query(f"{compile_story(run_id)}/diff", a=before, b=after, plain=plain)
 
 
+def failures(run_id: str) -> str:
+    """What went wrong, and what can be done to find out why; its other pages lie below."""
+    return f"{run(run_id)}/failures"
+
+
+def failure_part(run_id: str, part: str, **query: str | int | None) -> str:
+    """`components`, `numbers`, `minify` or `values`: a page to look at, and to post to for a job."""
+    return with_query(f"{failures(run_id)}/{_part(part)}", **query)
+
+
 def watch(key: str) -> str:
     """Always the newest reading of a folder that is being watched."""
     return f"/watch/{_part(key)}"
