@@ -1,6 +1,6 @@
 """What the exact line record costs: time to generate code with and without it, in pairs.
 
-    python -m bench.record_cost [MODEL …] [--pairs 7] [--whole]
+    python -m bench.record_cost [MODEL …] [--pairs 7] [--whole] [--device cuda]
 
 Each run is a process of its own that traces, lowers and generates code, forward and backward, but
 hands nothing to a C++ compiler: that is the part the record slows down. `--whole` compiles the
@@ -29,31 +29,37 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=["gpt_small", "conv_small", "mobilebert_qa"])
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--whole", action="store_true", help="compile the kernels too")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--once", choices=["with", "without"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.once:
-        print(_generate(options.models[0], record=options.once == "with", whole=options.whole))
+        print(_generate(options, record=options.once == "with"))
         return
     for model in options.models:
         times: dict[str, list[float]] = {"with": [], "without": []}
         for pair in range(options.pairs):
             for which in ("with", "without") if pair % 2 else ("without", "with"):
-                times[which].append(_once(model, which, options.whole))
-        ratios = [a / b for a, b in zip(times["with"], times["without"], strict=True)]
-        print(
-            f"{model}: {statistics.median(times['with']):.2f} s with the record, "
-            f"{statistics.median(times['without']):.2f} s without; ratio of a pair: median "
-            f"{statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}",
-            flush=True,
-        )
+                times[which].append(_once(model, which, options))
+            _tell(model, options.device, times)
 
 
-def _once(model: str, which: str, whole: bool) -> float:
+def _tell(model: str, device: str, times: dict[str, list[float]]) -> None:
+    """After each pair, so that a run that is cut short has said something."""
+    ratios = [a / b for a, b in zip(times["with"], times["without"], strict=True)]
+    print(
+        f"{model} on {device}, {len(ratios)} pairs: {statistics.median(times['with']):.2f} s with "
+        f"the record, {statistics.median(times['without']):.2f} s without; ratio of a pair: median "
+        f"{statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}",
+        flush=True,
+    )
+
+
+def _once(model: str, which: str, options: argparse.Namespace) -> float:
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [
                 sys.executable, "-W", "ignore", "-m", "bench.record_cost", model, "--once", which,
-                *(["--whole"] if whole else []),
+                "--device", options.device, *(["--whole"] if options.whole else []),
             ],
             cwd=_ROOT, capture_output=True, text=True, check=True,
             env=os.environ | {
@@ -68,18 +74,21 @@ def _once(model: str, which: str, whole: bool) -> float:
     return float(done.stdout.split()[-1])
 
 
-def _generate(name: str, *, record: bool, whole: bool) -> float:
+def _generate(options: argparse.Namespace, *, record: bool) -> float:
     """Processor seconds of compiling the model once, training it if it can be trained."""
     import torch
     from inductorscope.capture.record.recording import Recording
 
     from bench.truth_programs.compile_only import compile_no_kernels, generate_only
 
-    if not whole:
+    if not options.whole:
         compile_no_kernels()
-    backend = "inductor" if whole else generate_only
+    backend = "inductor" if options.whole else generate_only
+    name = options.models[0]
     made = importlib.import_module(f"inductorscope.capture.models.{name}").make()
-    model, args, kwargs = (*made, {})[:3]
+    model, args, kwargs = torch.utils._pytree.tree_map_only(
+        (torch.Tensor, torch.nn.Module), lambda part: part.to(options.device), (*made, {})[:3]
+    )
     recording = Recording() if record else None
     torch.compile(torch.sin, backend=backend)(torch.rand(8))  # what happens only once
     start = _processor_seconds()
