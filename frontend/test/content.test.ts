@@ -38,6 +38,7 @@ const picture: GraphPicture = {
   kernels: [],
   graph_time_us: null,
   coverage: {},
+  aligning: false,
   notes: [],
 };
 

@@ -246,7 +246,7 @@ def test_a_compressed_log_is_read_so_far_as_it_may_unpack(
 def test_an_own_breakdown_is_told_and_survived(
     factory: Sessions, foo1: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_texts: object) -> None:
+    def broken(*_texts: object, **_how: object) -> None:
         raise ZeroDivisionError("of ours")
 
     monkeypatch.setattr("inductorscope.reading.graph_content.graph_links", broken)

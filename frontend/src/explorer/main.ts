@@ -8,6 +8,8 @@ import { LinkIndex } from "./selection";
 import type { GraphPicture, Links } from "./shapes";
 import { handleOf } from "./test-handle";
 
+const LINES_EVERY_MS = 3000;
+
 /** Code views ask for the document's selection at every change as long as there is none, and each
  * time that costs a layout of the page. A caret in the heading, which nobody sees, is enough. */
 function selectSomething(root: HTMLElement): void {
@@ -25,6 +27,19 @@ async function waitFor(run: string, explorerUrl: string, linksUrl: string): Prom
   return follow({ run, isRead, told, done: () => location.reload() }).catch(() => null);
 }
 
+/** Lines of kernels are aligned after all else is here: then the page shows them. */
+function waitForLines(explorerUrl: string): void {
+  const look = async (): Promise<void> => {
+    const aligning = await ask<GraphPicture>(explorerUrl).then(
+      (picture) => picture.aligning,
+      () => true, // the server may be restarting: the next look tries again
+    );
+    if (!aligning) location.reload();
+    else setTimeout(() => void look(), LINES_EVERY_MS);
+  };
+  setTimeout(() => void look(), LINES_EVERY_MS);
+}
+
 async function start(root: HTMLElement): Promise<void> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return;
@@ -40,6 +55,7 @@ async function start(root: HTMLElement): Promise<void> {
     selectSomething(root);
     const half = links.engine === "" || !picture.kernels.length;
     picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
+    if (picture.aligning) waitForLines(explorerUrl);
     const explorer = new Explorer(root, picture, new LinkIndex(links), nonce);
     const handle = handleOf(explorer);
     window.inductorscope = { ...window.inductorscope, explorer: handle };

@@ -54,6 +54,8 @@ export interface GraphPicture {
   graph_time_us: number | null;
   coverage: Partial<Coverage>;
   notes: string[];
+  /** Whether the lines of its kernels are still to be aligned. */
+  aligning: boolean;
   /** What of the run is being read just now; null when all of the graph is here. */
   reading?: string | null;
 }

@@ -93,7 +93,9 @@ export function describeCoverage(into: HTMLElement, picture: GraphPicture): void
   const lines = percents(picture.coverage, "lines");
   const nodes = percents(picture.coverage, "nodes");
   const summary = into.querySelector("summary");
-  if (summary) {
+  if (summary && picture.aligning) {
+    summary.textContent = "Lines still being aligned";
+  } else if (summary) {
     summary.textContent = lines
       ? `Lines explained ${lines[0]}`
       : "Lines explained: none to explain";
@@ -102,6 +104,12 @@ export function describeCoverage(into: HTMLElement, picture: GraphPicture): void
   if (lines) facts.append(make("dt", {}, "Kernel lines"), make("dd", {}, lines[1]));
   if (nodes) facts.append(make("dt", {}, "FX nodes"), make("dd", {}, nodes[1]));
   into.append(facts);
+  if (picture.aligning) {
+    const words =
+      "Calls are linked; the lines of their kernels follow, and until then light with all nodes " +
+      "of the call. The page loads anew when they are aligned.";
+    into.append(make("p", {}, words));
+  }
   if (picture.notes.length) {
     into.append(make("ul", {}, ...picture.notes.map((note) => make("li", {}, note))));
   }

@@ -42,13 +42,18 @@ def state(
     session: Reading,
     run: RunId,
     graphs: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+    lines: Annotated[bool, Query()] = False,
 ) -> Response:
-    """The part again; with graphs that the page lacks, or with the end, the page loads anew."""
+    """The part again; with graphs that the page lacks, or with the end, the page loads anew.
+
+    `lines`: the page shows all but the lines of kernels that are still to be aligned.
+    """
     found = load(session, run)
     answer = parts.pages.render(
         request, "fragments/_run_state.html", found, reading=found, shown_graphs=graphs
     )
-    if found.state == "complete" or found.graph_count > graphs:
+    awaited = found.lines is not None if lines else found.state != "complete"
+    if not awaited or found.graph_count > graphs:
         answer.headers["HX-Refresh"] = "true"
     answer.headers["Cache-Control"] = "no-store"
     return answer

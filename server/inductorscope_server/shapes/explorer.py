@@ -66,6 +66,10 @@ class Explorer(Shape):
     graph_time_us: float | None
     coverage: Coverage
     notes: list[str]
+    aligning: bool = Field(
+        description="Whether the lines of its kernels are still to be aligned: until then they "
+        "light with all nodes of their call."
+    )
 
 
 class ExplorerState(Shape):
@@ -94,6 +98,26 @@ class ExplorerPage(Explorer):
     graphs: list[GraphName]
     """All graphs of the run, to switch between."""
     state: ExplorerState
+
+
+class FileHeat(Shape):
+    """Times of the lines of a source file, as parallel columns."""
+
+    path: str
+    lines: list[int]
+    time_us: list[float]
+    """Of all kernels that the line is part of."""
+    shared_us: list[float]
+    """Its share of them, by bytes moved; these sum to the kernels' time."""
+    share: list[float]
+    """`shared_us` in the kernels' time."""
+    kernels: list[int]
+
+
+class Heat(Shape):
+    """What lines of sources cost a step; no files where no kernel's time is known."""
+
+    files: list[FileHeat]
 
 
 class StageLinks(Shape):

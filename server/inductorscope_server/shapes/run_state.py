@@ -6,7 +6,14 @@ from typing import Literal
 
 from pydantic import computed_field
 
-from .base import Moment, RunName
+from .base import Moment, RunName, Shape
+
+
+class Lines(Shape):
+    """How far the lines of kernels are aligned, in graphs."""
+
+    aligned: int
+    graphs: int
 
 
 class RunState(RunName):
@@ -24,6 +31,8 @@ class RunState(RunName):
     done: int
     total: int | None
     unit: str | None
+    lines: Lines | None
+    """What of a complete run is still to be aligned; null when nothing is."""
 
     @computed_field(description="How far the step is, 0 to 1; null when it cannot tell.")
     def share(self) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from inductorscope.store.queries.compile import SaidRow
+from pydantic import Field
 
 from .base import Coverage, GraphName, JsonObject, Moment, RunName, Shape, Verdict
 from .run_state import RunState
@@ -95,6 +96,7 @@ class GraphRow(GraphName):
     share: float | None
     """Of the run's kernel time, 0 to 1."""
     coverage: Coverage | None
+    aligning: bool = Field(description="Whether the lines of its kernels are still to be aligned.")
 
 
 class KernelRow(Shape):
@@ -149,6 +151,7 @@ class RunPage(RunRow):
     bytes_in: int
     bytes_stored: int
     reading: RunState | None
+    aligning: RunState | None
     """How far it is read; null once it is whole."""
     verdicts: list[Verdict]
     said: list[SaidRow]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from ...correlate.model import Coverage
+from ...correlate.model import CALLS, Coverage
 from ...stages import STAGES, Stage
 from ..models import Artifact, Graph, Kernel, KernelCall, Links, Run
 from ..nodes import call_texts
@@ -73,6 +73,8 @@ class Explorer:
     graph_time_us: float | None
     coverage: Coverage
     notes: list[str]
+    aligning: bool
+    """Whether the lines of its kernels are still to be aligned."""
 
 
 def graphs_of(session: Session, run: str) -> list[GraphName]:
@@ -93,7 +95,7 @@ def explorer(session: Session, run: str, slug: str) -> Explorer | None:
     if graph is None or named is None:
         return None
     links = session.execute(
-        select(Links.coverage, Links.notes).where(Links.graph_id == graph.id)
+        select(Links.coverage, Links.notes, Links.engine).where(Links.graph_id == graph.id)
     ).one_or_none()
     return Explorer(
         run=named,
@@ -103,6 +105,7 @@ def explorer(session: Session, run: str, slug: str) -> Explorer | None:
         graph_time_us=graph.time_us,
         coverage=Coverage(**links.coverage) if links else Coverage(),
         notes=list(links.notes) if links else [_why_no_links(session, run)],
+        aligning=links is not None and links.engine == CALLS,
     )
 
 
@@ -177,31 +180,41 @@ def _sources(session: Session, graph: Graph, found: list[Artifact]) -> list[Arti
 
 
 def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
+    # Columns rather than objects of the tables: a graph has kernels and calls by the hundred.
     calls: dict[int, list[CallSite]] = defaultdict(list)
     texts = call_texts(session, graph.id)
-    query = select(KernelCall).where(KernelCall.graph_id == graph.id)
-    for call in session.scalars(query.order_by(KernelCall.line, KernelCall.id)):
-        calls[call.kernel_id].append(
-            CallSite(call.handle, call.line, call.permalink, texts[call.number][1])
+    sites = (
+        select(
+            KernelCall.kernel_id,
+            KernelCall.handle,
+            KernelCall.line,
+            KernelCall.permalink,
+            KernelCall.number,
         )
-    kernels = session.scalars(
-        select(Kernel)
+        .where(KernelCall.graph_id == graph.id)
+        .order_by(KernelCall.line, KernelCall.id)
+    )
+    for kernel, handle, line, permalink, number in session.execute(sites):
+        calls[kernel].append(CallSite(handle, line, permalink, texts[number][1]))
+    rows = session.execute(
+        select(
+            Kernel.id,
+            Kernel.name,
+            Kernel.kind,
+            Kernel.category,
+            Kernel.first_line,
+            Kernel.last_line,
+            Kernel.time_us,
+            Kernel.time_source,
+        )
         .where(Kernel.graph_id == graph.id)
         .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Kernel.id)
     ).all()
-    times = [kernel.time_us for kernel in kernels if kernel.time_us is not None]
+    times = [row.time_us for row in rows if row.time_us is not None]
     whole = sum(times) if times else None
     return [
         ExplorerKernel(
-            name=kernel.name,
-            kind=kernel.kind,
-            category=kernel.category,
-            first=kernel.first_line,
-            last=kernel.last_line,
-            time_us=kernel.time_us,
-            share=share(kernel.time_us, whole),
-            time_source=kernel.time_source,
-            calls=calls[kernel.id],
+            name, kind, category, first, last, time, share(time, whole), source, calls[number]
         )
-        for kernel in kernels
+        for number, name, kind, category, first, last, time, source in rows
     ]

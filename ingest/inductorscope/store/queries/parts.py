@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from ...correlate.model import Coverage
+from ...correlate.model import CALLS, Coverage
 from ..models import Graph, Kernel, KernelCall, Links, Run
 
 
@@ -39,6 +39,8 @@ class GraphRow:
     time_us: float | None
     share: float | None
     coverage: Coverage | None
+    aligning: bool
+    """Whether the lines of its kernels are still to be aligned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def each(kernel: Kernel) -> float | None:
 def graph_rows(session: Session, run: str) -> list[GraphRow]:
     whole = kernel_time(session, run)
     query = (
-        select(Graph, Links.coverage)
+        select(Graph, Links.coverage, Links.engine)
         .outerjoin(Links, Links.graph_id == Graph.id)
         .where(Graph.run_id == run)
         .order_by(Graph.position)
@@ -103,8 +105,9 @@ def graph_rows(session: Session, run: str) -> list[GraphRow]:
             time_us=graph.time_us,
             share=share(graph.time_us, whole),
             coverage=None if coverage is None else Coverage(**coverage),
+            aligning=engine == CALLS,
         )
-        for graph, coverage in session.execute(query)
+        for graph, coverage, engine in session.execute(query)
     ]
 
 

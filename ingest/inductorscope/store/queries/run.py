@@ -71,6 +71,8 @@ class RunPage:
     bytes_stored: int
     reading: RunState | None
     """How far it is read; None once it is whole."""
+    aligning: RunState | None
+    """The same of a whole run whose kernels' lines are still to be aligned."""
     verdicts: list[Verdict]
     said: list[SaidRow]
     """What compiling did, in words; empty where no log tells."""
@@ -92,6 +94,7 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
     row = run_row(run)
     graphs = graph_rows(session, run_id)
     facts = facts_of(run)
+    state = run_state(session, run_id)
     said = [] if facts.reading else story_in_words(session, run_id)
     return RunPage(
         **{name: getattr(row, name) for name in row.__slots__},
@@ -101,7 +104,8 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         environment=run.environment,
         bytes_in=run.bytes_in,
         bytes_stored=run.bytes_stored,
-        reading=run_state(session, run_id) if facts.reading else None,
+        reading=state if facts.reading else None,
+        aligning=state if state is not None and state.lines is not None else None,
         verdicts=verdicts(
             facts if not said else replace(facts, graph_breaks=None, recompiles=None)
         ),

@@ -1,4 +1,4 @@
-"""How far the reading of a run is: asked for every second, so it reads two rows."""
+"""How far the reading of a run is: asked for every second, so it reads little."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..models import Job, Run
+from ..relinked import Lines, lines_of
+from ..runs import COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class RunState:
     done: int
     total: int | None
     unit: str | None
+    lines: Lines | None
+    """How far lines of kernels are aligned, once all else is there; None when they are."""
 
 
 def run_state(session: Session, run: str) -> RunState | None:
@@ -55,4 +59,5 @@ def run_state(session: Session, run: str) -> RunState | None:
         done=job.done if job else 0,
         total=job.total if job else None,
         unit=job.unit if job else None,
+        lines=lines_of(session, run) if found.state == COMPLETE else None,
     )

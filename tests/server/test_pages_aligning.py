@@ -1,0 +1,47 @@
+"""A complete run whose kernels' lines are still to be aligned, as pages tell it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from inductorscope.reading import Pool, read_run
+from inductorscope.reading.relink import relink
+from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, sessions
+from inductorscope_server import urls
+from starlette.testclient import TestClient
+
+
+def test_lines_to_come_are_told_until_they_are_there(
+    client: TestClient, own_settings: Settings, fixtures: Path
+) -> None:
+    engine = make_engine(own_settings)
+    factory = sessions(engine)
+    root = fixtures / "cuda-adam"
+    run = read_run(root, session_factory=factory, origin="ingest", aligned_at_once=0).run_id
+    state = client.get(f"/api{urls.run_state(run)}").json()
+    assert (state["state"], state["lines"]) == ("complete", {"aligned": 0, "graphs": 1})
+    page = client.get(f"/api{urls.run(run)}").json()
+    (graph,) = page["graphs"]
+    assert page["reading"] is None
+    assert graph["aligning"]
+    shown = client.get(urls.run(run)).text
+    assert "lines still being aligned" in shown
+    assert "0 of 1 graph aligned" in shown
+    asked = urls.run_state(run, graphs=1, lines="1")
+    assert asked.replace("&", "&amp;") in shown
+    assert "HX-Refresh" not in client.get(asked).headers
+    explorer = f"/api{urls.graph(run, graph['slug'])}/explorer"
+    before = client.get(explorer).json()
+    assert before["aligning"]
+    assert before["coverage"]["lines_inferred"] == 0
+    assert before["kernels"]
+
+    assert relink(engine, Pool(workers=0), run).done == 1
+    engine.dispose()
+    assert client.get(f"/api{urls.run_state(run)}").json()["lines"] is None
+    assert client.get(asked).headers["HX-Refresh"] == "true"
+    after = client.get(explorer).json()
+    assert not after["aligning"]
+    assert after["coverage"]["lines_inferred"] > 0
+    assert "still being aligned" not in client.get(urls.run(run)).text
