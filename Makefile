@@ -49,7 +49,7 @@ chromium: $(VENV)/.dev
 	@$(BIN)/python tests/browser/chromium.py
 
 test: $(VENV)/.dev frontend/node_modules/.dev chromium
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
 	$(BIN)/python hatch_build.py ci --ignore-scripts --no-audit --no-fund

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import shutil
 import socket
@@ -14,12 +16,33 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from inductorscope.capture.run import run_capture
+from inductorscope.capture.spec import CaptureSpec
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine
 from inductorscope.store.migrate import migrate
 from sqlalchemy import Engine
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+LONGEST = (
+    "tests/test_wheel.py",
+    "tests/jobs/test_crash.py",
+    "tests/browser/test_pages.py",
+    "tests/jobs/test_topology.py",
+    "tests/jobs/test_worker.py",
+    "tests/capture/test_capture.py",
+    "tests/jobs/test_benchmark.py",
+    "tests/server/test_openapi.py",
+)
+"""Files that take half a minute and more, the longest waits first: begun first (with
+--no-loadscope-reorder), they run beside all others rather than one by one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(LONGEST)))
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +58,45 @@ def shared() -> Path:
 def fixtures() -> Path:
     """Small captures of our own, part of the checkout."""
     return ROOT / "tests" / "fixtures"
+
+
+# --- captures: one of each for all processes of a test session ---
+
+
+@pytest.fixture(scope="session")
+def between(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of a test session share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "between"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cache(between: Path) -> Path:
+    """Compiled C++ that captures of different tests share."""
+    folder = between / "cache"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def captured_tutorial(between: Path, cache: Path) -> Path:
+    """The tutorial's function, captured; the words of its steps are in a file beside it."""
+    out, steps = between / "tutorial" / "capture", between / "tutorial" / "steps.json"
+    with (between / "tutorial.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes first captures, the others wait
+        if not steps.exists():
+            words: dict[str, None] = {}
+            spec = CaptureSpec(
+                model="neg-maximum-cat", seconds=0.5, config={"max_fusion_size": "16"}
+            )
+            run_capture(
+                spec, out, Settings(data=out, database_url=""),
+                lambda step, *_: words.setdefault(step), cache=cache,
+            )  # fmt: skip
+            steps.write_text(json.dumps(list(words)))
+    return out
 
 
 # --- databases: every test of the store runs on SQLite and on a PostgreSQL server of our own ---

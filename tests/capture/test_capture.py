@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 from inductorscope.capture import process_group
-from inductorscope.capture.run import CaptureCancelled, CaptureFailed, run_capture
+from inductorscope.capture.run import run_capture
 from inductorscope.capture.spec import CaptureSpec
 from inductorscope.capture.truth import NoTruth, write_truth
+from inductorscope.capture.watch import CaptureCancelled, CaptureFailed
 from inductorscope.correlate.directory import links_of_path
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts, read_sources
 from inductorscope.settings import Settings
@@ -25,12 +26,6 @@ from inductorscope.settings import Settings
 pytestmark = pytest.mark.torch
 
 SUBJECTS = Path(__file__).with_name("subjects.py")
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled C++ that the captures of these tests share."""
-    return tmp_path_factory.mktemp("cache")
 
 
 def settings(folder: Path, **values: Any) -> Settings:
@@ -50,25 +45,20 @@ def graph_files(out: Path, name: str) -> dict[str, str]:
     return {file.parent.name: file.read_text() for file in files}
 
 
-@pytest.fixture(scope="module")
-def tutorial(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
-    out = tmp_path_factory.mktemp("tutorial")
-    steps: list[tuple[str, int, int | None, str | None]] = []
-    spec = CaptureSpec(
-        model="neg-maximum-cat", seconds=0.5, config={"max_fusion_size": "16", "freezing": "no"}
-    )
-    with pytest.raises(CaptureFailed, match="freezing takes a value like False, not 'no'"):
-        run_capture(spec, out / "refused", settings(out), cache=cache)
-    spec = CaptureSpec(model="neg-maximum-cat", seconds=0.5, config={"max_fusion_size": "16"})
-    run_capture(spec, out, settings(out), lambda *step: steps.append(step), cache=cache)
-    words = list(dict.fromkeys(step[0] for step in steps))
+def test_the_tutorials_function_is_captured_step_by_step(captured_tutorial: Path) -> None:
+    words = json.loads((captured_tutorial.parent / "steps.json").read_bytes())
     assert words[0] == "importing torch"
     assert words[-1] == "collecting sources"
-    return out
 
 
-def test_the_tutorials_function_is_captured_whole(tutorial: Path) -> None:
-    facts = read_facts(tutorial)
+def test_a_value_of_another_type_is_refused(tmp_path: Path, cache: Path) -> None:
+    spec = CaptureSpec(model="neg-maximum-cat", config={"freezing": "no"})
+    with pytest.raises(CaptureFailed, match="freezing takes a value like False, not 'no'"):
+        run_capture(spec, tmp_path, settings(tmp_path), cache=cache)
+
+
+def test_the_tutorials_function_is_captured_whole(captured_tutorial: Path) -> None:
+    facts = read_facts(captured_tutorial)
     assert facts is not None
     assert (facts.state, facts.error, facts.missing) == ("complete", None, [])
     assert facts.torch_version
@@ -78,12 +68,12 @@ def test_the_tutorials_function_is_captured_whole(tutorial: Path) -> None:
     assert set(facts.timings) == set(facts.profiles) == {"eager", "compiled"}
     for timing in facts.timings.values():
         assert 0 < timing.p10 <= timing.median_ms <= timing.p90
-    assert set(graph_files(tutorial, "output_code.py")) == {"model__0_inference_0.0"}
-    assert any((tutorial / "torch_trace").iterdir())
+    assert set(graph_files(captured_tutorial, "output_code.py")) == {"model__0_inference_0.0"}
+    assert any((captured_tutorial / "torch_trace").iterdir())
 
 
-def test_options_are_recorded_with_the_run(tutorial: Path) -> None:
-    facts = read_facts(tutorial)
+def test_options_are_recorded_with_the_run(captured_tutorial: Path) -> None:
+    facts = read_facts(captured_tutorial)
     assert facts is not None
     assert facts.options["config"] == {"max_fusion_size": "16"}
     assert facts.config["max_fusion_size"] == "16"
@@ -91,26 +81,26 @@ def test_options_are_recorded_with_the_run(tutorial: Path) -> None:
     assert facts.env["TORCH_COMPILE_DEBUG"] == "1"
 
 
-def test_profiles_name_the_kernel(tutorial: Path) -> None:
-    rows = json.loads((tutorial / "compiled.key_averages.json").read_bytes())
+def test_profiles_name_the_kernel(captured_tutorial: Path) -> None:
+    rows = json.loads((captured_tutorial / "compiled.key_averages.json").read_bytes())
     kernel = next(row for row in rows["rows"] if "cpp_fused" in row["name"])
     assert kernel["name"] == "graph_0_cpp_fused_maximum_neg_0"
     assert kernel["calls"] == rows["steps"] == 3
     assert kernel["self_cpu_us"] > 0
-    trace = json.loads(gzip.decompress((tutorial / "compiled.trace.json.gz").read_bytes()))
+    trace = json.loads(gzip.decompress((captured_tutorial / "compiled.trace.json.gz").read_bytes()))
     assert kernel["name"] in {event.get("name") for event in trace["traceEvents"]}
 
 
-def test_the_users_source_is_kept(tutorial: Path) -> None:
-    kept = read_sources(tutorial)
+def test_the_users_source_is_kept(captured_tutorial: Path) -> None:
+    kept = read_sources(captured_tutorial)
     assert [Path(path).name for path in kept] == ["neg_maximum_cat.py"]
     assert "a = torch.neg(x1)" in next(iter(kept.values())).read_text()
 
 
-def test_every_computing_line_is_recorded(tutorial: Path) -> None:
-    record = json.loads((tutorial / "line_record.json").read_bytes())["graphs"]
+def test_every_computing_line_is_recorded(captured_tutorial: Path) -> None:
+    record = json.loads((captured_tutorial / "line_record.json").read_bytes())["graphs"]
     graph = record["model__0_inference_0.0"]
-    code = graph_files(tutorial, "output_code.py")["model__0_inference_0.0"].split("\n")
+    code = graph_files(captured_tutorial, "output_code.py")["model__0_inference_0.0"].split("\n")
     negated = next(number for number, line in enumerate(code, 1) if ".neg()" in line)
     assert graph["lines"][str(negated)] == [["neg", "neg", "neg"]]
     assert unanswered(code, graph["lines"]) == []
@@ -122,8 +112,8 @@ def test_every_computing_line_is_recorded(tutorial: Path) -> None:
     ]
 
 
-def test_a_captured_run_is_truth_to_score_links_by(tutorial: Path, tmp_path: Path) -> None:
-    written = write_truth(tutorial, tmp_path / "truth")
+def test_a_captured_run_is_truth_to_score_links_by(captured_tutorial: Path, tmp_path: Path) -> None:
+    written = write_truth(captured_tutorial, tmp_path / "truth")
     truth = json.loads((tmp_path / "truth" / "truth.json").read_text())
     assert (written.graphs, written.lines) == (1, len(truth["model__0_inference_0.0"]))
     (graph,) = links_of_path(tmp_path / "truth" / "torch_compile_debug")["graphs"]
@@ -188,7 +178,7 @@ def test_a_script_runs_as_main_with_its_arguments(tmp_path: Path, cache: Path) -
     assert "arguments ['one', '--two']" in (tmp_path / "capture.log").read_text()
     assert facts.state == "complete"
     assert [Path(path).name for path in facts.sources] == ["subjects.py"]
-    assert len(facts.missing) == 2
+    assert len(facts.missing) == 3
     with pytest.raises(CaptureFailed, match=r"(?s)exit status 3.*last printed.*'fail'"):
         capture(tmp_path / "failing", cache, str(SUBJECTS), args=("fail",))
 

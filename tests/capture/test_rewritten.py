@@ -19,14 +19,16 @@ DEFINED = re.compile(r"auto (tmp\d+) = (.*);")
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[str], Any]]:
+def recorded(
+    tmp_path_factory: pytest.TempPathFactory, cache: Path
+) -> dict[str, tuple[list[str], Any]]:
     """Graph → its code and the record of it, of a model with scalar remainders of loops."""
     out = tmp_path_factory.mktemp("tails")
     spec = CaptureSpec(
         model=f"{SUBJECTS}:with_remainders", repeats=1, profile=False, source=False,
         config={"cpp.simdlen": "256", "cpp.enable_loop_tail_vec": "False"},
     )  # fmt: skip
-    run_capture(spec, out, Settings(data=out, database_url=""), trusted=True)
+    run_capture(spec, out, Settings(data=out, database_url=""), trusted=True, cache=cache)
     record = json.loads((out / "line_record.json").read_bytes())["graphs"]
     return {
         file.parent.name: (file.read_text().split("\n"), record[file.parent.name]["lines"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inductorscope.capture.run import CaptureFailed, run_capture
+from inductorscope.capture.run import run_capture
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capture.watch import CaptureFailed
 from inductorscope.settings import Settings
 
 pytestmark = pytest.mark.torch
@@ -15,7 +16,10 @@ FLAG = "cpp.enable_floating_point_contract_flag"
 
 
 def small(config: dict[str, str]) -> CaptureSpec:
-    return CaptureSpec(model="neg-maximum-cat", repeats=1, profile=False, config=config)
+    """Options are set before anything is compiled, whatever compiles it; C++ takes its time."""
+    return CaptureSpec(
+        model="neg-maximum-cat", repeats=1, profile=False, backend="eager", config=config
+    )
 
 
 def settings(folder: Path) -> Settings:
@@ -25,7 +29,8 @@ def settings(folder: Path) -> Settings:
 def test_an_option_cannot_run_a_command(tmp_path: Path) -> None:
     target = tmp_path / "owned"
     # g++ starts each of its own programs through what stands after -wrapper.
-    spec = small({FLAG: f'off -wrapper "/bin/sh,-c,touch {target}"'})
+    command = {FLAG: f'off -wrapper "/bin/sh,-c,touch {target}"'}
+    spec = CaptureSpec(model="neg-maximum-cat", repeats=1, profile=False, config=command)
     with pytest.raises(CaptureFailed) as refusal:
         run_capture(spec, tmp_path / "out", settings(tmp_path))
     assert not target.exists()

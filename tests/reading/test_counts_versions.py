@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inductorscope.capture.run import run_capture
-from inductorscope.capture.spec import CaptureSpec
 from inductorscope.reading import ReadResult
-from inductorscope.settings import Settings
 from inductorscope.stages import STAGES
 from inductorscope.store.links import unpack_links
 from inductorscope.store.models import Graph, Links
@@ -29,15 +26,6 @@ SHOWN = {
     "dynamo_graph", "pre_grad", "aot_graph", "fx_readable", "fx_runnable", "fx_transformed",
     "ir_pre_fusion", "ir_post_fusion", "output_code", "provenance", "kernel_stacks",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("captured")
-    cache = tmp_path_factory.mktemp("cache")
-    spec = CaptureSpec(model="neg-maximum-cat", seconds=0.2)
-    run_capture(spec, out, Settings(data=out, database_url=""), cache=cache)
-    return out
 
 
 @pytest.fixture
@@ -79,13 +67,13 @@ def graph_shape(db: Database, graph: Graph) -> dict[str, Any]:
 
 
 def test_another_device_and_torch_give_the_same_shape(
-    db: Database, captured: Path, fixtures: Path
+    db: Database, captured_tutorial: Path, fixtures: Path
 ) -> None:
-    here, there = db.read(captured), db.read(fixtures / "cuda-foo1")
+    here, there = db.read(captured_tutorial), db.read(fixtures / "cuda-foo1")
     one, other = db.run(here), db.run(there)
     assert (one.device_kind, other.device_kind) == ("cpu", "cuda")
     assert other.torch_version == "2.11.0+cu130"
-    facts = json.loads((captured / "capture.json").read_bytes())
+    facts = json.loads((captured_tutorial / "capture.json").read_bytes())
     assert one.torch_version == facts["torch_version"] != other.torch_version
     shape = shape_of(db, here)
     assert shape == shape_of(db, there)

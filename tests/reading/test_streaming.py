@@ -6,19 +6,18 @@ import hashlib
 import io
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import ReadResult
+from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.owner import Owner
 from inductorscope.settings import Settings
 from inductorscope.store.blobs import LEVEL_SMALL, Content, add_blobs, content_of_bytes
-from inductorscope.store.engine import sessions
+from inductorscope.store.engine import make_engine, sessions
 from inductorscope.store.frames import FrameWriter
 from inductorscope.store.models import Artifact, Base, Graph, LogEntry, Run
 from inductorscope.store.runs import delete_run
@@ -26,30 +25,6 @@ from inductorscope.store.texts import stored_text
 from inductorscope.store.writer import TakenOverError, discard_abandoned, reader_here
 from readings import Database, database, payloads
 from sqlalchemy import Engine, func, select, text
-
-# A reader that kills itself, as the machine would, in its n-th transaction.
-DYING = """
-import os, pathlib, signal, sys
-from inductorscope.reading import read_run
-from inductorscope.reading.owner import Owner
-from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.writer import reader_here
-
-data, url, root, last = sys.argv[1:]
-settings = Settings(data=pathlib.Path(data), database_url=url)
-begun = 0
-
-def guard(session):
-    global begun
-    begun += 1
-    if begun == int(last):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-read_run(pathlib.Path(root), session_factory=sessions(make_engine(settings)), origin="ingest",
-         settings=settings, owner=Owner(reader_here(), guard=guard))
-print("finished after", begun)
-"""
 
 
 @pytest.fixture
@@ -62,11 +37,29 @@ def capture(fixtures: Path) -> Path:
     return fixtures / "cuda-foo1"
 
 
-def die_in(db: Database, root: Path, transaction: int) -> subprocess.CompletedProcess[str]:
-    given = [str(db.settings.data), db.settings.url, str(root), str(transaction)]
-    return subprocess.run(
-        [sys.executable, "-c", DYING, *given], capture_output=True, text=True, check=False
+def die_in(db: Database, root: Path, transaction: int) -> int | None:
+    """A reader that kills itself, as the machine would, in its n-th transaction: its exit code."""
+    reader = get_context("fork").Process(
+        target=read_and_die, args=(db.settings, root, transaction), daemon=True
     )
+    reader.start()
+    reader.join()
+    return reader.exitcode
+
+
+def read_and_die(settings: Settings, root: Path, last: int) -> None:
+    begun = 0
+
+    def guard(_session: object) -> None:
+        nonlocal begun
+        begun += 1
+        if begun == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    read_run(
+        root, session_factory=sessions(make_engine(settings)), origin="ingest", settings=settings,
+        owner=Owner(reader_here(), guard=guard),
+    )  # fmt: skip
 
 
 def rows(db: Database) -> dict[str, int]:
@@ -103,8 +96,7 @@ def test_after_a_kill_the_next_reader_takes_over(
     calm.close()
     assert transactions >= 5
     for transaction in range(1, transactions + 1):
-        died = die_in(db, capture, transaction)
-        assert died.returncode == -signal.SIGKILL, died.stderr
+        assert die_in(db, capture, transaction) == -signal.SIGKILL
         with db.sessions() as session:
             left = session.scalars(select(Run)).one_or_none()
         assert (left is None) == (transaction == 1)
@@ -122,7 +114,7 @@ def test_a_kill_leaves_nothing_once_its_run_is_taken_away(
     db: Database, capture: Path, tmp_path: Path
 ) -> None:
     empty = rows(db)
-    assert die_in(db, capture, 4).returncode == -signal.SIGKILL
+    assert die_in(db, capture, 4) == -signal.SIGKILL
     assert rows(db)["artifacts"] > 0
     with db.sessions.begin() as session:
         assert discard_abandoned(session) == 1
@@ -130,7 +122,7 @@ def test_a_kill_leaves_nothing_once_its_run_is_taken_away(
 
 
 def test_temporary_files_go_with_a_killed_reader(db: Database, capture: Path) -> None:
-    assert die_in(db, capture, 3).returncode == -signal.SIGKILL
+    assert die_in(db, capture, 3) == -signal.SIGKILL
     left = {path.name for path in db.settings.data.iterdir() if path.is_file()}
     assert all(name.startswith("inductorscope.db") for name in left), left
 

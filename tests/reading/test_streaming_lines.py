@@ -21,7 +21,7 @@ from readings import Database, database, payload, segments, with_payload
 from sqlalchemy.orm import Session
 
 many = settings(
-    max_examples=300,
+    max_examples=150,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     database=None,
@@ -282,7 +282,7 @@ cases = st.lists(
 )  # fmt: skip
 
 
-@settings(many, max_examples=12)
+@settings(many, max_examples=6)
 @given(cases)
 @pytest.mark.usefixtures("small_frames")
 def test_a_log_damaged_anywhere_reads_back(

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ NAME = 120
 DEVICE = {"kernel", "gpu_memcpy", "gpu_memset"}
 
 
+@cache
 def read(path: Path) -> tuple[ChromeTrace, Breakdown]:
     trace = read_chrome_trace(path)
     return trace, break_down(trace)
@@ -31,10 +33,12 @@ def traces(shared: Path) -> list[Path]:
     return found
 
 
-def raw_events(path: Path) -> list[dict[str, Any]]:
+@cache
+def work_of(path: Path) -> list[dict[str, Any]]:
+    """What ran on a device, by a plain reading of the whole."""
     events = json.loads(gzip.decompress(path.read_bytes()), strict=False)["traceEvents"]
     assert isinstance(events, list)
-    return events
+    return [event for event in events if event.get("ph") == "X" and event.get("cat") in DEVICE]
 
 
 def test_sums_equal_independent_sums(shared: Path) -> None:
@@ -43,9 +47,8 @@ def test_sums_equal_independent_sums(shared: Path) -> None:
         trace, found = read(path)
         summary = summary_of(trace, found)
         expected: dict[str, list[float]] = defaultdict(list)
-        for event in raw_events(path):
-            if event.get("ph") == "X" and event.get("cat") in DEVICE:
-                expected[event["name"]].append(event["dur"])
+        for event in work_of(path):
+            expected[event["name"]].append(event["dur"])
         if not expected:
             assert not found.on_device, path
             continue
@@ -83,7 +86,7 @@ def test_busy_time_is_the_union_and_parts_sum_to_the_span(shared: Path) -> None:
         assert timeline.busy_us <= timeline.sum_us * (1 + 1e-9)
         assert timeline.busy_us <= timeline.span_us
         assert sum(part.share for part in timeline.parts) == pytest.approx(1)
-        work = [event for event in raw_events(path) if event.get("cat") in DEVICE]
+        work = work_of(path)
         if trace.kernels:
             union, span = union_us(work)
             # Moments are known to a thousandth of a µs.
