@@ -24,6 +24,7 @@ ROLES = (
     "ir_pre_fusion",
     "ir_post_fusion",
     "output_code",
+    "wrapper_part",
     "provenance",
     "trace_log",
     "chrome_trace",

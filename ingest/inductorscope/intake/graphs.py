@@ -26,6 +26,9 @@ _GRAPH_FOLDER = re.compile(r"^model_|_(?:forward|backward|inference|joint)(?:_|$
 _RUN_FOLDER = re.compile(r"^run_\d{4}_.*pid_\d+$")
 # # AOT ID: ['0_forward']
 _AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
+# What AOTInductor writes for a C++ wrapper, and for the kernels that it calls.
+_WRAPPER = re.compile(r"inductor_entry_impl|AOTInductorModel")
+_KERNELS = re.compile(r'^[ \t]*extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+cpp_\w+\(', re.M)
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")
 
 
@@ -40,6 +43,8 @@ class GraphFolder:
     """Folder of the process that compiled it, when the upload has it."""
     files: dict[str, Path] = field(default_factory=dict)
     """One file for each role."""
+    kernels: list[Path] = field(default_factory=list)
+    """Files with the kernels of a C++ wrapper, which are read together with it."""
 
 
 def find_graphs(files: list[File], base: Path) -> list[GraphFolder]:
@@ -71,6 +76,15 @@ def _graphs_of_folder(
     codes = [file for file in members if file.role == "output_code"]
     if len(codes) <= 1:
         return [_graph(folder, members, base, alone=False)]
+    kernels = _kernels_of_wrapper(codes)
+    if kernels:
+        rest = [file for file in members if file not in kernels]
+        graph, _ = _graph(folder, rest, base, alone=False)
+        graph.kernels = [file.absolute for file in kernels]
+        for file in rest + kernels:
+            if file.role == "output_code":
+                file.role = "wrapper_part"  # the code is what they are together
+        return [(graph, members)]
     # A folder of loose kernels' files, such as the compile cache: each is a graph by itself. The
     # other texts belong to the one that is called as Inductor calls it, if there is one.
     groups = []
@@ -80,6 +94,18 @@ def _graphs_of_folder(
             mine += [file for file in members if file.role != "output_code"]
         groups.append(_graph(folder, mine, base, alone=True))
     return groups
+
+
+def _kernels_of_wrapper(codes: list[File]) -> list[File]:
+    """The codes beside a C++ wrapper, if one is a wrapper and the others hold its kernels."""
+    heads = {file.path: _head_text(file.absolute) for file in codes}
+    wrappers = [file for file in codes if _WRAPPER.search(heads[file.path])]
+    others = [file for file in codes if file not in wrappers]
+    if len(wrappers) != 1 or not all(
+        file.absolute.suffix == ".cpp" and _KERNELS.search(heads[file.path]) for file in others
+    ):
+        return []
+    return others
 
 
 def _graph(

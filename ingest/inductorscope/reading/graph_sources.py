@@ -29,6 +29,8 @@ class GraphText:
     path: str = ""
     """Of a payload: under what name it is kept."""
     lines: int | None = None
+    put_together: bool = False
+    """Whether it was made of several files, and is none of them."""
 
 
 @dataclass(slots=True)

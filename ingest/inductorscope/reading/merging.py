@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from ..intake.graphs import GraphFolder, unique_slug
 from ..intake.recognise import File, Intake
 from .graph_sources import GraphSource, GraphText, aot_id_of, code_key
 from .notes import Notes
+from .texts import count_lines
 
 BORROWED = ("fx_readable", "fx_transformed", "provenance", "provenance_kernels", "provenance_nodes",
             "kernel_stacks", "ir_pre_fusion", "ir_post_fusion")  # fmt: skip
@@ -30,7 +32,26 @@ def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
         file = files[path]
         label = f"{graph.slug}/{path.name}"
         source.texts[role] = GraphText(label, file.digest, file.size, path.read_bytes, file)
+    if graph.kernels:
+        wrapper = graph.files["output_code"]
+        source.texts["output_code"] = _put_together([*graph.kernels, wrapper], files)
     return source
+
+
+def _put_together(paths: list[Path], files: dict[Path, File]) -> GraphText:
+    """AOTInductor's kernels and their wrapper as one text, in the order of Python's output code."""
+    parts = [b"// %s\n%s\n" % (path.name.encode(), path.read_bytes()) for path in paths]
+    text = b"".join(parts)
+    beside = files[paths[-1]].path
+    return GraphText(
+        label=f"{paths[-1].name} and its kernels",
+        digest=hashlib.sha256(text).hexdigest(),
+        size=len(text),
+        read=lambda: text,
+        path=f"{beside.removesuffix('.cpp')}.with_kernels.cpp",
+        lines=count_lines(text),
+        put_together=True,
+    )
 
 
 def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -> list[GraphSource]:

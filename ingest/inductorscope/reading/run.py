@@ -22,7 +22,8 @@ from sqlalchemy.orm import Session
 from ..formats.capture_facts import CaptureFacts
 from ..intake.recognise import Dropped, Intake, recognise
 from ..settings import Settings
-from ..store.draft import ArtifactDraft, GraphDraft, RunDraft
+from ..store.blobs import content_of_bytes
+from ..store.draft import ArtifactDraft, GraphDraft, RunDraft, artifact_of
 from ..store.engine import Sessions
 from ..store.models import Run
 from ..store.writer import RunWriter
@@ -300,13 +301,20 @@ class _Reading:
         graphs.sort(key=GraphRead.order)
         self.run.graphs = [graph.draft for graph in graphs]
         by_slug = {graph.source.slug: graph.draft for graph in graphs}
-        artifacts = self.files.of_graphs(by_slug, self.progress)
+        artifacts = [
+            artifact_of(role, text.path, content_of_bytes(text.read()), text.lines,
+                        derived=True, graph=graph.draft)
+            for graph in graphs
+            for role, text in graph.source.texts.items()
+            if text.put_together
+        ]  # fmt: skip
+        artifacts += self.files.of_graphs(by_slug, self.progress)
         artifacts += [
             ArtifactDraft(role, text.path, text.digest, text.size, None, text.lines,
                           graph=graph.draft)
             for graph in graphs
             for role, text in graph.source.texts.items()
-            if text.file is None
+            if text.file is None and not text.put_together
         ]  # fmt: skip
         self.writer.add_graphs(self.run.graphs, artifacts)
         self.browsable = time.monotonic()
