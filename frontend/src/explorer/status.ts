@@ -106,8 +106,8 @@ export function describeCoverage(into: HTMLElement, picture: GraphPicture): void
   into.append(facts);
   if (picture.aligning) {
     const words =
-      "Calls are linked; the lines of their kernels follow, and until then light with all nodes " +
-      "of the call. The page loads anew when they are aligned.";
+      "Calls are linked. The lines of their kernels follow, which until then light with all nodes " +
+      "of the call, and Dynamo's graphs. The page loads anew when they are aligned.";
     into.append(make("p", {}, words));
   }
   if (picture.notes.length) {

@@ -23,7 +23,8 @@ def graph_links(
     """Link every stage of a graph as far as its artifacts allow.
 
     `parsed`: the same texts, where the caller has read them already. `align`: whether lines of
-    kernels are aligned, which takes most of the time; links that lack it say so (`CALLS`).
+    kernels and Dynamo's nodes are aligned, which takes most of the time; links that lack it say so
+    (`CALLS`), and are not counted.
     """
     read = parsed or parse_texts(texts)
     collector = Collector()
@@ -32,10 +33,11 @@ def graph_links(
     known = {f"fx:{node.name}" for node in post.main()}
     if texts.fx_readable is not None and read.fx_readable is not None:
         text_stages.link_readable(collector, texts.fx_readable, read.fx_readable, post)
-    for stage, text, fx in (
+    dynamo = (
         ("dynamo", texts.dynamo, read.dynamo),
         ("pre_grad", texts.pre_grad, read.pre_grad),
-    ):
+    )
+    for stage, text, fx in dynamo if align else ():
         if text is not None and fx is not None:
             link_dynamo(collector, stage, text, fx, post, read.provenance.post_to_pre)
     for stage, ir in (("ir_pre", read.ir_pre), ("ir_post", read.ir_post)):
@@ -57,10 +59,11 @@ def graph_links(
                 link_raised(
                     collector, code, texts.output_code, FxGraph(post), nodes, recorded.calls
                 )
-        elif code.calls and (known or has_bodies(after)):
-            collector.links.engine = CALLS
         for stage, ir in (("ir_pre", before), ("ir_post", after)):
             link_ir_nodes(collector, stage, ir, origins, recorded.nodes)
     links = collector.finish()
-    links.coverage = coverage_of(links, post, code, texts.output_code or "")
+    if align:
+        links.coverage = coverage_of(links, post, code, texts.output_code or "")
+    else:
+        links.engine = CALLS
     return links

@@ -22,7 +22,7 @@ ENGINE = "3"
 """Version of the link engine; links stored under another version are recomputed."""
 CALLS = f"{ENGINE}-calls"
 """Of links that hold what texts and Inductor's own maps tell: the lines of kernels are still to be
-aligned with operations and nodes."""
+aligned with operations and nodes, and Dynamo's nodes with what became of them."""
 
 
 class Confidence(IntEnum):

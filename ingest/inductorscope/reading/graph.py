@@ -86,7 +86,7 @@ class GraphReader:
     def _task(self, graph: GraphRead) -> Task:
         source = graph.source
         task = Task(source.slug, {}, self._records.get(source.folder or ""), align=self._align)
-        for role in worth_reading(source.texts):
+        for role in worth_reading(source.texts, align=self._align):
             text = source.texts[role]
             read = partial(check_length, text.read, text.size)
             data = self._notes.attempt(text.label, "Reading", read, None)

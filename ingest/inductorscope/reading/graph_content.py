@@ -93,11 +93,12 @@ class Outcome:
     quotes: Quotes
 
 
-def worth_reading(roles: Collection[str]) -> set[str]:
+def worth_reading(roles: Collection[str], *, align: bool = True) -> set[str]:
     """FX texts that links or quotes need; where there are none, whatever FX text there is; and
-    everything else that is parsed."""
+    everything else that is parsed. Without aligning, one of Dynamo's graphs has all quotes."""
     found = [role for role, stage in FX_STAGES.items() if stage in KEPT_STAGES and role in roles]
-    graphs = {*BEFORE, *found} if found else set(FX_STAGES)
+    before = [role for role in BEFORE if role in roles]
+    graphs = {*(before if align else before[:1]), *found} if found else set(FX_STAGES)
     return {role for role in roles if role in graphs or role in OTHERS}
 
 
@@ -119,7 +120,7 @@ class _Reading:
         self.code: OutputCode | None = None
         self.result = GraphContent()
         self.texts: dict[str, str] = {}
-        for role in worth_reading(task.texts) - set(PROVENANCE):
+        for role in worth_reading(task.texts, align=task.align) - set(PROVENANCE):
             given = task.texts[role]
             self.texts[role] = given.data.decode("utf-8", "replace")
             given.data = b""  # graphs are large: one of the two is enough

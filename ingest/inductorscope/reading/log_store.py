@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from ..formats.trace_log import Piece
 from ..store.blobs import LEVEL_LARGE, Content, check_size
 from ..store.frames import FRAME, FrameWriter
+
+HASHED_AT_ONCE = 1024 * 1024
 
 
 class LogStore:
@@ -18,12 +21,17 @@ class LogStore:
         self._target = TemporaryFile(dir=folder)  # noqa: SIM115  # it is handed on, open
         self._frames = FrameWriter(self._target, LEVEL_LARGE)
         self._digest = hashlib.sha256()
+        # Hashing lets go of the interpreter's lock. One thread: pieces keep their order.
+        self._hasher = ThreadPoolExecutor(1, "hasher")
+        self._hashing: Future[None] | None = None
+        self._unhashed: list[bytes] = []
+        self._unhashed_bytes = 0
         self._held: list[bytes] = []
         self._bytes = 0
 
     def add(self, piece: Piece, payload: str | None) -> None:
         """`payload`: digest of the content that stands for the piece's payload, if one does."""
-        self._digest.update(piece.raw)
+        self._hash(piece.raw)
         if payload is None or piece.payload_start is None or not piece.payload_exact:
             self._hold(piece.raw)
             return
@@ -43,8 +51,25 @@ class LogStore:
             self._held.clear()
             self._bytes = 0
 
+    def _hash(self, raw: bytes) -> None:
+        self._unhashed.append(raw)
+        self._unhashed_bytes += len(raw)
+        if self._unhashed_bytes >= HASHED_AT_ONCE:
+            self._hash_rest()
+
+    def _hash_rest(self) -> None:
+        if self._hashing is not None:
+            self._hashing.result()  # no more than two pieces are held
+        pieces, self._unhashed, self._unhashed_bytes = self._unhashed, [], 0
+        self._hashing = self._hasher.submit(lambda: self._digest.update(b"".join(pieces)))
+
+    def close(self) -> None:
+        self._hasher.shutdown()
+
     def finish(self) -> Content:
         self._flush()
+        self._hash_rest()
+        self.close()
         index = self._frames.finish()
         check_size(index.stored, self._target)
         return Content(

@@ -36,6 +36,8 @@ MOST_ENTRIES = 20_000
 HELD = 4 * 1024 * 1024
 """Bytes of payloads that are gathered before they are written."""
 HELD_RECORDS = 5000
+PACKERS = 2
+"""Threads that compress payloads."""
 LONGEST_NAME = 200
 PYTHON = frozenset({
     "dynamo_graph", "pre_grad", "joint_graph", "aot_graph", "fx_readable", "fx_transformed",
@@ -195,6 +197,11 @@ def _compare_strings(facts: LogFacts, notes: Notes) -> None:
             notes.add(log.file.path, reason, len(lacking) - found)
 
 
+_Pending = list[tuple[LogEntryDraft, ArtifactDraft | None]]
+_Packing = list[tuple[ArtifactDraft, Future[Content]]]
+_Batch = tuple[_Pending, _Packing]
+
+
 class _OneLog:
     """Reads one log; what it gathers is written from time to time."""
 
@@ -209,9 +216,11 @@ class _OneLog:
         self._kept: dict[str, str] = {}
         """MD5 of a sound payload → its digest: a payload is stored once."""
         self._sizes: dict[str, tuple[int, int]] = {}
-        self._pending: list[tuple[LogEntryDraft, ArtifactDraft | None]] = []
+        self._pending: _Pending = []
         self._pending_bytes = 0
-        self._packing: list[tuple[ArtifactDraft, Future[Content]]] = []
+        self._packing: _Packing = []
+        self._batches: list[_Batch] = []
+        """What is written next: by then its payloads are packed."""
         self._files: set[int] = set()
         """Numbers of file names that stacks refer to."""
         self._packed = kind_of_file(file.absolute) is not None
@@ -222,9 +231,12 @@ class _OneLog:
         self._position = 0
 
     def read(self) -> LogRead:
-        # Compressing lets go of the interpreter's lock: another thread does it meanwhile.
-        with ThreadPoolExecutor(1, "packer") as self._packer:
-            return self._read()
+        # Compressing lets go of the interpreter's lock: other threads do it meanwhile.
+        with ThreadPoolExecutor(PACKERS, "packer") as self._packer:
+            try:
+                return self._read()
+            finally:
+                self._store.close()
 
     def _read(self) -> LogRead:
         with self._file.absolute.open("rb") as raw:
@@ -234,9 +246,9 @@ class _OneLog:
                 kept = None if piece.record is None else self._take(piece.record)
                 self._store.add(piece, kept)
                 if self._pending_bytes > HELD or len(self._pending) > HELD_RECORDS:
-                    self._write()
-                    self._told(raw.tell())
-        self._write()
+                    if self._write():
+                        self._told(raw.tell())
+        self._write(last=True)
         self._keep_log(log)
         self._story.finish(log.strings)
         summary = self._summariser.finish(log)
@@ -339,11 +351,20 @@ class _OneLog:
         name = stored_text(what(record)).replace("/", "_")[:LONGEST_NAME]
         return f"{self._file.path}/{place}/{name}_{number}{_ending(record)}"
 
-    def _write(self) -> None:
-        for artifact, packing in self._packing:
-            artifact.content = packing.result()
-        self._packing = []
-        pending, self._pending, self._pending_bytes = self._pending, [], 0
+    def _write(self, *, last: bool = False) -> bool:
+        """Writes what was gathered before the last time, if anything; what is gathered now is
+        packed until the next."""
+        self._batches.append((self._pending, self._packing))
+        self._pending, self._packing, self._pending_bytes = [], [], 0
+        ready = self._batches if last else self._batches[:-1]
+        self._batches = self._batches[len(ready) :]
+        for batch in ready:
+            self._write_batch(*batch)
+        return bool(ready)
+
+    def _write_batch(self, pending: _Pending, packing: _Packing) -> None:
+        for artifact, packed in packing:
+            artifact.content = packed.result()
         done = self._position / max(self._file.size, 1)
         step = f"Reading {self._file.path}" + ("" if self._packed else f", {done:.0%}")
         self._reading.writer.add_records(pending, step)

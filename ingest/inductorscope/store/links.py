@@ -7,12 +7,14 @@ from dataclasses import asdict
 import msgspec
 import zstandard
 
-from ..correlate.model import ENGINE, Coverage, GraphLinks, StageLinks
+from ..correlate.model import CALLS, ENGINE, Coverage, GraphLinks, StageLinks
 from . import storable
 from .draft import PackedLinks
 from .models import JsonObject
 
 LEVEL = 9
+PASSING_LEVEL = 3
+"""Of links that others take the place of soon."""
 
 TODAYS_ENGINE = ENGINE
 """Stored links of another engine are made anew."""
@@ -50,7 +52,8 @@ def links_json(links: GraphLinks) -> LinksJson:
 
 def pack_links(links: GraphLinks) -> bytes:
     """zstd of the JSON."""
-    return zstandard.ZstdCompressor(level=LEVEL).compress(msgspec.json.encode(links_json(links)))
+    level = PASSING_LEVEL if links.engine == CALLS else LEVEL
+    return zstandard.ZstdCompressor(level=level).compress(msgspec.json.encode(links_json(links)))
 
 
 def packed(links: GraphLinks) -> PackedLinks:

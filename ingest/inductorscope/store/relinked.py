@@ -68,6 +68,8 @@ def renew_links(
         "notes": links.notes,
     }
     outdated = (Links.graph_id.in_(graphs), Links.engine != TODAYS_ENGINE)
+    # First out with the old ones: the new ones take their place in the file, which grows otherwise.
+    session.execute(update(Links).where(*outdated).values(payload=b""))
     renewed = update(Links).where(*outdated).values(values).returning(Links.graph_id)
     for graph in session.scalars(renewed).all():
         if _renew_calls(session, graph, kernels):
