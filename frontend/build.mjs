@@ -17,11 +17,27 @@ const withoutForeignStyles = {
     build.onLoad({ filter: /node_modules.*\.css$/ }, () => ({ contents: "", loader: "empty" })),
 };
 
-const options = {
+const shared = {
   absWorkingDir: here,
+  outdir: "dist",
+  metafile: true,
+  bundle: true,
+  format: "esm",
+  target: ["es2022"],
+  minify: !watching,
+  sourcemap: watching,
+  legalComments: "eof",
+  define: { global: "globalThis" },
+  logLevel: "warning",
+};
+
+const pages = {
+  ...shared,
+  splitting: true,
+  chunkNames: "chunks/[name]-[hash]",
+  plugins: [withoutForeignStyles],
   entryPoints: {
     app: "src/app.ts",
-    explorer: "src/explorer/main.ts",
     beside: "src/explorer/beside/main.ts",
     charts: "src/charts/main.ts",
     compile: "src/compile.ts",
@@ -31,20 +47,11 @@ const options = {
     theme: "src/theme-first.ts",
     styles: "styles/app.css",
   },
-  outdir: "dist",
-  metafile: true,
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  target: ["es2022"],
-  minify: !watching,
-  sourcemap: watching,
-  legalComments: "eof",
-  chunkNames: "chunks/[name]-[hash]",
-  define: { global: "globalThis" },
-  logLevel: "warning",
-  plugins: [withoutForeignStyles],
 };
+
+// The explorer is one file: pieces of it shared with other pages would be one request each, and a
+// page is usable only when the last of them has come.
+const explorer = { ...shared, entryPoints: { explorer: "src/explorer/main.ts" } };
 
 async function filesBelow(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -65,7 +72,7 @@ async function writeManifest() {
 }
 
 /** What each entry imports, and what that imports: pages name it, so that it is fetched at once. */
-async function writeImports({ outputs }) {
+async function writeImports(outputs) {
   const below = (file, found = new Set()) => {
     for (const { path, kind } of outputs[file]?.imports ?? []) {
       if (kind !== "import-statement" || found.has(path)) continue;
@@ -97,23 +104,33 @@ async function copyLayoutWorker() {
 
 const copyForeign = () => Promise.all([copyPlotlyStyles(), copyLayoutWorker()]);
 
+/** Outputs of each bundle, as the bundler tells them. */
+const made = new Map();
+
+async function finish(bundle, { outputs }) {
+  made.set(bundle, outputs);
+  if (made.size < bundles.length) return;
+  await copyForeign();
+  await writeImports(Object.assign({}, ...made.values()));
+  await writeManifest();
+}
+
+const bundles = [pages, explorer];
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
-if (watching) {
-  const finish = {
-    name: "manifest",
-    setup: (build) =>
-      build.onEnd(async ({ metafile }) => {
-        await copyForeign();
-        await writeImports(metafile);
-        await writeManifest();
-      }),
-  };
-  const context = await esbuild.context({ ...options, plugins: [withoutForeignStyles, finish] });
-  await context.watch();
-} else {
-  const { metafile } = await esbuild.build(options);
-  await writeImports(metafile);
-  await copyForeign();
-  await writeManifest();
+for (const bundle of bundles) {
+  if (watching) {
+    const told = {
+      name: "manifest",
+      setup: (build) => build.onEnd(({ metafile }) => finish(bundle, metafile)),
+    };
+    const context = await esbuild.context({
+      ...bundle,
+      plugins: [...(bundle.plugins ?? []), told],
+    });
+    await context.watch();
+  } else {
+    const { metafile } = await esbuild.build(bundle);
+    await finish(bundle, metafile);
+  }
 }

@@ -9,6 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from . import headers
 from .blobs import CHUNK, Content
+from .shapes.base import Shape
 
 AcceptEncoding = Annotated[str, Header(include_in_schema=False)]
 IfNoneMatch = Annotated[str, Header(include_in_schema=False)]
@@ -29,6 +30,11 @@ def whole(
         return Response(b"".join(content.chunks()), headers={**given, **kept})
     length = {"Content-Length": str(content.size)}
     return StreamingResponse(content.chunks(), headers={**given, **kept, **length})
+
+
+def written(shape: Shape) -> Response:
+    """A long answer as JSON, written in one go: the framework would take it apart first."""
+    return Response(shape.model_dump_json(), media_type="application/json")
 
 
 def kept_headers(tag: str) -> dict[str, str]:

@@ -240,6 +240,10 @@ def api_nodes(run_id: str, slug: str) -> str:
     return f"{API}{graph(run_id, slug)}/nodes"
 
 
+def api_heat(run_id: str, slug: str) -> str:
+    return f"{API}{graph(run_id, slug)}/heat"
+
+
 def api_annotated(run_id: str, slug: str, style: str = "") -> str:
     return with_query(f"{API}{graph(run_id, slug)}/annotated.py", style=style)
 

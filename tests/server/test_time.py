@@ -55,6 +55,29 @@ def test_costs_of_lines_sum_to_the_kernels(
 
 
 @pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
+def test_the_heat_of_lines_is_what_the_page_of_times_says(
+    trained: tuple[TestClient, dict[str, str]], name: str
+) -> None:
+    client, runs = trained
+    graph = client.get(f"/api/runs/{runs[name]}").json()["graphs"][0]["slug"]
+    files = client.get(f"/api/runs/{runs[name]}/graphs/{graph}/heat").json()["files"]
+    heat = {
+        (file["path"], line): (time, share)
+        for file in files
+        for line, time, share in zip(file["lines"], file["time_us"], file["share"], strict=True)
+    }
+    told = {
+        (line["path"], line["line"]): (line["time_us"], line["share"])
+        for line in page_of(trained, name)["source_lines"]
+        if line["path"] is not None
+    }
+    assert heat
+    assert heat == told
+    missing = client.get(f"/api/runs/{runs[name]}/graphs/nothing_0/heat")
+    assert missing.status_code == 404
+
+
+@pytest.mark.parametrize("name", ["cuda-gpt-train", "cpu-gpt-train"])
 def test_groups_sum_to_the_profiles(trained: tuple[TestClient, dict[str, str]], name: str) -> None:
     page = page_of(trained, name)
     profiles = {profile["label"]: profile for profile in page["profiles"]}

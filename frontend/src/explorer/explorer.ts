@@ -9,7 +9,7 @@ import { Comparison } from "./compare";
 import { type Entry, entriesOf } from "./compare-menu";
 import { fileOf } from "./content";
 import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } from "./follow";
-import { afterPaint } from "./frames";
+import { afterPaint, whenIdle } from "./frames";
 import { fetchHeat, type Heat } from "./heat";
 import { KernelList } from "./kernels";
 import { Lighting } from "./lighting";
@@ -22,7 +22,7 @@ import { PaneRow, type RowHost } from "./row";
 import { EVERY_CALL, type LinkIndex, type Selected } from "./selection";
 import type { GraphPicture, Kernel } from "./shapes";
 import { describeCoverage } from "./status";
-import { Texts } from "./texts";
+import type { Texts } from "./texts";
 import { UnmappedView } from "./unmapped-view";
 import { viewsOf } from "./views";
 import type { Stop, View } from "./walk";
@@ -55,16 +55,29 @@ export class Explorer implements RowHost {
   trouble: string | null = null;
   /** Settles when the panes show what was last asked for. */
   settled: Promise<unknown> = Promise.resolve();
+  private calmed: () => void = () => undefined;
+  /** Settles once the panes have been painted: what is not missed before may wait for it. */
+  readonly calm = new Promise<void>((done) => {
+    this.calmed = done;
+  });
 
-  constructor(root: HTMLElement, picture: GraphPicture, index: LinkIndex, nonce: string) {
+  constructor(
+    root: HTMLElement,
+    picture: GraphPicture,
+    index: LinkIndex,
+    texts: Texts,
+    nonce: string,
+  ) {
     this.root = root;
     this.picture = picture;
     this.row = new PaneRow(this);
     this.index = index;
     this.nonce = nonce;
     this.urls = { nodes: root.dataset.nodesUrl ?? "", layout: root.dataset.layoutUrl ?? "" };
-    this.texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
-    this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
+    this.texts = texts;
+    this.list = new KernelList(this.part(".side"), picture, this.calm, (kernel) =>
+      this.chooseKernel(kernel),
+    );
     describeCoverage(this.part(".coverage"), picture);
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
@@ -76,6 +89,7 @@ export class Explorer implements RowHost {
       for (const pane of this.panes) pane.redraw();
     });
     this.restore();
+    void this.settled.then(() => afterPaint(() => whenIdle(this.calmed)));
   }
 
   get panes(): readonly Pane[] {
@@ -128,8 +142,8 @@ export class Explorer implements RowHost {
 
   /** Keep the state in the address, once the lines that light are painted: it costs a moment. */
   private push(): void {
+    const query = write(this.address()); // of now: more may be chosen before it is painted
     afterPaint(() => {
-      const query = write(this.address());
       if (query !== location.search) history.pushState(null, "", query);
     });
   }
@@ -378,7 +392,8 @@ export class Explorer implements RowHost {
 
   async heatOf(path: string): Promise<Heat> {
     if (this.picture.graph_time_us === null) return new Map();
-    this.times ??= fetchHeat(this.picture.run.id).catch(() => new Map()); // code reads well without
+    await this.calm;
+    this.times ??= fetchHeat(this.root.dataset.heatUrl ?? "").catch(() => new Map()); // code reads well without
     return (await this.times).get(path) ?? new Map();
   }
 

@@ -3,3 +3,8 @@
 export function afterPaint(work: () => void): void {
   requestAnimationFrame(() => setTimeout(work));
 }
+
+/** Work that may wait until the page has nothing better to do. */
+export function whenIdle(work: () => void): void {
+  requestIdleCallback(work, { timeout: 1000 });
+}

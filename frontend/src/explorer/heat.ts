@@ -5,9 +5,6 @@ import { count, microseconds, share } from "../figures";
 import { ask } from "../server";
 
 export interface LineTime {
-  /** None in the row of what no line is known for. */
-  path: string | null;
-  line: number | null;
   /** Of all kernels that the line is part of. */
   time_us: number;
   /** Its part of them by bytes moved; the parts of all lines sum to the kernels' time. */
@@ -15,6 +12,16 @@ export interface LineTime {
   /** `shared_us` in the kernels' time. */
   share: number;
   kernels: number;
+}
+
+/** What the server says of one file: parallel columns. */
+interface FileHeat {
+  path: string;
+  lines: number[];
+  time_us: number[];
+  shared_us: number[];
+  share: number[];
+  kernels: number[];
 }
 
 /** Line of a file to its time. */
@@ -29,16 +36,25 @@ export function stepOf(part: number): number {
   return part > 0 ? STEPS.filter((least) => part >= least).length : 0;
 }
 
-/** Times of a run's source lines, by path. A run without times has none. */
-export async function fetchHeat(run: string): Promise<Map<string, Map<number, LineTime>>> {
-  const byPath = new Map<string, Map<number, LineTime>>();
-  const { source_lines } = await ask<{ source_lines: LineTime[] }>(`/api/runs/${run}/time`);
-  for (const line of source_lines) {
-    if (line.path === null || line.line === null) continue;
-    const lines = byPath.get(line.path) ?? new Map<number, LineTime>();
-    byPath.set(line.path, lines.set(line.line, line));
-  }
-  return byPath;
+/** Times of the source lines, by path. A run without times has none. */
+export async function fetchHeat(url: string): Promise<Map<string, Heat>> {
+  const { files } = await ask<{ files: FileHeat[] }>(url);
+  return new Map(files.map((file) => [file.path, heatOf(file)]));
+}
+
+function heatOf({ lines, time_us, shared_us, share: parts, kernels }: FileHeat): Heat {
+  const of = (column: number[], at: number) => column[at] ?? 0;
+  return new Map(
+    lines.map((line, at) => [
+      line,
+      {
+        time_us: of(time_us, at),
+        shared_us: of(shared_us, at),
+        share: of(parts, at),
+        kernels: of(kernels, at),
+      },
+    ]),
+  );
 }
 
 export const setHeat = StateEffect.define<Heat>();

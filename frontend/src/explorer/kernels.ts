@@ -1,11 +1,10 @@
 // The list of kernels by time: a listbox that one walks with the arrow keys.
 import { bar, cutName, hueOf, make, spoken } from "../elements";
 import { count, microseconds, share } from "../figures";
-import { afterPaint } from "./frames";
 import { kindOf, kindsOf } from "./kinds";
 import type { GraphPicture, Kernel } from "./shapes";
 
-/** Kernels that are listed before the panes have their first texts. */
+/** Kernels that are listed before the panes show their first texts. */
 const AT_ONCE = 40;
 
 export class KernelList {
@@ -19,7 +18,13 @@ export class KernelList {
   private matched: ReadonlySet<string> = new Set();
   private readonly choose: (kernel: Kernel) => void;
 
-  constructor(side: HTMLElement, picture: GraphPicture, choose: (kernel: Kernel) => void) {
+  /** `calm`: when the kernels beyond the first may be listed. */
+  constructor(
+    side: HTMLElement,
+    picture: GraphPicture,
+    calm: Promise<void>,
+    choose: (kernel: Kernel) => void,
+  ) {
     this.list = side.querySelector(".kernels") as HTMLElement;
     this.filter = side.querySelector(".filter") as HTMLInputElement;
     this.total = side.querySelector(".kernel-count") as HTMLElement;
@@ -37,12 +42,7 @@ export class KernelList {
     this.kinds.addEventListener("change", () => this.narrow());
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.narrow();
-    if (this.kernels.length > AT_ONCE) {
-      afterPaint(() => {
-        this.fill(AT_ONCE, this.kernels.length, most);
-        this.narrow();
-      });
-    }
+    if (this.kernels.length > AT_ONCE) void calm.then(() => this.fillRest(most));
   }
 
   private fill(from: number, to: number, most: number): void {
@@ -52,6 +52,12 @@ export class KernelList {
       return option;
     });
     this.list.append(...options);
+  }
+
+  private fillRest(most: number): void {
+    this.fill(AT_ONCE, this.kernels.length, most);
+    this.narrow();
+    this.showChosen();
   }
 
   private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
@@ -131,6 +137,10 @@ export class KernelList {
     for (const name of matched) this.options.get(name)?.classList.add("matched");
     if (before.chosen === this.chosen) return;
     this.options.get(before.chosen ?? "")?.setAttribute("aria-selected", "false");
+    this.showChosen();
+  }
+
+  private showChosen(): void {
     const option = this.options.get(this.chosen ?? "");
     option?.setAttribute("aria-selected", "true");
     option?.scrollIntoView({ block: "nearest" });

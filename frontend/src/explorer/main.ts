@@ -7,6 +7,7 @@ import { follow } from "./reading";
 import { LinkIndex } from "./selection";
 import type { GraphPicture, Links } from "./shapes";
 import { handleOf } from "./test-handle";
+import { Texts } from "./texts";
 
 const LINES_EVERY_MS = 3000;
 
@@ -40,23 +41,35 @@ function waitForLines(explorerUrl: string): void {
   setTimeout(() => void look(), LINES_EVERY_MS);
 }
 
+/** How long panes wait for texts that the page asked for ahead: shown together they cost one layout
+ * and one painted frame, one after the other one each. */
+const TOGETHER_MS = 150;
+
+function within(milliseconds: number, work: Promise<unknown>): Promise<unknown> {
+  return Promise.race([work, new Promise((done) => setTimeout(done, milliseconds))]);
+}
+
 async function start(root: HTMLElement): Promise<void> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return;
   const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
   const panes = root.querySelector(".panes");
+  const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
+  const asked = (root.dataset.texts ?? "").split(" ").filter(Boolean);
+  const ahead = Promise.allSettled(asked.map((artifact) => texts.of(Number(artifact))));
   try {
     const [picture, links] = await Promise.all([
       ask<GraphPicture>(explorerUrl),
       ask<Links>(linksUrl),
     ]);
+    await within(TOGETHER_MS, ahead);
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
     selectSomething(root);
     const half = links.engine === "" || !picture.kernels.length;
     picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
     if (picture.aligning) waitForLines(explorerUrl);
-    const explorer = new Explorer(root, picture, new LinkIndex(links), nonce);
+    const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce);
     const handle = handleOf(explorer);
     window.inductorscope = { ...window.inductorscope, explorer: handle };
     await explorer.settled;

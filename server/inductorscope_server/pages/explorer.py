@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from inductorscope.store.queries.graph import explorer as query
 from inductorscope.store.queries.graph import first_texts, graphs_of, links_payload
+from inductorscope.store.queries.lines import LineTime, line_times
 from inductorscope.store.queries.parts import graph_of, run_name
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from .. import openapi
-from ..answers import AcceptEncoding, IfNoneMatch, whole
+from ..answers import AcceptEncoding, IfNoneMatch, whole, written
 from ..blobs import packed_json
 from ..errors import NotHere, documented
 from ..ids import RunId, Slug
 from ..parts import Reading, Shared
-from ..shapes.explorer import Explorer, ExplorerHead, ExplorerPage, ExplorerState, Links
+from ..shapes.explorer import (
+    Explorer,
+    ExplorerHead,
+    ExplorerPage,
+    ExplorerState,
+    FileHeat,
+    Heat,
+    Links,
+)
 from .run import no_run
 
 html = APIRouter()
@@ -76,10 +86,43 @@ def get_graph(session: Reading, run: RunId, slug: Slug, state: Asked) -> Explore
     return load_page(session, run, slug, state)
 
 
-@twin.get("/explorer", summary="Stages and kernels of a graph", responses=documented(404, 422))
-def get_explorer(session: Reading, run: RunId, slug: Slug) -> Explorer:
+@twin.get(
+    "/explorer",
+    summary="Stages and kernels of a graph",
+    response_model=Explorer,
+    responses=documented(404, 422),
+)
+def get_explorer(session: Reading, run: RunId, slug: Slug) -> Response:
     """Which artifact holds the text of which stage, and the kernels by time."""
-    return load(session, run, slug)
+    return written(load(session, run, slug))
+
+
+@twin.get(
+    "/heat",
+    summary="Times of the source lines",
+    response_model=Heat,
+    responses=documented(404, 422),
+)
+def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
+    """What each line of the run's sources costs a step, all graphs together."""
+    if graph_of(session, run, slug) is None:
+        raise _missing(session, run, slug)
+    files: dict[str, list[LineTime]] = defaultdict(list)
+    for time in line_times(session, run):
+        if time.path is not None and time.line is not None:
+            files[time.path].append(time)
+    return written(Heat(files=[_heat(path, times) for path, times in files.items()]))
+
+
+def _heat(path: str, times: list[LineTime]) -> FileHeat:
+    return FileHeat(
+        path=path,
+        lines=[time.line for time in times if time.line is not None],
+        time_us=[time.time_us for time in times],
+        shared_us=[time.shared_us for time in times],
+        share=[time.share for time in times],
+        kernels=[time.kernels for time in times],
+    )
 
 
 @twin.get(

@@ -14,6 +14,9 @@ from ..models import Graph
 from ..models_times import LineCost, NodeCost
 from .parts import kernel_time
 
+LineFigures = tuple[str | None, int | None, int, float, float]
+"""Path, line, kernels, their time, and the line's share of it in µs."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
@@ -95,22 +98,36 @@ def line_times(session: Session, run: str) -> list[LineTime]:
         return []
     return [
         LineTime(
-            path=row.path,
-            line=row.line,
+            path=path,
+            line=line,
             code=None,
-            time_us=row.inclusive_us,
-            shared_us=row.shared_us,
-            share=row.shared_us / whole,
-            kernels=row.kernels,
+            time_us=inclusive_us,
+            shared_us=shared_us,
+            share=shared_us / whole,
+            kernels=kernels,
         )
-        for row in costs(session, run).lines
+        for path, line, kernels, inclusive_us, shared_us in _line_costs(session, run)
     ]
 
 
 def source_times(session: Session, run: str) -> dict[str, float]:
     """Each file's share of the kernels' time."""
     spent: dict[str, float] = defaultdict(float)
-    for row in costs(session, run).lines:
-        if row.path is not None:
-            spent[row.path] += row.shared_us
+    for path, _, _, _, shared_us in _line_costs(session, run):
+        if path is not None:
+            spent[path] += shared_us
     return spent
+
+
+def _line_costs(session: Session, run: str) -> list[LineFigures]:
+    """Costs of lines without those of nodes, and without the kernels each is made of."""
+    query = select(
+        LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us
+    ).where(LineCost.run_id == run)
+    found = session.execute(query.order_by(LineCost.id)).all()
+    if found:
+        return [(path, line, kernels, us, own) for path, line, kernels, us, own in found]
+    return [
+        (row.path, row.line, row.kernels, row.inclusive_us, row.shared_us)
+        for row in costs_of(session, run).lines
+    ]
