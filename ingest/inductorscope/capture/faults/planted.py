@@ -1,0 +1,84 @@
+"""A fault in any one operation's code generation, to try whether it is found.
+
+An operation gives the double of what it should, or a reduction adds, or takes, what it should not;
+in C++, scalar and vectorised, and in Triton.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch._inductor.codegen import cpp
+from torch._inductor.codegen.cpp import CppOverrides, CppVecKernel, CppVecOverrides
+from torch._inductor.codegen.triton import TritonKernelOverrides
+from torch._inductor.virtualized import V
+
+_OWNERS = (CppOverrides, CppVecOverrides, TritonKernelOverrides)
+REDUCTIONS = ("sum", "max", "welford_reduce")
+
+
+@contextmanager
+def planted(operation: str, backward: bool = False) -> Iterator[None]:
+    """`exp`, `rsqrt`, … or one of REDUCTIONS; `backward`: only in backward graphs."""
+    undo: list[tuple[Any, str, Any]] = []
+    if operation in REDUCTIONS:
+        _replace(undo, cpp, "reduction_combine", _wrong_combine(operation, backward, 0))
+        _replace(
+            undo, CppVecKernel, "reduction_combine_vec", _wrong_combine(operation, backward, 1)
+        )
+    else:
+        for owner in _OWNERS:
+            if operation in vars(owner):
+                _replace(undo, owner, operation, _doubled(backward))
+    try:
+        yield
+    finally:
+        for owner, name, before in undo:
+            setattr(owner, name, before)
+
+
+def install(operation: str, backward: bool = False) -> None:
+    """As `planted`, for good."""
+    planted(operation, backward).__enter__()
+
+
+def _replace(undo: list[tuple[Any, str, Any]], owner: Any, name: str, wrong: Any) -> None:  # noqa: ANN401
+    before = vars(owner)[name]
+    undo.append((owner, name, before))
+    static = isinstance(before, staticmethod)
+    made = wrong(before.__func__ if static else before)
+    setattr(owner, name, staticmethod(made) if static else made)
+
+
+def _active(backward: bool) -> bool:
+    return not backward or bool(V.graph.is_backward)
+
+
+def _doubled(backward: bool) -> Callable[[Any], Any]:
+    def of(right: Callable[..., Any]) -> Callable[..., Any]:
+        def wrong(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            written = right(*args, **kwargs)
+            return f"({written} + {written})" if _active(backward) else written
+
+        wrong.__name__ = right.__name__
+        return wrong
+
+    return of
+
+
+def _wrong_combine(operation: str, backward: bool, place: int) -> Callable[[Any], Any]:
+    """What is combined counts twice: the kind of reduction is argument number `place`."""
+
+    def of(right: Callable[..., Any]) -> Callable[..., Any]:
+        def wrong(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            if args[place] == operation and _active(backward):
+                following = args[place + 2]
+                doubled = f"({following} + {following})"
+                args = (*args[: place + 2], doubled, *args[place + 3 :])
+            return right(*args, **kwargs)
+
+        return wrong
+
+    return of
