@@ -111,7 +111,10 @@ def _follow(caught: list[Caught], label: str, graph: GraphModule, *, boxed: bool
         inputs: Untyped = given[0] if boxed else given
         if not seen:
             seen = True
-            caught.append(Caught(label, mine, [kept(value) for value in inputs]))
+            mine_too = [kept(value) for value in inputs]
+            if boxed:  # what AOTAutograd made holds its backward itself
+                mine_too = [v.detach() if isinstance(v, torch.Tensor) else v for v in mine_too]
+            caught.append(Caught(label, mine, mine_too))
         outputs = graph(*inputs)
         if boxed:
             inputs.clear()

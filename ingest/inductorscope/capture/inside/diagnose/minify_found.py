@@ -180,8 +180,10 @@ def _computed_of(lines: Sequence[dict[str, Any]]) -> int:
 
 
 def _line(each: NodeLine) -> dict[str, Any]:
-    return {"name": each.name, "text": each.text, "op": each.op, "shape": each.shape, "operation": each.operation,
-            "state": KEPT}  # fmt: skip
+    return {
+        "name": each.name, "text": each.text, "op": each.op, "shape": each.shape,
+        "operation": each.operation, "state": KEPT,
+    }  # fmt: skip
 
 
 def _one_line(text: str) -> str:

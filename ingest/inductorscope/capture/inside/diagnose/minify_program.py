@@ -21,7 +21,6 @@ from typing import Any
 
 import torch
 
-from inductorscope.capture.builtin import BY_NAME
 from inductorscope.capture.inside.diagnose import minify_parts as parts
 from inductorscope.capture.inside.diagnose.minify_text import input_text
 from inductorscope.capture.spec import CaptureSpec
@@ -31,6 +30,7 @@ SECONDS = 300.0
 """A run that takes longer counts as hanging."""
 DIFFER = "Compiled and eager differ"
 """How the program's message begins when numbers are wrong."""
+FAULTS = "inductorscope.capture.faults"
 CRASH, ACCURACY = "crash", "accuracy"
 _MARKS = re.compile(r"  # (?:noqa: \w+|fmt: skip)(?=\s)")
 _OURS = ("TORCH_COMPILE_DEBUG", "TORCH_TRACE", "TORCHDYNAMO_", "TORCHINDUCTOR_", "TRITON_")
@@ -144,13 +144,12 @@ def _setting(spec: CaptureSpec) -> list[str]:
 
     now = config.get_config_copy()
     lines = [f"torch._inductor.config.{key} = {now[key]!r}" for key in spec.config if key in now]
-    fault = BY_NAME[spec.model].fault if spec.kind == "built-in" else None
-    if fault is None:
-        return ["\n".join(lines)] if lines else []
-    text = (resources.files("inductorscope.capture.faults") / f"{fault}.py").read_text("utf-8")
-    return [
-        "\n".join(["# The fault, put in on purpose:", text.strip(), "", "", "install()", *lines])
-    ]
+    faults = [name for name in sorted(sys.modules) if name.startswith(f"{FAULTS}.")]
+    texts = []
+    for name in faults:
+        text = (resources.files(FAULTS) / f"{name.rpartition('.')[2]}.py").read_text("utf-8")
+        texts += ["# The fault, put in on purpose:", text.strip(), "", "", "install()"]
+    return ["\n".join([*texts, *lines])] if texts or lines else []
 
 
 def _inputs(makers: Sequence[str]) -> str:
