@@ -1,0 +1,140 @@
+"""What a failure says of the machine rather than of the program, and how to mend it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A fault of the environment."""
+
+    what: str
+    do: str
+    evidence: str = ""
+    """The words that tell."""
+
+
+_COMPILER = (
+    "Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++; macOS: "
+    "xcode-select --install), or name the one you have in the environment variable CXX."
+)
+_TABLE: tuple[tuple[str, str, str], ...] = (
+    (
+        r"Python\.h: No such file|'Python\.h' file not found",
+        "The C++ compiler does not find Python's headers.",
+        "Install them (Debian, Ubuntu: apt-get install python3-dev; Fedora: dnf install "
+        "python3-devel) for the very Python that runs torch.",
+    ),
+    (
+        r"omp\.h: No such file|'omp\.h' file not found|cannot find -l(?:g|i)?omp5?\b"
+        r"|library not found for -lomp|library 'omp' not found",
+        "The C++ compiler does not find OpenMP.",
+        "Install it (with g++ it is libgomp, part of gcc; with clang: apt-get install libomp-dev; "
+        "macOS: brew install libomp and set OMP_PREFIX to where it is).",
+    ),
+    (
+        r"InvalidCxxCompiler|No working C\+\+ compiler found|Compiler: \S+ is not found"
+        r"|(?:g\+\+|clang\+\+|c\+\+): (?:command )?not found"
+        r"|No such file or directory: '(?:\S*/)?(?:g\+\+|clang\+\+|c\+\+|x86_64[\w-]*-c\+\+)'",
+        "There is no C++ compiler that works.",
+        _COMPILER,
+    ),
+    (
+        r"Failed to find C compiler",
+        "Triton finds no C compiler, which it needs to build its launchers.",
+        "Install gcc (Debian, Ubuntu: apt-get install gcc), or name one in the environment "
+        "variable CC.",
+    ),
+    (
+        r"TritonMissing|Cannot find a working triton installation|No module named 'triton'",
+        "Triton is not installed, or too old for this torch.",
+        "Install the one that this torch asks for: pip install triton (the wheels of torch with "
+        "CUDA bring it).",
+    ),
+    (
+        r"GPUTooOldForTriton|too old to be supported by the triton",
+        "This GPU is too old for Triton.",
+        "Compile for another device, or leave Inductor's GPU backend out "
+        '(torch.compile(backend="aot_eager")).',
+    ),
+    (
+        r"Cannot find ptxas|No such file or directory: '\S*ptxas\S*'|ptxas: not found",
+        "NVIDIA's assembler ptxas is not found.",
+        "Name it in TRITON_PTXAS_PATH; it comes with Triton's wheel and with the CUDA toolkit.",
+    ),
+    (
+        r"libcuda\.so(?:\.1)? cannot found|libcuda\.so cannot found|cannot find -lcuda\b"
+        r"|libcuda\.so\.1: cannot open shared object",
+        "The CUDA driver's library libcuda.so is not found.",
+        "Install the driver or let the container have it (--gpus all); where it is elsewhere, name "
+        "its folder in LIBRARY_PATH and TRITON_LIBCUDA_PATH.",
+    ),
+    (
+        r"nvcc: not found|CUDA_HOME environment variable is not set"
+        r"|cuda(?:_runtime)?\.h: No such file|No such file or directory: '\S*nvcc'"
+        r"|cannot find -lcudart\b|libnvrtc\S*: cannot open",
+        "The CUDA toolkit is not found.",
+        "Install the toolkit of the version in torch.version.cuda and set CUDA_HOME to its folder.",
+    ),
+    (
+        r"No space left on device|Errno 28\b|Disk quota exceeded",
+        "There is no room left on the disk.",
+        "Make room, or point TORCHINDUCTOR_CACHE_DIR and TMPDIR to a disk that has some.",
+    ),
+    (
+        r"(?:Permission denied|Read-only file system)[^\n]{0,80}"
+        r"(?:torchinductor|/tmp|\.triton|cache)",
+        "The folder of compiled kernels cannot be written.",
+        "Point TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to a folder of your own.",
+    ),
+    (
+        r"Killed signal terminated program cc1plus|virtual memory exhausted"
+        r"|out of memory allocating \d+ bytes|(?:g\+\+|c\+\+|clang\S*): (?:fatal )?error: Killed",
+        "The C++ compiler ran out of memory.",
+        "Compile fewer kernels at a time (TORCHINDUCTOR_COMPILE_THREADS=1), or give it more "
+        "memory.",
+    ),
+    (
+        r"version `(?:GLIBCXX|CXXABI)_\S+' not found",
+        "The C++ library that is loaded is older than the one the kernel was built with.",
+        "Let one compiler's libstdc++ come first (LD_LIBRARY_PATH), or build with the compiler "
+        "that torch finds beside it.",
+    ),
+    (
+        r"unrecognized command[- ]line option|unknown argument: '-std=c\+\+\d\d'"
+        r"|invalid value 'c\+\+\d\d'",
+        "The C++ compiler is too old for the options that torch gives it.",
+        "Install a newer one (g++ 11 or clang 14 at least) and name it in CXX.",
+    ),
+)
+_PATTERNS = tuple((re.compile(pattern), what, do) for pattern, what, do in _TABLE)
+# ciqoo.cpp:29:10: fatal error: tbb/tbb.h: No such file or directory
+_HEADER = re.compile(
+    r"fatal error: '?([\w./+-]{1,200})'?(?:: No such file or directory| file not found)"
+)
+LONGEST = 1_000_000
+
+
+def fix_for(text: str) -> Fix | None:
+    """The first fault of the environment that the text tells of."""
+    text = text[:LONGEST]
+    for pattern, what, do in _PATTERNS:
+        found = pattern.search(text)
+        if found is not None:
+            return Fix(what, do, _line(text, found.start()))
+    header = _HEADER.search(text)
+    if header is None:
+        return None
+    return Fix(
+        f"The C++ compiler does not find the header {header.group(1)}.",
+        "Install the package that has it, or name its folder in CPLUS_INCLUDE_PATH.",
+        _line(text, header.start()),
+    )
+
+
+def _line(text: str, position: int) -> str:
+    start = text.rfind("\n", max(0, position - 500), position) + 1
+    end = text.find("\n", position, position + 500)
+    return text[start : end if end >= 0 else position + 500].strip()

@@ -1,0 +1,83 @@
+"""One Markdown of a failure, for an issue: what somebody needs who cannot see the dashboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LONGEST_BLOCK = 12_000
+"""Characters of one block; trackers refuse texts that are much longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportParts:
+    """What the report is made of; what is empty is left out."""
+
+    name: str
+    torch: str = ""
+    torch_git: str = ""
+    device: str = ""
+    python: str = ""
+    title: str = ""
+    sentences: list[str] = field(default_factory=list)
+    cause: str = ""
+    kernel: str = ""
+    """Name of the kernel shown."""
+    code: str = ""
+    chain: list[str] = field(default_factory=list)
+    error: str = ""
+    components: str = ""
+    first_wrong: str = ""
+    minified: str = ""
+    """How far the program was cut down, in words."""
+    repro: str = ""
+    permalink: str = ""
+
+
+def issue_markdown(parts: ReportParts) -> str:
+    lines = [f"### {parts.title or 'torch.compile: ' + parts.name}", ""]
+    lines += [*parts.sentences, ""] if parts.sentences else []
+    if parts.cause:
+        lines += [f"The cause is probably `{parts.cause}`.", ""]
+    versions = [
+        (
+            "torch",
+            f"{parts.torch} {f'({parts.torch_git[:12]})' if parts.torch_git else ''}".strip(),
+        ),
+        ("device", parts.device),
+        ("python", parts.python),
+        ("program", parts.name),
+    ]
+    lines += [f"- {name}: {value}" for name, value in versions if value] + [""]
+    if parts.repro:
+        head = (
+            f"### Minimal program\n\n{parts.minified}\n"
+            if parts.minified
+            else "### Minimal program\n"
+        )
+        lines += [head, _block(parts.repro, "python"), ""]
+    if parts.code:
+        lines += [f"### Kernel `{parts.kernel}`", "", _block(parts.code, "cpp"), ""]
+    if parts.chain:
+        lines += ["From the program to the kernel:", "", *parts.chain, ""]
+    if parts.error:
+        lines += ["### Error", "", _block(parts.error, ""), ""]
+    found = [
+        ("Which component", parts.components),
+        ("First wrong number", parts.first_wrong),
+    ]
+    lines += [f"**{name}**: {value}\n" for name, value in found if value]
+    if parts.permalink:
+        lines += [f"Recorded with Inductorscope: {parts.permalink}", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _block(text: str, language: str) -> str:
+    """Fenced by more backticks than the text has in a row."""
+    cut = text[:LONGEST_BLOCK].rstrip("\n")
+    cut += "\n… (cut)" if len(text) > LONGEST_BLOCK else ""
+    longest = run = 0
+    for letter in cut:
+        run = run + 1 if letter == "`" else 0
+        longest = max(longest, run)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{cut}\n{fence}"

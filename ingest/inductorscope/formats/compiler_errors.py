@@ -1,0 +1,181 @@
+"""What C++ compilers and linkers say: g++, clang, and torch's error around them.
+
+    CppCompileError: C++ compile error
+    Command:
+    g++ /tmp/torchinductor_root/iq/ciqoo.cpp -shared …
+    Output:
+    /tmp/torchinductor_root/xg/cxga5.cpp: In function ‘void kernel(const unsigned char*)’:
+    /tmp/torchinductor_root/xg/cxga5.cpp:17:57: error: no matching function for call to ‘f(int&)’
+       17 |                 auto tmp3 = f(tmp0);
+          |                             ~^~~~~~
+    collect2: error: ld returned 1 exit status
+
+Old compilers and clang quote the line without a number before it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+LONGEST = 1_000_000
+"""Characters that are read of one text."""
+MOST = 500
+"""Diagnostics kept; a template that fails can bring thousands of notes."""
+
+_PLACED = re.compile(
+    r"^\s*((?:[A-Za-z]:\\)?[^\s:][^:\n]{0,1000}):(\d{1,9}):(?:(\d{1,9}):)? "
+    r"(fatal error|error|warning|note|remark): ?(.*)$"
+)
+_WITHIN = re.compile(
+    r"^\s*((?:[A-Za-z]:\\)?[^\s:][^:\n]{0,1000}): (?:In|At) "
+    r"(?:(?:static )?member function|(?:copy )?constructor|destructor|function|lambda function"
+    r"|instantiation of|substitution of|global scope)(.*?):?$"
+)
+_TOOL = re.compile(
+    r"^\s*((?:\S*[/\\])?(?:collect2|(?:\w+-)*(?:ld|g\+\+|gcc|c\+\+|clang(?:\+\+)?|cc1plus|as|nvcc)"
+    r"(?:-[\d.]+|\.\w+)?)): ?(?:(fatal error|error|warning): ?)?(.*)$"
+)
+_SHELL = re.compile(
+    r"^\s*(?:/bin/)?(?:ba|da|z)?sh: (?:line )?\d+: (\S+): (not found|command not .*)$"
+)
+_NUMBERED = re.compile(r"^ ?\s*(\d{1,9}) \| ?(.*)$")
+_UNDER = re.compile(r"^\s*\| ?(.*)$")
+_MARKS = re.compile(r"^[ \t]*[~^|+\- ]*\^[~^|+\- ]*$|^[ \t]*~+[ \t]*$")
+_COMMAND = re.compile(r"^\s*Command:\s*$")
+
+
+@dataclass(slots=True)
+class Diagnostic:
+    """One thing a compiler or linker said, with the notes that follow it."""
+
+    severity: str
+    message: str
+    line: int
+    """Of the text it was read from, from 1."""
+    file: str = ""
+    """Empty when no file is blamed."""
+    at: int | None = None
+    column: int | None = None
+    """From 1."""
+    function: str = ""
+    """The signature of the function it is in, as the compiler writes it."""
+    code: str = ""
+    """The line of code it quotes."""
+    marks: str = ""
+    """What stands below it: `~~~~^~~`."""
+    tool: str = ""
+    """Who said it, when it is no compiler: `collect2`, `ld`."""
+    notes: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def grave(self) -> bool:
+        return self.severity in ("error", "fatal error")
+
+
+@dataclass(slots=True)
+class CompilerOutput:
+    """All of it."""
+
+    command: str = ""
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    left_out: int = 0
+    """Diagnostics beyond the most that are kept."""
+
+    def errors(self) -> list[Diagnostic]:
+        return [each for each in self.diagnostics if each.grave]
+
+
+def looks_like_compiler_output(text: str) -> bool:
+    return "C++ compile error" in text or "CppCompileError" in text or "CUDACompileError" in text
+
+
+def read_compiler_output(text: str) -> CompilerOutput:
+    """Every diagnostic in the text; what is around them is passed over."""
+    reader = _Reader()
+    for number, line in enumerate(text[:LONGEST].split("\n"), 1):
+        reader.line(number, line.rstrip("\r"))
+    return reader.found
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.found = CompilerOutput()
+        self.functions: dict[str, str] = {}
+        self.last: Diagnostic | None = None
+        self.awaits_command = False
+        self.seen: set[tuple[str, int | None, int | None, str]] = set()
+
+    def line(self, number: int, line: str) -> None:
+        if self.awaits_command and line.strip():
+            self.found.command, self.awaits_command = line.strip(), False
+            return
+        if _COMMAND.match(line):
+            self.awaits_command = not self.found.command
+            return
+        placed = _PLACED.match(line)
+        if placed is not None:
+            file, at, column, severity, message = placed.groups()
+            self._add(
+                Diagnostic(
+                    severity, message, number, file, int(at), int(column) if column else None,
+                    self.functions.get(file, ""),
+                )
+            )  # fmt: skip
+            return
+        within = _WITHIN.match(line)
+        if within is not None:
+            self.functions[within.group(1)] = within.group(2).strip(" ‘’'“”\"")
+            return
+        if self._quoted(line):
+            return
+        shell = _SHELL.match(line)
+        if shell is not None:
+            message = f"{shell.group(1)}: {shell.group(2)}"
+            self._add(Diagnostic("fatal error", message, number, tool=shell.group(1)))
+            return
+        tool = _TOOL.match(line)
+        if tool is not None and (tool.group(2) or tool.group(3).startswith(("cannot ", "undef"))):
+            name = tool.group(1).replace("\\", "/").rpartition("/")[2]
+            self._add(Diagnostic(tool.group(2) or "error", tool.group(3), number, tool=name))
+
+    def _add(self, one: Diagnostic) -> None:
+        self.last = one
+        if one.severity == "note" and self.found.diagnostics:
+            notes = self.found.diagnostics[-1].notes
+            if len(notes) < MOST:
+                notes.append(one)
+            else:
+                self.found.left_out += 1
+            return
+        key = (one.file or one.tool, one.at, one.column, one.message)
+        if key in self.seen or len(self.found.diagnostics) >= MOST:
+            # torch repeats a message in what it raises around it
+            self.found.left_out += key not in self.seen
+            return
+        self.seen.add(key)
+        self.found.diagnostics.append(one)
+
+    def _quoted(self, line: str) -> bool:
+        """The line of code under a diagnostic, and the marks below it."""
+        last = self.last
+        if last is None or not last.file:
+            return False
+        numbered = _NUMBERED.match(line)
+        if numbered is not None:
+            if int(numbered.group(1)) == last.at and not last.code:
+                last.code = numbered.group(2)
+            return True
+        under = _UNDER.match(line)
+        if under is not None:
+            if last.code and not last.marks and "^" in under.group(1):
+                last.marks = under.group(1).rstrip()
+            return True
+        if last.code and not last.marks and _MARKS.match(line):
+            last.marks = line.rstrip()
+            return True
+        plain = line[:1] in (" ", "\t") and bool(line.strip()) and " from " not in line[:40]
+        if plain and not last.code and not _WITHIN.match(line):
+            last.code = line
+            return True
+        return False

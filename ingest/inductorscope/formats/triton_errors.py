@@ -1,0 +1,105 @@
+"""What Triton and the assembler behind it say when a kernel does not compile or does not fit.
+
+triton.compiler.errors.CompilationError: at 12:11:
+    tmp0 = tl.load(in_ptr0 + (x0), xmask)
+    tmp1 = tl.maximum(tmp0)
+           ^
+TypeError("maximum() missing 1 required positional argument: 'y'")
+
+triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 327680,
+Hardware limit: 232448. Reducing block sizes or `num_stages` may help.
+
+PTXASError: PTXAS error: Internal Triton PTX codegen error
+`ptxas` stderr:
+ptxas /tmp/tmpa.ptx, line 120; error   : Feature '.bf16' requires .target sm_80 or higher
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+LONGEST = 1_000_000
+MOST_LINES = 400
+
+_AT = re.compile(r"(?:^|[\s:])at (\d{1,7}):(\d{1,7}):\s*$")
+_CARET = re.compile(r"^\s*\^\s*$")
+_RESOURCE = re.compile(
+    r"out of resource: ([\w ]{1,60}), Required: (\d{1,15}), Hardware limit: (\d{1,15})"
+)
+_PTXAS = re.compile(r"^\s*ptxas (?:(\S+), line (\d{1,9}); )?(error|fatal|warning|info)\s*: ?(.*)$")
+_KERNEL = re.compile(r"\b(triton_[a-z]{2,4}_(?:fused_)?\w{1,300})\b")
+_ENDS = re.compile(r"^(?:\s*$|Traceback |The above exception|During handling|Set TORCH)")
+
+
+@dataclass(slots=True)
+class TritonError:
+    """One kernel that was refused."""
+
+    what: str
+    """`compile`, `resources` or `ptxas`."""
+    message: str = ""
+    kernel: str = ""
+    """The kernel's name, where the text tells it."""
+    line: int | None = None
+    """Within the kernel's function."""
+    column: int | None = None
+    excerpt: list[str] = field(default_factory=list)
+    """What it quotes of the kernel; the last line is the one refused."""
+    resource: str = ""
+    required: int | None = None
+    limit: int | None = None
+
+
+def read_triton_error(text: str) -> TritonError | None:
+    """The first one in the text; None where it tells of none."""
+    text = text[:LONGEST]
+    if "CompilationError" not in text and "out of resource" not in text and "ptxas" not in text:
+        return None
+    lines = text.split("\n")
+    found = _resources(text) or _compilation(lines) or _assembler(lines)
+    if found is not None:
+        named = _KERNEL.search(text)
+        found.kernel = named.group(1) if named else ""
+    return found
+
+
+def _resources(text: str) -> TritonError | None:
+    found = _RESOURCE.search(text)
+    if found is None:
+        return None
+    end = text.find("\n", found.start())
+    said = text[found.start() : end if end >= 0 else len(text)]
+    return TritonError(
+        "resources", said.strip()[:500], resource=found.group(1).strip(),
+        required=int(found.group(2)), limit=int(found.group(3)),
+    )  # fmt: skip
+
+
+def _compilation(lines: list[str]) -> TritonError | None:
+    """The innermost place: Triton quotes callers first."""
+    found: TritonError | None = None
+    reading = False
+    for number, line in enumerate(lines):
+        at = _AT.search(line)
+        if at is not None and ("Error" in line or found is not None or line.startswith("at ")):
+            found = TritonError("compile", line=int(at.group(1)), column=int(at.group(2)))
+            reading = True
+        elif found is not None and reading:
+            if _CARET.match(line):
+                reading = False
+                rest = (each.strip() for each in lines[number + 1 : number + 6])
+                found.message = next((each for each in rest if each), "")[:1000]
+                if _ENDS.match(found.message):
+                    found.message = ""
+            elif len(found.excerpt) < MOST_LINES:
+                found.excerpt.append(line)
+    return found
+
+
+def _assembler(lines: list[str]) -> TritonError | None:
+    for line in lines:
+        said = _PTXAS.match(line)
+        if said is not None and said.group(3) in ("error", "fatal"):
+            return TritonError("ptxas", said.group(4).strip()[:1000])
+    return None
