@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -97,19 +98,20 @@ def _unpack_file(source: Path, into: Path, meter: Meter) -> None:
         head = file.read(magic.HEAD)
         file.seek(0)
         try:
-            _unpack_kind(file, head, source.name, target, meter)
+            _unpack_kind(file, head, source, target, meter)
         except BROKEN as error:
             raise broken(where, str(error)) from None
         except OSError as error:
-            if error.errno is None:  # how bz2 speaks of damaged data
+            # How bz2 speaks of damaged data, and a file of a place before its beginning.
+            if error.errno in (None, errno.EINVAL):
                 raise broken(where, str(error)) from None
             raise
     if not target.files:
         raise Refused(f"{where} holds no files", TAKEN)
 
 
-def _unpack_kind(file: BinaryIO, head: bytes, name: str, target: Target, meter: Meter) -> None:
-    kind = magic.kind_of(head)
+def _unpack_kind(file: BinaryIO, head: bytes, source: Path, target: Target, meter: Meter) -> None:
+    kind, name = magic.kind_of(head), source.name
     if kind == "zip":
         unpack_zip(file, target, meter)
     elif kind == "tar":
@@ -124,7 +126,12 @@ def _unpack_kind(file: BinaryIO, head: bytes, name: str, target: Target, meter: 
         raise Refused(f"{meter.where} is not an archive, whatever its name says", TAKEN)
     else:
         meter.member()
-        target.file(member_path(name, meter.where), name, file, counted=False)
+        parts = member_path(name, meter.where)
+        size = source.stat().st_size
+        if not source.is_symlink() and target.link(parts, name, source):
+            meter.add(size)
+        else:
+            target.file(parts, name, file, counted=False)
 
 
 class _Peeked:

@@ -49,5 +49,17 @@ class Target:
         self.files += 1
         return size
 
+    def link(self, parts: tuple[str, ...], name: str, path: Path) -> bool:
+        """The file itself under another name, without copying it; False where that cannot be."""
+        self.folder(parts[:-1], name)
+        try:
+            os.link(path, self.root.joinpath(*parts), follow_symlinks=False)
+        except FileExistsError:
+            raise self._twice(name) from None
+        except OSError:  # another file system, or somebody else's file
+            return False
+        self.files += 1
+        return True
+
     def _twice(self, name: str) -> Refused:
         return Refused(f"{self.meter.where} has two members of the name {shown(name)}", PACK_AGAIN)

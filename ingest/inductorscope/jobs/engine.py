@@ -20,7 +20,7 @@ APPLICATION_VERSION = "1"
 """Pinned: left alone it is a hash of the code, and an upgrade would strand what waits."""
 QUEUE = "inductorscope"
 WORKFLOW = "inductorscope_job"
-POLL_SECONDS = 0.2
+POLL_SECONDS = 0.1
 
 log = logging.getLogger("inductorscope.jobs")
 
