@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope.formats.capture_facts import (
+    CaptureFacts,
+    CompileTimes,
+    Explained,
+    ExplainedBreak,
+    ExplainedFrame,
+    LoopFacts,
+    VectorFacts,
+)
 from inductorscope.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine, sessions
@@ -180,3 +190,106 @@ def test_ranks_name_their_first_difference(
         "rank 3 compiled kernel (gen_many_frames.py:6)"
     )
     assert page["difference"]["gone"] == 4
+
+
+# --- what torch says by itself, in captures ---
+
+TUNED = """\
+V1121 11:13:16.660000 13776 torch/_inductor/graph.py:20] [0/0] [__autotuning] begin
+AUTOTUNE mm(64x128, 128x256)
+  triton_mm_12 0.0092 ms 100.0% BLOCK_K=16, num_warps=4
+  mm 0.0184 ms 50.0%
+SingleProcess AUTOTUNE benchmarking takes 0.5 seconds and 0.2 seconds precompiling for 30 choices
+"""
+
+
+@pytest.fixture(scope="module")
+def captured(
+    own_settings: Settings, fixtures: Path, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The dynamic program's log as a capture has it, with what torch said."""
+    root = tmp_path_factory.mktemp("captured")
+    shutil.copytree(fixtures / "dynamic", root / "dynamic")
+    (root / "torch_logs.txt").write_text(TUNED)
+    stack = [ExplainedFrame("/home/user/models/models.py", 113, "f", "print('graph break')")]
+    CaptureFacts(
+        state="complete", device="cpu", name="told",
+        compile_times=CompileTimes("as printed", {"compile_file": [0.25, 3.0], "empty": []}),
+        explained=Explained(2, 1, 5, [{"add": 3}, {"mul": 2}], [ExplainedBreak("why", stack)], 4),
+        vectors=VectorFacts("avx512", [
+            LoopFacts("none", "cpp_fused_0", ["op1"], ["4", "8"], 1, [16], [1]),
+            LoopFacts("none", "cpp_fused_1", ["op2"], ["3"], reason="too short"),
+        ]),
+    ).write(root)  # fmt: skip
+    return read(own_settings, [root])
+
+
+def test_what_torch_explains_is_shown_with_the_users_code(
+    client: TestClient, captured: str
+) -> None:
+    told = api(client, urls.compile_story(captured))["explained"]
+    assert (told["graphs"], told["breaks"], told["ops"], told["guards"]) == (2, 1, 5, 4)
+    assert [row["names"] for row in told["per_graph"]] == [[["add", 3]], [["mul", 2]]]
+    (reason,) = told["reasons"]
+    assert [line["number"] for line in reason["code"] if line["marked"]] == [113]
+    text = client.get(urls.compile_story(captured)).text
+    assert "2 graphs, 1 graph break, 5 operators, 4 guards" in text
+
+
+def test_compile_times_and_candidates_are_on_the_page_of_time(
+    client: TestClient, captured: str
+) -> None:
+    page = api(client, urls.compile_part(captured, "time"))
+    assert [(row["name"], row["calls"], row["total_s"]) for row in page["times"]] == [
+        ("compile_file", 2, 3.25)
+    ]
+    (table,) = page["tables"]
+    assert table["compile"]["id"] == "0/0"
+    assert [(one["name"], one["slower"]) for one in table["candidates"]] == [
+        ("triton_mm_12", 1.0), ("mm", 2.0),
+    ]  # fmt: skip
+    assert (table["count"], table["seconds"]) == (30, 0.5)
+    text = client.get(urls.compile_part(captured, "time")).text
+    assert "The text lists the fastest 2 of 30." in text
+
+
+def test_loops_say_whether_and_why_they_are_not_vectorised(
+    client: TestClient, captured: str
+) -> None:
+    told = api(client, urls.compile_part(captured, "fusing"))["loops"]
+    assert (told["instructions"], told["vectorised"]) == ("avx512", 1)
+    no, yes = told["rows"]
+    assert (no["kernel"], no["vectorised"], no["reason"]) == ("cpp_fused_1", False, "too short")
+    assert (yes["loops"], yes["vectors"]) == (
+        ["4", "8 (reduction)"], "16 at a time along the loop of 8",
+    )  # fmt: skip
+
+
+def test_older_runs_say_what_is_missing_and_how_to_get_it(known: TestClient, run: str) -> None:
+    for part, words in (
+        ("", "torch._dynamo.explain(f)(*args)"),
+        ("time", "torch._dynamo.utils.compile_times()"),
+        ("fusing", "which loops of C++ kernels are vectorised"),
+    ):
+        address = urls.compile_part(run, part) if part else urls.compile_story(run)
+        text = unescape(known.get(address).text)
+        assert words in text
+        assert "Capture the model here to have it." in text
+
+
+def test_two_compiles_stand_beside_each_other(known: TestClient, run: str) -> None:
+    address = urls.compile_part(run, "time")
+    two = api(known, urls.with_query(address, a="0/0", b="#3"))["beside"]
+    other = api(known, urls.compile_one(run, 3))
+    assert (two["one"]["id"], two["other"]["number"]) == ("0/0", 3)
+    assert two["other_us"] == pytest.approx(sum(span["self_us"] for span in other["spans"]))
+    assert sum(row["more_us"] for row in two["rows"]) == pytest.approx(
+        two["other_us"] - two["one_us"]
+    )
+    names = [row["name"] for row in two["rows"]]
+    assert len(names) == len(set(names))
+    assert {span["name"] for span in other["spans"]} <= set(names)
+    unknown = api(known, urls.with_query(address, a="0/0", b="9/9"))["beside"]
+    assert unknown["rows"] == []
+    assert "9/9" in unknown["trouble"]
+    assert "no compile 9/9" in known.get(urls.with_query(address, a="0/0", b="9/9")).text

@@ -21,7 +21,7 @@ import msgspec
 
 from inductorscope.capture.inside import environment, sources
 from inductorscope.capture.inside.report import Reporter
-from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.inside.untyped import Call, Untyped
 from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec, SpecError, from_json
 from inductorscope.formats.capture_facts import (
@@ -76,8 +76,10 @@ class Capture:
 
     def _capture(self) -> None:
         self.report.progress("importing torch")
+        from inductorscope.capture.inside.logging_text import keep_logs
         from inductorscope.capture.inside.machine import describe_machine
         from inductorscope.capture.inside.options import apply_options
+        from inductorscope.capture.inside.vectorising import follow_vectorising
 
         self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
         self.facts.env = environment.recorded()
@@ -88,12 +90,15 @@ class Capture:
         else:
             environment.limit_memory(self.memory, self.facts.device)
         record = self._start_record()
+        vectors = follow_vectorising()
+        keep_logs(self.out)
         try:
             if script:
                 self._run_script()
             else:
                 self._measure()
         finally:
+            self.facts.vectors = vectors.facts()
             if record is not None:
                 self.facts.record = record.write(self.out)
 
@@ -126,8 +131,7 @@ class Capture:
                 self.facts.device, self.facts.device_name = "cuda", self.facts.gpu_name
 
     def _measure(self) -> None:
-        from inductorscope.capture import benchmark_peaks
-        from inductorscope.capture.inside import loading, profiling, timing
+        from inductorscope.capture.inside import explaining, loading, profiling, timing
 
         spec, report = self.spec, self.report
         report.progress("making the model")
@@ -148,13 +152,23 @@ class Capture:
         except Exception as error:
             raise CompileFailed from error
         self.facts.first_call_s = time.perf_counter() - start
+        self.facts.compile_times = explaining.times_so_far()
         report.progress("timing eager and compiled", 0, spec.repeats, "samples")
         self.facts.timings = timing.interleave(
             calls, synchronize, spec.seconds, spec.repeats, report
         )
-        if not spec.profiles:
+        if spec.profiles:
+            self._profile(calls)
+        else:
             self.facts.missing.append("Kernel times: profiling was switched off.")
-            return
+        report.progress("asking torch to explain")
+        self.facts.explained = explaining.explain(model)
+
+    def _profile(self, calls: dict[str, Call]) -> None:
+        from inductorscope.capture import benchmark_peaks
+        from inductorscope.capture.inside import profiling
+
+        spec, report = self.spec, self.report
         for name, call in calls.items():
             report.progress(f"profiling {name}")
             long = self.facts.timings[name].median_ms > 1000 * profiling.LONG_STEP_S

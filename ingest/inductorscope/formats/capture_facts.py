@@ -73,6 +73,76 @@ class PeakFacts(msgspec.Struct):
     """What measuring took."""
 
 
+class CompileTimes(msgspec.Struct):
+    """`torch._dynamo.utils.compile_times()` after the first compiled call."""
+
+    text: str
+    """As it prints them."""
+    seconds: dict[str, list[float]]
+    """Function of the compiler → what each of its calls took, those within it included."""
+
+
+class ExplainedFrame(msgspec.Struct, array_like=True):
+    """A frame of the user's program."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+
+
+class ExplainedBreak(msgspec.Struct):
+    """Why one graph ended where it did."""
+
+    reason: str
+    stack: list[ExplainedFrame]
+    """Innermost last."""
+
+
+class Explained(msgspec.Struct):
+    """`torch._dynamo.explain` of the model, run when everything else was done."""
+
+    graphs: int = 0
+    breaks: int = 0
+    ops: int = 0
+    ops_per_graph: list[dict[str, int]] = msgspec.field(default_factory=list)
+    """Operator → how often, of each graph."""
+    reasons: list[ExplainedBreak] = msgspec.field(default_factory=list)
+    guards: int = 0
+    seconds: float = 0.0
+    """What explaining took."""
+    failed: str = ""
+    """Why there is none."""
+
+
+class LoopFacts(msgspec.Struct):
+    """One loop nest of the C++ backend, and whether it computes several elements at a time."""
+
+    graph: str
+    """Its debug folder's name."""
+    kernel: str
+    nodes: list[str]
+    """Of the schedule: op3."""
+    ranges: list[str]
+    """Sizes of its loops, outermost first."""
+    reductions: int = 0
+    """How many of the loops, from the innermost, are reductions."""
+    vectors: list[int] = msgspec.field(default_factory=list)
+    """Elements at a time, for each vectorised loop; none: not vectorised."""
+    loops: list[int] = msgspec.field(default_factory=list)
+    """Which loops are vectorised, from 0."""
+    reason: str = ""
+    """Why it is not vectorised, or not all the way."""
+
+
+class VectorFacts(msgspec.Struct):
+    """What the C++ backend decided about vectors."""
+
+    instructions: str
+    """The set of vector instructions that it generates code for; empty: none."""
+    nests: list[LoopFacts] = msgspec.field(default_factory=list)
+
+
 class CaptureFacts(msgspec.Struct, omit_defaults=False):
     """All of `capture.json`."""
 
@@ -107,6 +177,9 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     record: RecordFacts | None = None
     peaks: PeakFacts | None = None
     """The machine's own limits, for rooflines."""
+    compile_times: CompileTimes | None = None
+    explained: Explained | None = None
+    vectors: VectorFacts | None = None
     missing: list[str] = msgspec.field(default_factory=list)
     """What this capture lacks and why, in sentences."""
 

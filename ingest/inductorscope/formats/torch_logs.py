@@ -10,6 +10,8 @@ import re
 from collections.abc import Sized
 from dataclasses import dataclass, field
 
+from .autotune_tables import AutotuneTables
+
 LONGEST = 20_000
 """Characters of a line that are looked at."""
 MOST = 50_000
@@ -35,6 +37,9 @@ _STACK = re.compile(
     r"' {1,8}File \"([^\"]{1,500})\", line (\d{1,9}), in [^']{1,200}', '\s{0,40}([^']{0,500})'"
 )
 HINTS = ("perf_hints", "cudagraphs", "loop_ordering", "autotuning")
+TOLD = ("fusion", *HINTS)
+_TUNED = re.compile(r"^(?:\[[^\]\s]{1,40}\]: ?){0,4}AUTOTUNE [\w.:+-]{1,200}\(.{0,4000}\)\s*$")
+_RANK = re.compile(r"^(?:\[[^\]\s]{1,40}\]: ?){1,4}")
 _VECTOR = re.compile(r"[Vv]ectoriz\w{1,10}|[Dd]isabled? .{0,20}vector")
 
 
@@ -79,14 +84,21 @@ class Hint:
 
 
 def looks_like_torch_logs(text: str) -> bool:
-    """Whether TORCH_LOGS printed it, of several parts of torch: one listing is no log."""
+    """Whether TORCH_LOGS printed it, of several parts of torch: one listing is no log.
+
+    A table of autotuning, and a word on fusing or speed, are what such a text is read for.
+    """
     places: set[str] = set()
     lines = other = 0
     for line in text.split("\n")[:HEAD_LINES]:
         match = _LINE.match(line[:LONGEST])
         if match is None:
+            if _TUNED.match(line):
+                return True
             other += bool(line.strip())
         else:
+            if match.group(6) in TOLD:
+                return True
             lines += 1
             places.add(match.group(4))
     return len(places) >= LEAST_PLACES and lines > other
@@ -99,18 +111,21 @@ class TorchLogs:
         self.nodes: dict[tuple[str | None, str], LoggedNode] = {}
         self.fusions: dict[tuple[str | None, str, str, str], Fusion] = {}
         self.hints: dict[tuple[str | None, str], Hint] = {}
+        self.tables = AutotuneTables()
         self.lines = 0
+        self._compile_id: str | None = None
+        """Of the last line that names one: tables of autotuning do not."""
         self.beyond = 0
         """Things beyond the most that are kept."""
 
     def add(self, text: str) -> None:
         self.lines += 1
-        if "] " not in text[:500]:
-            return
-        match = _LINE.match(text[:LONGEST])
+        match = _LINE.match(text[:LONGEST]) if "] " in text[:500] else None
         if match is None:
+            self.tables.add(_RANK.sub("", text[:LONGEST]), self.lines, self._compile_id)
             return
         _level, _date, _pid, module, compile_id, topic, said = match.groups()
+        self._compile_id = compile_id or self._compile_id
         said = _COLOURS.sub("", said) if "\x1b" in said else said
         if topic == "fusion":
             self._fusion(compile_id, said)

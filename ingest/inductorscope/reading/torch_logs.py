@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from ..analyze.compile.model import Fusion, Hint, LoggedNode, Spoken, Story
+from ..analyze.compile.model import (
+    Choice,
+    Fusion,
+    Hint,
+    LoggedNode,
+    Spoken,
+    Story,
+    TunedTable,
+)
 from ..formats.torch_logs import TorchLogs
 from ..formats.unpacked import DamagedError, open_plain
 from ..intake.recognise import File
@@ -38,6 +46,8 @@ def read_torch_logs(files: list[File], story: Story, notes: Notes) -> bool:
                 log.add(rest.decode("utf-8", "replace"))
         if log.beyond:
             notes.add(file.path, "fusions, nodes and hints beyond the first 50,000", log.beyond)
+        if log.tables.beyond:
+            notes.add(file.path, "autotunings or candidates beyond the most", log.tables.beyond)
         story.spoken.append(_spoken(file.path, log))
     return found
 
@@ -59,5 +69,23 @@ def _spoken(path: str, log: TorchLogs) -> Spoken:
         [
             Hint(one.compile_id, one.topic, one.text, one.module, one.count, one.line)
             for one in log.hints.values()
+        ],
+        [
+            TunedTable(
+                one.compile_id,
+                one.line,
+                one.op,
+                one.shapes,
+                one.strides,
+                one.dtypes,
+                one.seconds,
+                one.precompile_seconds,
+                one.choices or len(one.candidates),
+                [
+                    Choice(each.name, None if each.ms is None else each.ms * 1000, each.what)
+                    for each in one.candidates
+                ],
+            )
+            for one in log.tables.tables
         ],
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import APIRouter, Query
 from inductorscope.store.queries.compile import CompilePage, compile_page
@@ -30,35 +31,69 @@ twin = APIRouter(tags=[openapi.RUNS])
 Page = TypeVar("Page")
 Words = Annotated[Line, Query(description="Words that id, function, file or outcome hold.")]
 Node = Annotated[Line, Query(description="A node of the schedule, or of the post-grad graph.")]
+Id = Annotated[Line, Query(description="A compile: its id, or # and its number in the run.")]
 Order = Literal["asc", "desc"]
 Number = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
 
 
-def load(query: Callable[[Session, str], Page | None], session: Session, run: str) -> Page:
-    found = query(session, run)
+@dataclass(frozen=True, slots=True)
+class Part(Generic[Page]):
+    """A page and its twin that ask nothing but which run: where, the query, the template, words."""
+
+    path: str
+    query: Callable[[Session, str], Page | None]
+    of: type[Page]
+    template: str
+    summary: str
+    description: str
+
+
+PARTS: tuple[Part[Any], ...] = (
+    Part(
+        "", compile_page, CompilePage, "compile.html", "What compiling did",
+        "In words, with graph breaks, recompiles, failures and caches.",
+    ),
+    Part(
+        "/stacks", stacks_page, StacksPage, "compile_stacks.html", "Where compiles start",
+        "The stacks of all compiles as one tree.",
+    ),
+    Part(
+        "/symbols", symbols_page, SymbolsPage, "compile_symbols.html", "Symbolic sizes",
+        "Symbols, where they came from, and what was demanded of them.",
+    ),
+    Part(
+        "/ranks", ranks_page, RanksPage, "compile_ranks.html", "Ranks compared",
+        "Each rank beside the first: time, graphs, and what differs.",
+    ),
+)  # fmt: skip
+
+
+def load(run: str, found: Page | None) -> Page:
     if found is None:
         raise no_run(run)
     return found
 
 
-def load_list(
-    session: Session, run: str, q: str, only: Only, sort: Sort, order: Order, page: int
-) -> CompileList:
-    found = compile_list(session, run, q, only, sort, order, page)
-    if found is None:
-        raise no_run(run)
-    return found
+def add(part: Part[Any]) -> None:
+    """Both routes of a page that asks nothing but which run."""
+
+    def get(session: Reading, run: RunId) -> object:
+        return load(run, part.query(session, run))
+
+    def show(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
+        return parts.pages.render(request, part.template, load(run, part.query(session, run)))
+
+    path = f"/runs/{{run}}/compile{part.path}"
+    name = f"compile{part.path}".replace("/", "_")
+    twin.add_api_route(
+        path, get, summary=part.summary, description=part.description, name=f"get_{name}",
+        response_model=part.of, responses=documented(404),
+    )  # fmt: skip
+    html.add_api_route(path, show, name=f"show_{name}")
 
 
-@twin.get("/runs/{run}/compile", summary="What compiling did", responses=documented(404))
-def get_compile(session: Reading, run: RunId) -> CompilePage:
-    """In words, with graph breaks, recompiles, failures and caches."""
-    return load(compile_page, session, run)
-
-
-@html.get("/runs/{run}/compile")
-def show_compile(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    return parts.pages.render(request, "compile.html", load(compile_page, session, run))
+for one in PARTS:
+    add(one)
 
 
 @twin.get("/runs/{run}/compile/list", summary="Compiles of a run", responses=documented(404, 422))
@@ -72,7 +107,7 @@ def get_compile_list(
     page: Number = 1,
 ) -> CompileList:
     """Filtered, sorted, a page at a time."""
-    return load_list(session, run, q, only, sort, order, page)
+    return load(run, compile_list(session, run, q, only, sort, order, page))
 
 
 @html.get("/runs/{run}/compile/list")
@@ -87,43 +122,24 @@ def show_compile_list(
     order: Order = "asc",
     page: Number = 1,
 ) -> Response:
-    found = load_list(session, run, q, only, sort, order, page)
+    found = load(run, compile_list(session, run, q, only, sort, order, page))
     return parts.pages.render(
         request, "compile_list.html", found, fragment="fragments/_compile_list.html"
     )
 
 
-@twin.get("/runs/{run}/compile/time", summary="Compile time", responses=documented(404))
-def get_compile_time(session: Reading, run: RunId) -> CompileTimePage:
-    """Phases over time and by name, kernels, autotuning."""
-    return load(compile_time_page, session, run)
+@twin.get("/runs/{run}/compile/time", summary="Compile time", responses=documented(404, 422))
+def get_compile_time(session: Reading, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
+    """Phases over time and by name, kernels, autotuning; of `a` and `b` beside each other."""
+    return load(run, compile_time_page(session, run, a, b))
 
 
 @html.get("/runs/{run}/compile/time")
-def show_compile_time(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    return parts.pages.render(request, "compile_time.html", load(compile_time_page, session, run))
-
-
-@twin.get("/runs/{run}/compile/stacks", summary="Where compiles start", responses=documented(404))
-def get_stacks(session: Reading, run: RunId) -> StacksPage:
-    """The stacks of all compiles as one tree."""
-    return load(stacks_page, session, run)
-
-
-@html.get("/runs/{run}/compile/stacks")
-def show_stacks(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    return parts.pages.render(request, "compile_stacks.html", load(stacks_page, session, run))
-
-
-@twin.get("/runs/{run}/compile/symbols", summary="Symbolic sizes", responses=documented(404))
-def get_symbols(session: Reading, run: RunId) -> SymbolsPage:
-    """Symbols, where they came from, and what was demanded of them."""
-    return load(symbols_page, session, run)
-
-
-@html.get("/runs/{run}/compile/symbols")
-def show_symbols(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    return parts.pages.render(request, "compile_symbols.html", load(symbols_page, session, run))
+def show_compile_time(
+    request: Request, parts: Shared, session: Reading, run: RunId, a: Id = "", b: Id = ""
+) -> Response:
+    page = load(run, compile_time_page(session, run, a, b))
+    return parts.pages.render(request, "compile_time.html", page)
 
 
 @twin.get("/runs/{run}/compile/fusing", summary="Fusing", responses=documented(404, 422))
@@ -131,7 +147,7 @@ def get_fusing(
     session: Reading, run: RunId, q: Words = "", a: Node = "", b: Node = ""
 ) -> FusingPage:
     """Pairs of nodes that were tried, with why they were not fused; asked of `a` and `b`."""
-    return load(lambda session, run: fusing_page(session, run, q, a, b), session, run)
+    return load(run, fusing_page(session, run, q, a, b))
 
 
 @html.get("/runs/{run}/compile/fusing")
@@ -144,16 +160,5 @@ def show_fusing(
     a: Node = "",
     b: Node = "",
 ) -> Response:
-    page = load(lambda session, run: fusing_page(session, run, q, a, b), session, run)
+    page = load(run, fusing_page(session, run, q, a, b))
     return parts.pages.render(request, "compile_fusing.html", page)
-
-
-@twin.get("/runs/{run}/compile/ranks", summary="Ranks compared", responses=documented(404))
-def get_ranks(session: Reading, run: RunId) -> RanksPage:
-    """Each rank beside the first: time, graphs, and what differs."""
-    return load(ranks_page, session, run)
-
-
-@html.get("/runs/{run}/compile/ranks")
-def show_ranks(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    return parts.pages.render(request, "compile_ranks.html", load(ranks_page, session, run))

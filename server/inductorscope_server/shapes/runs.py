@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from inductorscope.store.queries.compile import SaidRow
+from inductorscope.store.queries.compile_rows import SaidRow
 from pydantic import Field
 
 from .base import Coverage, GraphName, JsonObject, Moment, RunName, Shape, Verdict

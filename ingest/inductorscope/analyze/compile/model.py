@@ -291,6 +291,22 @@ class Hint(msgspec.Struct):
     line: int
 
 
+class TunedTable(msgspec.Struct):
+    """An autotuning as max-autotune prints it: every candidate with its time."""
+
+    compile_id: str | None
+    line: int
+    op: str
+    shapes: str
+    strides: str
+    dtypes: str
+    seconds: float | None
+    precompile_seconds: float | None
+    count: int
+    """Candidates; the text may list the fastest only."""
+    choices: list[Choice]
+
+
 class Spoken(msgspec.Struct):
     """What one TORCH_LOGS text says."""
 
@@ -299,6 +315,7 @@ class Spoken(msgspec.Struct):
     nodes: list[LoggedNode] = []
     fusions: list[Fusion] = []
     hints: list[Hint] = []
+    tables: list[TunedTable] = []
 
 
 class Story(msgspec.Struct):

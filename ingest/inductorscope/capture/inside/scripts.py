@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from inductorscope.capture.inside.explaining import times_so_far
 from inductorscope.capture.inside.profiling import profile_whole
 from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec
@@ -37,6 +38,10 @@ def run_script(spec: CaptureSpec, loading: Loading, facts: CaptureFacts, out: Pa
         facts.missing.append("Kernel times: scripts are profiled only when asked for.")
         _run(file)
     facts.first_call_s = time.perf_counter() - start
+    facts.compile_times = times_so_far()
+    facts.missing.append(
+        "torch._dynamo.explain: it runs one function again, and a script names none."
+    )
 
 
 def _run(file: str) -> None:

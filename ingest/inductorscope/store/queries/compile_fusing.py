@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 
 from ...analyze.compile.fusing import ask, in_words
 from ...analyze.compile.model import Fusion, LoggedNode, Spoken, Story
-from ..models import Artifact, Graph
+from ..models import Graph
 from .compile_parts import told
+from .compile_torch import LoopsTold, captured, loops, why_missing
 from .parts import RunName
 
 PAGE = 300
@@ -79,6 +80,9 @@ class FusingPage:
     reasons: list[ReasonCount]
     hints: list[HintRow]
     more_hints: int
+    loops: LoopsTold | None
+    """Which loops of C++ kernels are vectorised, and why not the others."""
+    loops_missing: str
 
 
 def fusing_page(
@@ -88,11 +92,10 @@ def fusing_page(
     if found is None:
         return None
     story = found.story or Story()
-    rows = select(Artifact.path, Artifact.id).where(
-        Artifact.run_id == run_id, Artifact.path.in_([log.path for log in story.spoken])
-    )
-    logs = {path: artifact for path, artifact in session.execute(rows)}  # noqa: C416  # rows
+    logs = found.texts_spoken
     graphs = _graphs(session, run_id)
+    facts = captured(session, run_id)
+    told_loops = loops(session, run_id, facts)
     words = q.lower().split()
     every = [
         _row(log, fusion, nodes, logs, graphs)
@@ -131,6 +134,8 @@ def fusing_page(
         ],
         hints=hints[:PAGE],
         more_hints=max(0, len(hints) - PAGE),
+        loops=told_loops,
+        loops_missing="" if told_loops is not None else why_missing("loops", facts),
     )
 
 

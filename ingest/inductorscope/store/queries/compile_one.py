@@ -17,7 +17,8 @@ from ...analyze.compile.settle import resumed
 from ..compile_story import phases_of
 from ..models import Artifact, LogEntry
 from ..texts import read_blob, stored_text
-from .compile import (
+from .compile_parts import CompileRef, FrameRow, Told, ref_of, told
+from .compile_rows import (
     BreakRow,
     CacheRow,
     FailureRow,
@@ -29,9 +30,9 @@ from .compile import (
     step_row,
     work_rows,
 )
-from .compile_parts import CompileRef, FrameRow, Told, ref_of, told
+from .compile_spans import SpanRow, span_rows
 from .compile_symbols import SymbolGuardRow, SymbolRow, symbol_guard_rows, symbol_rows
-from .compile_time import ChoiceRow, KernelRow, SpanRow, TuningRow, span_rows
+from .compile_time import ChoiceRow, KernelRow, TuningRow
 from .log import CompileGraph, graphs_of_compiles
 from .log_kinds import meaning
 from .parts import RunName

@@ -60,6 +60,9 @@ class Told:
     sources: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Path of a source file → its artifact, and the content's digest."""
 
+    texts_spoken: dict[str, int] = field(default_factory=dict)
+    """Path of a TORCH_LOGS text → its artifact."""
+
     @property
     def name(self) -> RunName:
         return RunName(self.run.id, self.run.name)
@@ -74,12 +77,14 @@ class Told:
         return [ref for ref in map(self.ref, numbers) if ref is not None]
 
     def frame(self, frame: Frame) -> FrameRow:
-        source = self.sources.get(frame.file)
-        ours = not any(part in frame.file for part in TORCH) and not frame.file.startswith("<")
+        return self.frame_of(frame.file, frame.line, frame.function, frame.code)
+
+    def frame_of(self, file: str, line: int, function: str, code: str | None) -> FrameRow:
+        source = self.sources.get(file)
+        ours = not any(part in file for part in TORCH) and not file.startswith("<")
         return FrameRow(
-            frame.file, frame.line, resumed(frame.function)[0], frame.code,
-            None if source is None else source[0], ours,
-        )  # fmt: skip
+            file, line, resumed(function)[0], code, None if source is None else source[0], ours
+        )
 
     def frames(self, numbers: Iterable[int]) -> list[FrameRow]:
         assert self.story is not None
@@ -152,6 +157,11 @@ def told(session: Session, run_id: str) -> Told | None:
     for path, artifact, digest, derived in session.execute(rows):
         if path not in found.sources or not derived:
             found.sources[path] = (artifact, digest)
+    if found.story is not None and found.story.spoken:
+        texts = select(Artifact.path, Artifact.id).where(
+            Artifact.run_id == run_id, Artifact.path.in_([log.path for log in found.story.spoken])
+        )
+        found.texts_spoken = {path: artifact for path, artifact in session.execute(texts)}  # noqa: C416  # rows
     return found
 
 

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from ...analyze.compile.kinds import CPP, TRITON
 from ...analyze.compile.model import Story
-from ...analyze.compile.phases import Chunk, work_of
 from ...analyze.compile.words import total_seconds, work
 from ..compile_story import timeline
-from .compile import WorkRow, work_rows
+from .compile_beside import Beside, beside
 from .compile_parts import CompileRef, told
+from .compile_rows import WorkRow, work_rows
+from .compile_spans import SpanRow, span_rows
+from .compile_torch import TimedRow, captured, compile_times, why_missing
+from .compile_tunings import TableRow, tables
 from .parts import RunName
 from .watch import watch_key
 
 MOST_KERNELS = 500
 MOST_TUNINGS = 500
-LONGEST_GAP = 0.02
-"""Of the busy time: longer pauses between phases are drawn as this."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpanRow:
-    """A phase to be drawn."""
-
-    name: str
-    kind: str
-    start_us: float
-    """Since the first."""
-    duration_us: float
-    self_us: float
-    x_us: float
-    """Where it is drawn: like its start, with long idle times cut short."""
-    lane: int
-    """Its log; logs are drawn below each other."""
-    depth: int
-    compile: int
-    id: str
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +78,25 @@ class CompileTimePage:
     more_kernels: int
     tunings: list[TuningRow]
     more_tunings: int
+    tables: list[TableRow]
+    """Autotunings as TORCH_LOGS texts list them, with all candidates."""
+    times: list[TimedRow]
+    """`compile_times()` of a capture."""
+    times_text: str
+    times_missing: str
+    """Why there are none, if so."""
+    beside: Beside
     compiles: int
 
 
-def compile_time_page(session: Session, run_id: str) -> CompileTimePage | None:
+def compile_time_page(
+    session: Session, run_id: str, a: str = "", b: str = ""
+) -> CompileTimePage | None:
     found = told(session, run_id)
     if found is None:
         return None
     story = found.story or Story()
+    facts = captured(session, run_id)
     spans = timeline(session, run_id)
     kinds = work(story)
     busy = sum(kinds.values())
@@ -150,50 +140,14 @@ def compile_time_page(session: Session, run_id: str) -> CompileTimePage | None:
             for one in tunings[:MOST_TUNINGS]
         ],
         more_tunings=max(0, len(tunings) - MOST_TUNINGS),
+        tables=tables(found),
+        times=compile_times(facts),
+        times_text=facts.compile_times.text if facts is not None and facts.compile_times else "",
+        times_missing=(
+            why_missing("compile_times", facts)
+            if facts is None or facts.compile_times is None
+            else ""
+        ),
+        beside=beside(session, found, a, b),
         compiles=len(story.compiles),
     )  # fmt: skip
-
-
-def span_rows(story: Story, spans: Chunk) -> list[SpanRow]:
-    """To be drawn, with times since the first of each log."""
-    waiting = CPP if any(row.name == "compile_file" for row in story.phases) else TRITON
-    ids = [one.id or "no id" for one in story.compiles]
-    lanes: dict[int, Chunk] = {}
-    for span in spans:
-        owned = 0 <= span.owner < len(story.compiles)
-        lanes.setdefault(story.compiles[span.owner].log if owned else 0, []).append(span)
-    rows = []
-    for number, lane in enumerate(lanes[key] for key in sorted(lanes)):
-        begin = min(span.start_us for span in lane)
-        places = squeezed([(span.start_us - begin, span.duration_us) for span in lane])
-        rows += [
-            SpanRow(
-                span.name, work_of(span.name, waiting), span.start_us - begin, span.duration_us,
-                span.self_us, x, number, span.depth, span.owner,
-                ids[span.owner] if 0 <= span.owner < len(ids) else "", span.label,
-            )
-            for span, x in zip(lane, places, strict=True)
-        ]  # fmt: skip
-    return rows
-
-
-def squeezed(spans: Sequence[tuple[float, float]]) -> list[float]:
-    """Where spans (begin, duration) are drawn when times in which nothing was compiled are short.
-
-    Between two compiles the program runs, perhaps for hours.
-    """
-    busy = end = 0.0
-    order = sorted(range(len(spans)), key=lambda number: spans[number][0])
-    for number in order:
-        start, duration = spans[number]
-        busy += max(0.0, start + duration - max(end, start))
-        end = max(end, start + duration)
-    most = busy * LONGEST_GAP
-    places = [0.0] * len(spans)
-    end = cut = 0.0
-    for number in order:
-        start, duration = spans[number]
-        cut += max(0.0, start - end - most)
-        places[number] = start - cut
-        end = max(end, start + duration)
-    return places

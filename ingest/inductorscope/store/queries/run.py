@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 from ...analyze.verdicts import Verdict, verdicts
 from ...correlate.model import Coverage
 from ..models import Artifact, Graph, LogEntry, Run
-from .compile import SaidRow, story_in_words
+from .compile import story_in_words
+from .compile_rows import SaidRow
 from .lines import source_times
 from .parts import (
     CategoryTime,

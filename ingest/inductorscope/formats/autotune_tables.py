@@ -1,0 +1,114 @@
+"""Tables that max-autotune prints: what was tuned, and every candidate with its time.
+
+AUTOTUNE mm(64x128, 128x256)
+strides: [128, 1], [256, 1]
+dtypes: torch.float32, torch.float32
+  triton_mm_12 0.0092 ms 100.0% ACC_TYPE='tl.float32', BLOCK_K=16, num_warps=4
+  mm 0.0102 ms 90.2%
+SingleProcess AUTOTUNE benchmarking takes 0.5000 seconds and 0.2000 seconds precompiling for 2 choices
+"""  # noqa: E501 (sample lines are shown whole)
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MOST = 5000
+"""Tables."""
+MOST_CANDIDATES = 1000
+LONGEST = 2000
+
+_BEGIN = re.compile(r"^AUTOTUNE ([\w.:+-]{1,200})\((.{0,4000})\)\s*$")
+_FACT = re.compile(r"^(strides|dtypes): (.{0,4000})$")
+_CANDIDATE = re.compile(
+    r"^ {1,8}(\S{1,300}) (\d{1,12}(?:\.\d{1,12})?|inf|nan) ms"
+    r"(?: (?:\d{1,9}(?:\.\d{1,6})?%|<DIVIDED BY ZERO ERROR>) ?(.*))?$"
+)
+_END = re.compile(
+    r"^(?:\w{1,20}Process )?AUTOTUNE (?:benchmarking )?takes (\d{1,9}(?:\.\d{1,9})?) seconds"
+    r"(?: and (\d{1,9}(?:\.\d{1,9})?) seconds precompiling)?(?: for (\d{1,9}) choices)?"
+)
+SIGN = "AUTOTUNE "
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One kernel that was tried."""
+
+    name: str
+    ms: float | None
+    """None: it did not run, or took no time that could be measured."""
+    what: str = ""
+    """Its configuration."""
+
+
+@dataclass(slots=True)
+class Table:
+    """One autotuning."""
+
+    compile_id: str | None
+    line: int
+    op: str
+    shapes: str
+    strides: str = ""
+    dtypes: str = ""
+    candidates: list[Candidate] = field(default_factory=list)
+    seconds: float | None = None
+    """What running them took."""
+    precompile_seconds: float | None = None
+    choices: int | None = None
+    """How many there were; only the fastest may be listed."""
+
+
+class AutotuneTables:
+    """Takes the lines of a log in their order, without what logging puts before them."""
+
+    def __init__(self) -> None:
+        self.tables: list[Table] = []
+        self.beyond = 0
+        self._open: Table | None = None
+
+    def add(self, text: str, line: int, compile_id: str | None) -> bool:
+        """Whether the line belongs to a table."""
+        if SIGN in text[:60] and (self._begun(text, line, compile_id) or self._ended(text)):
+            return True
+        if self._open is None:
+            return False
+        if fact := _FACT.match(text):
+            setattr(self._open, fact.group(1), fact.group(2)[:LONGEST])
+            return True
+        found = _CANDIDATE.match(text)
+        if found is None:
+            return False  # warnings of compilers stand between the lines
+        name, ms, what = found.groups()
+        if len(self._open.candidates) < MOST_CANDIDATES:
+            self._open.candidates.append(Candidate(name, _ms(ms), (what or "").strip()[:LONGEST]))
+        else:
+            self.beyond += 1
+        return True
+
+    def _begun(self, text: str, line: int, compile_id: str | None) -> bool:
+        found = _BEGIN.match(text)
+        if found is None:
+            return False
+        self._open = Table(compile_id, line, found.group(1), found.group(2)[:LONGEST])
+        if len(self.tables) < MOST:
+            self.tables.append(self._open)
+        else:
+            self.beyond += 1
+        return True
+
+    def _ended(self, text: str) -> bool:
+        found = _END.match(text)
+        if found is None or self._open is None:
+            return False
+        seconds, precompile, choices = found.groups()
+        self._open.seconds = float(seconds)
+        self._open.precompile_seconds = None if precompile is None else float(precompile)
+        self._open.choices = None if choices is None else int(choices)
+        self._open = None
+        return True
+
+
+def _ms(text: str) -> float | None:
+    return None if text in {"inf", "nan"} or float(text) == 0 else float(text)
