@@ -1,6 +1,6 @@
 """Which kinds of line inference gets wrong most, and in which step.
 
-    python -m bench.worst_lines TRUTH_DIR… [--show 10] [--only PATTERN]
+    python -m bench.worst_lines TRUTH_DIR… [--show 10] [--only PATTERN] [--confidence inferred]
 
 Reads the half of the programs that the engine may be changed for.
 """
@@ -22,6 +22,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="regular expression over programs")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--half", choices=["tune", "all"], default="tune")
+    parser.add_argument("--confidence", help="only lines that are called so: inferred, kernel")
     options = parser.parse_args()
     wanted = re.compile(options.only)
     folders = program_folders(options.roots, None if options.half == "all" else "tune")
@@ -32,6 +33,7 @@ def main() -> None:
     examples: dict[str, list[ScoredLine]] = defaultdict(list)
     total = 0
     for lines in measure(folders, options.jobs):
+        lines = [line for line in lines if options.confidence in (None, line.confidence)]
         total += len(lines)
         for line in lines:
             if not line.right:
