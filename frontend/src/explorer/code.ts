@@ -10,7 +10,7 @@ import { type Heat, heatStrip, setHeat } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
 import { levelled } from "./level-view";
-import { litLines, type Marks, NO_MARKS, setMarks } from "./lines";
+import { isDark, litLines, type Marks, NO_MARKS, setMarks } from "./lines";
 import { foldedRest } from "./rest";
 import { Ruler } from "./ruler";
 import { foldedRuns, GAPS, HEADS } from "./runs";
@@ -234,6 +234,8 @@ export class Code {
   /** Light lines, and bring one into sight. All in one go: each dispatch costs a layout. */
   mark(marks: Marks, aim: Aim | null = null): void {
     if (!this.shown) return;
+    const dark = isDark(marks) && isDark(this.marks);
+    if (dark && !aim && this.start === null) return; // nothing lights, as before
     this.marks = marks;
     const effects: StateEffect<unknown>[] = [setMarks.of(marks)];
     if (aim && this.holds(aim.line)) effects.push(this.towards(aim));

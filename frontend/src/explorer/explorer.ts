@@ -295,10 +295,10 @@ export class Explorer implements RowHost {
       clearTimeout(slow);
     }
     this.lighting.light(reveal);
-    afterPaint(() => this.catchUp());
+    whenIdle(() => this.catchUp());
   }
 
-  /** What may come a frame after the lines that light: list, tabs and chain. */
+  /** What may come after the lines that light are painted: list, tabs and chain. */
   private catchUp(): void {
     const matched = this.computing().map((kernel) => kernel.name);
     this.list.show(this.kernel, new Set(matched));

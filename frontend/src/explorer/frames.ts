@@ -6,5 +6,5 @@ export function afterPaint(work: () => void): void {
 
 /** Work that may wait until the page has nothing better to do. */
 export function whenIdle(work: () => void): void {
-  requestIdleCallback(work, { timeout: 1000 });
+  requestIdleCallback(work, { timeout: 200 });
 }

@@ -4,8 +4,11 @@ import { count, microseconds, share } from "../figures";
 import { kindOf, kindsOf } from "./kinds";
 import type { GraphPicture, Kernel } from "./shapes";
 
-/** Kernels that are listed before the panes show their first texts. */
-const AT_ONCE = 40;
+/** Kernels that are listed before the panes show their first texts, and in one piece of the list: a
+ * piece that is out of sight costs nothing when a frame is painted, however many kernels it holds. */
+const PIECE = 40;
+/** About how high a kernel stands in the list, in pixels. */
+const HIGH = 36;
 
 export class KernelList {
   private readonly list: HTMLElement;
@@ -14,6 +17,7 @@ export class KernelList {
   private readonly total: HTMLElement;
   private readonly kernels: readonly Kernel[];
   private readonly options = new Map<string, HTMLElement>();
+  private readonly pieces: { element: HTMLElement; kernels: readonly Kernel[] }[] = [];
   private chosen: string | null = null;
   private matched: ReadonlySet<string> = new Set();
   private readonly choose: (kernel: Kernel) => void;
@@ -31,7 +35,7 @@ export class KernelList {
     this.kernels = picture.kernels;
     this.choose = choose;
     const most = Math.max(0, ...this.kernels.map((kernel) => kernel.share ?? 0));
-    this.fill(0, AT_ONCE, most);
+    this.fill(0, PIECE, most);
     const heading = side.querySelector(".kernel-heading");
     if (heading && most === 0) heading.textContent = "Kernels";
     this.kinds = side.querySelector(".kinds") as HTMLSelectElement;
@@ -42,20 +46,21 @@ export class KernelList {
     this.kinds.addEventListener("change", () => this.narrow());
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.narrow();
-    if (this.kernels.length > AT_ONCE) void calm.then(() => this.fillRest(most));
+    if (this.kernels.length > PIECE) void calm.then(() => this.fillRest(most));
   }
 
   private fill(from: number, to: number, most: number): void {
-    const options = this.kernels.slice(from, to).map((kernel, at) => {
-      const option = this.optionOf(kernel, most, from + at);
-      this.options.set(kernel.name, option);
-      return option;
-    });
-    this.list.append(...options);
+    for (let at = from; at < Math.min(to, this.kernels.length); at += PIECE) {
+      const kernels = this.kernels.slice(at, at + PIECE);
+      const options = kernels.map((kernel, place) => this.optionOf(kernel, most, at + place));
+      const element = make("div", { class: "piece", role: "presentation" }, ...options);
+      this.pieces.push({ element, kernels });
+      this.list.append(element);
+    }
   }
 
   private fillRest(most: number): void {
-    this.fill(AT_ONCE, this.kernels.length, most);
+    this.fill(PIECE, this.kernels.length, most);
     this.narrow();
     this.showChosen();
   }
@@ -84,6 +89,7 @@ export class KernelList {
       most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.kind, kernel.category)) : null,
     );
     option.addEventListener("click", () => this.choose(kernel));
+    this.options.set(kernel.name, option);
     return option;
   }
 
@@ -99,10 +105,19 @@ export class KernelList {
 
   private narrow(): void {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const kernel of this.kernels) {
+    const fits = (kernel: Kernel) => {
       const text = `${kernel.name} ${kernel.kind} ${kernel.category}`.toLowerCase();
-      const option = this.options.get(kernel.name);
-      if (option) option.hidden = !this.isOfKind(kernel) || !words.every((w) => text.includes(w));
+      return this.isOfKind(kernel) && words.every((word) => text.includes(word));
+    };
+    for (const { element, kernels } of this.pieces) {
+      let shown = 0;
+      for (const kernel of kernels) {
+        const option = this.options.get(kernel.name);
+        if (option) option.hidden = !fits(kernel);
+        if (option && !option.hidden) shown++;
+      }
+      element.hidden = shown === 0;
+      element.style.containIntrinsicHeight = `${shown * HIGH}px`;
     }
     const shown = this.visible().length;
     const all = this.kernels.length;

@@ -22,6 +22,11 @@ export const NO_MARKS: Marks = {
   current: null,
 };
 
+/** Whether nothing lights. */
+export function isDark({ pinned, hovered, origin, current }: Marks): boolean {
+  return !pinned.lines.length && !hovered.lines.length && origin === null && current === null;
+}
+
 export const setMarks = StateEffect.define<Marks>();
 
 export const marksField = StateField.define<Marks>({
