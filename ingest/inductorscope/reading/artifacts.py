@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..intake.recognise import File, Intake
-from ..store.blobs import TooLarge, content_of_bytes, content_of_file
+from ..store.blobs import Content, TooLarge, content_of_bytes, content_of_file
 from ..store.draft import ArtifactDraft, GraphDraft, artifact_of
 from .notes import Notes
 from .sources import Sources
@@ -15,6 +17,8 @@ from .texts import count_lines
 PIECE = 1024 * 1024
 GZIP = b"\x1f\x8b"
 
+Packed = tuple[Content, int | None]
+"""A file's content, and how many lines it has."""
 Progress = Callable[[str, int, int | None, str | None], None]
 
 
@@ -27,6 +31,16 @@ class FileArtifacts:
         self._notes = notes
         self._drafts: dict[int, ArtifactDraft | None] = {}
         self._graphs: Mapping[str, GraphDraft] = {}
+        self._packing: dict[int, Future[Packed]] = {}
+
+    @contextmanager
+    def ahead(self, files: list[File]) -> Iterator[None]:
+        """Compresses some files in a thread of its own, beside what is done meanwhile: compressing
+        lets go of the interpreter's lock."""
+        with ThreadPoolExecutor(1, "compressor") as thread:
+            for file in files:
+                self._packing[id(file)] = thread.submit(_pack, file, self._folder)
+            yield
 
     def draft(self, file: File) -> ArtifactDraft | None:
         """What became of a file, if it is kept."""
@@ -77,16 +91,21 @@ class FileArtifacts:
         """The file's artifact; none where it is too large."""
         self._drafts[id(file)] = None
         try:
-            content = content_of_file(file.absolute, self._folder)
+            ahead = self._packing.pop(id(file), None)
+            content, lines = _pack(file, self._folder) if ahead is None else ahead.result()
         except TooLarge as error:
             self._notes.add(file.path, f"too large to be kept: {error}")
             return []
         if content.digest != file.digest:
             raise RuntimeError(f"{file.path} changed while it was being read. Read it again.")
         graph = self._graphs.get(file.graph) if file.graph is not None else None
-        draft = artifact_of(role, path, content, _count_lines(file.absolute), graph=graph)
+        draft = artifact_of(role, path, content, lines, graph=graph)
         self._drafts[id(file)] = draft
         return [draft]
+
+
+def _pack(file: File, folder: Path | None) -> Packed:
+    return content_of_file(file.absolute, folder), _count_lines(file.absolute)
 
 
 def _count_lines(path: Path) -> int | None:

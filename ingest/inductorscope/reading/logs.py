@@ -245,9 +245,9 @@ class _OneLog:
                 self._position += len(piece.raw)
                 kept = None if piece.record is None else self._take(piece.record)
                 self._store.add(piece, kept)
-                if self._pending_bytes > HELD or len(self._pending) > HELD_RECORDS:
-                    if self._write():
-                        self._told(raw.tell())
+                enough = self._pending_bytes > HELD or len(self._pending) > HELD_RECORDS
+                if enough and self._write():
+                    self._told(raw.tell())
         self._write(last=True)
         self._keep_log(log)
         self._story.finish(log.strings)

@@ -273,7 +273,9 @@ class _Reading:
         from .profiles import draft_of, read_profiles
 
         self.progress("Reading profiles", 0, None, None)
-        profiles = read_profiles(self.intake.files, facts, self.notes)
+        traces = [file for file in self.intake.files if file.role == "chrome_trace"]
+        with self.files.ahead(traces):
+            profiles = read_profiles(self.intake.files, facts, self.notes)
         join_profiles(profiles, graphs, self.benchmarks)
         self.run.profiles = [draft_of(profile) for profile in profiles]
         return profiles

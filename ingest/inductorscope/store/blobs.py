@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,13 +52,21 @@ class Content:
     index: FrameIndex | None = None
     """Of one in several frames."""
 
-    def data(self) -> bytes:
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes as stored, one after the other."""
         if isinstance(self.stored, bytes):
-            return self.stored
-        if isinstance(self.stored, Path):
-            return self.stored.read_bytes()
-        self.stored.seek(0)
-        return self.stored.read()
+            yield self.stored
+        elif isinstance(self.stored, Path):
+            with self.stored.open("rb") as file:
+                while piece := file.read(PIECE):
+                    yield piece
+        else:
+            self.stored.seek(0)
+            while piece := self.stored.read(PIECE):
+                yield piece
+
+    def data(self) -> bytes:
+        return b"".join(self.pieces())
 
 
 def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
@@ -126,6 +135,7 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
     fresh = sorted(wanted.keys() - known)
     for digest in fresh:
         content = wanted[digest]
+        in_pieces = not isinstance(content.stored, bytes) and _is_sqlite(session)
         session.execute(
             statement,
             {
@@ -134,14 +144,32 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
                 "stored_size": content.stored_size,
                 "encoding": content.encoding,
                 "frames": None if content.index is None else content.index.pack(),
-                "data": content.data(),
+                "data": b"" if in_pieces else content.data(),
             },
         )
+        if in_pieces:
+            _write_in_pieces(session, content)
         if content.index is not None and content.index.parts:
             # Also where somebody else stores the same at the same time, parts and all.
             rows = [{"blob": digest, "part": part} for part in content.index.parts]
             session.execute(PARTS, rows)
     return set(fresh)
+
+
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def _write_in_pieces(session: Session, content: Content) -> None:
+    """A large content goes from its file into the database without being held in memory."""
+    room = "UPDATE blobs SET data = zeroblob(:size) WHERE digest = :digest RETURNING rowid"
+    given = {"size": content.stored_size, "digest": content.digest}
+    row = session.execute(text(room), given).scalar_one()
+    driver = session.connection().connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    with driver.blobopen("blobs", "data", row) as blob:
+        for piece in content.pieces():
+            blob.write(piece)
 
 
 def unused(session: Session, digests: Iterable[str]) -> list[str]:
