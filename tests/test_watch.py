@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from inductorscope.watch_loop import QUIET_SECONDS, Watch
 from inductorscope.watching import (
     NothingToWatch,
     copy_whole,
+    debug_folders_in,
+    files_of,
     folder_of_process,
     logs_in,
     newest,
@@ -107,6 +110,49 @@ def test_only_processes_that_lived_together_are_one_run(tmp_path: Path) -> None:
         "rank_0.log", "rank_1.log",
     ]  # fmt: skip
     assert all(found.began <= now for found in logs)
+
+
+def debug_file(root: Path, run: str, name: str, text: str = "x = 1\n") -> Path:
+    path = root / "torch_compile_debug" / run / "torchinductor" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_debug_folder_is_read_again_as_files_come(tmp_path: Path) -> None:
+    run = "run_2026_11_21_01_25_55_680737-pid_420"
+
+    def wait() -> None:
+        """Longer than the pause after a reading."""
+        time.sleep(0.3)
+
+    watched, reader = watch(
+        tmp_path,
+        [
+            lambda: debug_file(tmp_path, run, "model__0_forward_1.0/fx_graph_readable.py"),
+            wait,
+            lambda: debug_file(tmp_path, run, "model__0_forward_1.0/output_code.py"),
+            wait,
+        ],
+    )
+    before, after = (sorted(Path(path).name for path in files) for files in reader.read)
+    assert (before, after) == (["fx_graph_readable.py"], ["fx_graph_readable.py", "output_code.py"])
+    assert reader.forgotten == ["run 1"]
+    assert watched.run == "run 2"
+
+
+def test_the_newest_process_is_read_with_its_log_and_its_debug_folder(tmp_path: Path) -> None:
+    old = debug_file(tmp_path, "run_2020_01_01_00_00_00_000000-pid_1", "model/output_code.py")
+    then = datetime(2020, 1, 1, 0, 0, 5).timestamp()
+    os.utime(old, (then, then))
+    now = datetime.now()
+    new = debug_file(tmp_path, now.strftime("run_%Y_%m_%d_%H_%M_%S_%f-pid_2"), "m/output_code.py")
+    log = tmp_path / "torch_compile_debug" / "tlparse" / "dedicated_log_torch_trace_a.log"
+    log.parent.mkdir()
+    log.write_text(now.strftime('V%m%d %H:%M:%S.000000 2 torch/a.py:1] {"str": ["a", 0]}\n'))
+    found = sorted(logs_in(tmp_path) + debug_folders_in(tmp_path), key=lambda one: one.began)
+    assert len(found) == 3
+    assert {file.path for file in files_of(newest(found))} == {new, log}
 
 
 def test_what_is_no_log_is_not_read(tmp_path: Path) -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def watch(
     folder: Annotated[
         Path | None,
-        typer.Argument(help="Folder that TORCH_TRACE names; it need not exist yet."),
+        typer.Argument(
+            help="Folder that TORCH_TRACE names, or in which torch_compile_debug is written; it "
+            "need not exist yet."
+        ),
     ] = None,
     pid: Annotated[
         int | None, typer.Option(help="Watch the folder that this running process writes to.")
@@ -37,16 +40,16 @@ def watch(
     every: Annotated[float, typer.Option(min=0.2, help="Seconds between looks.")] = 2.0,
     until_quiet: Annotated[
         float | None,
-        typer.Option(min=1.0, help="End when no log grew for so many seconds.", metavar="SECONDS"),
+        typer.Option(min=1.0, help="End when nothing grew for so many seconds.", metavar="SECONDS"),
     ] = None,
     all_logs: Annotated[
-        bool, typer.Option("--all", help="All logs of the folder, not the newest run's only.")
+        bool, typer.Option("--all", help="All of the folder, not the newest run's only.")
     ] = False,
 ) -> None:
     """Read a folder's newest run while it is being written; its page grows by itself.
 
-    Prints the address once. Each look reads what the logs hold by then, up to their last whole
-    record, and takes the reading before away. Ends with Ctrl-C.
+    Prints the address once. Each look reads what the logs and debug folders hold by then, logs up
+    to their last whole record, and takes the reading before away. Ends with Ctrl-C.
     """
     from inductorscope.client import ServerError
     from inductorscope.watch_loop import Watch

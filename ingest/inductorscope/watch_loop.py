@@ -1,4 +1,4 @@
-"""Reading the newest run of a folder again whenever its logs have grown."""
+"""Reading the newest run of a folder again whenever its logs, or its debug folders, have grown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inductorscope.watching import Found, copy_whole, logs_in, newest
+from inductorscope.watching import (
+    Found,
+    copy_whole,
+    debug_folders_in,
+    files_of,
+    logs_in,
+    newest,
+)
 
 TAG = "watch:"
 """How the tag begins by which pages find the newest reading of what is being watched."""
@@ -59,7 +66,7 @@ class Watch:
     def go_on(self, sleep: Callable[[float], None] = time.sleep) -> str | None:
         """Until interrupted or quiet; the last run's id."""
         waited = quiet_since = time.monotonic()
-        self.tell(f"Waiting for logs in {self.folder}")
+        self.tell(f"Waiting for logs and debug folders in {self.folder}")
         pause = 0.0
         while True:
             logs = self._logs()
@@ -77,8 +84,9 @@ class Watch:
     def _logs(self) -> list[Found]:
         if not self.folder.is_dir():
             return []
-        logs = logs_in(self.folder)
-        return logs if self.all_logs else newest(logs)
+        found = [*logs_in(self.folder), *debug_folders_in(self.folder)]
+        found.sort(key=lambda one: one.began)
+        return found if self.all_logs else newest(found)
 
     def _changed(self, logs: list[Found]) -> bool:
         return any(self._seen.get(log.path) != log.size for log in logs)
@@ -94,12 +102,12 @@ class Watch:
             root = Path(work) / self.folder.resolve().name
             written = 0
             half = set()
-            for log in logs:
+            logs_found = {one.path for one in logs if not one.files}
+            for log in files_of(logs):
                 target = root / log.path.relative_to(self.folder)
-                if _is_quiet(log):
+                if log.path not in logs_found or _is_quiet(log):
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(log.path, target)
-                    written += log.size
+                    written += _copied(log, target)
                 else:
                     written += copy_whole(log.path, target)
                     half.add(log.path)
@@ -108,10 +116,29 @@ class Watch:
                 self.run, self._mine = self.read(root, self.folder.resolve().name, self.tag)
                 if before is not None and before != self.run and mine:
                     self.forget(before)
-                logs_said = f"{len(logs)} {'log' if len(logs) == 1 else 'logs'}"
-                self.tell(f"Read {written:,} bytes of {logs_said}: run {self.run}")
+                self.tell(f"Read {written:,} bytes of {_said(logs)}: run {self.run}")
         self._seen, self._half = {log.path: log.size for log in logs}, half
         return time.monotonic() - started
+
+
+def _copied(file: Found, target: Path) -> int:
+    """How many bytes; none where it is gone by now."""
+    try:
+        shutil.copyfile(file.path, target)
+    except FileNotFoundError:
+        return 0
+    return file.size
+
+
+def _said(found: list[Found]) -> str:
+    folders = sum(bool(one.files) for one in found)
+    logs = len(found) - folders
+    parts = []
+    if logs:
+        parts.append(f"{logs} {'log' if logs == 1 else 'logs'}")
+    if folders:
+        parts.append(f"{folders} debug {'folder' if folders == 1 else 'folders'}")
+    return " and ".join(parts)
 
 
 def _is_quiet(log: Found) -> bool:

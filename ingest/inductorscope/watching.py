@@ -1,10 +1,11 @@
-"""Logs that are still being written: which belong to the newest run of a folder, and copies of them
-as far as they are whole."""
+"""Logs and debug folders that are still being written: which belong to the newest run of a folder,
+and copies of logs as far as they are whole."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,8 @@ LOOK_AT = 64 * 1024
 # V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {…
 _BEGIN = re.compile(rb"[VDIWEC](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})? +\d+ \S+\] \{")
 _LOG = re.compile(r"\.log$|_log\.txt$")
+# run_2026_11_21_01_25_55_680737-pid_420
+_DEBUG = re.compile(r"^run_(\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d_\d{6})-pid_\d+$")
 
 
 class NothingToWatch(ValueError):
@@ -24,12 +27,14 @@ class NothingToWatch(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A log, and from when to when it was written."""
+    """A log, or all that one process put into its debug folder, and from when to when."""
 
     path: Path
     began: float
     changed: float
     size: int
+    files: tuple[Found, ...] = ()
+    """Of a debug folder: each is written at once, so none has half a record at its end."""
 
 
 def logs_in(folder: Path) -> list[Found]:
@@ -50,6 +55,38 @@ def logs_in(folder: Path) -> list[Found]:
             began = _time(begin, facts.st_mtime)
             found.append(Found(path, began, facts.st_mtime, facts.st_size))
     return sorted(found, key=lambda log: (log.began, log.path))
+
+
+def debug_folders_in(folder: Path) -> list[Found]:
+    """What TORCH_COMPILE_DEBUG writes below a folder, process by process, the oldest first."""
+    found: list[Found] = []
+    left = MOST_FILES
+    for place in sorted(path for path in (folder, *folder.rglob("run_*")) if path.is_dir()):
+        name = _DEBUG.match(place.name)
+        if name is None or place.is_symlink():
+            continue
+        files = []
+        for path in sorted(place.rglob("*"))[:left]:
+            try:
+                facts = path.stat(follow_symlinks=False)
+            except OSError:
+                continue  # gone
+            if stat.S_ISREG(facts.st_mode):
+                files.append(Found(path, facts.st_mtime, facts.st_mtime, facts.st_size))
+        left -= len(files)
+        if files:
+            changed = max(file.changed for file in files)
+            began = min(_time_of_name(name.group(1), changed), changed)
+            size = sum(file.size for file in files)
+            found.append(Found(place, began, changed, size, tuple(files)))
+    return sorted(found, key=lambda one: (one.began, one.path))
+
+
+def files_of(run: list[Found]) -> list[Found]:
+    """Logs, and the files of debug folders but for logs that are in the run already."""
+    logs = [one for one in run if not one.files]
+    known = {log.path for log in logs}
+    return logs + [file for one in run for file in one.files if file.path not in known]
 
 
 def newest(logs: list[Found]) -> list[Found]:
@@ -123,6 +160,13 @@ def _last_record(log: Path) -> int:
                     return start + at + 1
             after = block
     return 0
+
+
+def _time_of_name(text: str, changed: float) -> float:
+    try:
+        return datetime.strptime(text, "%Y_%m_%d_%H_%M_%S_%f").timestamp()
+    except ValueError:
+        return changed
 
 
 def _time(begin: re.Match[bytes], changed: float) -> float:
