@@ -16,12 +16,23 @@ from torch._inductor.codegen.triton import TritonKernelOverrides
 from torch._inductor.virtualized import V
 
 _OWNERS = (CppOverrides, CppVecOverrides, TritonKernelOverrides)
-REDUCTIONS = ("sum", "max", "welford_reduce")
+_NEXT = "next_value"
+REDUCTIONS = ("sum", "max")
 
 
 @contextmanager
 def planted(operation: str, backward: bool = False) -> Iterator[None]:
     """`exp`, `rsqrt`, … or one of REDUCTIONS; `backward`: only in backward graphs."""
+    undo = install(operation, backward)
+    try:
+        yield
+    finally:
+        for owner, name, before in undo:
+            setattr(owner, name, before)
+
+
+def install(operation: str, backward: bool = False) -> list[tuple[Any, str, Any]]:
+    """As `planted`, for good; what was replaced, by its owner and name."""
     undo: list[tuple[Any, str, Any]] = []
     if operation in REDUCTIONS:
         _replace(undo, cpp, "reduction_combine", _wrong_combine(operation, backward, 0))
@@ -32,16 +43,7 @@ def planted(operation: str, backward: bool = False) -> Iterator[None]:
         for owner in _OWNERS:
             if operation in vars(owner):
                 _replace(undo, owner, operation, _doubled(backward))
-    try:
-        yield
-    finally:
-        for owner, name, before in undo:
-            setattr(owner, name, before)
-
-
-def install(operation: str, backward: bool = False) -> None:
-    """As `planted`, for good."""
-    planted(operation, backward).__enter__()
+    return undo
 
 
 def _replace(undo: list[tuple[Any, str, Any]], owner: Any, name: str, wrong: Any) -> None:  # noqa: ANN401
@@ -74,9 +76,10 @@ def _wrong_combine(operation: str, backward: bool, place: int) -> Callable[[Any]
     def of(right: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             if args[place] == operation and _active(backward):
-                following = args[place + 2]
-                doubled = f"({following} + {following})"
-                args = (*args[: place + 2], doubled, *args[place + 3 :])
+                given = list(args)
+                following = kwargs.pop(_NEXT) if _NEXT in kwargs else given.pop(place + 2)
+                given.insert(place + 2, f"({following} + {following})")
+                return right(*given, **kwargs)
             return right(*args, **kwargs)
 
         return wrong

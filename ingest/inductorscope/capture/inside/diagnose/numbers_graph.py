@@ -80,7 +80,7 @@ class GraphNumbers:
         assert run is not None
         first = self.differing[0]
         values = self._values(run, first.between)
-        self.culprit = narrow(run.module, first.between, values, first.measured)
+        self.culprit = narrow(run.module, first.between, values, first.measured, self.backward)
         by_name = {row["node"]: row for row in self.rows}
         for name, measured in self.culprit.inner.items():
             row = by_name.get(name)

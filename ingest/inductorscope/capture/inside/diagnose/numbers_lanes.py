@@ -24,6 +24,7 @@ _WIDER = {
     torch.float32: torch.float64,
     torch.complex64: torch.complex128,
 }
+_SMALL = (torch.float16, torch.bfloat16)
 _RANDOM = ("inductor_random", "inductor_randint", "inductor_seed", "inductor_lookup_seed")
 _UNSET = ("empty", "new_empty")
 SHAKEN = 2
@@ -58,10 +59,16 @@ class Lane:
         self._shake = shake
         self._generators: dict[torch.device, torch.Generator] = {}
 
-    def take(self, node: torch.fx.Node, value: Untyped) -> None:
-        """A value from outside: an input, or what the compiled side computed."""
+    def take(self, node: torch.fx.Node, value: Untyped, computed: bool = False) -> None:
+        """A value from outside: an input, or what the compiled side computed.
+
+        A small float that was stored may not have been rounded yet where the same kernel used it.
+        """
         value = copied(value)
+        small = isinstance(value, torch.Tensor) and value.dtype in _SMALL
         self.values[node] = widened(value) if self.wide else value
+        if computed and small and self._shake is not None:
+            self.values[node] = self._shaken_tensor(self.values[node], value)
 
     def run(self, node: torch.fx.Node) -> Untyped:
         values = self.values
@@ -113,8 +120,10 @@ class Lane:
         if generator is None:
             generator = torch.Generator(value.device).manual_seed(1 + (self._shake or 0))
             self._generators[value.device] = generator
-        draws = torch.rand(value.shape, generator=generator, device=value.device)
-        return value * (1 + torch.finfo(dtype).eps * (2 * draws.double() - 1))
+        draws = torch.rand(value.shape, generator=generator, device=value.device).double()
+        # Half of a rounding to a whole one, up or down: never next to none by chance.
+        shakes = torch.where(draws < 0.5, draws + 0.5, -draws)
+        return value * (1 + torch.finfo(dtype).eps * shakes)
 
 
 def compare_along(
@@ -200,7 +209,7 @@ class _Along:
             return
         self.known.add(node)
         for lane in self.shared:
-            lane.take(node, there)
+            lane.take(node, there, computed=True)
 
 
 def between_known(node: torch.fx.Node, known: Collection[torch.fx.Node]) -> list[torch.fx.Node]:

@@ -29,6 +29,7 @@ MOST_ALONE = 24
 class Part:
     """A piece of a graph, with the values it starts from."""
 
+    backward: bool
     module: torch.fx.GraphModule
     inputs: list[Untyped]
     names: dict[str, str]
@@ -57,6 +58,7 @@ def narrow(
     between: Sequence[torch.fx.Node],
     values: dict[torch.fx.Node, Untyped],
     at_buffer: Measured,
+    backward: bool,
 ) -> Culprit:
     """`values` has what the kernel got; `between` are its nodes, the wrong buffer's the last."""
     own = [node for node in between if computes(node)]
@@ -65,7 +67,7 @@ def narrow(
     found: tuple[str, str, Measured] | None = None
     if len(own) > 1:
         try:
-            inner = _compiled(part_of(module, between, values))
+            inner = _compiled(part_of(module, between, values, backward))
         except Exception as error:  # noqa: BLE001  # the compiler is what is suspected
             note = f"Its nodes could not be compiled with each stored: {_short(error)}"
         wrong = [node for node in between if node.name in inner and not inner[node.name].agrees]
@@ -74,9 +76,9 @@ def narrow(
     if found is None and len(own) == 1:
         found = own[0].name, BUFFER, at_buffer
     if found is None:
-        return _one_by_one(module, between, values, at_buffer, inner, note)
+        return _one_by_one(module, between, values, at_buffer, inner, note, backward)
     node = next(node for node in between if node.name == found[0])
-    alone = _alone(module, node, between, values)
+    alone = _alone(module, node, between, values, backward)
     return Culprit(
         found[0], found[1], found[2], None if alone is None else not alone.agrees, inner, note
     )
@@ -89,13 +91,14 @@ def _one_by_one(
     at_buffer: Measured,
     inner: dict[str, Measured],
     note: str,
+    backward: bool,
 ) -> Culprit:
     tried = 0
     for node in between:
         if not computes(node) or tried == MOST_ALONE:
             continue
         tried += 1
-        alone = _alone(module, node, between, values)
+        alone = _alone(module, node, between, values, backward)
         if alone is not None and not alone.agrees:
             return Culprit(node.name, ALONE, alone, True, inner, note)
     return Culprit(maker(between[-1]).name, BUFFER, at_buffer, False, inner, note)
@@ -112,6 +115,7 @@ def part_of(
     module: torch.fx.GraphModule,
     between: Sequence[torch.fx.Node],
     values: dict[torch.fx.Node, Untyped],
+    backward: bool,
 ) -> Part:
     """The nodes as a graph of its own, all tensors of which are outputs."""
     graph = torch.fx.Graph()
@@ -131,7 +135,7 @@ def part_of(
     graph.output(tuple(made[node] for node in given))
     part = torch.fx.GraphModule(module, graph)
     names = {made[node].name: node.name for node in between}
-    return Part(part, inputs, names, [made[node].name for node in given])
+    return Part(backward, part, inputs, names, [made[node].name for node in given])
 
 
 def _compiled(part: Part) -> dict[str, Measured]:
@@ -139,7 +143,8 @@ def _compiled(part: Part) -> dict[str, Measured]:
     from torch._inductor.compile_fx import compile_fx_inner
 
     with torch.no_grad():
-        function = compile_fx_inner(part.module, [copied(value) for value in part.inputs])
+        given = [copied(value) for value in part.inputs]
+        function = compile_fx_inner(part.module, given, is_backward=part.backward)
         outputs = function([copied(value) for value in part.inputs])
     compiled = {
         name: value
@@ -160,13 +165,14 @@ def _alone(
     node: torch.fx.Node,
     between: Sequence[torch.fx.Node],
     values: dict[torch.fx.Node, Untyped],
+    backward: bool,
 ) -> Measured | None:
     """One node, and what takes its tuple apart, compiled by themselves; None: not possible."""
     wanted = [node, *(each for each in between if not computes(each) and maker(each) is node)]
     try:
         known = dict(values)
         _fill(module, between, known)
-        found = _compiled(part_of(module, wanted, known))
+        found = _compiled(part_of(module, wanted, known, backward))
     except Exception:  # noqa: BLE001  # the compiler is what is suspected
         return None
     wrong = [measured for measured in found.values() if not measured.agrees]
