@@ -42,6 +42,7 @@ const pages = {
     charts: "src/charts/main.ts",
     compile: "src/compile.ts",
     memory: "src/memory.ts",
+    numbers: "src/numbers.ts",
     roofline: "src/roofline.ts",
     "time-table": "src/time-table.ts",
     theme: "src/theme-first.ts",
