@@ -63,6 +63,9 @@ def capture(
     function: Annotated[
         str | None, typer.Option(help="Compile only functions of this name.")
     ] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Record what each kernel reads and writes.")
+    ] = False,
     replay_record: Annotated[
         bool, typer.Option("--replay-record", help="Record frames for replay.")
     ] = False,
@@ -97,6 +100,7 @@ def capture(
             backend=backend,
             function=function,
             replay_record=replay_record,
+            values=values,
             config=_pairs(config or []),
             source=source,
             seconds=seconds,

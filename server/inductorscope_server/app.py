@@ -38,6 +38,7 @@ from .pages import (
     search,
     time,
     time_table,
+    values,
     watch,
 )
 from .pages import compile as compile_story
@@ -69,6 +70,7 @@ PAGES = (
     failures,
     minify,
     numbers,
+    values,
     watch,
     permalink,
     jobs,

@@ -161,8 +161,18 @@ class Capture:
             self._profile(calls)
         else:
             self.facts.missing.append("Kernel times: profiling was switched off.")
+        if spec.values:
+            self._record_values(calls[COMPILED])
         report.progress("asking torch to explain")
         self.facts.explained = explaining.explain(model)
+
+    def _record_values(self, call: Call) -> None:
+        from inductorscope.capture.inside import values
+
+        self.report.progress("recording values")
+        missing = values.record_values(call, self.out)
+        if missing:
+            self.facts.missing.append(f"Values: {missing}")
 
     def _profile(self, calls: dict[str, Call]) -> None:
         from inductorscope.capture import benchmark_peaks

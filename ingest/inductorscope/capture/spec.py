@@ -58,6 +58,8 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Record frames for replay (TORCH_COMPILE_REPLAY_RECORD); needs the package dill."""
     config: dict[str, str] = msgspec.field(default_factory=dict)
     """Keys of torch._inductor.config and their values, written as in Python."""
+    values: bool = False
+    """Record what each kernel reads and writes, in one more call after all measuring."""
     source: bool = True
     """Keep a copy of the user's source files that stack frames name."""
     record: bool = True
@@ -209,7 +211,7 @@ def _check_compiling(spec: CaptureSpec) -> None:
 def _check_script(spec: CaptureSpec) -> None:
     """A script compiles its own way: options that it would not see are refused, not ignored."""
     plain = CaptureSpec(model=NAMES[0])
-    for option in ("device", "dtype", "train", "dynamic", "mode", "backend", "repeats"):
+    for option in ("device", "dtype", "train", "dynamic", "mode", "backend", "repeats", "values"):
         if getattr(spec, option) != getattr(plain, option):
             raise SpecError(
                 f"A script decides about {option} itself; leave the option out, or give a "

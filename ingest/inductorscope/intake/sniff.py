@@ -79,7 +79,7 @@ _CACHED = re.compile(r"^c[a-z2-7]{40,60}\.\w+$")
 # [  before_launch - aoti_torch_cpu_addmm_out - buf0  ]:
 _PRINTED = re.compile(
     rb"^\[ +(?:before_launch|after_launch|aoti_model_inputs)(?: - |: )|"
-    rb"^aoti_torch_save_tensor_handle: Saved",
+    rb"^aoti_torch_save_tensor_handle: Saved|^inductor: (?:before|after)_launch - ",
     re.M,
 )
 _SAVED = re.compile(r"(?:before|after)_launch_\w+\.pt$")

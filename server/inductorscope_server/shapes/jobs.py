@@ -159,6 +159,7 @@ class CaptureAsked(Sent):
         description="Compile only functions of this name.",
     )
     replay_record: bool = Field(False, description="Record frames for replay.")
+    values: bool = Field(False, description="Record what each kernel reads and writes.")
     config: dict[str, OptionText] = Field(
         default_factory=dict, max_length=200, description="Options of torch._inductor.config."
     )

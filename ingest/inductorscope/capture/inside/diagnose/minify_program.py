@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from inductorscope.capture.builtin import BUILT_IN
 from inductorscope.capture.inside.diagnose import minify_parts as parts
 from inductorscope.capture.inside.diagnose.minify_text import input_text
 from inductorscope.capture.spec import CaptureSpec
@@ -144,7 +145,8 @@ def _setting(spec: CaptureSpec) -> list[str]:
 
     now = config.get_config_copy()
     lines = [f"torch._inductor.config.{key} = {now[key]!r}" for key in spec.config if key in now]
-    faults = [name for name in sorted(sys.modules) if name.startswith(f"{FAULTS}.")]
+    known = {f"{FAULTS}.{model.fault}" for model in BUILT_IN if model.fault}
+    faults = sorted(known & sys.modules.keys())
     texts = []
     for name in faults:
         text = (resources.files(FAULTS) / f"{name.rpartition('.')[2]}.py").read_text("utf-8")
