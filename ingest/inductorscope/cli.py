@@ -394,10 +394,11 @@ def worker_health(data: Data = None) -> None:
 
 def main() -> None:
     """Entry point; importing a command's module adds it."""
-    from inductorscope import (  # noqa: F401
+    from inductorscope import (  # noqa: F401  # importing them adds their commands
         annotate_command,
         capture_command,
         kernels_command,
+        report_command,
         watch_command,
     )
 

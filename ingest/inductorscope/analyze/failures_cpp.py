@@ -83,7 +83,7 @@ def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
         by_text.sort(key=lambda place: abs(place.line - place.kernel.first + 1 - (error.at or 0)))
         return by_text
     if len(kernels) == 1 and error.at <= len(kernels[0].lines) and not quoted:
-        said = "the compiler's line number, counted from the kernel's first line"
+        said = "the compiler's line number counts from the kernel's first line"
         return [Place(kernels[0], kernels[0].first + error.at - 1, said, False)]
     return []
 

@@ -20,6 +20,7 @@ class ReportParts:
     title: str = ""
     sentences: list[str] = field(default_factory=list)
     cause: str = ""
+    sure: bool = False
     kernel: str = ""
     """Name of the kernel shown."""
     code: str = ""
@@ -37,7 +38,7 @@ def issue_markdown(parts: ReportParts) -> str:
     lines = [f"### {parts.title or 'torch.compile: ' + parts.name}", ""]
     lines += [*parts.sentences, ""] if parts.sentences else []
     if parts.cause:
-        lines += [f"The cause is probably `{parts.cause}`.", ""]
+        lines += [f"The cause is {'' if parts.sure else 'probably '}`{parts.cause}`.", ""]
     versions = [
         (
             "torch",

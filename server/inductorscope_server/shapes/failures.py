@@ -169,6 +169,8 @@ class FailureShape(Shape):
     compile: CompileShape | None
     record: int | None
     cause: str
+    """The operation to blame, as far as is known."""
+    sure: bool
 
 
 class PanelShape(Shape):

@@ -119,6 +119,7 @@ class FailureShown:
     """The log's record, as torch wrote it."""
     cause: str
     """The operation that is to blame, as far as is known: `neg`."""
+    sure: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,17 +272,21 @@ def _shown(found: Told, graphs: list[GraphKnown], number: int, said: _Said) -> F
         read.message, read.fix, compiler.command if compiler is not None else "", errors, unplaced,
         read.lowering, nodes, read.triton, read.chain, user,
         None if source is None else source[0], said.compile, said.record,
-        _cause(read, errors, nodes),
+        *_cause(read, errors, nodes),
     )  # fmt: skip
 
 
-def _cause(read: Explained, errors: list[PlacedError], nodes: list[LoweredNode]) -> str:
+def _cause(
+    read: Explained, errors: list[PlacedError], nodes: list[LoweredNode]
+) -> tuple[str, bool]:
+    """The operation, and whether it is surely the one."""
     for error in errors:
         if error.suspects and error.suspects[0].what:
-            return error.suspects[0].what
+            return error.suspects[0].what, error.suspects[0].sure
     if nodes:
-        return nodes[0].name
-    return read.lowering.operator if read.lowering is not None else ""
+        return nodes[0].name, nodes[0].sure
+    lowering = read.lowering if read.component == "lowering" else None
+    return ("", False) if lowering is None else (lowering.operator, True)
 
 
 def _place(read: Explained, graphs: list[GraphKnown]) -> tuple[list[PlacedError], list[Diagnostic]]:

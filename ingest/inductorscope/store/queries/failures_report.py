@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlalchemy.orm import Session
 
 from ...analyze.failures_report import ReportParts, issue_markdown
@@ -10,6 +12,7 @@ from ..models import Run
 from .failures import FailuresPage, PlacedError, failures_page
 
 LONGEST_ERROR = 6_000
+_ADVICE = re.compile(r"^Set TORCHDYNAMO_VERBOSE=1[^\n]*$", re.M)
 
 
 def run_report(session: Session, run_id: str, permalink: str) -> str | None:
@@ -38,6 +41,7 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
             title=first.title if first is not None else _without(verdicts),
             sentences=first.sentences if first is not None else [],
             cause=first.cause if first is not None else "",
+            sure=first.sure if first is not None else False,
             kernel=placed.kernel if placed is not None else "",
             code=_marked(placed) if placed is not None else "",
             chain=[f"{at}. {step.title}: `{step.text}`" for at, step in enumerate(chain, 1)],
@@ -62,7 +66,7 @@ def _error(message: str) -> str:
     if command:
         _, output, said = rest.partition("\nOutput:\n")
         message = f"{head}\n{said if output else rest}"
-    return message.strip()[:LONGEST_ERROR]
+    return _ADVICE.sub("", message).strip()[:LONGEST_ERROR]
 
 
 def _marked(placed: PlacedError) -> str:
