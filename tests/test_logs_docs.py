@@ -59,6 +59,6 @@ def test_every_kind_of_the_largest_log_is_in_the_table(shared: Path, told: dict[
             if "torch_trace" in member.name and member.name.endswith(".log"):
                 stream = archive.extractfile(member)
                 assert stream is not None
-                assert not missing(stream, told)  # type: ignore[arg-type]
+                assert not missing(stream, told)  # type: ignore[arg-type]  # reads like a file
                 return
     pytest.fail("the archive holds no log")

@@ -34,7 +34,7 @@ Traceback (most recent call last):
 def records(fixtures: Path) -> list[LogRecord]:
     (log,) = (fixtures / "dynamic" / "torch_trace").iterdir()
     with gzip.open(log) as stream:
-        return list(read_trace_log(stream))  # type: ignore[arg-type]
+        return list(read_trace_log(stream))  # type: ignore[arg-type]  # reads like a file
 
 
 def named(records: list[LogRecord], name: str) -> list[LogRecord]:

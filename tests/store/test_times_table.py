@@ -64,11 +64,11 @@ def run_id(engine: Engine) -> str:
     return run.id
 
 
-def table(engine: Engine, run_id: str, of: str, **asked: object) -> TimesTable:
+def table(engine: Engine, run_id: str, of: Any, **asked: Any) -> TimesTable:
     with sessions(engine, read_only=True)() as session:
         profile = times_table(session, run_id, Asked("kernels"))
         assert profile is not None
-        found = times_table(session, run_id, Asked(of, profile.profiles[0].id, **asked))  # type: ignore[arg-type]
+        found = times_table(session, run_id, Asked(of, profile.profiles[0].id, **asked))
     assert found is not None
     return found
 
