@@ -126,11 +126,13 @@ def _chart(found: dict[str, Any]) -> Chart | None:
     if not steps:
         return None
     most = max(int(step["nodes"]) for step in steps)
-    seconds = max(float(found.get("seconds") or 0.0), float(steps[-1]["seconds"]), 0.1)
+    began = float(steps[0]["seconds"])  # before it, graphs were caught and tested
+    ended = max(float(found.get("seconds") or 0.0), float(steps[-1]["seconds"]))
+    seconds = max(ended - began, 0.1)
     line, dots = [], []
     before = None
     for step in steps:
-        x = WIDE * float(step["seconds"]) / seconds
+        x = WIDE * (float(step["seconds"]) - began) / seconds
         y = TALL * (1 - int(step["nodes"]) / max(1, most))
         if before is not None:
             line.append(f"{x:.1f},{before:.1f}")

@@ -21,7 +21,7 @@ from inductorscope.capture.inside.diagnose.minify_text import (
 )
 from inductorscope.capture.spec import CaptureSpec
 
-KEPT, CUT, INPUT = "kept", "removed", "made an input"
+KEPT, CUT, INPUT, CHANGED = "kept", "removed", "made an input", "changed"
 _NOT_COMPUTED = ("placeholder", "output", "get_attr")
 
 
@@ -79,6 +79,8 @@ class Found:
             line["state"] = KEPT if node is not None else CUT
             if node is not None and node.op == "placeholder" and line["op"] != "placeholder":
                 line["state"] = INPUT
+            if node is not None and node.op == "output" and node.text != line["text"]:
+                line["state"] = CHANGED
         self.current = [_line(each) for each in lines]
         self.checkpoint = {"text": class_text(graph), "inputs": packed_inputs(inputs)}
         if self.steps.done:

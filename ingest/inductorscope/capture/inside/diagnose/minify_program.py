@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -113,7 +114,8 @@ def _shown(output: bytes) -> str:
 
 
 def _head(about: str) -> str:
-    return f'''"""{about}
+    told = textwrap.fill(about, 98, break_long_words=False)
+    return f'''"""{told}
 
 Needs torch alone (it failed with {torch.__version__}). It ends with an error while the fault is
 there, and says so when it is gone.
