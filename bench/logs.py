@@ -5,7 +5,8 @@
 
 Every run is a fresh process with a fresh folder, tlparse and ours in turn, the first of them
 changing from pair to pair; the table says medians. "Browsable" is when another process can open
-every graph and every payload, "complete" when all is parsed, linked and searchable.
+every graph and every payload, "complete" when all is parsed, linked by calls and
+searchable, "aligned" when the lines of kernels are linked too.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def cases(*, quick: bool) -> list[Case]:
     return found
 
 
-def measure(case: Case, folder: Path, empty: int) -> None:
+def measure(case: Case, folder: Path, empty: int, empty_dashboard: int) -> None:
     """All pairs of a case. Each log is read once before, so that none pays for the disk alone."""
     with case.log.open("rb") as stream:
         while stream.read(8 * MB):
@@ -103,7 +104,7 @@ def measure(case: Case, folder: Path, empty: int) -> None:
     steps: list[Callable[[], None]] = [
         lambda: case.peer.append(peers.parse(case.log, folder)),
         lambda: case.command.append(ours.by_command([case.log], folder, empty)),
-        lambda: case.dashboard.append(ours.in_dashboard(case.log, folder, empty)),
+        lambda: case.dashboard.append(ours.in_dashboard(case.log, folder, empty_dashboard)),
     ]
     for number in range(case.pairs):
         print(f"{case.log.name}: {number + 1} of {case.pairs}", file=sys.stderr, flush=True)
@@ -112,7 +113,7 @@ def measure(case: Case, folder: Path, empty: int) -> None:
 
 
 HEADINGS = (
-    "log", "size", "pairs", "reader", "browsable", "complete", "sooner than tlparse",
+    "log", "size", "pairs", "reader", "browsable", "complete", "sooner than tlparse", "aligned",
     "CPU", "peak memory", "stored",
 )  # fmt: skip
 
@@ -123,11 +124,12 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
     first = (case.title, f"{size / MB:,.0f} MB", str(case.pairs))
     peak = median(run.peak_bytes for run in case.peer)
     rows: list[tuple[str, ...]] = [
-        (*first, "tlparse", "", f"{peer:.2f} s", "", cpu(case.peer), f"{peak / MB:,.0f} MB", "")
+        (*first, "tlparse", "", f"{peer:.2f} s", "", "", cpu(case.peer), f"{peak / MB:,.0f} MB", "")
     ]
     for title, reads in (("ours, command", case.command), ("ours, dashboard", case.dashboard)):
         browsable = median(read.browsable_seconds for read in reads)
         complete = median(read.complete_seconds for read in reads)
+        aligned = median(read.aligned_seconds for read in reads)
         peak = median(read.peak_bytes for read in reads)
         stored = median(read.stored_bytes for read in reads)
         sooner = f"{peer / browsable:.1f} and {peer / complete:.1f} times"
@@ -135,6 +137,7 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
             f"{browsable:.2f} s",
             f"{complete:.2f} s",
             sooner,
+            f"{aligned:.2f} s",
             cpu(reads),
             f"{peak / MB:,.0f} MB",
         )
@@ -167,6 +170,7 @@ def debug_folder_rows(folder: Path, empty: int) -> list[tuple[str, ...]]:
             f"{read.browsable_seconds:.2f} s",
             f"{read.complete_seconds:.2f} s",
             "",
+            f"{read.aligned_seconds:.2f} s",
             cpu([read]),
         )
         peak = f"{read.peak_bytes / MB:,.0f} MB"
@@ -219,8 +223,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=WORK, prefix="run-") as name:
         folder = Path(name)
         empty = ours.empty_bytes(folder)
+        empty_dashboard = ours.empty_dashboard_bytes(folder)
         for case in measured:
-            measure(case, folder, empty)
+            measure(case, folder, empty, empty_dashboard)
         rows = [row for case in measured for row in rows_of(case)]
         rows += debug_folder_rows(folder, empty)
         of_traces = trace_rows(folder, empty, quick=given.quick)

@@ -32,11 +32,14 @@ DATABASE = "inductorscope.db"
 
 @dataclass(frozen=True)
 class Read:
-    """One reading. Both times count from the command's start, or from the upload's last request."""
+    """One reading. All times count from the command's start, or from the upload's last request."""
 
     browsable_seconds: float
     """Until the graphs with all their texts, and every payload, can be opened by others."""
     complete_seconds: float
+    """Until it is parsed, its kernels' calls are linked, and it can be searched."""
+    aligned_seconds: float
+    """Until the lines of its kernels are aligned too, and the command ends."""
     cpu_seconds: float | None
     """Of the command; what a worker's process takes is not known outside of it."""
     peak_bytes: int
@@ -69,18 +72,28 @@ def empty_bytes(work: Path) -> int:
     return database_bytes(data)
 
 
+def empty_dashboard_bytes(work: Path) -> int:
+    """The same of one that a dashboard has opened: the job engine's tables are in it."""
+    data = fresh(work)
+    with serving(data):
+        pass
+    return database_bytes(data)
+
+
 class Onlooker:
-    """Notes when the graphs of the first run can be read by another process than their writer."""
+    """Notes when another process than their writer can read the graphs of the first run, and when
+    the run is complete."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
         self._over = threading.Event()
         self.seen: float | None = None
+        self.complete: float | None = None
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
     def _look(self) -> None:
-        while self.seen is None and not self._over.wait(LOOK_SECONDS):
+        while self.complete is None and not self._over.wait(LOOK_SECONDS):
             with contextlib.suppress(sqlite3.OperationalError):  # no file, or no tables yet
                 self._ask()
 
@@ -88,8 +101,11 @@ class Onlooker:
         address = f"file:{self._database}?mode=ro"
         with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
             while not self._over.wait(LOOK_SECONDS):
-                if connection.execute("SELECT 1 FROM graphs LIMIT 1").fetchone():
+                if not self.seen and connection.execute("SELECT 1 FROM graphs LIMIT 1").fetchone():
                     self.seen = time.monotonic()
+                whole = "SELECT 1 FROM runs WHERE state = 'complete' LIMIT 1"
+                if connection.execute(whole).fetchone():
+                    self.complete = time.monotonic()
                     return
 
     def stop(self) -> None:
@@ -109,9 +125,17 @@ def by_command(paths: list[Path], work: Path, empty: int) -> Read:
         onlooker.stop()
     stored = database_bytes(data) - empty
     shutil.rmtree(data)
-    # Without one: it fell between two looks, and can be no later than the end.
-    seen = started + finished.seconds if onlooker.seen is None else onlooker.seen
-    return Read(seen - started, finished.seconds, finished.cpu_seconds, finished.peak_bytes, stored)
+    # Without one: it fell between two looks, and can be no later than what follows.
+    complete = onlooker.complete or started + finished.seconds
+    seen = onlooker.seen or complete
+    return Read(
+        seen - started,
+        complete - started,
+        finished.seconds,
+        finished.cpu_seconds,
+        finished.peak_bytes,
+        stored,
+    )
 
 
 def in_dashboard(log: Path, work: Path, empty: int) -> Read:
@@ -123,11 +147,13 @@ def in_dashboard(log: Path, work: Path, empty: int) -> Read:
         watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
         started = time.monotonic()
         job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
-        browsable, complete = _follow(client, str(job))
+        browsable, complete, run_id = _follow(client, str(job))
         watch.stop()
+        aligned = _wait_for_lines(client, run_id)
     stored = database_bytes(data) - empty
     shutil.rmtree(data)
-    return Read(browsable - started, complete - started, None, watch.peak, stored)
+    times = (browsable - started, complete - started, aligned - started)
+    return Read(*times, None, watch.peak, stored)
 
 
 def _send(client: httpx.Client, log: Path) -> str:
@@ -145,8 +171,15 @@ def _send(client: httpx.Client, log: Path) -> str:
     return upload
 
 
-def _follow(client: httpx.Client, job: str) -> tuple[float, float]:
-    """When the run's texts could be opened, and when its job was done."""
+def _wait_for_lines(client: httpx.Client, run_id: str) -> float:
+    """When the lines of all kernels were aligned."""
+    while client.get(f"/api/runs/{run_id}/state").raise_for_status().json()["lines"] is not None:
+        time.sleep(10 * LOOK_SECONDS)
+    return time.monotonic()
+
+
+def _follow(client: httpx.Client, job: str) -> tuple[float, float, str]:
+    """When the run's texts could be opened, when its job was done, and the run."""
     browsable: float | None = None
     while True:
         row = client.get(f"/api/jobs/{job}").raise_for_status().json()["job"]
@@ -156,7 +189,8 @@ def _follow(client: httpx.Client, job: str) -> tuple[float, float]:
             raise MeasuredProcessError(f"The dashboard did not read the log: {row['message']}")
         if row["state"] == "done":
             complete = time.monotonic()
-            return complete if browsable is None else min(browsable, complete), complete
+            first = complete if browsable is None else min(browsable, complete)
+            return first, complete, str(row["run_id"])
         time.sleep(LOOK_SECONDS)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from sqlalchemy import insert, select, text
+from sqlalchemy import func, insert, select, text
 from sqlalchemy.orm import Session
 
 from .models import TextFrame
@@ -21,6 +21,9 @@ PIECE_LINES = 400
 PIECE_BYTES = 64 * 1024
 LONGEST_WORD = 120
 ASKED_AT_ONCE = 500
+HELD_BYTES = 16 * 1024 * 1024
+"""Of the index, before SQLite writes a segment of it. Every few segments are merged, which takes
+time and leaves gaps in the file."""
 INDEX_LOCK = 0x1D5C0B11
 """Advisory lock of PostgreSQL, beside that of blobs."""
 
@@ -44,6 +47,9 @@ def index_texts(session: Session, digests: Iterable[str]) -> None:
     if wanted and _is_postgresql(session):
         # Two readers of the same text take turns; on SQLite there is one writer anyway.
         session.execute(text(f"SELECT pg_advisory_xact_lock({INDEX_LOCK})"))
+    elif wanted:
+        hold = "INSERT INTO text_index(text_index, rank) VALUES ('hashsize', :bytes)"
+        session.execute(text(hold), {"bytes": HELD_BYTES})
     for start in range(0, len(wanted), ASKED_AT_ONCE):
         some = wanted[start : start + ASKED_AT_ONCE]
         query = select(TextFrame.digest).where(TextFrame.digest.in_(some))
@@ -58,20 +64,29 @@ def _index(session: Session, digest: str) -> None:
     if found is None:
         return
     pieces = list(_pieces(found.read()))
-    rows = [{"digest": digest, "first_line": first, "lines": n} for first, n, _ in pieces]
-    if not rows:
+    if not pieces:
         return
-    statement = insert(TextFrame).returning(TextFrame.id, sort_by_parameter_order=True)
-    ids = session.scalars(statement, rows).all()
     if _is_postgresql(session):
+        rows = [{"digest": digest, "first_line": first, "lines": n} for first, n, _ in pieces]
+        statement = insert(TextFrame).returning(TextFrame.id, sort_by_parameter_order=True)
+        ids = session.scalars(statement, rows).all()
         update = text("UPDATE text_frames SET words = array_to_tsvector(:words) WHERE id = :id")
         for number, (_, _, plain) in zip(ids, pieces, strict=True):
             session.execute(update, {"id": number, "words": _lexemes(plain)})
-    else:
-        given = [(number, plain) for number, (_, _, plain) in zip(ids, pieces, strict=True)]
-        session.connection().exec_driver_sql(
-            "INSERT INTO text_index(rowid, body) VALUES (?, ?)", given
-        )
+        return
+    # Row by row, under numbers of our own choice: a statement of several rows makes FTS5 write out
+    # what it holds, as a segment of its own. Nobody else writes meanwhile.
+    connection = session.connection()
+    last = session.scalar(select(func.max(TextFrame.id))) or 0
+    numbered = list(enumerate(pieces, last + 1))
+    connection.exec_driver_sql(
+        "INSERT INTO text_frames(id, digest, first_line, lines) VALUES (?, ?, ?, ?)",
+        [(number, digest, first, n) for number, (first, n, _) in numbered],
+    )
+    connection.exec_driver_sql(
+        "INSERT INTO text_index(rowid, body) VALUES (?, ?)",
+        [(number, plain) for number, (_, _, plain) in numbered],
+    )
 
 
 def unindex(session: Session, digests: Sequence[str]) -> None:
