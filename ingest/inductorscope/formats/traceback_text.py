@@ -141,7 +141,8 @@ class _Reader:
         """Without indentation the first line after a frame is its code."""
         assert self.current is not None
         frames = self.current.frames
-        return self.flat and bool(frames) and not frames[-1].code and not _HEAD.match(line)
+        unsaid = self.flat and bool(frames) and not _HEAD.match(line)
+        return unsaid and (not frames[-1].code or _CARETS.match(line) is not None)
 
     def _close(self) -> None:
         if self.current is None:

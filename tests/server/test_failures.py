@@ -1,0 +1,144 @@
+"""The page of failures: of a capture whose kernel did not compile, and of logs of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.diagnoses import write_diagnosis
+from inductorscope.store.engine import make_engine, sessions
+from starlette.testclient import TestClient
+
+from .conftest import Opened
+
+
+def read(settings: Settings, path: Path, origin: str) -> str:
+    return read_paths(
+        settings, [path], name=None, tags=[], origin=origin, progress=lambda *_: None
+    ).run_id
+
+
+@pytest.fixture(scope="module")
+def captured(
+    own_settings: Settings, fixtures: Path, opened: Opened
+) -> Iterator[tuple[TestClient, str]]:
+    """A capture of here that failed."""
+    run = read(own_settings, fixtures / "neg-does-not-compile", "capture")
+    with opened(own_settings) as client:
+        yield client, run
+
+
+def test_the_error_is_at_its_line_and_neg_is_named(captured: tuple[TestClient, str]) -> None:
+    client, run = captured
+    (failure,) = client.get(f"/api/runs/{run}/failures").json()["failures"]
+    assert (failure["component"], failure["cause"], failure["sure"]) == ("cpp", "neg", True)
+    (error,) = failure["errors"]
+    (line,) = [line for line in error["lines"] if line["marked"]]
+    assert line["text"].strip() == "auto tmp3 = max_propagate_nan(tmp0, tmp2);"
+    assert line["text"][error["start"] : error["end"]] == "max_propagate_nan(tmp0, tmp2)"
+    (suspect,) = error["suspects"]
+    assert suspect["text"] == "auto tmp2 = -tmp1;"
+    assert [step["text"] for step in suspect["chain"]] == [
+        "a = torch.neg(x1)",
+        "neg = aten.neg.default(arg0_1)",
+        "neg = ops.neg(load_1)",
+        "auto tmp2 = -tmp1;",
+    ]
+
+
+def test_the_page_shows_it_and_offers_to_find_out_more(captured: tuple[TestClient, str]) -> None:
+    client, run = captured
+    text = client.get(f"/runs/{run}/failures").text
+    assert "The cause is <code>neg</code>" in text
+    assert f"/runs/{run}/graphs/model__0_inference_0.0?" in text
+    assert 'method="post"' in text
+    assert "What failed, and why" in client.get(f"/runs/{run}").text
+
+
+def test_the_report_has_the_kernel_the_error_and_what_diagnoses_found(
+    captured: tuple[TestClient, str], own_settings: Settings
+) -> None:
+    client, run = captured
+    engine = make_engine(own_settings)
+    found = {"summary": {"verdict": "Cut down to one node."}, "repro": "import torch\nprint('r')"}
+    with sessions(engine).begin() as session:
+        write_diagnosis(
+            session, run, "minify", "minify-1", datetime.now(UTC), complete=True, result=found
+        )
+    engine.dispose()
+    report = client.get(f"/api/runs/{run}/failures/report.md").text
+    assert "- torch: 2.13.0" in report
+    assert "print('r')" in report
+    assert "^ error: no matching function for call" in report
+    assert "The cause is `neg`." in report
+    assert f"/runs/{run}/failures" in report
+    assert "Command:" not in report
+
+
+def test_what_the_bisector_found_is_shown(
+    captured: tuple[TestClient, str], own_settings: Settings
+) -> None:
+    client, run = captured
+    path = f"/runs/{run}/failures/components"
+    assert client.get(f"/api{path}").json()["found"] is None
+    trial = {"backend": "inductor", "title": "Inductor", "outcome": "fails", "said": "fails"}
+    step = {"backend": "inductor", "subsystem": "lowerings", "state": "test_disable",
+            "good": True, "said": "without lowerings", "seconds": 1.5}  # fmt: skip
+    result = {"summary": {"verdict": "Inductor: it."}, "trials": [trial], "bisect": [step],
+              "found": {"backend": "inductor"}, "notes": ["A note."]}  # fmt: skip
+    engine = make_engine(own_settings)
+    with sessions(engine).begin() as session:
+        write_diagnosis(
+            session, run, "components", "components-1", datetime.now(UTC), complete=False,
+            result=result,
+        )  # fmt: skip
+    engine.dispose()
+    text = client.get(path).text
+    assert "without lowerings" in text
+    assert "A note." in text
+    panel = client.get(f"/api/runs/{run}/failures").json()["panels"]["components"]
+    assert (panel["verdict"], panel["complete"], panel["state"]) == ("Inductor: it.", False, "gone")
+
+
+def test_what_was_uploaded_is_explained_but_never_run(
+    own_settings: Settings, fixtures: Path, opened: Opened, tmp_path: Path
+) -> None:
+    import shutil
+
+    folder = tmp_path / "uploaded"
+    shutil.copytree(fixtures / "neg-does-not-compile", folder)
+    (folder / "notes.txt").write_text("another content")
+    run = read(own_settings, folder, "upload")
+    with opened(own_settings) as client:
+        page = client.get(f"/api/runs/{run}/failures").json()
+        assert page["failures"][0]["cause"] == "neg"
+        assert "never run" in page["refusal"]
+        assert 'action="/runs' not in client.get(f"/runs/{run}/failures").text
+        answer = client.post(f"/api/runs/{run}/failures/components")
+        assert answer.status_code == 403
+        assert "never run" in answer.json()["error"]["what"]
+
+
+def test_a_run_without_failures_says_so(filled: TestClient) -> None:
+    run = filled.get("/api/").json()["runs"][0]["id"]
+    assert filled.get(f"/api/runs/{run}/failures").json()["failures"] == []
+    assert "Nothing failed" in filled.get(f"/runs/{run}/failures").text
+    assert filled.get("/api/runs/0123456789abcdef/failures").status_code == 404
+
+
+def test_a_log_of_a_failure_is_explained(
+    own_settings: Settings, shared: Path, opened: Opened
+) -> None:
+    run = read(own_settings, shared / "traces" / "logs" / "comp_failure.log", "upload")
+    with opened(own_settings) as client:
+        (failure,) = client.get(f"/api/runs/{run}/failures").json()["failures"]
+    assert failure["component"] == "backend"
+    assert "broken_backend" in failure["title"]
+    assert failure["user"]["function"] == "broken_backend"
+    folded = [part["shown"] for one in failure["chain"] for part in one["folds"]]
+    assert folded == [False, True]
+    assert failure["record"]
