@@ -1,7 +1,7 @@
 """A fault in any one operation's code generation, to try whether it is found.
 
-An operation gives the double of what it should, or a reduction adds, or takes, what it should not;
-in C++, scalar and vectorised, and in Triton.
+An operation gives the double of what it should, in C++, scalar and vectorised, and in Triton; or a
+reduction takes each element for its double, in C++.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 from torch._inductor.codegen import cpp
 from torch._inductor.codegen.cpp import CppOverrides, CppVecKernel, CppVecOverrides
-from torch._inductor.codegen.triton import TritonKernelOverrides
+from torch._inductor.codegen.triton import TritonKernelOverrides, TritonOverrides
 from torch._inductor.virtualized import V
 
-_OWNERS = (CppOverrides, CppVecOverrides, TritonKernelOverrides)
+_OWNERS = (CppOverrides, CppVecOverrides, TritonOverrides, TritonKernelOverrides)
 _NEXT = "next_value"
 REDUCTIONS = ("sum", "max")
 

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from types import FrameType
@@ -231,20 +231,69 @@ def _keep(step: Step, frame: FrameType, kept: dict[str, Kept], budget: Budget) -
 
 
 def steps_of(source: str) -> dict[int, list[Step]]:
-    """First line of a statement → what the statement computes, of all functions of a wrapper."""
+    """First line of a statement → what the statement computes, of all functions of a wrapper.
+
+    A buffer that nobody reads after it was passed to a kernel is left out: its kernel need not have
+    stored it, and its memory may hold what was there before.
+    """
     lines = source.split("\n")
     found: dict[int, list[Step]] = {}
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef):
             continue
-        for statement in ast.walk(function):
+        statements = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
+        last_read, bases = _last_reads(statements, lines), _alias_bases(statements, lines)
+        for statement in statements:
             step = _step(statement, lines)
-            if step is not None:
-                found.setdefault(step.first, []).append(step)
+            if step is None:
+                continue
+            if step.launches:
+                read = (
+                    name
+                    for name in step.buffers
+                    if last_read.get(name, 0) > step.first or name in bases
+                )
+                step = replace(step, buffers=tuple(read))
+            found.setdefault(step.first, []).append(step)
     return found
 
 
-def _step(statement: ast.AST, lines: list[str]) -> Step | None:
+def _last_reads(statements: list[ast.stmt], lines: list[str]) -> dict[str, int]:
+    """Buffer → the last line that passes it to a call or returns it; a new name is no reading."""
+    last: dict[str, int] = {}
+    for statement in statements:
+        if isinstance(statement, ast.Return | ast.Expr | ast.Assign):
+            value = statement.value
+        else:
+            continue
+        renames = isinstance(statement, ast.Assign) and isinstance(value, ast.Name)
+        if value is None or renames or "# reuse" in lines[statement.lineno - 1]:
+            continue
+        for name in ast.walk(value):
+            if isinstance(name, ast.Name) and _BUFFER.fullmatch(name.id):
+                last[name.id] = max(last.get(name.id, 0), statement.lineno)
+    return last
+
+
+def _alias_bases(statements: list[ast.stmt], lines: list[str]) -> set[str]:
+    """Buffers that are written in pieces, through views of them, as those of `cat` are."""
+    found = set()
+    for statement in statements:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+            continue
+        call = statement.value
+        if ast.unparse(call.func) != "reinterpret_tensor" or not call.args:
+            continue
+        if isinstance(call.args[0], ast.Name) and "# reuse" not in lines[statement.lineno - 1]:
+            found.add(call.args[0].id)
+    return found
+
+
+def _step(statement: ast.stmt, lines: list[str]) -> Step | None:
+    if isinstance(statement, ast.Return) and statement.value is not None:
+        returned = _names([statement.value])
+        last = statement.end_lineno or statement.lineno
+        return Step(statement.lineno, last, returned, "", None, False)
     if not isinstance(statement, ast.Expr | ast.Assign) or not isinstance(
         statement.value, ast.Call
     ):
@@ -254,12 +303,7 @@ def _step(statement: ast.AST, lines: list[str]) -> Step | None:
         return None
     launches = isinstance(statement, ast.Expr)
     nodes: list[ast.AST] = [statement.value] if launches else list(statement.targets)  # type: ignore[union-attr]
-    names = [
-        name.id
-        for node in nodes
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name) and _BUFFER.fullmatch(name.id)
-    ]
+    names = _names(nodes)
     if not names:
         return None
     handle = _handle(lines, statement.lineno - 2)
@@ -267,11 +311,17 @@ def _step(statement: ast.AST, lines: list[str]) -> Step | None:
     return Step(
         statement.lineno,
         statement.end_lineno or statement.lineno,
-        tuple(dict.fromkeys(names)),
+        names,
         kernel if handle is None else handle[0],
         None if handle is None else handle[1],
         launches,
     )
+
+
+def _names(nodes: list[ast.AST]) -> tuple[str, ...]:
+    """Buffers, in the order in which they stand."""
+    found = (name for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name))
+    return tuple(dict.fromkeys(name.id for name in found if _BUFFER.fullmatch(name.id)))
 
 
 def _handle(lines: list[str], above: int) -> tuple[str, int] | None:
