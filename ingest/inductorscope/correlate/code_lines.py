@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 
-from inductorscope.correlate.buffer_candidates import Origins
+from inductorscope.correlate.buffer_candidates import OpKey, Origins
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_lines import KernelText, LineOps, align_call, read_kernel_text
+from inductorscope.correlate.lowerings import AROUND
 from inductorscope.correlate.model import Confidence
 from inductorscope.correlate.origins import find_origins
 from inductorscope.correlate.reordering import reordered_nodes
@@ -26,6 +29,10 @@ from inductorscope.formats.scan import lines_of
 DOUBTFUL = 1.0
 """A reading of a loop body that costs more is shown as a guess within its kernel."""
 
+MOST_LINES, MOST_OF_REDUCTION = 10, 20
+"""Lines that one operation takes in a kernel at most, over all its loops, as far as it is sure."""
+
+_NAME = re.compile(r"\w+")
 OpPlace = tuple[int, int, str, str]
 """(line, which of the call's nodes, block, operation)"""
 
@@ -44,11 +51,34 @@ def link_lines(
     reordered = reordered_nodes(before, after)
     origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
     for entity, site, places in aligned_calls(code, lines, after, recorded):
+        origins.doubtful |= _swallowing(site, places)
         for line, position, block, op in places:
             key = (site.nodes[position].name, block, op)
             _link(collector, line, key, entity, origins)
     _link_externs(collector, code, origins)
     return origins
+
+
+def _swallowing(site: CallSite, places: list[OpPlace]) -> set[OpKey]:
+    """Operations some of whose lines are another's, most likely: there are too many of them, or
+    there are several and none of what the operation takes."""
+    lines = Counter((position, block, op) for _, position, block, op in places)
+    found: set[OpKey] = set()
+    for position, node in enumerate(site.nodes):
+        for block in node.body.blocks.values() if node.body is not None else ():
+            ops = [op for op in block.ops if op.op not in AROUND]
+            lost = {op.name for op in ops if not lines[position, block.name, op.name]}
+            for op in ops:
+                own = lines[position, block.name, op.name]
+                limit = MOST_OF_REDUCTION if op.op == "reduction" else MOST_LINES
+                beside = (
+                    lost
+                    and own > 1
+                    and any(lost.intersection(_NAME.findall(a)) for a in op.arguments)
+                )
+                if own > limit or beside:
+                    found.add((node.name, block.name, op.name))
+    return found
 
 
 def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> None:
@@ -101,7 +131,7 @@ def _link(
     collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
     node = origins.nodes.get(key)
     maker = origins.makers.get(key[0])
-    surest = _surest(origins, key[0])
+    surest = Confidence.kernel if key in origins.doubtful else _surest(origins, key[0])
     if maker is not None:
         collector.add("code", line, f"fx:{maker}", surest, call=call)
     if node is not None and node != maker:
@@ -132,10 +162,13 @@ def link_ir_nodes(
                 exact = recorded.get(entity)
                 for name in exact or ():
                     collector.add(stage, op.line, name, Confidence.exact)
-                found = origins.nodes.get((node.name, block.name, op.name))
-                found = found or origins.makers.get(node.name)
+                key = (node.name, block.name, op.name)
+                found = origins.nodes.get(key) or origins.makers.get(node.name)
                 if exact or found is None:
                     continue
-                collector.add(stage, op.line, f"fx:{found}", _surest(origins, node.name))
-                for other in origins.others.get((node.name, block.name, op.name), ()):
+                surest = _surest(origins, node.name)
+                if key in origins.doubtful:
+                    surest = Confidence.kernel
+                collector.add(stage, op.line, f"fx:{found}", surest)
+                for other in origins.others.get(key, ()):
                     collector.add(stage, op.line, f"fx:{other}", Confidence.kernel)

@@ -61,6 +61,27 @@ _STRICT: dict[str, str] = {
 STRICT: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _STRICT.items()}
 STRICT.update({f"{name}_": operations for name, operations in list(STRICT.items())})
 
+AROUND = frozenset(
+    [
+        "load",
+        "store",
+        "constant",
+        "index_expr",
+        "to_dtype",
+        "to_dtype_bitcast",
+        "get_index",
+        "getitem",
+        "load_seed",
+    ]
+)
+"""Operations that stand around any node's own: they fetch, put away, name and convert."""
+
+
+def is_foreign(operation: str, op: str) -> bool:
+    """Whether a node whose lowering is known has no use for an operation."""
+    return op in STRICT and operation not in STRICT[op] and operation not in AROUND
+
+
 _REDUCES: dict[str, str] = {
     "sum": "sum", "mean": "sum", "amax": "max", "amin": "min", "max": "max argmax",
     "min": "min argmin", "argmax": "argmax", "argmin": "argmin", "any": "any max", "all": "any",

@@ -13,6 +13,7 @@ from inductorscope.correlate.lowerings import (
     STRICT,
     TAKES_AS_IS,
     extern_name,
+    is_foreign,
     same_operation,
 )
 from inductorscope.correlate.region import Operation, Place, Region
@@ -172,6 +173,11 @@ class _Walk(BufferMakers):
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = self.graph.values[name].owner
+            reordered = node.name in self.reordered  # all of it is said to be its maker's
+            if not reordered and is_foreign(
+                region.operations[place].op, self.graph.values[name].op
+            ):
+                self.result.doubtful.add((node.name, *place))
         self.result.costs[node.name] = cost
         self._rivals(node, value, unifier, producer, owners)
         if node.name in self.reordered:
