@@ -109,8 +109,15 @@ def measure(folders: list[Path], jobs: int = 2) -> Iterator[list[ScoredLine]]:
 
 
 def lines_of_program(folder: Path) -> list[ScoredLine]:
+    """The scored lines of a program, as inference links them from its debug folder."""
+    has_truth = (folder / "truth.json").read_text().strip() not in ("", "{}")
+    answer: Any = links_of_path(folder / "torch_compile_debug") if has_truth else {"graphs": []}
+    return scored_lines(folder, answer)
+
+
+def scored_lines(folder: Path, answer: dict[str, Any]) -> list[ScoredLine]:
+    """The lines of a program that count, beside what links say of them (`inductorscope links`)."""
     truth = json.loads((folder / "truth.json").read_text())
-    answer: Any = links_of_path(folder / "torch_compile_debug") if truth else {"graphs": []}
     found: list[ScoredLine] = []
     for graph in answer["graphs"]:
         name = graph["name"]

@@ -16,13 +16,14 @@ from inductorscope.settings import Settings
 WORK = Path(__file__).resolve().parents[1] / "work"
 
 
-def captured(model: str) -> Path:
-    """The folder of a model's capture."""
-    folder = WORK / "captures" / model
+def captured(model: str, train: bool = False) -> Path:
+    """The folder of a model's capture, of inference or of training."""
+    folder = WORK / "captures" / (f"{model}-train" if train else model)
     if not folder.exists():
         making = folder.with_name(f"{model}.making")
         shutil.rmtree(making, ignore_errors=True)
-        run_capture(CaptureSpec(model=model, seconds=4.0), making, Settings(WORK, ""), trusted=True)
+        spec = CaptureSpec(model=model, train=train, seconds=4.0)
+        run_capture(spec, making, Settings(WORK, ""), trusted=True)
         making.rename(folder)
     return folder
 

@@ -1,0 +1,86 @@
+"""Built-in models, captured here: their stored links, and inference, beside what the capture knew.
+
+    python -m bench.captured_score [MODEL…] [--train]
+
+Each model is captured once (kept in `bench/work/captures`), its truth exported as `inductorscope
+truth` does, and its folder read into a database of its own. Two rows a model: *stored* are the
+links that the dashboard shows of the captured run, *uploaded* what is inferred from its debug
+folder alone. A line counts as right when it names the nodes of the truth and no other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from inductorscope.capture.builtin import BUILT_IN
+from inductorscope.capture.truth import write_truth
+from inductorscope.correlate.directory import kernel_lines
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.links import unpack_links
+from inductorscope.store.models import Artifact, Graph, Links
+from inductorscope.store.texts import read_blob
+from sqlalchemy import select
+
+from bench.explorer.captured import captured
+from bench.link_measure import Figures, ScoredLine, lines_of_program, scored_lines
+
+
+def stored_answer(folder: Path, data: Path) -> dict[str, Any]:
+    """What the dashboard holds of a captured run, as `inductorscope links` prints it."""
+    settings = Settings(data=data, database_url="")
+    read = read_paths(
+        settings, [folder], name=None, tags=[], origin="ingest",
+        progress=lambda step, done, total, unit: None,
+    )  # fmt: skip
+    graphs: list[dict[str, Any]] = []
+    with sessions(make_engine(settings))() as session:
+        query = (
+            select(Graph.name, Links.payload, Artifact.digest)
+            .join(Links, Links.graph_id == Graph.id)
+            .join(Artifact, Artifact.graph_id == Graph.id)
+            .where(Graph.run_id == read.run_id, Artifact.role == "output_code")
+        )
+        for name, payload, digest in session.execute(query):
+            text = (read_blob(session, digest) or b"").decode()
+            graphs.append({"name": name, "kernels": kernel_lines(text, unpack_links(payload))})
+    return {"graphs": graphs}
+
+
+def show(name: str, lines: list[ScoredLine]) -> None:
+    figures, exact = Figures(), 0
+    for line in lines:
+        figures.add(line)
+        exact += line.confidence == "exact"
+    print(f"{name:34} {figures}  called exact {100 * exact / max(len(lines), 1):.2f} %", flush=True)
+    for line in [line for line in lines if line.confidence == "exact" and not line.right][:5]:
+        print(f"    wrong: {line.graph}:{line.number} {line.text[:80]}")
+        print(f"        want {sorted(line.want)} got {sorted(line.got)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    whole = [model for model in BUILT_IN if model.fault is None and not model.missing]
+    parser.add_argument("models", nargs="*", help="all that can be captured here when left out")
+    parser.add_argument("--train", action="store_true", help="those that train also in training")
+    options = parser.parse_args()
+    for model in whole:
+        if options.models and model.name not in options.models:
+            continue
+        for train in (False, True) if options.train and model.trains else (False,):
+            folder = captured(model.name, train)
+            name = f"{model.name}{' in training' if train else ''}"
+            with tempfile.TemporaryDirectory() as work:
+                truth = Path(work) / f"cpu-{model.name}"
+                write_truth(folder, truth)
+                stored = stored_answer(folder, Path(work) / "data")
+                show(f"{name}, stored", scored_lines(truth, stored))
+                show(f"{name}, uploaded", lines_of_program(truth))
+
+
+if __name__ == "__main__":
+    main()
