@@ -38,6 +38,9 @@ PAGES = {
     "log from a record on": "{run}/log?cursor=3",
     "log without a match": "{run}/log?compile=none",
     "file": "{run}/files/{log}?line=600&last=604",
+    "nothing failed": "{run}/failures",
+    "failures": "{failed}/failures",
+    "which component": "{failed}/failures/components",
     "missing": "/runs/0123456789abcdef",
 }
 EMPTY_PAGES = ["runs", "search", "jobs", "capture", "missing"]
@@ -53,11 +56,12 @@ def filled(
 
     data = tmp_path_factory.mktemp("filled") / "data"
     command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-    subprocess.run([*command, str(fixtures / "cuda-foo1")], check=True)
+    for run in ("neg-does-not-compile", "cuda-foo1"):
+        subprocess.run([*command, str(fixtures / run)], check=True)
     with serve(data, "--workers", "0") as served:
         import httpx
 
-        run = httpx.get(f"{served.url}/api/").json()["runs"][0]["id"]
+        run, failed = (one["id"] for one in httpx.get(f"{served.url}/api/").json()["runs"])
         graph = f"/runs/{run}/graphs/model__0_inference_0.0"
         explorer = httpx.get(f"{served.url}/api{graph}/explorer").json()
         kernel = explorer["kernels"][0]
@@ -66,6 +70,7 @@ def filled(
         log = next(str(file["artifact"]) for file in files if file["role"] == "trace_log")
         where = {
             "run": f"/runs/{run}",
+            "failed": f"/runs/{failed}",
             "graph": graph,
             "kernel": f"{graph}/kernels/{handle}",
             "log": log,
