@@ -39,6 +39,7 @@ from .owner import Owner, owner_here
 from .pool import Pool
 from .report import report_of
 from .sources import find_sources
+from .tensors import read_saved
 
 if TYPE_CHECKING:
     from .profiles import ProfileRead
@@ -256,6 +257,7 @@ class _Reading:
         self.run.name = self.run.name or standing
         self.progress("Compressing files", 0, None, None)
         self.rest = [*self.files.of_sources(sources), *self.files.remaining(self.progress)]
+        self.rest += read_saved(self.intake.files, self.notes)
         for profile, row in zip(profiles, self.run.profiles, strict=True):
             if profile.trace_file is not None:
                 row.trace = self.files.draft(profile.trace_file)

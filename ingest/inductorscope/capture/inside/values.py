@@ -19,6 +19,7 @@ from typing import TextIO
 
 import torch
 
+from inductorscope.analyze.values_print import printed
 from inductorscope.capture.inside.untyped import Call, Untyped
 
 FILE = "values.txt"
@@ -142,23 +143,4 @@ class _Recorder:
         for name in launch.names:
             value = frame.f_locals.get(name)
             if isinstance(value, torch.Tensor):
-                self.stream.write(f"inductor: {when} - {launch.kernel} - {name}\n")
-                self.stream.write("".join(f"{line}\n" for line in described(value)))
-
-
-def described(value: torch.Tensor) -> list[str]:
-    """A tensor's figures as lines, in float64 where that is what they need."""
-    lines = [
-        f"Number of elements:  {value.numel()}", f"Size:  {value.size()}",
-        f"Dtype:  {value.dtype}", f"Device: {value.device}",
-    ]  # fmt: skip
-    if value.numel() == 0 or value.is_complex():
-        return lines
-    wide = value.detach().double()
-    lines.append(f"Mean:  {wide.mean().item()!r}")
-    lines += [f"Min:  {wide.min().item()!r}", f"Max:  {wide.max().item()!r}"]
-    if wide.numel() > 1:
-        lines.append(f"Std:  {wide.std().item()!r}")
-    lines.append(f"NaN: {int(torch.isnan(wide).sum())}")
-    lines.append(f"Inf: {int(torch.isinf(wide).sum())}")
-    return lines
+                self.stream.write(printed(when, launch.kernel, name, value))
