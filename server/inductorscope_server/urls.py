@@ -87,7 +87,7 @@ def failures(run_id: str) -> str:
 
 
 def failure_part(run_id: str, part: str, **query: str | int | None) -> str:
-    """`components`, `numbers`, `minify` or `values`: a page to look at, and to post to for a job."""
+    """`components`, `numbers`, `minify` or `values`: a page, and where its job is asked for."""
     return with_query(f"{failures(run_id)}/{_part(part)}", **query)
 
 

@@ -91,14 +91,14 @@ def test_without_a_place_the_last_frame_is_it() -> None:
 def test_a_guard_that_failed(line: str, subject: str, old: str | None, new: str | None) -> None:
     (failure,) = read_guard_failures(f"0/0: {line}")
     assert (failure.subject, failure.old, failure.new) == (subject, old, new)
-    assert failure.compile_id == "0/0"
+    assert failure.earlier == "0/0"
 
 
 def test_failures_come_as_lines_or_as_a_list() -> None:
     lines = ["0/1: L['n'] == 3", "0/0: L['n'] == 2"]
     both = [read_guard_failures("\n".join(lines)), read_guard_failures(json.dumps(lines, indent=0))]
     assert both[0] == both[1]
-    assert [failure.compile_id for failure in both[0]] == ["0/1", "0/0"]
+    assert [failure.earlier for failure in both[0]] == ["0/1", "0/0"]
 
 
 def test_places_of_guards_are_taken_off() -> None:

@@ -259,8 +259,8 @@ def test_loops_say_whether_and_why_they_are_not_vectorised(
     told = api(client, urls.compile_part(captured, "fusing"))["loops"]
     assert (told["instructions"], told["vectorised"]) == ("avx512", 1)
     no, yes = told["rows"]
-    assert (no["kernel"], no["vectorised"], no["reason"]) == ("cpp_fused_1", False, "too short")
-    assert (yes["loops"], yes["vectors"]) == (
+    assert (no["kernel"], no["vectorised"], no["how"]) == ("cpp_fused_1", False, "too short")
+    assert (yes["loops"], yes["how"]) == (
         ["4", "8 (reduction)"], "16 at a time along the loop of 8",
     )  # fmt: skip
 

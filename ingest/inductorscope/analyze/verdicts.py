@@ -61,7 +61,8 @@ def verdicts(facts: Facts) -> list[Verdict]:
 def _failure(facts: Facts) -> list[Verdict]:
     if facts.failure is None:
         return []
-    return [Verdict("bad", "failed", facts.failure)]
+    # The rest of the message is on the page of failures, taken apart.
+    return [Verdict("bad", "failed", facts.failure.strip().partition("\n")[0].rstrip(": "))]
 
 
 def _speed(facts: Facts) -> list[Verdict]:

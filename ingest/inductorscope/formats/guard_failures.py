@@ -35,8 +35,8 @@ _LOCAL = re.compile(r"^L\['([A-Za-z_][A-Za-z_0-9]{0,200})'\]")
 class GuardFailure:
     """A guard of an earlier compile that did not hold."""
 
-    compile_id: str | None
-    """The compile whose guard it is."""
+    earlier: str | None
+    """Id of the compile whose guard it is."""
     text: str
     """As torch wrote it, without the place."""
     subject: str

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from ..analyze.compile.model import (
-    Choice,
-    Fusion,
-    Hint,
-    LoggedNode,
-    Spoken,
-    Story,
-    TunedTable,
-)
+from ..analyze.compile.model import Choice, Spoken, Story, TunedTable
 from ..formats.torch_logs import TorchLogs
 from ..formats.unpacked import DamagedError, open_plain
 from ..intake.recognise import File
@@ -56,20 +48,9 @@ def _spoken(path: str, log: TorchLogs) -> Spoken:
     return Spoken(
         path,
         log.lines,
-        [
-            LoggedNode(
-                one.compile_id, one.name, one.kind, one.origins, one.file, one.line, one.code
-            )
-            for one in log.nodes.values()
-        ],
-        [
-            Fusion(one.compile_id, one.one, one.other, one.fused, one.reason, one.count, one.line)
-            for one in log.fusions.values()
-        ],
-        [
-            Hint(one.compile_id, one.topic, one.text, one.module, one.count, one.line)
-            for one in log.hints.values()
-        ],
+        list(log.nodes.values()),
+        list(log.fusions.values()),
+        list(log.hints.values()),
         [
             TunedTable(
                 one.compile_id,

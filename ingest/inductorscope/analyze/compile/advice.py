@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from .model import GraphBreak, GuardFailed
+from ...formats.guard_failures import GuardFailure
+from .model import GraphBreak
 
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.I), text)
@@ -66,7 +67,7 @@ def advice_for_break(one: GraphBreak) -> str:
     return next((advice for pattern, advice in _BREAKS if pattern.search(text)), "")
 
 
-def advice_for_guard(failed: GuardFailed) -> str:
+def advice_for_guard(failed: GuardFailure) -> str:
     if failed.kind in _FAILURES:
         return _FAILURES[failed.kind]
     text = failed.text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .model import Fusion, LoggedNode, Spoken
+from ...formats.torch_logs import Fusion, LoggedNode
+from .model import Spoken
 
 UNDERSTOOD = (
     (

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from ...formats.guard_failures import GuardFailure
+from ...formats.torch_logs import Fusion as Fusion
+from ...formats.torch_logs import Hint
+from ...formats.torch_logs import LoggedNode as LoggedNode
+
 STORY_VERSION = 1
 """Raised when what is gathered changes: older stories say so."""
 
@@ -38,20 +43,6 @@ class GraphBreak(msgspec.Struct):
     """Numbers of frames, innermost last."""
 
 
-class GuardFailed(msgspec.Struct):
-    """A guard of an earlier compile that did not hold."""
-
-    earlier: str | None
-    """Compile id whose guard it was."""
-    text: str
-    subject: str
-    kind: str
-    old: str | None = None
-    new: str | None = None
-    code: str | None = None
-    place: str | None = None
-
-
 class BecameDynamic(msgspec.Struct):
     """A size or number that Dynamo stopped taking for constant."""
 
@@ -68,7 +59,7 @@ class Recompile(msgspec.Struct):
     compile: int
     log: int
     line: int
-    failures: list[GuardFailed] = []
+    failures: list[GuardFailure] = []
     text: str = ""
 
 
@@ -254,41 +245,6 @@ class PhaseRow(msgspec.Struct):
     self_us: float
     longest_us: float
     longest_compile: int
-
-
-class LoggedNode(msgspec.Struct):
-    """A node of the scheduler, as TORCH_LOGS names it."""
-
-    compile_id: str | None
-    name: str
-    kind: str
-    origins: list[str] = []
-    file: str | None = None
-    line: int | None = None
-    code: str | None = None
-
-
-class Fusion(msgspec.Struct):
-    """Two nodes that were, or were not, fused."""
-
-    compile_id: str | None
-    one: str
-    other: str
-    fused: bool
-    reason: str
-    count: int
-    line: int
-
-
-class Hint(msgspec.Struct):
-    """Something else that the compiler said about speed."""
-
-    compile_id: str | None
-    topic: str
-    text: str
-    module: str
-    count: int
-    line: int
 
 
 class TunedTable(msgspec.Struct):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...formats.guard_failures import GuardFailure
 from .advice import advice_for_guard
-from .model import BecameDynamic, Compile, GuardFailed, Story
+from .model import BecameDynamic, Compile, Story
 from .settle import resumed
 
 USUAL_LIMIT = 8
@@ -17,7 +18,7 @@ class Step:
     """One compile of a function, and why it was needed."""
 
     compile: Compile
-    failures: list[GuardFailed]
+    failures: list[GuardFailure]
     became: list[BecameDynamic]
     record: tuple[int, int] | None
     """Log and line of the reasons."""
@@ -114,7 +115,7 @@ def _changes(history: History) -> list[Change]:
                 kind = "size" if ".size(" in became.subject else "value"
                 known = changes[became.subject] = Change(
                     became.subject, kind, [], False,
-                    advice_for_guard(GuardFailed(None, "", became.subject, kind)),
+                    advice_for_guard(GuardFailure(None, "", became.subject, kind)),
                 )  # fmt: skip
                 _extend(known.values, became.old, became.new)
             known.became_dynamic = True

@@ -16,7 +16,6 @@ from .model import (
     Expression,
     Failure,
     GraphBreak,
-    GuardFailed,
     KernelCompiled,
     Recompile,
     Symbol,
@@ -145,14 +144,7 @@ def _recompiled(log: LogGatherer, record: LogRecord, number: int) -> None:
     log.story.recompiles.append(
         Recompile(
             compile_.number, log.number, record.line,
-            [
-                GuardFailed(
-                    item.compile_id, item.text, item.subject, item.kind, item.old, item.new,
-                    item.code, item.place,
-                )
-                for item in read_guard_failures(text)[:50]
-            ],
-            text[:LONGEST],
+            read_guard_failures(text)[:50], text[:LONGEST],
         )
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ from .compile_rows import (
     said_row,
     work_rows,
 )
-from .compile_torch import ExplainedRow, captured, explained, why_missing
+from .compile_torch import ExplainedRow, explained, said_by_torch
 from .parts import RunName
 from .watch import watch_key
 
@@ -91,7 +91,7 @@ def compile_page(session: Session, run_id: str) -> CompilePage | None:
     if found is None:
         return None
     story = found.story or Story()
-    facts = captured(session, run_id)
+    says = said_by_torch(session, run_id)
     places, changed = break_places(story), histories(story)
     failed = [one for one in story.failures if not one.restarted]
     hits = sum(one.outcome == "hit" for one in story.caches)
@@ -127,9 +127,7 @@ def compile_page(session: Session, run_id: str) -> CompilePage | None:
         exported=any(one.outcome == "exported" for one in story.compiles),
         beyond=story.beyond,
         unread=story.unread,
-        explained=explained(found, facts),
-        explained_missing=(
-            why_missing("explain", facts) if facts is None or facts.explained is None else ""
-        ),
+        explained=explained(found, says),
+        explained_missing=says.missing.get("explain", ""),
         dropped=found.run.dropped_count,
     )

@@ -11,7 +11,7 @@ from ...analyze.compile.fusing import ask, in_words
 from ...analyze.compile.model import Fusion, LoggedNode, Spoken, Story
 from ..models import Graph
 from .compile_parts import told
-from .compile_torch import LoopsTold, captured, loops, why_missing
+from .compile_torch import LoopsTold, loops, said_by_torch
 from .parts import RunName
 
 PAGE = 300
@@ -94,8 +94,8 @@ def fusing_page(
     story = found.story or Story()
     logs = found.texts_spoken
     graphs = _graphs(session, run_id)
-    facts = captured(session, run_id)
-    told_loops = loops(session, run_id, facts)
+    says = said_by_torch(session, run_id)
+    told_loops = loops(session, run_id, says)
     words = q.lower().split()
     every = [
         _row(log, fusion, nodes, logs, graphs)
@@ -135,7 +135,7 @@ def fusing_page(
         hints=hints[:PAGE],
         more_hints=max(0, len(hints) - PAGE),
         loops=told_loops,
-        loops_missing="" if told_loops is not None else why_missing("loops", facts),
+        loops_missing=says.missing.get("loops", ""),
     )
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from ...analyze.compile.model import Story
+from ...analyze.compile.torch_says import TimedRow
 from ...analyze.compile.words import total_seconds, work
 from ..compile_story import timeline
 from .compile_beside import Beside, beside
 from .compile_parts import CompileRef, told
 from .compile_rows import WorkRow, work_rows
 from .compile_spans import SpanRow, span_rows
-from .compile_torch import TimedRow, captured, compile_times, why_missing
+from .compile_torch import said_by_torch
 from .compile_tunings import TableRow, tables
 from .parts import RunName
 from .watch import watch_key
@@ -96,7 +97,7 @@ def compile_time_page(
     if found is None:
         return None
     story = found.story or Story()
-    facts = captured(session, run_id)
+    says = said_by_torch(session, run_id)
     spans = timeline(session, run_id)
     kinds = work(story)
     busy = sum(kinds.values())
@@ -141,13 +142,9 @@ def compile_time_page(
         ],
         more_tunings=max(0, len(tunings) - MOST_TUNINGS),
         tables=tables(found),
-        times=compile_times(facts),
-        times_text=facts.compile_times.text if facts is not None and facts.compile_times else "",
-        times_missing=(
-            why_missing("compile_times", facts)
-            if facts is None or facts.compile_times is None
-            else ""
-        ),
+        times=says.times,
+        times_text=says.times_text,
+        times_missing=says.missing.get("compile_times", ""),
         beside=beside(session, found, a, b),
         compiles=len(story.compiles),
     )  # fmt: skip

@@ -174,8 +174,9 @@ def _size(size: Untyped) -> int | str:
 
 def _user_line(node: torch.fx.Node) -> str:
     """The innermost line of the user's that made the node, as the trace quotes it."""
-    lines = [line.strip() for line in (node.stack_trace or "").strip().split("\n")]
-    return lines[-1][:300] if lines else ""
+    lines = [line.strip() for line in (node.stack_trace or "").split("\n")]
+    quoted = [line for line in lines if line.strip("^~ ") and not line.startswith("File ")]
+    return quoted[-1][:300] if quoted else ""
 
 
 def _same(left: torch.Tensor, right: torch.Tensor) -> bool:

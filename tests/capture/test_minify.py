@@ -1,0 +1,173 @@
+"""The smallest failing program, searched for with torch's minifier."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inductorscope.capture.diagnosis import Asked, run_diagnosis
+from inductorscope.capture.inside.diagnose import minify_failure as failures
+from inductorscope.capture.inside.diagnose.minify_program import Ran
+from inductorscope.capture.inside.diagnose.minify_steps import Steps
+from inductorscope.capture.inside.diagnose.minify_text import (
+    class_text,
+    graph_of,
+    node_lines,
+    packed_inputs,
+    unpacked_inputs,
+)
+from inductorscope.capture.spec import CaptureSpec
+from inductorscope.settings import Settings
+
+pytestmark = pytest.mark.torch
+
+
+def search(
+    model: str, folder: Path, **options: object
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    kept: list[dict[str, Any]] = []
+    found = run_diagnosis(
+        Asked("minify", CaptureSpec(model=model), dict(options)), folder,
+        Settings(data=folder, database_url=""), partial=kept.append,
+    )  # fmt: skip
+    return found, kept
+
+
+@pytest.fixture(scope="module")
+def lowering(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], list[Any]]:
+    """Of 12 operations one has no lowering; none of the queries compiles C++."""
+    return search("foobar-without-lowering", tmp_path_factory.mktemp("lowering"))
+
+
+def test_a_crash_ends_in_the_one_operation_to_blame(
+    lowering: tuple[dict[str, Any], list[Any]], tmp_path: Path
+) -> None:
+    found, kept = lowering
+    assert found["summary"]["names"] == ["_foobar"]
+    assert found["summary"]["operations_before"] == 12
+    assert found["failure"]["type"] == "LoweringException"
+    went = [(step["before"], step["after"]) for step in found["steps"] if step["what"] == "nodes"]
+    assert went[0][0] == 25
+    assert went[-1][1] == 3
+    assert all(before > after for before, after in went)
+    states = {line["name"]: line["state"] for line in found["original"]}
+    assert states["_foobar"] == "kept"
+    assert states["addmm_4"] == "removed"
+    assert states["add"] == "made an input"
+    assert len(kept) >= len(went)  # every success was told
+    assert found["repro"]["fails"]
+    file = tmp_path / "repro.py"
+    file.write_text(found["repro"]["text"])
+    ended = subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 1
+    assert "target: aten._foobar.default" in ended.stderr
+
+
+def test_a_stopped_search_goes_on_from_where_it_was(
+    lowering: tuple[dict[str, Any], list[Any]], tmp_path: Path
+) -> None:
+    _, kept = lowering
+    stopped = next(each for each in kept if each["summary"]["operations"] <= 4)
+    assert stopped["summary"]["verdict"].endswith("so far.")
+    found, _ = search("foobar-without-lowering", tmp_path, resumed=stopped)
+    assert found["summary"]["names"] == ["_foobar"]
+    assert found["notes"] == []
+    again = [step["strategy"] for step in found["steps"]].index("taken up again")
+    assert found["steps"][:again] == stopped["steps"]
+    assert found["steps"][again]["nodes"] == len(stopped["current"])
+    assert found["queries"] > stopped["queries"]
+    assert {line["name"]: line["state"] for line in found["original"]}["addmm_4"] == "removed"
+
+
+def test_there_is_nothing_to_minify_where_nothing_fails(tmp_path: Path) -> None:
+    found, _ = search("neg-maximum-cat", tmp_path, level="crash", after="dynamo")
+    assert found["summary"]["verdict"] == (
+        "The program does not fail: its only graph compiles and runs (numbers were not compared). "
+        "There is nothing to minify."
+    )
+    assert found["repro"] is None
+    assert found["steps"] == []
+
+
+def test_graphs_and_inputs_come_back_from_their_text() -> None:
+    import torch
+    from torch import fx
+
+    class Several(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("table", torch.arange(6.0))
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            first = torch.ops.aten.sin.default(x)
+            second = first.reshape(-1)[:6] + self.table
+            return torch.ops.aten.mul.Tensor(second, 2), y
+
+    graph = fx.symbolic_trace(Several())
+    again = graph_of(class_text(graph))
+    assert [line.name for line in node_lines(again)] == [line.name for line in node_lines(graph)]
+    inputs = [torch.randn(3, 4).t(), torch.tensor([True, False])]
+    back = unpacked_inputs(packed_inputs(inputs))
+    for one, other in zip(inputs, back, strict=True):
+        assert torch.equal(one, other)
+        assert one.stride() == other.stride()
+    for one, other in zip(graph(*inputs), again(*back), strict=True):
+        assert torch.equal(one, other)
+    large = unpacked_inputs(packed_inputs([torch.randint(3, 7, (1000, 1000))]))[0]
+    assert large.shape == (1000, 1000)
+    assert large.min() >= 3
+    assert large.max() < 7
+
+
+CPP = """C++ compile error
+
+Command:
+g++ /tmp/a/b.main.cpp -o c
+
+Output:
+/tmp/a/b.main.cpp:24:58: error: no matching function for call to ‘max_propagate_nan(int&)’
+"""
+
+
+def test_failures_are_alike_when_only_names_and_numbers_differ() -> None:
+    class CppCompileError(Exception):
+        pass
+
+    first = failures.of_exception(CppCompileError(CPP))
+    other = failures.of_exception(
+        CppCompileError(CPP.replace("24:58", "9:1").replace("max_prop", "min_prop"))
+    )
+    assert first.like(other)
+    assert not first.like(failures.of_exception(CppCompileError(CPP.replace("matching", "such"))))
+    assert not first.like(None)
+    assert failures.in_words(first).startswith("CppCompileError: error: no matching function")
+    assert failures.from_builtins(first.to_builtins()) == first
+    assert first.shown_by(Ran(1, f"CppCompileError: {CPP}", 1.0))
+    assert not first.shown_by(Ran(1, "CppCompileError: out of memory", 1.0))
+    assert not first.shown_by(Ran(0, CPP, 1.0))
+    killed = failures.died(Ran(-11, "Segmentation fault", 1.0))
+    assert (killed.kind, killed.type) == ("signal", "SIGSEGV")
+    assert not killed.like(failures.died(Ran(-9, "", 120.0, hung=True)))
+
+
+def test_steps_are_read_off_what_the_minifier_says() -> None:
+    steps = Steps()
+    steps.begin(6, "the whole graph")
+    for line in (
+        "Trying granularity 2", "Strategy: Truncate suffix (G: 2) (6 nodes, 2 inputs)",
+        "SUCCESS: Went from 6 to 4 nodes",
+        "Strategy: Remove unused inputs (G: 4) (4 nodes, 2 inputs)", "FAIL: Remove unused inputs",
+        "anything else",
+    ):  # fmt: skip
+        steps.line(line)
+    (start, one) = steps.done
+    assert start["nodes"] == 6
+    assert (one["before"], one["after"], one["strategy"], one["granularity"]) == (
+        6, 4, "Truncate suffix", 2,
+    )  # fmt: skip
+    assert steps.tried == {"Remove unused inputs": 1}

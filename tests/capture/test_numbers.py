@@ -1,0 +1,209 @@
+"""The search for the first wrong number: faults are planted one by one, and none where none is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inductorscope.capture.inside.report import Reporter
+from inductorscope.capture.permission import permit
+from inductorscope.capture.spec import CaptureSpec, SpecError
+
+torch = pytest.importorskip("torch")
+
+from inductorscope.capture.faults.planted import planted  # noqa: E402
+from inductorscope.capture.inside.diagnose.numbers import diagnose  # noqa: E402
+from inductorscope.capture.inside.diagnose.numbers_lanes import compare_along  # noqa: E402
+from inductorscope.capture.inside.diagnose.numbers_measure import measure  # noqa: E402
+from inductorscope.capture.inside.diagnose.numbers_watch import steps_of  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+SUBJECTS = Path(__file__).with_name("numbers_subjects.py")
+
+
+@pytest.fixture(autouse=True)
+def fresh(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled C++ may be used again; what Dynamo and Inductor remember of graphs may not."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
+    monkeypatch.setenv("TORCHINDUCTOR_AUTOGRAD_CACHE", "0")
+    torch._dynamo.reset()
+
+
+def search(model: str, tmp_path: Path, **options: Any) -> dict[str, Any]:
+    name = model if "-" in model else f"{SUBJECTS}:{model}"
+    spec = CaptureSpec(model=name, **options)
+    return diagnose(spec, permit(spec, [], trusted=True), {}, tmp_path, Reporter(None))
+
+
+def operation(found: dict[str, Any]) -> str:
+    """Of the node that is blamed."""
+    rows = [row for graph in found["graphs"] for row in graph["rows"] if row["blamed"]]
+    assert [row["node"] for row in rows] == [found["summary"]["node"]]
+    return str(rows[0]["op"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected", "model", "options"),
+    [
+        ("erf", "aten.erf.default", "mlp", {}),
+        ("rsqrt", "aten.rsqrt.default", "mlp", {"dtype": "bfloat16"}),
+        ("rsqrt", "aten.rsqrt.default", "mlp", {"dtype": "float16"}),
+        ("log", "aten.log.default", "mlp", {"train": True}),
+        ("max", "aten.amax.default", "mlp", {"train": True}),
+        ("exp", "aten.exp.default", "mlp", {"train": True, "backward": True}),
+        ("sum", "aten.sum.dim_IntList", "mlp", {"train": True, "backward": True}),
+        ("exp", "aten.exp.default", "conv", {}),
+        ("sqrt", "aten.sqrt.default", "conv", {}),
+        ("sum", "aten.mean.dim", "conv", {"dtype": "float16"}),
+        ("maximum", "prims._low_memory_max_pool_with_offsets.default", "conv", {}),
+    ],
+)
+def test_a_planted_fault_is_found(
+    fault: str, expected: str, model: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    backward = options.get("backward", False)
+    given = {name: value for name, value in options.items() if name != "backward"}
+    with planted(fault, backward):
+        found = search(model, tmp_path, **given)
+    assert operation(found) == expected, found["summary"]["verdict"]
+    assert ("backward" in found["summary"]["graph"]) == backward
+    assert found["summary"]["kernel"].startswith("cpp_fused")
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("mlp", {"dtype": "bfloat16", "train": True}),
+        ("mlp", {"dtype": "float16"}),
+        ("conv", {"dtype": "bfloat16"}),
+        ("cat_and_index", {}),
+    ],
+)
+def test_where_nothing_is_wrong_nothing_is_blamed(
+    model: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    found = search(model, tmp_path, **options)
+    assert found["summary"]["node"] is None, found["summary"]["verdict"]
+    assert found["summary"]["compared"] >= 2
+    assert found["summary"]["verdict"].startswith("No node's numbers differ")
+
+
+def test_random_operations_are_named_and_not_blamed(tmp_path: Path) -> None:
+    found = search("dropping", tmp_path)
+    assert found["summary"]["node"] is None, found["summary"]["verdict"]
+    (graph,) = found["graphs"]
+    assert graph["random"]
+    assert "random" in found["summary"]["verdict"]
+
+
+def test_the_tutorials_neg_is_found_inside_its_kernel(tmp_path: Path) -> None:
+    with planted("neg"):
+        found = search("neg-maximum-cat", tmp_path)
+    (graph,) = found["graphs"]
+    assert graph["culprit"]["node"] == "neg"
+    assert graph["culprit"]["alone_wrong"] is True
+    (neg,) = (row for row in graph["rows"] if row["node"] == "neg")
+    assert neg["user"] == "a = torch.neg(x1)"
+    assert found["summary"]["verdict"].startswith("`neg` is the first node whose numbers differ")
+
+
+def test_scripts_and_other_backends_are_refused_with_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="generates no kernels to compare"):
+        search("mlp", tmp_path, backend="aot_eager")
+    spec = CaptureSpec(model=str(SUBJECTS))
+    with pytest.raises(SpecError, match="capture a factory"):
+        diagnose(spec, permit(spec, [], trusted=True), {}, tmp_path, Reporter(None))
+
+
+def lanes_of(right: Any) -> tuple[Any, Any, list[Any]]:
+    """As if a node gave this: as written, in float64, and shaken."""
+    eps = torch.finfo(right.dtype).eps
+    exact = right.double()
+    return right, exact, [exact * (1 + eps * 0.7), exact * (1 - eps * 0.6)]
+
+
+def test_roundings_agree_and_one_wrong_element_differs() -> None:
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+        right = torch.linspace(-3, 3, 1001).to(dtype)
+        eps = torch.finfo(dtype).eps
+        written, exact, shaken = lanes_of(right)
+        near = (exact * (1 + eps)).to(dtype)
+        assert measure(near, written, exact, shaken, 1).agrees
+        wrong = right.clone()
+        wrong[17] += 100 * eps * 3
+        found = measure(wrong, written, exact, shaken, 1)
+        assert (found.agrees, found.wrong) == (False, 1)
+        assert found.excess > 1
+
+
+def test_nan_and_infinities_must_be_where_they_belong() -> None:
+    right = torch.tensor([1.0, float("nan"), float("inf"), -2.0])
+    written, exact, shaken = lanes_of(right)
+    same = measure(right.clone(), written, exact, shaken, 1)
+    assert (same.agrees, same.nan, same.inf) == (True, (1, 1), (1, 1))
+    for place, value in ((0, float("nan")), (1, 0.0), (2, -float("inf")), (3, float("inf"))):
+        wrong = right.clone()
+        wrong[place] = value
+        found = measure(wrong, written, exact, shaken, 1)
+        assert (found.agrees, found.wrong, found.excess) == (False, 1, float("inf"))
+
+
+def test_what_changes_between_two_calls_is_allowed() -> None:
+    written, exact, shaken = lanes_of(torch.ones(8))
+    compiled = torch.full((8,), 1.01)
+    assert not measure(compiled, written, exact, shaken, 1).agrees
+    assert measure(compiled, written, exact, shaken, 1, torch.full((8,), 0.99)).agrees
+
+
+def test_truth_values_count_where_rounding_does_not_decide_them() -> None:
+    written = torch.tensor([True, False, True])
+    wavers = torch.tensor([True, False, False])
+    assert measure(torch.tensor([True, False, False]), written, written, [wavers], 1).agrees
+    assert not measure(torch.tensor([False, False, True]), written, written, [wavers], 1).agrees
+
+
+def test_an_error_is_seen_where_it_is_made_and_not_where_it_arrives() -> None:
+    def program(x: Any) -> Any:
+        return torch.ops.aten.exp.default(torch.ops.aten.sin.default(torch.ops.aten.neg.default(x)))
+
+    module = torch.fx.symbolic_trace(program)
+    x = torch.randn(50)
+    wrong = torch.sin(-x) + 0.5
+    compiled = {"neg_default": -x, "sin_default": wrong, "exp_default": torch.exp(wrong)}
+    verdicts = {
+        each.node.name: measure(
+            each.compiled, each.written, each.exact, each.shaken, each.terms
+        ).agrees
+        for each in compare_along(module, [x], compiled)
+        if not isinstance(each, tuple)
+    }
+    assert verdicts == {"neg_default": True, "sin_default": False, "exp_default": True}
+
+
+WRAPPER = """
+def call(args):
+    arg0_1, = args
+    args.clear()
+    buf0 = empty_strided_cpu((8, ), (1, ), torch.float32)
+    # [Provenance debug handles] cpp_fused_a_0:3
+    cpp_fused_a_0(arg0_1, buf0)
+    buf1 = buf0; del buf0  # reuse
+    buf2 = empty_strided_cpu((8, ), (1, ), torch.float32)
+    cpp_fused_b_1(buf1, buf2)
+    del buf1
+    buf3 = torch.ops.aten.sort.default(buf2)
+    buf4 = reinterpret_tensor(buf2, (4, 2), (2, 1), 0)
+    return (buf2, buf3, )
+"""
+
+
+def test_only_buffers_that_are_read_later_are_kept() -> None:
+    """`buf0` only lends its memory, and `buf1` was not stored for anybody."""
+    steps = [step for found in steps_of(WRAPPER).values() for step in found]
+    launches = {step.kernel: step for step in steps if step.launches}
+    assert launches["cpp_fused_a_0"].buffers == ()
+    assert launches["cpp_fused_a_0"].handle == 3
+    assert launches["cpp_fused_b_1"].buffers == ("buf2",)
+    assert [step.buffers for step in steps if not step.launches] == [("buf3",), ("buf2", "buf3")]

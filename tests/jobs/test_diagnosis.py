@@ -1,0 +1,138 @@
+"""Diagnoses of programs that crash, hang or eat memory leave a verdict, and a worker in service."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.errors import CaptureRefusedError
+from inductorscope.jobs.processes import processes_of
+from inductorscope.jobs.records import OVER, JobStatus
+from inductorscope.local import read_paths
+from inductorscope.settings import Settings
+from inductorscope.store.diagnoses import read_diagnosis
+from inductorscope.store.engine import make_engine, sessions
+from serving import serve
+
+pytestmark = pytest.mark.slow
+
+HURTS = """
+import os
+import signal
+import time
+
+import torch
+
+
+def segfaults():
+    return lambda x: os.kill(os.getpid(), signal.SIGSEGV), (torch.ones(2),)
+
+
+def takes_all_memory():
+    return lambda x: torch.ones(1 << 40), (torch.ones(2),)
+
+
+def hangs():
+    return lambda x: time.sleep(600), (torch.ones(2),)
+
+
+def ends():
+    return lambda x: os._exit(3), (torch.ones(2),)
+"""
+
+
+@dataclass
+class Place:
+    """An installation with one worker that may run `hurts`."""
+
+    settings: Settings
+    client: JobsClient
+    captured: Callable[[str], str]
+
+    def wait(self, job: str, seconds: float = 120.0) -> JobStatus:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            status = self.client.job(job)
+            if status.state in OVER:
+                return status
+            time.sleep(0.1)
+        raise AssertionError(f"waited {seconds:.0f} s for the end of {job}")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Place]:
+    root = tmp_path_factory.mktemp("diagnosis")
+    models = root / "models"
+    models.mkdir()
+    (models / "hurts.py").write_text(HURTS)
+    settings = Settings(data=root / "data", database_url="")
+    client = JobsClient(settings)
+
+    def captured(factory: str) -> str:
+        """The run of a capture that asked for this factory."""
+        folder = root / factory
+        shutil.copytree(fixtures / "neg-does-not-compile", folder)
+        facts = json.loads((folder / "capture.json").read_text())
+        facts["name"] = factory
+        facts["options"] = {"model": f"hurts:{factory}"}
+        (folder / "capture.json").write_text(json.dumps(facts))
+        return read_paths(
+            settings, [folder], name=factory, tags=[], origin="capture", progress=lambda *_: None
+        ).run_id
+
+    with serve(settings.data, env={"INDUCTORSCOPE_MODEL_FOLDERS": str(models)}):
+        yield Place(settings, client, captured)
+    client.close()
+
+
+def test_each_kind_of_end_is_a_verdict_and_the_worker_goes_on(place: Place) -> None:
+    said = {
+        "segfaults": "it was ended by SIGSEGV without being compiled",
+        "ends": "it ended its process with status 3",
+        "takes_all_memory": "can't allocate memory",
+        "hangs": "it took longer than 2 s and was stopped",
+    }
+    jobs = {
+        name: place.client.enqueue_diagnosis("components", place.captured(name), {"seconds": 2})
+        if name == "hangs"
+        else place.client.enqueue_diagnosis("components", place.captured(name), {})
+        for name in said
+    }
+    for name, words in said.items():
+        status = place.wait(jobs[name])
+        assert (status.state, status.attempts) == ("done", 1), status.message
+        assert words in (status.message or "")
+        with sessions(make_engine(place.settings))() as session:
+            found = read_diagnosis(session, jobs[name])
+        assert found is not None
+        assert found.line.complete
+        assert words in found.line.summary["verdict"]
+
+
+def test_a_cancelled_one_leaves_no_process_and_says_so(place: Place) -> None:
+    run = place.captured("hangs_for_long")
+    job = place.client.enqueue_diagnosis("components", run, {})
+    end = time.monotonic() + 60
+    while place.client.job(job).state != "running" and time.monotonic() < end:
+        time.sleep(0.1)
+    assert place.client.cancel(job)
+    assert place.wait(job).state == "cancelled"
+    end = time.monotonic() + 20
+    while processes_of(job) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not processes_of(job)
+
+
+def test_runs_of_others_are_refused(place: Place, fixtures: Path) -> None:
+    run = read_paths(
+        place.settings, [fixtures / "cpu-ops-zoo"], name=None, tags=[], origin="upload",
+        progress=lambda *_: None,
+    ).run_id  # fmt: skip
+    with pytest.raises(CaptureRefusedError, match="never run here"):
+        place.client.enqueue_diagnosis("components", run, {})
