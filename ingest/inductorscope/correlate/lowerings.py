@@ -6,6 +6,8 @@ region of the loop body ends where their arguments' values begin.
 
 from __future__ import annotations
 
+import re
+
 _STRICT: dict[str, str] = {
     "add": "add sub fma logical_or",
     "sub": "sub add neg fma",
@@ -217,9 +219,19 @@ _ALIASES = {
 }
 
 
+_SHIM = re.compile(r"aoti_torch_(?:(?:cpu|cuda|xpu|mps)_)?")
+_SHIM_ENDS = re.compile(r"(?:_out|_stable)$")
+
+
 def extern_name(kernel: str) -> str:
-    """`torch.ops.aten.sort.stable` → `sort`; `extern_kernels.mm` → `mm`; `` when unknown."""
+    """`torch.ops.aten.sort.stable` → `sort`; `extern_kernels.mm` → `mm`; `` when unknown.
+
+    Shims: `aoti_torch_cpu_addmm_out` → `addmm`, `aoti_torch_cuda__softmax` → `_softmax`.
+    """
     parts = kernel.strip().strip("'\"").split(".")
+    if parts[0].startswith("aoti_torch_"):
+        shim = _SHIM.sub("", parts[0])
+        return "" if shim.startswith("proxy_executor") else _SHIM_ENDS.sub("", shim)
     if parts[0] == "torch" and len(parts) > 3:
         return parts[3]
     if parts[0] in ("aten", "prims", "inductor_ops", "_quantized", "quantized") and len(parts) > 1:

@@ -1,4 +1,4 @@
-"""What a Python wrapper does to buffers, in order: memory made and renamed, calls."""
+"""What a wrapper does to buffers, in order: memory made and renamed, calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from inductorscope.correlate.schedule import argument_buffer
 from inductorscope.formats.ir import IrBuffer
 from inductorscope.formats.output_code import CodeCall, OutputCode
 from inductorscope.formats.scan import split_top
+from inductorscope.formats.wrapper_lines import parse_wrapper
 
 # `buf2 = empty_strided_cuda((256, 256), (256, 1), torch.float32)`
 _MADE = re.compile(r"\s*(\w+) = (?:\w+\.)?empty_strided\w*\((\(.*)\)\s*$")
@@ -18,6 +19,8 @@ _SEEN_AS = re.compile(
 )
 _RENAMED = re.compile(r"\s*(\w+) = (\w+)\s*(?:;|#|$)")
 _UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
+# `aoti_torch_cpu_addmm_out(buf0, …)`: where the result goes stands first
+_FILLS_FIRST = re.compile(r"aoti_torch_\w+_out$")
 
 
 @dataclass(slots=True)
@@ -38,6 +41,25 @@ class Wrapper:
 
 
 def read_wrapper(code: OutputCode, lines: list[str]) -> Wrapper:
+    return _read_cpp(code, lines) if code.cpp else _read_python(code, lines)
+
+
+def _read_cpp(code: OutputCode, lines: list[str]) -> Wrapper:
+    wrapper = Wrapper()
+    for line in parse_wrapper("\n".join(lines), code):
+        if line.call is not None:
+            wrapper.steps.append(line.call)
+            continue
+        layout = line.layout
+        if layout is not None and line.kind != "assert":
+            for name in line.defines:
+                wrapper.buffers[name] = IrBuffer(name, "ComputedBuffer", layout.dtype, layout.shape)
+        if line.kind in ("reuse", "reinterpret") and line.defines and line.uses:
+            wrapper.steps.append(Renaming(line.defines[0], line.uses[0]))
+    return wrapper
+
+
+def _read_python(code: OutputCode, lines: list[str]) -> Wrapper:
     wrapper = Wrapper()
     calls: dict[int, list[CodeCall]] = {}
     for call in code.calls:
@@ -95,6 +117,8 @@ def argument_buffers(call: CodeCall) -> list[str]:
 
 
 def output_of(call: CodeCall) -> list[str]:
-    """What an extern call fills: its results, or `out=buf10`."""
+    """What an extern call fills: its results, `out=buf10`, or the first argument of a shim."""
     found = [argument_buffer(a[4:]) for a in call.arguments if a.startswith("out=")]
+    if not call.results and _FILLS_FIRST.match(call.kernel):
+        found += [argument_buffer(argument) for argument in call.arguments[:1]]
     return [name for name in [*call.results, *found] if name]

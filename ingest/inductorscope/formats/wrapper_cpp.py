@@ -102,12 +102,17 @@ class CppWrapper(PythonWrapper):
         return WrapperLine(number, "other", uses=[arguments[0]])
 
     def _held(self, line: str, number: int) -> WrapperLine | None:
-        """`auto buf0 = RAIIAtenTensorHandle(tmp_0);` owns what came out of a pool."""
+        """`auto buf0 = RAIIAtenTensorHandle(tmp_0);` owns what came out of a pool, or a view."""
         found = _HELD.match(line)
-        made = self.pooled.pop(found.group(2), None) if found is not None else None
-        if found is None or made is None:
+        if found is None:
             return None
-        made.line, made.defines = number, [found.group(1)]
+        name, handle = found.groups()
+        made = self.pooled.pop(handle, None)
+        if made is None and handle in self.layouts:
+            made = WrapperLine(number, "reinterpret", uses=[handle], layout=self.layouts[handle])
+        if made is None:
+            return None
+        made.line, made.defines = number, [name]
         return made
 
     def _moved_or_input(self, line: str, number: int) -> WrapperLine | None:
