@@ -10,14 +10,23 @@
             get_index = self.get_index('index0')
             load = ops.load('arg1_1', get_index)
 
-A fused node comes first, its members follow with their loop bodies. Older versions write `buf0:`
-where newer ones write `op0:`; nodes of a branch or a loop bear its name: `true_graph_0_op0`.
+A fused node comes first, its members follow with their loop bodies; nodes of a branch or a loop
+bear its name: `true_graph_0_op0`. Until 2.4 a node is called as the one buffer that it makes, which
+has no lines of its own (`buf0.users = …`, `buf0_layout = …`), and members are indented.
 """
 
 from __future__ import annotations
 
 import re
 
+from inductorscope.formats.ir_lines import (
+    IrLayout,
+    block_call,
+    dependencies,
+    layout_of,
+    operation,
+    outdented,
+)
 from inductorscope.formats.ir_text import (
     IrBlock,
     IrBuffer,
@@ -29,11 +38,8 @@ from inductorscope.formats.ir_text import (
 from inductorscope.formats.scan import (
     Problem,
     balance,
-    call_arguments,
-    closing,
     plain_lines,
     split_flat,
-    split_top,
 )
 
 __all__ = ["IrBlock", "IrBuffer", "IrLoopBody", "IrOp", "IrText", "IrTextNode", "parse_ir"]
@@ -41,6 +47,9 @@ __all__ = ["IrBlock", "IrBuffer", "IrLoopBody", "IrOp", "IrText", "IrTextNode", 
 # `op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)`
 _HEAD = re.compile(r"(\w++): ([A-Z]\w*)\((.*)\)\s*$")
 _NODE_NAME = re.compile(r"(?:\A|_)(?:op|buf)\d")
+# What makes one buffer and is called like it; fused nodes make none themselves.
+_BUFFER_NAME = re.compile(r"(?:[A-Za-z]\w*_)?buf\d+\Z")
+_SEVERAL = ("Fused", "OuterLoopFused", "Foreach", "Grouped")
 # `op0.writes = …`
 _FIELD = re.compile(r"(\w++)\.([\w.]++)(?:\[(\d+)\])?\s*=\s?(.*)$")
 _BODY_CLASS = re.compile(r"class (\w+)_loop_body")
@@ -55,13 +64,8 @@ _DEF = re.compile(r"def (\w+)\(")
 _OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
 _OUTPUT_FIELD = re.compile(r"\s+(\w+)\.(layout|mutations|aliases|users) = (.*)$")
 _USER = re.compile(r"name='(\w+)'")
-_DEPENDENCY = re.compile(r"(MemoryDep|StarDep|WeakDep)\(")
 _QUOTED = re.compile(r"'([^']*)'")
-_DTYPE = re.compile(r"torch\.(\w+)")
 _MEMBER = re.compile(r"(?:[A-Za-z]\w{0,200}?_)??(?:op|buf)\d+(?=_|$)")
-
-
-_Layout = tuple[str, str, tuple[str, ...] | None, tuple[str, ...] | None]
 
 
 def parse_ir(text: str) -> IrText:
@@ -70,10 +74,10 @@ def parse_ir(text: str) -> IrText:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self.lines = plain_lines(text)
+        self.lines = outdented(plain_lines(text)) if "snodes[" in text else plain_lines(text)
         self.result = IrText()
         self.node: IrTextNode | None = None
-        self.layout_texts: dict[str, _Layout] = {}
+        self.layout_texts: dict[str, IrLayout] = {}
         """Layouts repeat: each is taken apart once."""
         self.member_of: str | None = None
         """Set by `X.snodes[i] =`: whose member the next head is."""
@@ -103,7 +107,17 @@ class _Reader:
                     self.node.last_line = number + 1
             number += 1
         self._close_fused()
+        for node in self.result.nodes:
+            for buffer in node.buffers:
+                self._complete(buffer)
         return self.result
+
+    def _complete(self, buffer: IrBuffer) -> None:
+        """What does not say its layout has it where others use it."""
+        known = self.result.layouts.get(buffer.name)
+        if known is not None and not buffer.dtype:
+            buffer.device, buffer.dtype = known.device, known.dtype
+            buffer.size, buffer.stride = known.size, known.stride
 
     def _head(self, head: re.Match[str], number: int) -> None:
         name, kind, detail = head.groups()
@@ -111,6 +125,8 @@ class _Reader:
         self.node = IrTextNode(name, kind, detail, members, number + 1, number + 1)
         self.node.parent = self.member_of
         self.member_of = None
+        if _BUFFER_NAME.match(name) and not kind.startswith(_SEVERAL):
+            self.node.buffers.append(IrBuffer(name, detail))
         self.result.nodes.append(self.node)
 
     def _close_fused(self) -> None:
@@ -133,14 +149,16 @@ class _Reader:
             self.result.problems.append(Problem(number + 1, "a field of no node"))
             return last + 1
         node.last_line = last + 1
+        whole = " ".join([value, *self.lines[number + 1 : last + 1]])
         if name == "outputs":
             self._outputs(node, number + 1, last)
         elif name in ("writes", "unmet_dependencies", "met_dependencies"):
-            whole = " ".join([value, *self.lines[number + 1 : last + 1]])
-            names = _dependencies(whole)
+            names = dependencies(whole)
             (node.writes if name == "writes" else node.reads).extend(names)
         elif name == "node.kernel":
             node.extern = value.strip()
+        elif name in ("users", "mutations", "aliases") and node.buffers:
+            self._of_buffer(node.buffers[0], name, whole)
         elif name == "sizes":
             node.sizes = value.strip()
         return last + 1
@@ -167,6 +185,7 @@ class _Reader:
 
     def _outputs(self, node: IrTextNode, first: int, last: int) -> None:
         buffer: IrBuffer | None = None
+        node.buffers.clear()
         for number in range(first, last + 1):
             line = self.lines[number]
             found = _OUTPUT.match(line)
@@ -183,17 +202,21 @@ class _Reader:
             _, name, value = detail.groups()
             if name == "layout":
                 self._read_layout(buffer, value)
-            elif name == "mutations":
-                buffer.mutations = _QUOTED.findall(value)
-            elif name == "aliases":
-                buffer.aliases = _QUOTED.findall(value)
             else:
-                buffer.users.extend(_USER.findall(value))
+                self._of_buffer(buffer, name, value)
+
+    def _of_buffer(self, buffer: IrBuffer, name: str, value: str) -> None:
+        if name == "mutations":
+            buffer.mutations = _QUOTED.findall(value)
+        elif name == "aliases":
+            buffer.aliases = _QUOTED.findall(value)
+        else:
+            buffer.users.extend(_USER.findall(value))
 
     def _read_layout(self, buffer: IrBuffer, value: str) -> None:
         found = self.layout_texts.get(value)
         if found is None:
-            found = self.layout_texts[value] = _layout_of(value)
+            found = self.layout_texts[value] = layout_of(value)
         buffer.device, buffer.dtype, buffer.size, buffer.stride = found
 
     def _layout(self, line: str) -> None:
@@ -246,59 +269,11 @@ class _Reader:
             name, owner, op, inside = plain.groups()
             arguments = split_flat(inside)
             if owner == "self":
-                op, arguments = _block_call(op, arguments)
+                op, arguments = block_call(op, arguments)
             block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
             return
         assign = _ASSIGN.match(line)
         if assign is not None:
             name, value = assign.groups()
-            op, arguments = _operation(value)
+            op, arguments = operation(value)
             block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
-
-
-def _operation(value: str) -> tuple[str, list[str]]:
-    """`ops.neg(load_1)` → (`neg`, [`load_1`]); `self.masked_subblock1(m, 0)` → its first word."""
-    if value.startswith(("ops.", "self.")):
-        callee, arguments = call_arguments(value)
-        prefix, _, op = callee.partition(".")
-        if prefix == "self":
-            return _block_call(op, arguments)
-        return op, arguments
-    opened = value.find("[")
-    if opened > 0:
-        return "getitem", [value[:opened].strip(), value[opened + 1 : closing(value, opened)]]
-    return "expression", [value]
-
-
-def _block_call(name: str, arguments: list[str]) -> tuple[str, list[str]]:
-    """`self.masked_subblock1(m, 0)` → (`masked_subblock`, [`masked_subblock1`, `m`, `0`])."""
-    bare = name.rstrip("0123456789")
-    return bare, [name, *arguments] if bare != "get_index" else arguments
-
-
-def _dependencies(text: str) -> list[str]:
-    names: list[str] = []
-    for found in _DEPENDENCY.finditer(text):
-        quoted = _QUOTED.search(text, found.end(), found.end() + 400)
-        if quoted is not None:
-            names.append(quoted.group(1))
-    return list(dict.fromkeys(names))
-
-
-def _layout_of(value: str) -> _Layout:
-    """(device, dtype, size, stride) of `FixedLayout('cpu', torch.float32, size=[8], stride=[1])`"""
-    device = dtype = ""
-    size = stride = None
-    _, arguments = call_arguments(value)
-    for argument in arguments:
-        name, equals, inside = argument.partition("=")
-        if argument.startswith("'"):
-            device = argument.strip("'")
-        elif argument.startswith("torch."):
-            found = _DTYPE.match(argument)
-            dtype = found.group(1) if found else ""
-        elif equals and name == "size":
-            size = tuple(split_top(inside.strip()[1:-1]))
-        elif equals and name == "stride":
-            stride = tuple(split_top(inside.strip()[1:-1]))
-    return device, dtype, size, stride
