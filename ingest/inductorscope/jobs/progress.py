@@ -81,14 +81,13 @@ class Report:
 
     def _write(self) -> bool:
         """False when this attempt has no say any more."""
+        events: list[Event] = []
         with self._guard:
-            position, events = self._position, self._events
-            self._events = []
-        if position == self._written and not events:
+            position, nothing = self._position, not self._events
+        if position == self._written and nothing:
             return True
         try:
             with self._sessions.begin() as session:
-                add_events(session, self._attempt.job_id, events)
                 current = position is None or change(
                     session,
                     self._attempt,
@@ -97,6 +96,11 @@ class Report:
                     total=position.total,
                     unit=position.unit,
                 )
+                # Only now that the job's row is ours: lines taken earlier could be written after
+                # those with which the job ends.
+                with self._guard:
+                    events, self._events = self._events, []
+                add_events(session, self._attempt.job_id, events)
         except SQLAlchemyError as error:
             log.warning("progress could not be written: %s", type(error).__name__)
             with self._guard:
