@@ -49,16 +49,20 @@ def read_paths(
             root = Path(work)
             progress(f"Unpacking {paths[0].name}", 0, None, None)
             unpack(paths[0], root, Limits.of(settings))
-        return read_run(
-            root,
-            settings=settings,
-            session_factory=sessions(make_engine(settings)),
-            origin=origin,
-            name=name,
-            tags=tags,
-            progress=progress,
-            pool=pool,
-        )
+        engine = make_engine(settings)
+        try:
+            return read_run(
+                root,
+                settings=settings,
+                session_factory=sessions(engine),
+                origin=origin,
+                name=name,
+                tags=tags,
+                progress=progress,
+                pool=pool,
+            )
+        finally:
+            engine.dispose()
 
 
 def align_lines(settings: Settings, run: str, progress: Progress, pool: Pool | None = None) -> bool:

@@ -81,38 +81,47 @@ def watch(
 
 
 def _here(settings: Settings) -> tuple[Read, Forget]:
+    from inductorscope.intake.unpack import Refused
     from inductorscope.local import align_lines, read_paths
+    from inductorscope.reading import NothingToRead
     from inductorscope.store.engine import make_engine, sessions
     from inductorscope.store.runs import delete_run
+    from inductorscope.watch_loop import UnreadableYetError
 
     def silent(step: str, done: int, total: int | None, unit: str | None) -> None:
         pass
 
     def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
-        result = read_paths(
-            settings, [root], name=name, tags=[tag], origin="ingest", progress=silent
-        )
+        try:
+            result = read_paths(
+                settings, [root], name=name, tags=[tag], origin="ingest", progress=silent
+            )
+        except (Refused, NothingToRead) as error:
+            raise UnreadableYetError(str(error)) from error
         align_lines(settings, result.run_id, silent)
         return result.run_id, not result.duplicate
 
     def forget(run: str) -> None:
         engine = make_engine(settings)
-        with sessions(engine).begin() as session:
-            delete_run(session, run)
-        engine.dispose()
+        try:
+            with sessions(engine).begin() as session:
+                delete_run(session, run)
+        finally:
+            engine.dispose()
 
     return read, forget
 
 
 def _at_server(server: str, token: str) -> tuple[Read, Forget]:
-    from inductorscope.client import Client, ServerError
+    from inductorscope.client import Client
+    from inductorscope.watch_loop import UnreadableYetError
 
     client = Client(server, token)
 
     def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
         done = client.push([root], name, [tag], lambda step, sent, total: None)
         if done.run is None:
-            raise ServerError(done.message or f"The server's job ended as {done.state}.")
+            raise UnreadableYetError(done.message or f"The server's job ended as {done.state}.")
         return done.run, not done.duplicate
 
     return read, client.delete

@@ -28,10 +28,15 @@ QUIET_SECONDS = 4.0
 """A log that did not change for so long is taken as it is, its last record too."""
 
 Read = Callable[[Path, str, str], tuple[str, bool]]
-"""Reads a folder under a name and a tag; the run's id, and whether it is a new run."""
+"""Reads a folder under a name and a tag; the run's id, and whether it is a new run. Raises
+UnreadableYetError."""
 Forget = Callable[[str], None]
 """Takes an earlier reading away."""
 Tell = Callable[[str], None]
+
+
+class UnreadableYetError(Exception):
+    """What is there makes no run; more may come. The message is for a person."""
 
 
 @dataclass
@@ -76,8 +81,9 @@ class Watch:
                 pause = PATIENCE * self._read_once(logs)
                 waited = time.monotonic()
             quiet = time.monotonic() - quiet_since
-            ending = self.until_quiet is not None and quiet >= self.until_quiet
-            if ending and not self._to_read(logs):
+            if self.until_quiet is not None and quiet >= self.until_quiet:
+                if self._to_read(logs) or self._half:
+                    self._read_once(logs, whole=True)
                 return self.run
             sleep(self.every)
 
@@ -95,8 +101,8 @@ class Watch:
         """What was left out of a log is read once nothing comes any more."""
         return self._changed(logs) or any(log.path in self._half and _is_quiet(log) for log in logs)
 
-    def _read_once(self, logs: list[Found]) -> float:
-        """How many seconds it took."""
+    def _read_once(self, logs: list[Found], *, whole: bool = False) -> float:
+        """How many seconds it took. `whole`: with the last record of each log too."""
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="inductorscope-watch-") as work:
             root = Path(work) / self.folder.resolve().name
@@ -105,20 +111,30 @@ class Watch:
             logs_found = {one.path for one in logs if not one.files}
             for log in files_of(logs):
                 target = root / log.path.relative_to(self.folder)
-                if log.path not in logs_found or _is_quiet(log):
+                if whole or log.path not in logs_found or _is_quiet(log):
                     target.parent.mkdir(parents=True, exist_ok=True)
                     written += _copied(log, target)
                 else:
                     written += copy_whole(log.path, target)
                     half.add(log.path)
             if written:
-                before, mine = self.run, self._mine
-                self.run, self._mine = self.read(root, self.folder.resolve().name, self.tag)
-                if before is not None and before != self.run and mine:
-                    self.forget(before)
-                self.tell(f"Read {written:,} bytes of {_said(logs)}: run {self.run}")
+                self._take(root, f"{written:,} bytes of {_said(logs)}")
         self._seen, self._half = {log.path: log.size for log in logs}, half
         return time.monotonic() - started
+
+    def _take(self, root: Path, what: str) -> None:
+        """Reads a copy, and takes the reading before away."""
+        try:
+            run, is_new = self.read(root, self.folder.resolve().name, self.tag)
+        except UnreadableYetError as error:
+            self.tell(f"Not read, {what}: {error} Read again when more comes.")
+            return
+        before, mine = self.run, self._mine
+        if run != before:
+            self.run, self._mine = run, is_new
+            if before is not None and mine:
+                self.forget(before)
+        self.tell(f"Read {what}: run {run}")
 
 
 def _copied(file: Found, target: Path) -> int:
