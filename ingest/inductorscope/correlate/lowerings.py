@@ -219,19 +219,19 @@ _ALIASES = {
 }
 
 
-_SHIM = re.compile(r"aoti_torch_(?:(?:cpu|cuda|xpu|mps)_)?")
-_SHIM_ENDS = re.compile(r"(?:_out|_stable)$")
+_CPP_CALLED = re.compile(r"aoti_torch_(?:(?:cpu|cuda|xpu|mps)_)?|at::(?:_ops::)?")
+_CPP_ENDS = re.compile(r"_out$|_stable$|::call$")
 
 
 def extern_name(kernel: str) -> str:
     """`torch.ops.aten.sort.stable` → `sort`; `extern_kernels.mm` → `mm`; `` when unknown.
 
-    Shims: `aoti_torch_cpu_addmm_out` → `addmm`, `aoti_torch_cuda__softmax` → `_softmax`.
+    In C++ `aoti_torch_cpu_addmm_out`, `at::addmm_out` → `addmm`, `at::_ops::sort::call` → `sort`.
     """
     parts = kernel.strip().strip("'\"").split(".")
-    if parts[0].startswith("aoti_torch_"):
-        shim = _SHIM.sub("", parts[0])
-        return "" if shim.startswith("proxy_executor") else _SHIM_ENDS.sub("", shim)
+    if parts[0].startswith(("aoti_torch_", "at::")):
+        name = _CPP_CALLED.sub("", parts[0])
+        return "" if name.startswith("proxy_executor") else _CPP_ENDS.sub("", name)
     if parts[0] == "torch" and len(parts) > 3:
         return parts[3]
     if parts[0] in ("aten", "prims", "inductor_ops", "_quantized", "quantized") and len(parts) > 1:

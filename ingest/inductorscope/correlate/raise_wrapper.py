@@ -19,8 +19,9 @@ _SEEN_AS = re.compile(
 )
 _RENAMED = re.compile(r"\s*(\w+) = (\w+)\s*(?:;|#|$)")
 _UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
-# `aoti_torch_cpu_addmm_out(buf0, …)`: where the result goes stands first
-_FILLS_FIRST = re.compile(r"aoti_torch_\w+_out$")
+# `aoti_torch_cpu_addmm_out(buf0, …)`, `at::addmm_out(buf0, …)`: where the result goes stands first
+_FILLS_FIRST = re.compile(r"(?:aoti_torch_|at::)\w+_out$")
+_GOT = re.compile(r"std::get<(\d{1,5})>")
 
 
 @dataclass(slots=True)
@@ -56,6 +57,8 @@ def _read_cpp(code: OutputCode, lines: list[str]) -> Wrapper:
                 wrapper.buffers[name] = IrBuffer(name, "ComputedBuffer", layout.dtype, layout.shape)
         if line.kind in ("reuse", "reinterpret") and line.defines and line.uses:
             wrapper.steps.append(Renaming(line.defines[0], line.uses[0]))
+        elif line.kind == "unpack" and (got := _GOT.search(lines[line.line - 1])) is not None:
+            wrapper.steps.append(Renaming(line.defines[0], line.uses[0], int(got[1])))
     return wrapper
 
 

@@ -8,14 +8,17 @@ renames buffers (`buf21 = buf8; del buf8  # reuse`), so every name of a piece of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from inductorscope.formats.ir import IrText, IrTextNode
 from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
+from inductorscope.formats.wrapper_lines import parse_wrapper
 
 # `buf21 = buf8; del buf8  # reuse`, `buf29 = reinterpret_tensor(buf27, …)`
 _REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\(|alloc_from_pool\()?(\w+)")
 _UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
+_UNPACKED_CPP = re.compile(r"\s*auto (\w+) = std::get<(\d{1,5})>\((\w+)\);")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _WRAPPERS = frozenset(
     [
@@ -62,6 +65,8 @@ def unpacked_outputs(code: OutputCode, lines: list[str]) -> dict[str, tuple[str,
         found = _UNPACKED.match(line)
         if found is not None:
             outputs[found.group(1)] = (found.group(2), int(found.group(3)))
+        elif code.cpp and (found := _UNPACKED_CPP.match(line)) is not None:
+            outputs[found.group(1)] = (found.group(3), int(found.group(2)))
     return outputs
 
 
@@ -76,14 +81,26 @@ def argument_buffer(argument: str) -> str:
 def _names_of_memory(code: OutputCode, lines: list[str]) -> dict[str, list[str]]:
     """Name → the names its memory had before."""
     earlier: dict[str, list[str]] = {}
+    for name, before in _renamed_cpp(code, lines) if code.cpp else _renamed(code, lines):
+        if name != before:
+            earlier[name] = [before, *earlier.get(before, [])][:12]
+    return earlier
+
+
+def _renamed(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
+    """A new name of memory, and the one before."""
     for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
         if " = " not in line or ("# reuse" not in line and "reinterpret_tensor(" not in line):
             continue
         found = _REUSE.match(line)
-        if found is not None and found.group(1) != found.group(2):
-            name, before = found.groups()
-            earlier[name] = [before, *earlier.get(before, [])][:12]
-    return earlier
+        if found is not None:
+            yield found.group(1), found.group(2)
+
+
+def _renamed_cpp(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
+    for line in parse_wrapper("\n".join(lines), code):
+        if line.kind in ("reuse", "reinterpret") and line.defines and line.uses:
+            yield line.defines[0], line.uses[0]
 
 
 def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozenset[str]]:

@@ -31,8 +31,13 @@ _ENTRY = re.compile(
 _ENTRY_WORDS = ("def ", "class Runner", "run_impl(", "_entry_impl(", "inductor_entry_cpp(")
 _CPP_ENTRY = re.compile(r"::run_impl\(|_entry_impl\(|inductor_entry_cpp\(")
 _AFTER = ("runner = ", "def get_args(", "def benchmark_compiled_module(")
-_EXTERN = ("extern_kernels.", "torch.ops.", "aten.", "aoti_torch_", "_quantized.", "inductor_ops.")
+_EXTERN = (
+    "extern_kernels.", "torch.ops.", "aten.", "aoti_torch_", "_quantized.", "inductor_ops.", "at::",
+)  # fmt: skip
 _NO_KERNEL = (
+    "at::Tensor",
+    "at::detail::",
+    "at::empty",
     "inductor_ops._reinterpret",
     "inductor_ops._alloc",
     *cpp_calls.NO_KERNEL,

@@ -14,6 +14,12 @@ ITEM_BYTES = {
     "uint32": 4, "uint64": 8, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1,
     "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1,
 }  # fmt: skip
+ATEN_TYPES = {
+    "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
+    "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
+    "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128",
+    "Float8_e4m3fn": "float8_e4m3fn", "Float8_e5m2": "float8_e5m2",
+}  # fmt: skip
 _WHOLE = re.compile(r"-?\d{1,18}")
 # `    arg0_1 = rand_strided((8, 3), (3, 1), device='cuda:0', dtype=torch.float32)`
 _GIVEN = re.compile(
@@ -64,8 +70,10 @@ def _number(text: str) -> str:
 
 
 def dtype_of(text: str) -> str:
-    """`torch.float32`, `cached_torch_dtype_float32`, `aoti_torch_dtype_float32()` → `float32`."""
+    """`torch.float32`, `cached_torch_dtype_float32`, `aoti_torch_dtype_float32()`, `at::kFloat`."""
     text = text.strip().removesuffix("()")
+    if text.startswith("at::k"):
+        return ATEN_TYPES.get(text[len("at::k") :], "")
     for prefix in ("torch.", "cached_torch_dtype_", "aoti_torch_dtype_"):
         if text.startswith(prefix):
             return text[len(prefix) :]

@@ -15,13 +15,23 @@ _EMPTY = re.compile(r"aoti_torch_empty_strided(?:_pinned)?\(")
 _POOL = re.compile(r"aoti_torch__alloc_from_pool\(")
 _HANDLE = re.compile(r"&(\w+?)(?:_handle)?\)*;?$")
 _DEVICE_TYPE = re.compile(r"(?:cached_torch|aoti_torch)_device_type_(\w+)")
-# `auto buf1 = std::move(buf0);  // reuse`
-_MOVED = re.compile(r"(?:auto&?|RAIIAtenTensorHandle) (\w+) = std::move\((\w+)\);")
+# Until 2.4: `at::Tensor buf0 = at::detail::empty_strided_cpu({8L, 4L}, {4L, 1L}, at::kFloat);`
+_TENSOR = re.compile(r"at::Tensor (\w+) = at::detail::empty_strided_(\w+)\(")
+# `auto buf1 = std::move(buf0);  // reuse`, `decltype(auto) buf1 = buf0; buf0.reset();;  // reuse`
+_MOVED = re.compile(
+    r"(?:auto&?|decltype\(auto\)|RAIIAtenTensorHandle) (\w+) = (?:std::move\((\w+)\)|(\w+));"
+)
+# `auto buf3 = std::get<0>(buf2);`
+_UNPACKED = re.compile(r"auto (\w+) = std::get<\d+>\((\w+)\);")
 _INPUT = re.compile(
     r"(?:\[\[maybe_unused\]\] )?auto&? (\w+) = "
-    r"(?:std::move\((?:inputs|args)\[\d+\]\)|constants_->at\(\d+\))"
+    r"(?:std::move\((?:inputs|args)\[\d+\]\)"
+    r"|(?:\*tensor_handle_to_tensor_pointer\()?constants_->at\(\d+\))"
 )
-_VIEW = re.compile(r"(?:auto|RAIIAtenTensorHandle) (\w+) = .*?reinterpret_tensor_wrapper\((\w+),")
+_VIEW = re.compile(
+    r"(?:auto|decltype\(auto\)|RAIIAtenTensorHandle) (\w+) = "
+    r".*?reinterpret_tensor(?:_wrapper)?(?=\((\w+),)"
+)
 _HELD = re.compile(r"(?:auto|RAIIAtenTensorHandle) (\w+)(?: = RAIIAtenTensorHandle)?\((\w+)\)")
 _RESET = re.compile(r"(\w+)\.reset\(\);")
 _RETURNED = re.compile(r"output_handles\[\d+\] = ")
@@ -45,7 +55,14 @@ class CppWrapper(PythonWrapper):
         if array is not None:
             self.arrays[array.group(1)] = sizes(array.group(2))
             return WrapperLine(number, "other")
-        for read in (self._empty, self._pool, self._moved_or_input, self._view, self._held):
+        for read in (
+            self._empty,
+            self._tensor,
+            self._pool,
+            self._moved_or_input,
+            self._view,
+            self._held,
+        ):
             made = read(line, number)
             if made is not None:
                 return made
@@ -83,6 +100,17 @@ class CppWrapper(PythonWrapper):
         )  # fmt: skip
         return sized(WrapperLine(number, "allocate", [handle.group(1)]), layout)
 
+    def _tensor(self, line: str, number: int) -> WrapperLine | None:
+        found = _TENSOR.match(line)
+        if found is None:
+            return None
+        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        if len(arguments) < 3:
+            return None
+        name, device = found.groups()
+        layout = Layout(sizes(arguments[0]), sizes(arguments[1]), dtype_of(arguments[2]), device)
+        return sized(WrapperLine(number, "allocate", [name]), layout)
+
     def _pool(self, line: str, number: int) -> WrapperLine | None:
         """`…(aoti_torch__alloc_from_pool(pool, offset, dtype, 2, sizes, strides, &tmp_0));`"""
         found = _POOL.search(line) if "alloc_from_pool" in line else None
@@ -119,28 +147,32 @@ class CppWrapper(PythonWrapper):
         taken = _INPUT.match(line)
         if taken is not None:
             return WrapperLine(number, "input", [taken.group(1)])
+        unpacked = _UNPACKED.match(line)
+        if unpacked is not None and unpacked.group(2) in self.layouts:
+            return WrapperLine(number, "unpack", [unpacked.group(1)], [unpacked.group(2)])
         found = _MOVED.match(line)
-        if found is None or found.group(2) not in self.layouts:
+        name, before = (found[1], found[2] or found[3]) if found is not None else ("", "")
+        if before not in self.layouts:
             return None
-        name, before = found.groups()
         made = WrapperLine(number, "reuse", [name], [before], [before])
         made.layout = self.layouts[before]
         return made
 
     def _view(self, line: str, number: int) -> WrapperLine | None:
-        found = _VIEW.match(line) if "reinterpret_tensor_wrapper(" in line else None
+        found = _VIEW.match(line) if "reinterpret_tensor" in line else None
         if found is None:
             return None
-        opened = line.find("(", line.find("reinterpret_tensor_wrapper"))
-        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        arguments = split_top(line[found.end() + 1 : closing(line, found.end())])
+        if line.startswith("_wrapper", found.end() - len("_wrapper")):
+            del arguments[1:2]  # how many dimensions there are
         name, before = found.groups()
         kind: LineKind = "reuse" if "// reuse" in line else "reinterpret"
         made = WrapperLine(number, kind, [name], [before])
         old = self.layouts.get(before) or Layout()
-        if len(arguments) > 4:
-            shape, stride = self._sizes(arguments[2]), self._sizes(arguments[3])
+        if len(arguments) > 3:
+            shape, stride = self._sizes(arguments[1]), self._sizes(arguments[2])
             made.layout = Layout(shape, stride, old.dtype, old.device)
-            made.offset = arguments[4].rstrip("L")
+            made.offset = arguments[3].rstrip("L")
         return made
 
     def _asserted(self, found: re.Match[str], line: str, number: int) -> WrapperLine:

@@ -13,6 +13,7 @@ from ..intake.recognise import File
 # # AOT ID: ['0_forward']
 _AOT_ID = re.compile(rb"(?:#|//) AOT ID: \['([\w.]{1,80})'")
 HEAD = 64 * 1024
+_ANNOTATION = re.compile(rb': "[^"\n]*"')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,3 +75,9 @@ def _keys(code: GraphText) -> tuple[str, str | None]:
     found = _AOT_ID.search(plain, 0, HEAD)
     aot_id = None if found is None else found.group(1).decode()
     return hashlib.sha256(plain.strip()).hexdigest(), aot_id
+
+
+def nodes_key(graph: GraphText) -> str:
+    """The same for a graph of FX nodes in a log and in a folder, which annotate it differently."""
+    lines = (line.strip() for line in _ANNOTATION.sub(b"", graph.read()).split(b"\n"))
+    return hashlib.sha256(b"\n".join(line for line in lines if line[:1] not in b"#")).hexdigest()

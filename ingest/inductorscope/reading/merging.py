@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..intake.graphs import GraphFolder, unique_slug
 from ..intake.recognise import File, Intake
-from .graph_sources import GraphSource, GraphText, aot_id_of, code_key
+from .graph_sources import GraphSource, GraphText, aot_id_of, code_key, nodes_key
 from .notes import Notes
 from .texts import count_lines
 
@@ -57,13 +57,17 @@ def _put_together(paths: list[Path], files: dict[Path, File]) -> GraphText:
 def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -> list[GraphSource]:
     """One graph for a code that is in a folder and in a log; what either lacks, the other gives.
 
-    A folder has at most one partner: the same code may have been compiled twice.
+    A folder has at most one partner: the same code may have been compiled twice. A folder without a
+    code (AOTInductor's, or of a compile that failed) is known by its nodes.
     """
     by_code: dict[str, list[GraphSource]] = defaultdict(list)
+    by_nodes: dict[str, list[GraphSource]] = defaultdict(list)
     for graph in folders:
-        code = graph.texts.get("output_code")
+        code, nodes = graph.texts.get("output_code"), graph.texts.get("fx_transformed")
         if code is not None:
             by_code[code_key(code)].append(graph)
+        elif nodes is not None:
+            by_nodes[nodes_key(nodes)].append(graph)
     by_aot = _by_aot_id(folders)
     rest: list[GraphSource] = []
     for graph in logged:
@@ -73,6 +77,9 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
             partner = _partner(graph, by_code.get(code_key(code), []))
             if partner is None and by_aot:
                 partner = _same_aot_id(graph, code, by_aot, logged, notes)
+        nodes = graph.texts.get("fx_transformed")
+        if partner is None and by_nodes and nodes is not None:
+            partner = _partner(graph, by_nodes.get(nodes_key(nodes), []))
         if partner is None:
             rest.append(graph)
         else:
