@@ -29,6 +29,13 @@ _STORE = re.compile(
 )
 
 
+# Until 2.4 the remainder is a loop of its own, from where the vectors end:
+# `for(long x1=static_cast<long>(16L); x1<static_cast<long>(24L); x1+=static_cast<long>(1L))`
+_REMAINDER = re.compile(
+    r"if\(C10_UNLIKELY|else|for\((?:long|int64_t) \w+=static_cast<\w+>\((?!0L?\))"
+)
+
+
 @dataclass(slots=True)
 class Scope:
     number: int
@@ -131,7 +138,7 @@ class _Reader:
     def _repeats(self) -> bool:
         scope: Scope | None = self.scope
         while scope is not None:
-            if scope.header.startswith("if(C10_UNLIKELY") or scope.header.startswith("else"):
+            if _REMAINDER.match(scope.header):
                 return True
             scope = scope.parent
         return False
