@@ -7,9 +7,10 @@ import re
 from sqlalchemy.orm import Session
 
 from ...analyze.failures_report import ReportParts, issue_markdown
+from ...analyze.failures_shown import PlacedError
 from ..diagnoses import newest_diagnosis
 from ..models import Run
-from .failures import FailuresPage, PlacedError, failures_page
+from .failures import FailuresPage, failures_page
 
 LONGEST_ERROR = 6_000
 _ADVICE = re.compile(r"^Set TORCHDYNAMO_VERBOSE=1[^\n]*$", re.M)

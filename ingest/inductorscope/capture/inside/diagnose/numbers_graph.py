@@ -12,6 +12,7 @@ from inductorscope.capture.inside.diagnose.numbers_lanes import (
     compare_along,
     computes,
     is_random,
+    operation,
 )
 from inductorscope.capture.inside.diagnose.numbers_measure import Measured, as_json, measure
 from inductorscope.capture.inside.diagnose.numbers_narrow import Culprit, maker, narrow
@@ -107,7 +108,7 @@ class GraphNumbers:
         kept = run.buffers[name] if name is not None else None
         return {
             "node": node.name,
-            "op": str(node.target),
+            "op": str(operation(node).target),
             "dtype": str(meta.dtype).removeprefix("torch.") if tensor else "",
             "shape": [_size(size) for size in meta.shape] if tensor else [],
             "status": "inside",

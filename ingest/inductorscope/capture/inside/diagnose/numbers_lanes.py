@@ -242,8 +242,18 @@ def _taken(lane: Lane, value: Untyped) -> Untyped:
     return widened(value) if lane.wide else value
 
 
+def operation(node: torch.fx.Node) -> torch.fx.Node:
+    """What a node calls: torch wraps random operations so that they stay in order."""
+    wrapped = node.args[1] if str(node.target) == "control_deps" else None
+    if not isinstance(wrapped, torch.fx.Node) or node.graph.owning_module is None:
+        return node
+    inner = attribute(node.graph.owning_module, wrapped).graph
+    return next((each for each in inner.nodes if each.op == "call_function"), node)
+
+
 def is_random(node: torch.fx.Node) -> bool:
     """Whether it draws; an attention whose dropout is 0 only could."""
+    node = operation(node)
     if any(name in str(node.target) for name in _RANDOM):
         return True
     if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ()):

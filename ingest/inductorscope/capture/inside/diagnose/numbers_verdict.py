@@ -46,11 +46,14 @@ def verdict(graphs: Sequence[GraphNumbers], done: int) -> str:
     where = f"{len(graphs)} graph{'s' if len(graphs) != 1 else ''}"
     if done < len(graphs):
         return f"Nothing differs in the first {done} of {where}; the rest is being compared."
+    random = sum(len(graph.random) for graph in graphs)
     if not compared:
-        return f"No value of the {where} could be compared: no buffer belongs to a node."
+        said = f"No value of {where} could be compared: no buffer that was kept belongs to a node"
+        return said + (" that does not depend on random numbers." if random else ".")
     said = (
-        f"No node's numbers differ by more than rounding explains: all {compared} values that "
-        f"kernels of {where} wrote agree with eager."
+        f"No node's numbers differ by more than rounding explains: "
+        f"{'the value' if compared == 1 else f'all {compared} values'} that kernels of {where} "
+        f"wrote agree{'s' if compared == 1 else ''} with eager."
     )
     worst = max(
         (row for graph in graphs for row in graph.rows if _excess(row) is not None),
@@ -61,7 +64,6 @@ def verdict(graphs: Sequence[GraphNumbers], done: int) -> str:
         said += (
             f" The largest error is {_excess(worst):.0%} of what is allowed, at {worst['node']}."
         )
-    random = sum(len(graph.random) for graph in graphs)
     if random:
         said += f" {random} random operation{'s' if random != 1 else ''} could not be compared."
     return said

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 import torch
+from torch._functorch.aot_autograd import get_aot_graph_name
 from torch._inductor.graph import GraphLowering
 from torch._inductor.virtualized import V
 
@@ -66,7 +67,7 @@ class GraphRun:
     module: torch.fx.GraphModule
     """The post-grad graph, as Inductor lowered it."""
     name: str
-    """Of its debug folder."""
+    """Of its debug folder, as pages have it; else as AOTAutograd names it."""
     backward: bool
     code: str
     origins: dict[str, str]
@@ -105,7 +106,7 @@ def watching(room: int) -> Iterator[list[GraphRun]]:
     @wraps(original)
     def compile_to_module(self: Untyped) -> Untyped:
         module = original(self)
-        runs.append(_watched(self, module, len(runs), first, again))
+        runs.append(_watched(self, module, first, again))
         return module
 
     GraphLowering.compile_to_module = compile_to_module
@@ -115,9 +116,7 @@ def watching(room: int) -> Iterator[list[GraphRun]]:
         GraphLowering.compile_to_module = original
 
 
-def _watched(
-    graph: Untyped, module: Untyped, number: int, first: Budget, again: Budget
-) -> GraphRun:
+def _watched(graph: Untyped, module: Untyped, first: Budget, again: Budget) -> GraphRun:
     origins = {}
     for buffer in graph.buffers:
         node = buffer.get_origin_node()
@@ -126,7 +125,7 @@ def _watched(
     folder = getattr(V.debug, "_path", None)
     run = GraphRun(
         module=graph.orig_gm,
-        name=Path(folder).name if folder else f"graph {number}",
+        name=Path(folder).name if folder else get_aot_graph_name(),
         backward=bool(graph.is_backward),
         code=module.__file__,
         origins=origins,
@@ -242,11 +241,15 @@ def steps_of(source: str) -> dict[int, list[Step]]:
         if not isinstance(function, ast.FunctionDef):
             continue
         statements = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
+        statements.sort(key=lambda each: each.lineno)
         last_read, bases = _last_reads(statements, lines), _alias_bases(statements, lines)
+        made: dict[str, Step] = {}
         for statement in statements:
-            step = _step(statement, lines)
+            step = _step(statement, lines) or _piece(statement, lines, made)
             if step is None:
                 continue
+            if not step.launches:
+                made.update(dict.fromkeys(step.buffers, step))
             if step.launches:
                 read = (
                     name
@@ -316,6 +319,20 @@ def _step(statement: ast.stmt, lines: list[str]) -> Step | None:
         None if handle is None else handle[1],
         launches,
     )
+
+
+def _piece(statement: ast.stmt, lines: list[str], made: dict[str, Step]) -> Step | None:
+    """`buf2 = buf1[0]`, `buf5 = buf4`: a result of an operator, under a name of its own."""
+    if not isinstance(statement, ast.Assign) or "# reuse" in lines[statement.lineno - 1]:
+        return None
+    whole = statement.value
+    while isinstance(whole, ast.Subscript):
+        whole = whole.value
+    called = made.get(whole.id) if isinstance(whole, ast.Name) else None
+    names = _names(list(statement.targets))
+    if called is None or not names:
+        return None
+    return replace(called, first=statement.lineno, last=statement.lineno, buffers=names)
 
 
 def _names(nodes: list[ast.AST]) -> tuple[str, ...]:
