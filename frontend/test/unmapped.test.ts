@@ -65,6 +65,13 @@ test("lines that compute and name no node are listed with the reason, and no oth
   );
 });
 
+test("of a line whose node is a guess the guess is told", () => {
+  const code = at([7, 0, 2], [8, 0, 2], [9, 5, 2], [10, 1, 1], [10, 5, 2]);
+  const index = new LinkIndex({ ...LINKS, stages: { ...LINKS.stages, code } });
+  const reasons = unmappedLines(index, PICTURE, CODE).map(({ reason }) => reason);
+  assert.match(reasons[1] ?? "", /as a guess within the kernel, .* likely mul\.$/);
+});
+
 test("without IR that is the reason", () => {
   const { ir_post: _, ...stages } = LINKS.stages;
   const found = unmappedLines(new LinkIndex({ ...LINKS, stages }), PICTURE, CODE);

@@ -151,8 +151,9 @@ def test_what_is_not_explained_is_listed_with_reasons(page: Page, zoo: Served) -
     expect(dialog).to_contain_text("of kernels")
     expect(dialog).to_contain_text("FX node")
     assert axe(page) == []
-    dialog.locator("section", has_text="FX node").locator("summary").first.click()
-    row = dialog.locator("section", has_text="FX node").locator("li button").first
+    nodes = dialog.locator("section", has=page.get_by_role("heading", name="FX node"))
+    nodes.locator("summary").first.click()
+    row = nodes.locator("li button").first
     line = int(row.locator(".chain-label").inner_text())
     row.click()
     expect(dialog).to_be_hidden()

@@ -27,6 +27,12 @@ const CONSTANTS = new Set("full full_like scalar_tensor zeros ones empty arange 
 function reasonOfLine(index: LinkIndex, kernel: Kernel, line: number, aligned: boolean): string {
   const ops = index.namesAt("code", line, line, "op:");
   if (ops.length) {
+    const guessed = index
+      .namesAt("code", line, line, "fx:")
+      .map((name) => name.slice("fx:".length));
+    if (guessed.length) {
+      return `Shown as a guess within the kernel, as other readings may fit too: likely ${guessed.join(" or ")}.`;
+    }
     const op = (ops[0] as string).slice("op:".length);
     return `The line is ${op}; which FX node that belongs to could not be told.`;
   }
