@@ -26,6 +26,7 @@ ROLES = (
     "output_code",
     "wrapper_part",
     "provenance",
+    "provenance_kernels",
     "trace_log",
     "chrome_trace",
     "key_averages",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 GRAPH_ROLES = (
     "output_code", "fx_transformed", "fx_readable", "fx_runnable", "ir_pre_fusion",
-    "ir_post_fusion", "provenance", "dynamo_graph", "pre_grad", "joint_graph", "aot_graph",
-    "kernel_information",
+    "ir_post_fusion", "provenance", "provenance_kernels", "dynamo_graph", "pre_grad",
+    "joint_graph", "aot_graph", "kernel_information",
 )  # fmt: skip
 MAX_SLUG = 100
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..intake.recognise import File
+from .texts import count_lines
 
 # # AOT ID: ['0_forward']
 _AOT_ID = re.compile(rb"(?:#|//) AOT ID: \['([\w.]{1,80})'")
@@ -57,6 +58,20 @@ class GraphSource:
     def key(self) -> tuple[tuple[str, str], ...]:
         """The same for graphs of the same texts."""
         return tuple(sorted((role, text.digest) for role, text in self.texts.items()))
+
+
+def together(parts: list[bytes], label: str, wrapper: str) -> GraphText:
+    """Texts that are one code, as a text of its own. `wrapper`: path of the one with the calls."""
+    text = b"".join(parts)
+    return GraphText(
+        label=label,
+        digest=hashlib.sha256(text).hexdigest(),
+        size=len(text),
+        read=lambda: text,
+        path=f"{wrapper.removesuffix('.cpp')}.with_kernels.cpp",
+        lines=count_lines(text),
+        put_together=True,
+    )
 
 
 def aot_id_of(code: GraphText) -> str | None:

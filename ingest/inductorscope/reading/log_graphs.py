@@ -12,9 +12,10 @@ import re
 from dataclasses import dataclass, field
 
 from ..formats.trace_log import LogRecord
-from .graph_sources import GraphSource, GraphText, aot_id_of
+from .graph_sources import GraphSource, GraphText, aot_id_of, together
 
 _RANK = re.compile(r"rank_(\d{1,6})")
+_KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
 
 OF_COMPILE = {
     "dynamo_output_graph": "dynamo_graph",
@@ -38,9 +39,12 @@ BEFORE_CODE = {
     "after_post_grad_graph": "fx_transformed",
 }
 CODE = {"inductor_output_code", "inductor_aot_wrapper_code", "inductor_aot_code"}
+KERNELS = "inductor_aot_kernel_code"
+"""What a wrapper in C++ calls, in a record of its own, which a folder has in the same file."""
 AFTER_CODE = {
     "inductor_provenance_tracking_node_mappings": "provenance",
     "inductor_triton_kernel_to_post_grad_nodes": "provenance_kernels",
+    "inductor_generated_kernel_to_post_grad_nodes": "provenance_kernels",
     "inductor_post_to_pre_grad_nodes": "provenance_nodes",
     "inductor_provenance_tracking_kernel_stack_traces": "kernel_stacks",
     "triton_kernel_info": "kernel_info",
@@ -85,6 +89,8 @@ class _Compile:
     """What AOTAutograd logged, once for each of its joint graphs: a compile may be split."""
     open: dict[str, GraphText] = field(default_factory=dict)
     graphs: list[GraphSource] = field(default_factory=list)
+    kernels: list[tuple[GraphSource, GraphText]] = field(default_factory=list)
+    """What a graph's wrapper calls, where that is a text of its own."""
     line: int = 0
 
     def add_aot(self, role: str, text: GraphText) -> None:
@@ -92,6 +98,11 @@ class _Compile:
         if not self.aot or role in self.aot[-1] or (role == JOINT and "forward" in self.aot[-1]):
             self.aot.append({})
         self.aot[-1][role] = text
+
+    def add_kernels(self, kernels: GraphText) -> None:
+        """They come right after the wrapper that calls them."""
+        if self.graphs and not self.open:
+            self.kernels.append((self.graphs[-1], kernels))
 
     def restart(self, attempt: int) -> None:
         """What a given-up attempt left is in the log only."""
@@ -127,7 +138,7 @@ class LogGraphs:
         if named == "dynamo_start":
             self._start(record)
             return
-        if text is None or named not in ROLES:
+        if text is None or (named not in ROLES and named != KERNELS):
             return
         compile_ = self._compile(record, named)
         compile_.line = record.line
@@ -143,6 +154,8 @@ class LogGraphs:
         elif named in CODE:
             compile_.open["output_code"] = text
             compile_.close(self._log, record.line)
+        elif named == KERNELS:
+            compile_.add_kernels(text)
         else:
             # Maps come after their code; those of AOTInductor partly before it.
             done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
@@ -177,6 +190,8 @@ class LogGraphs:
         for compile_ in self._all:
             if compile_.open or (not compile_.graphs and (compile_.shared or compile_.aot)):
                 compile_.close(self._log, compile_.line)
+            for graph, kernels in compile_.kernels:
+                _with_kernels(graph, kernels)
             _give_aot(compile_)
             for graph in compile_.graphs:
                 for role, text in compile_.shared.items():
@@ -184,6 +199,14 @@ class LogGraphs:
             graphs += compile_.graphs
         graphs.sort(key=lambda graph: graph.position)
         return graphs
+
+
+def _with_kernels(graph: GraphSource, kernels: GraphText) -> None:
+    code = graph.texts.get("output_code")
+    if code is not None and _KERNEL.search(kernels.read()):
+        parts = [code.read(), b"\n", kernels.read()]
+        label = f"{code.label} and its kernels"
+        graph.texts["output_code"] = together(parts, label, code.path)
 
 
 def _give_aot(compile_: _Compile) -> None:
@@ -199,11 +222,18 @@ def _give_aot(compile_: _Compile) -> None:
         if number and number not in numbers:
             numbers.append(number)
         which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))
-        logged = compile_.aot[which] if which < len(compile_.aot) else {}
+        logged = _told(compile_.aot[which] if which < len(compile_.aot) else {})
         graph.direction = direction or _likely(logged, position)
         for name, role in ((graph.direction, "aot_graph"), (JOINT, "joint_graph")):
             if name in logged:
                 graph.texts.setdefault(role, logged[name])
+
+
+def _told(logged: dict[str, GraphText]) -> dict[str, GraphText]:
+    """Until 2.4 a graph for inference was logged as a forward one; a real one has a joint graph."""
+    if set(logged) == {"forward"}:
+        return {"inference": logged["forward"]}
+    return logged
 
 
 def _likely(logged: dict[str, GraphText], position: int) -> str:

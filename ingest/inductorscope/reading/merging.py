@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from pathlib import Path
 
 from ..intake.graphs import GraphFolder, unique_slug
 from ..intake.recognise import File, Intake
-from .graph_sources import GraphSource, GraphText, aot_id_of, code_key, nodes_key
+from .graph_sources import (
+    GraphSource,
+    GraphText,
+    aot_id_of,
+    code_key,
+    nodes_key,
+    together,
+)
 from .notes import Notes
-from .texts import count_lines
 
 BORROWED = ("fx_readable", "fx_transformed", "provenance", "provenance_kernels", "provenance_nodes",
             "kernel_stacks", "ir_pre_fusion", "ir_post_fusion")  # fmt: skip
@@ -41,17 +46,7 @@ def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
 def _put_together(paths: list[Path], files: dict[Path, File]) -> GraphText:
     """AOTInductor's kernels and their wrapper as one text, in the order of Python's output code."""
     parts = [b"// %s\n%s\n" % (path.name.encode(), path.read_bytes()) for path in paths]
-    text = b"".join(parts)
-    beside = files[paths[-1]].path
-    return GraphText(
-        label=f"{paths[-1].name} and its kernels",
-        digest=hashlib.sha256(text).hexdigest(),
-        size=len(text),
-        read=lambda: text,
-        path=f"{beside.removesuffix('.cpp')}.with_kernels.cpp",
-        lines=count_lines(text),
-        put_together=True,
-    )
+    return together(parts, f"{paths[-1].name} and its kernels", files[paths[-1]].path)
 
 
 def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -> list[GraphSource]:

@@ -77,6 +77,7 @@ ARTIFACTS: dict[str, str] = {
     "inductor_provenance_tracking_kernel_stack_traces": "the user's lines of each kernel",
     "inductor_post_to_pre_grad_nodes": "nodes before and after autograd",
     "inductor_triton_kernel_to_post_grad_nodes": "nodes of each kernel",
+    "inductor_generated_kernel_to_post_grad_nodes": "nodes of each kernel",
     "inductor_collective_schedule": "collectives in the order they run",
     "inductor_runtime_and_tensor_meta": "estimated run times, metadata of tensors",
     "inductor_autotune_at_compile_time_code": "the code that tunes kernels",
