@@ -18,9 +18,9 @@ from inductorscope.correlate.statements import (
     describe,
 )
 
-# `auto tmp3 = …`, `alignas(…) float tmp0[8*8];`
+# `auto tmp3 = …`, `alignas(…) float tmp0[8*8];`, `float tmp0[16*16] __attribute__ ((aligned (16)));`
 _ASSIGN = re.compile(r"(?:static\s+)?auto (tmp\d+)\s*=(?!=)\s*")
-_TILE = re.compile(r"alignas\(.* (tmp\d+)\[")
+_TILE = re.compile(r"(?:alignas\(.*|\w+) (tmp\d+)\[")
 _ALIAS = re.compile(r"auto ((?:in_out|in|out)_ptr\d+) = ((?:in_out|in|out)_ptr\d+);")
 _STORE = re.compile(
     r"(?:(\w*ptr\d+|local_buffer_data_\d+)\[.*\] [-+*/|&]?= |"
