@@ -18,7 +18,7 @@ from inductorscope.correlate.statements import (
     describe,
 )
 
-# `auto tmp3 = …`, `alignas(…) float tmp0[8*8];`, `float tmp0[16*16] __attribute__ ((aligned (16)));`
+# `auto tmp3 = …`; `alignas(…) float tmp0[8*8];`, `float tmp0[8*8] __attribute__ ((aligned (8)));`
 _ASSIGN = re.compile(r"(?:static\s+)?auto (tmp\d+)\s*=(?!=)\s*")
 _TILE = re.compile(r"(?:alignas\(.*|\w+) (tmp\d+)\[")
 _ALIAS = re.compile(r"auto ((?:in_out|in|out)_ptr\d+) = ((?:in_out|in|out)_ptr\d+);")
@@ -159,7 +159,7 @@ class _Reader:
             statement.checks, statement.pointer = True, ""
             self._block().others.append(statement)
             return
-        if text.startswith("transpose_mxn"):
+        if text.startswith(("transpose_mxn", "at::vec::transpose_mxn")):
             describe(statement, "", text)
             statement.fills = True
             statement.stores = 0 < text.find("tmp") < text.find("ptr")
