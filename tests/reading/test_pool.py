@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from inductorscope.reading import pool as pools
 from inductorscope.reading.graph_content import Given, Outcome, Task, read_texts
 from inductorscope.reading.pool import Pool
 
@@ -68,6 +69,41 @@ def test_a_process_that_dies_costs_nothing(pool: Pool, task: Task) -> None:
         process.join()
     found = outcomes(pool, [task] * 3)
     assert [whole(found[number]) for number in range(3)] == [whole(here)] * 3
+
+
+def test_a_large_graph_is_read_in_a_process_that_ends_with_it(
+    monkeypatch: pytest.MonkeyPatch, task: Task
+) -> None:
+    readers: list[int] = []
+
+    def read(given: Task) -> Outcome:
+        outcome = read_texts(given)
+        outcome.quotes = {str(os.getpid()): {}}
+        return outcome
+
+    monkeypatch.setattr(pools, "LARGE", 1)
+    monkeypatch.setattr(pools, "read_texts", read)
+    with Pool(workers=1) as pool:
+        for outcome in outcomes(pool, [task] * 3).values():
+            (reader,) = outcome.quotes
+            readers.append(int(reader))
+        ours = {os.getpid(), *(process.pid for process in pool.processes)}
+    assert len({*readers}) == 3
+    assert not ours & {*readers}
+
+
+def test_what_a_fork_dies_of_is_read_here(monkeypatch: pytest.MonkeyPatch, task: Task) -> None:
+    here = os.getpid()
+
+    def read(given: Task) -> Outcome:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read_texts(given)
+
+    monkeypatch.setattr(pools, "LARGE", 1)
+    monkeypatch.setattr(pools, "read_texts", read)
+    with Pool(workers=2) as pool:
+        assert sorted(outcomes(pool, [task] * 3)) == [0, 1, 2]
 
 
 def test_without_other_processes_all_is_read_here(task: Task) -> None:

@@ -1,7 +1,8 @@
-"""Other processes to read graphs in, as many as the machine has cores to spare.
+"""Other processes to read graphs in, as many as the machine has cores.
 
 They are forked before anything else is begun, so that nothing of a thread or of a database
-connection is in them, and end with the process that started them.
+connection is in them, and end with the process that started them. A large graph is read in a fork
+of its own: what it took goes back to the system when it is read, and is not there beside the next.
 """
 
 from __future__ import annotations
@@ -16,23 +17,25 @@ from types import TracebackType
 from ..dying import die_with
 from .graph_content import Outcome, Task, read_texts
 
-MOST = 7
+MOST = 8
+LARGE = 500_000
+"""Bytes of texts, of which a graph is worth a fork."""
 
 Make = Callable[[], Task]
 """Makes a task; it is not kept, since texts are large."""
 
 
 class Pool:
-    """Reads graphs here and in other processes."""
+    """Reads graphs in other processes; here where there are none."""
 
     def __init__(self, workers: int | None = None) -> None:
-        """`workers`: other processes; by default one for each core beside this process's own."""
+        """`workers`: other processes; by default one for each core."""
         self._connections: list[Connection] = []
         self.processes: list[multiprocessing.process.BaseProcess] = []
         if "fork" not in multiprocessing.get_all_start_methods():
             return
         context = multiprocessing.get_context("fork")
-        for _ in range(_spare_cores() if workers is None else workers):
+        for _ in range(_cores() if workers is None else workers):
             ours, theirs = context.Pipe()
             others = [*self._connections, ours]
             process = context.Process(
@@ -62,12 +65,15 @@ class Pool:
             process.join()
         self._connections, self.processes = [], []
 
-    def run(self, tasks: Iterable[Make]) -> Iterator[tuple[int, Outcome]]:
-        """Number and outcome of each task, as they come. Tasks are made when their turn is."""
+    def run(self, tasks: Iterable[Make], most: int | None = None) -> Iterator[tuple[int, Outcome]]:
+        """Number and outcome of each task, as they come. Tasks are made when their turn is.
+
+        `most`: at once, where memory counts for more than time.
+        """
         waiting = enumerate(tasks)
         busy: dict[Connection, tuple[int, Make]] = {}
         while True:
-            for connection in [item for item in self._connections if item not in busy]:
+            for connection in [item for item in self._connections[:most] if item not in busy]:
                 number, make = next(waiting, (-1, None))
                 if make is None:
                     break
@@ -75,20 +81,22 @@ class Pool:
                     busy[connection] = (number, make)
                 else:
                     yield number, read_texts(make())
-            number, make = next(waiting, (-1, None))
-            if make is not None:
+            if not busy:
+                number, make = next(waiting, (-1, None))
+                if make is None:
+                    return
                 yield number, read_texts(make())
-            elif not busy:
-                return
-            # Without work of our own we wait for the others; else we look who is done.
-            done = wait(list(busy), None if make is None else 0) if busy else []
+                continue
+            done = wait(list(busy))
             for connection in [item for item in busy if item in done]:
                 number, given = busy.pop(connection)
                 yield number, self._receive(connection, given)
 
     def _send(self, connection: Connection, make: Make) -> bool:
+        task = make()
         try:
-            connection.send(make())
+            connection.send(sum(len(text.data) for text in task.texts.values()) >= LARGE)
+            connection.send(task)
         except OSError:
             self._connections.remove(connection)
             return False
@@ -113,12 +121,30 @@ def _serve(connection: Connection, others: list[Connection], parent: int) -> Non
     gc.disable()  # records without cycles; see `reading.run`
     while True:
         try:
-            task = connection.recv()
+            large = connection.recv()
         except EOFError:
             return
-        connection.send(read_texts(task))
+        if not large:
+            _read(connection)
+        elif not _in_fork(connection):
+            return
 
 
-def _spare_cores() -> int:
+def _read(connection: Connection) -> None:
+    connection.send(read_texts(connection.recv()))
+
+
+def _in_fork(connection: Connection) -> bool:
+    """Whether an outcome was sent. What dies of a task takes the connection with it: that tells."""
+    here = os.getpid()
+    child = os.fork()
+    if child == 0:
+        die_with(here)
+        _read(connection)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _cores() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(MOST, (cores or 1) - 1)
+    return min(MOST, cores or 1)

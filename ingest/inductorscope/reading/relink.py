@@ -24,6 +24,9 @@ from .graph_content import Given, Outcome, Task, worth_reading
 from .pool import Pool
 from .texts import LARGEST_TEXT
 
+ALONE = 3_000_000
+"""Bytes of a graph's texts, from which on graphs are aligned one at a time: nobody waits for it."""
+
 Progress = Callable[[str, int, int | None, str | None], None]
 
 
@@ -85,7 +88,8 @@ def relink(
         done = 0
         progress("Aligning lines", 0, len(graphs), "graphs")
         tasks = [partial(_task, reading, each) for each in alike]
-        for number, outcome in pool.run(tasks):
+        alone = any(each.size >= ALONE for each in alike)
+        for number, outcome in pool.run(tasks, 1 if alone else None):
             some = alike[number].graphs
             with bulk_write(engine), writing.begin() as session:
                 _store(session, some, outcome, result)
