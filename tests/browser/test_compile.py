@@ -32,12 +32,11 @@ def filled(
 
 
 @pytest.mark.parametrize("part", PAGES)
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
 def test_page_is_accessible_and_fits(
-    chromium: Browser, filled: tuple[Served, str], part: str, scheme: str, width: int
+    chromium: Browser, filled: tuple[Served, str], part: str
 ) -> None:
-    page = opened(chromium, filled[1] + part, scheme, width)
-    check(page, f"compile{part}, {width} px, {scheme}")
+    page = opened(chromium, filled[1] + part)
+    check(page, f"compile{part}")
     page.context.close()
 
 

@@ -10,7 +10,7 @@ from half_read import HalfRead
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine, sessions
 from inductorscope.store.runs import delete_run
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 from serving import Served, serve
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -43,6 +43,8 @@ PAGES = {
     "which component": "{failed}/failures/components",
     "missing": "/runs/0123456789abcdef",
 }
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 900}
 EMPTY_PAGES = ["runs", "search", "jobs", "capture", "missing"]
 
 
@@ -84,8 +86,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-def opened(chromium: Browser, url: str, scheme: str, width: int) -> Page:
-    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+def opened(chromium: Browser, url: str) -> Page:
+    """A page, wide and light."""
+    context = chromium.new_context(color_scheme="light", viewport=WIDE)
     page = context.new_page()
     page.goto(url)
     page.wait_for_load_state("load")
@@ -93,22 +96,27 @@ def opened(chromium: Browser, url: str, scheme: str, width: int) -> Page:
 
 
 def check(page: Page, where: str) -> None:
-    """axe finds nothing; nothing sticks out of the window; the title says where we are."""
+    """One visit: wide and light, then in the dark, then as narrow as a phone."""
     page.evaluate(AXE.read_text() + ";0")
-    assert_no_violation(page, where, "{resultTypes: ['violations']}")
-    wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
-    assert wide[0] <= wide[1], f"{where} is {wide[0]} px wide in a window of {wide[1]} px"
     assert "Inductorscope" in page.title()
-
-
-def check_both_schemes(page: Page, where: str) -> None:
-    """A page opened light, then in the dark, where colours alone are other ones."""
-    check(page, f"{where}, light")
+    assert_fits(page, f"{where}, wide")
+    assert_no_violation(page, f"{where}, wide, light", "{resultTypes: ['violations']}")
     page.emulate_media(color_scheme="dark")
-    assert_no_violation(page, f"{where}, dark", "{runOnly: ['color-contrast']}")
+    assert_no_violation(page, f"{where}, wide, dark", "{runOnly: ['color-contrast']}")
+    page.set_viewport_size(NARROW)
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+    assert_fits(page, f"{where}, narrow")
+    assert_no_violation(page, f"{where}, narrow, dark", "{resultTypes: ['violations']}")
+
+
+def assert_fits(page: Page, where: str) -> None:
+    """Nothing sticks out of the window."""
+    wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1], f"{where}: {wide[0]} px in a window of {wide[1]} px"
 
 
 def assert_no_violation(page: Page, where: str, options: str) -> None:
+    """axe finds nothing."""
     found = page.evaluate(f"() => axe.run(document, {options})")
     violations = [
         f"{item['id']}: {item['help']}: {[node['html'][:120] for node in item['nodes'][:3]]}"
@@ -118,15 +126,14 @@ def assert_no_violation(page: Page, where: str, options: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("width", [1440, 390])
 def test_page_is_accessible_and_fits(
-    chromium: Browser, filled: tuple[Served, dict[str, str]], name: str, width: int
+    chromium: Browser, filled: tuple[Served, dict[str, str]], name: str
 ) -> None:
     served, where = filled
-    page = opened(chromium, served.url + PAGES[name].format(**where), "light", width)
+    page = opened(chromium, served.url + PAGES[name].format(**where))
     if name == "explorer":
         page.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
-    check_both_schemes(page, f"{name}, {width} px")
+    check(page, name)
     page.context.close()
 
 
@@ -134,8 +141,8 @@ def test_page_is_accessible_and_fits(
 def test_page_of_an_empty_database_says_what_to_do(
     chromium: Browser, empty: Served, name: str
 ) -> None:
-    page = opened(chromium, empty.url + PAGES[name], "light", 1440)
-    check_both_schemes(page, f"empty {name}")
+    page = opened(chromium, empty.url + PAGES[name])
+    check(page, f"empty {name}")
     assert page.locator("main a, main button, main input").count() > 0, "nothing to do there"
     page.context.close()
 
@@ -152,22 +159,18 @@ def half(filled: tuple[Served, dict[str, str]]) -> Iterator[HalfRead]:
     engine.dispose()
 
 
-@pytest.mark.parametrize("width", [1440, 390])
 def test_pages_of_a_run_that_is_being_read_are_accessible_and_fit(
-    chromium: Browser,
-    filled: tuple[Served, dict[str, str]],
-    half: HalfRead,
-    width: int,
+    chromium: Browser, filled: tuple[Served, dict[str, str]], half: HalfRead
 ) -> None:
     half.read_log()
     half.lay_out()
     half.link_one()
     for name in ("", "/read", "/log", "/time"):
-        page = opened(chromium, f"{filled[0].url}/runs/{half.id}{name}", "light", width)
-        check_both_schemes(page, f"half read {name}, {width} px")
+        page = opened(chromium, f"{filled[0].url}/runs/{half.id}{name}")
+        check(page, f"half read {name}")
         page.context.close()
-    page = opened(chromium, f"{filled[0].url}/", "light", width)
-    check_both_schemes(page, f"runs, one half read, {width} px")
+    page = opened(chromium, f"{filled[0].url}/")
+    check(page, "runs, one half read")
     page.context.close()
 
 

@@ -52,18 +52,22 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
   };
 }
 
-/** Draw, and draw again in the other colours when the theme changes; gives what draws anew. */
+/** Draw, and again when the theme changes or labels have more or less room; gives what draws anew. */
 export function plot(
   into: HTMLElement,
   chart: (colours: Colours, narrow: boolean) => Chart,
 ): () => void {
+  let narrow = false;
   const draw = () => {
-    const narrow = into.clientWidth < NARROW;
+    narrow = into.clientWidth < NARROW;
     const { rows, height, traces, layout } = chart(colourOf, narrow);
     into.style.height = `${height ?? rows * ROW + AXIS}px`;
     void Plotly.react(into, traces, themed(layout, narrow), CONFIG);
   };
   draw();
   document.addEventListener("themechange", draw);
+  window.addEventListener("resize", () => {
+    if (into.clientWidth > 0 && into.clientWidth < NARROW !== narrow) draw();
+  });
   return draw;
 }
