@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.model import Confidence
@@ -10,6 +12,7 @@ from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
 from inductorscope.formats.scan import lines_of
 
+_MAIN = re.compile(r"(?:op|buf)\d")
 SURE = 0.5
 SURE_CPP = 0.3
 """Readings that cost more are shown as guesses within their kernel. Vectors, tails and tiles of C++
@@ -17,7 +20,8 @@ leave more room for a wrong reading."""
 
 
 def has_bodies(ir: IrText) -> bool:
-    return any(node.body is not None for node in ir.nodes)
+    """Whether the main graph's are there: of branches and loops, the last one's IR may be left."""
+    return any(node.body is not None and _MAIN.match(node.name) for node in ir.nodes)
 
 
 def sure_below(found: LineNode) -> float:
