@@ -399,6 +399,7 @@ def main() -> None:
         capture_command,
         kernels_command,
         report_command,
+        retry_command,
         watch_command,
     )
 

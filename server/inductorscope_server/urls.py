@@ -212,6 +212,10 @@ def job_cancel(job_id: str) -> str:
     return f"{job(job_id)}/cancel"
 
 
+def job_again(job_id: str) -> str:
+    return f"{job(job_id)}/again"
+
+
 def capture() -> str:
     return "/capture"
 

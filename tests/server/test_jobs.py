@@ -105,6 +105,58 @@ def test_cancelling_twice_and_nothing(client: TestClient) -> None:
     assert client.get(f"/api/jobs/{job}").json()["job"]["state"] == "cancelled"
 
 
+def test_what_failed_is_tried_again_once(client: TestClient) -> None:
+    job = started(client, name="again", tags=["kept"])
+    assert client.post(f"/api/jobs/{job}/again").status_code == 409
+    change(client, job, state="failed", message="The machine was too small.")
+    assert client.get(f"/api/jobs/{job}").json()["job"]["again"] is True
+    for page in ("/jobs", f"/jobs/{job}"):
+        assert f'action="/jobs/{job}/again"' in client.get(page).text
+    strange = client.post(f"/jobs/{job}/again", headers={"Origin": "http://elsewhere.example"})
+    assert strange.status_code == 403
+    sent = client.post(f"/jobs/{job}/again")
+    assert sent.status_code == 303
+    new = sent.headers["location"].removeprefix("/jobs/")
+    assert client.post(f"/api/jobs/{job}/again").json() == {"job": new}
+    page = client.get(f"/api/jobs/{new}").json()
+    assert (page["job"]["state"], page["job"]["title"]) == ("queued", "again")
+    assert page["spec"] == client.get(f"/api/jobs/{job}").json()["spec"]
+    before = client.get(f"/api/jobs/{job}").json()["job"]
+    assert (before["again"], before["again_as"]) == (False, new)
+    for address in ("/jobs", f"/jobs/{job}"):
+        shown = client.get(address).text
+        assert f'href="/jobs/{new}"' in shown
+        assert f'action="/jobs/{job}/again"' not in shown
+    assert client.post("/api/jobs/none/again").status_code == 404
+
+
+def test_an_upload_is_read_again_while_its_files_are_there(client: TestClient) -> None:
+    jobs = parts_of(client).jobs
+    upload = jobs.create_upload("mine", [], [("half.zip", 4)])
+    jobs.append(upload.id, 0, 0, b"PK\3\4")
+    job = jobs.finish_upload(upload.id)
+    change(client, job, state="failed", message="half.zip is not whole.")
+    new = str(client.post(f"/api/jobs/{job}/again").json()["job"])
+    assert jobs.upload(upload.id).job == new
+    assert jobs.finish_upload(upload.id) == new
+    jobs.cancel(new)
+    (parts_of(client).settings.uploads / upload.id / "files" / "0").unlink()
+    (parts_of(client).settings.uploads / upload.id / "files").rmdir()
+    assert client.get(f"/api/jobs/{new}").json()["job"]["again"] is False
+    refused = client.post(f"/api/jobs/{new}/again")
+    assert refused.status_code == 409
+    assert "Send them again" in refused.json()["error"]["do"]
+
+
+@pytest.mark.parametrize("kind", ["benchmark", "numbers"])
+def test_what_needs_a_run_is_tried_again_while_it_is_there(client: TestClient, kind: str) -> None:
+    job = started(client)
+    spec = {"run": "0123456789abcdef", "options": {}}
+    change(client, job, state="failed", kind=kind, spec=spec)
+    assert client.get(f"/api/jobs/{job}").json()["job"]["again"] is False
+    assert client.post(f"/api/jobs/{job}/again").status_code == 404
+
+
 def test_progress_is_told_as_it_happens_and_ends_with_the_job(client: TestClient) -> None:
     job = started(client)
 

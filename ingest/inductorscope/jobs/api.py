@@ -17,13 +17,14 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from ..capture.diagnosis import KINDS
-from ..capture.spec import SpecError, from_builtins
+from ..capture.spec import CaptureSpec, SpecError, from_builtins
 from ..intake.limits import Limits
 from ..settings import Settings
 from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, JobEvent, Run, Upload, Worker
 from ..store.queries.benchmark import is_ours
-from . import diagnosis, transitions
+from . import again, diagnosis, transitions
+from .again import Again, NotAgainError
 from .benchmark import UPLOADED
 from .engine import APPLICATION_VERSION, QUEUE, WORKFLOW, make_client, prepare
 from .errors import CaptureRefusedError, IncompleteError, NotFoundError, UploadOverError
@@ -197,10 +198,7 @@ class JobsClient:
 
     def enqueue_capture(self, spec: dict[str, Any], tags: Sequence[str] = ()) -> str:
         """Asks a worker to capture; the job's id. Raises CaptureRefusedError."""
-        try:
-            capture = from_builtins(spec)
-        except SpecError as error:
-            raise CaptureRefusedError(str(error)) from None
+        capture = _checked_capture(spec)
         job_id = f"capture-{secrets.token_hex(8)}"
         with self._write.begin() as session:
             kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
@@ -283,6 +281,35 @@ class JobsClient:
             self._client.cancel_workflow(job_id)
         return cancelled
 
+    def again(self, jobs: Sequence[JobStatus]) -> dict[str, Again]:
+        """Which of these jobs, of those that ended badly, can be tried again, or were."""
+        with self._read() as session:
+            return again.ways(session, self.settings, jobs)
+
+    def try_again(self, job_id: str) -> str:
+        """Asks for the same as a job that failed or was cancelled; the new job's id.
+
+        A second time it is the same new job. Raises NotFoundError, CaptureRefusedError where the
+        program may not be run any more, or NotAgainError.
+        """
+        old = self.job(job_id)
+        if old.state not in again.ENDED_BADLY:
+            raise NotAgainError(
+                f"The job is {old.state}: only failed and cancelled jobs are tried again."
+            )
+        new = again.next_id(old)
+        if old.kind == "capture":
+            _checked_capture(old.spec["capture"])
+        elif "run" in old.spec:
+            self._check_ours(str(old.spec["run"]), diagnosis.UPLOADED)
+        with self._write.begin() as session:
+            session.get_one(Job, job_id, with_for_update=True)  # of two at once, one makes it
+            if session.get(Job, new) is None:
+                if "upload" in old.spec:
+                    again.take_over_upload(session, self.settings, old, new)
+                self._enqueue(session, new, old.kind, old.title, old.spec)
+        return new
+
     def job(self, job_id: str) -> JobStatus:
         """Raises NotFoundError."""
         with self._read() as session:
@@ -330,6 +357,13 @@ class JobsClient:
         Workers do this all the time; it is here for a person who has none running.
         """
         return Reaper(self.settings, self._write, self._client).reap()
+
+
+def _checked_capture(spec: dict[str, Any]) -> CaptureSpec:
+    try:
+        return from_builtins(spec)
+    except SpecError as error:
+        raise CaptureRefusedError(str(error)) from None
 
 
 def _upload(session: Session, upload_id: str) -> Upload:

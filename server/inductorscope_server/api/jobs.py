@@ -1,18 +1,18 @@
-"""Progress of a job as it happens, and cancelling it."""
+"""Progress of a job as it happens, cancelling it, and trying it again."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
-from .. import openapi
+from .. import openapi, urls
 from ..errors import Documented, documented
 from ..ids import JobId
 from ..parts import Shared
 from ..progress import Progress, event, events
-from ..shapes.jobs import CancelAnswer, JobProgress
+from ..shapes.jobs import CancelAnswer, JobProgress, JobStarted
 
 api = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
 
@@ -48,6 +48,16 @@ async def job_events(request: Request, parts: Shared, job: JobId) -> StreamingRe
 def cancel_job(parts: Shared, job: JobId) -> CancelAnswer:
     """Stops it for good; cancelling again does nothing."""
     return CancelAnswer(cancelled=parts.jobs.cancel(job))
+
+
+@api.post(
+    "/{job}/again", status_code=202, summary="Try again", responses=documented(403, 404, 409, 422)
+)
+def try_again(parts: Shared, job: JobId, response: Response) -> JobStarted:
+    """Asks for the same as a job that failed or was cancelled; the same new job every time."""
+    new = parts.jobs.try_again(job)
+    response.headers["Location"] = urls.api_job(new)
+    return JobStarted(job=new)
 
 
 def as_json(progress: Progress) -> str:

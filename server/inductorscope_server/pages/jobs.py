@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from inductorscope.jobs.again import NOT_AGAIN
+from inductorscope.jobs.records import JobStatus
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -27,7 +29,7 @@ def load_list(parts: Parts, active: bool, cursor: str | None) -> JobsPage:
     found = parts.jobs.jobs(active=active, limit=SHOWN + 1, before=cursor)
     workers = [WorkerRow.model_validate(worker) for worker in parts.jobs.workers()]
     return JobsPage(
-        jobs=[JobRow.model_validate(job) for job in found[:SHOWN]],
+        jobs=rows(parts, found[:SHOWN]),
         workers=workers,
         living_workers=sum(worker.alive for worker in workers),
         next_cursor=found[SHOWN - 1].id if len(found) > SHOWN else None,
@@ -35,10 +37,23 @@ def load_list(parts: Parts, active: bool, cursor: str | None) -> JobsPage:
     )
 
 
+def rows(parts: Parts, jobs: list[JobStatus]) -> list[JobRow]:
+    again = parts.jobs.again(jobs)
+    return [
+        JobRow.model_validate(job).model_copy(
+            update={
+                "again": again.get(job.id, NOT_AGAIN).possible,
+                "again_as": again.get(job.id, NOT_AGAIN).job,
+            }
+        )
+        for job in jobs
+    ]
+
+
 def load(parts: Parts, job: str) -> JobPage:
     status = parts.jobs.job(job)
     return JobPage(
-        job=JobRow.model_validate(status),
+        job=rows(parts, [status])[0],
         spec=status.spec,
         log=[JobEventRow.model_validate(line) for line in parts.jobs.events(job)],
     )
@@ -84,6 +99,12 @@ def cancel(parts: Shared, job: JobId) -> Response:
     """The form's way of cancelling; it leads back to the job."""
     parts.jobs.cancel(job)
     return RedirectResponse(urls.job(job), 303)
+
+
+@html.post("/jobs/{job}/again")
+def again(parts: Shared, job: JobId) -> Response:
+    """The form's way of trying again; it leads to the new job."""
+    return RedirectResponse(urls.job(parts.jobs.try_again(job)), 303)
 
 
 async def _stream(request: Request, parts: Parts, job: str, template: str) -> Response:

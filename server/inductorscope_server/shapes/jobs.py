@@ -34,6 +34,10 @@ class JobRow(Shape):
     cancel_requested: bool
     active: bool
     """Queued or running."""
+    again: bool = False
+    """Whether it can be tried again: it failed or was cancelled, and what it needs is there."""
+    again_as: str | None = None
+    """The job as which it was tried again."""
 
     @computed_field(description="How far the step is, 0 to 1; null when it cannot tell.")
     def share(self) -> float | None:
