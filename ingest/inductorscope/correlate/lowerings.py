@@ -119,6 +119,7 @@ MOVES = frozenset(
         "select_scatter", "index_put", "index_put_", "contiguous", "device_put", "stack",
         "_unsafe_masked_index", "_to_copy", "to", "as_strided_scatter", "diagonal_scatter",
         "scatter", "scatter_", "scatter_add", "scatter_reduce", "_unsafe_index_put", "triu", "tril",
+        "_unsafe_index_put_",
         "lift_fresh_copy", "as_strided_copy", "reflection_pad1d",
         "reflection_pad2d", "reflection_pad3d", "replication_pad2d", "pixel_shuffle",
         "pixel_unshuffle", "channel_shuffle",
@@ -157,7 +158,7 @@ POOLS = (
 SCATTERS = frozenset(
     [
         "index_put", "index_put_", "scatter", "scatter_", "scatter_add", "scatter_add_",
-        "scatter_reduce", "scatter_reduce_", "index_add", "_unsafe_index_put",
+        "scatter_reduce", "scatter_reduce_", "index_add", "_unsafe_index_put", "_unsafe_index_put_",
         "_unsafe_masked_index_put_accumulate", "embedding_dense_backward", "masked_scatter",
         "slice_scatter", "select_scatter", "as_strided_scatter", "copy_", "index_copy",
         "max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward",

@@ -42,6 +42,19 @@ class ParsedTexts:
     dynamo: FxText | None = None
     pre_grad: FxText | None = None
 
+    def __post_init__(self) -> None:
+        for ir in (self.ir_pre, self.ir_post):
+            if ir is not None and self.output_code is not None:
+                _name_externs(ir, self.output_code)
+
+
+def _name_externs(ir: IrText, code: OutputCode) -> None:
+    """Until 2.4 the IR says `kernel = None` of what ATen computes; the wrapper says what it is."""
+    calls = {name: call.kernel for call in code.calls if call.extern for name in call.results}
+    for node in ir.nodes:
+        if node.kind.startswith("Extern") and node.extern in ("", "None") and node.buffers:
+            node.extern = calls.get(node.buffers[0].name, node.extern)
+
 
 def parse_texts(texts: GraphTexts) -> ParsedTexts:
     return ParsedTexts(
