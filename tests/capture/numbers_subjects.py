@@ -1,4 +1,4 @@
-"""Programs for the search for wrong numbers: the parts that a GPT and a conv net are made of."""
+"""Small programs to search in: the parts that a GPT and a conv net are made of, and failing ones."""
 
 from __future__ import annotations
 
@@ -64,3 +64,12 @@ def cat_and_index() -> tuple[Any, tuple[Any, ...]]:
         return both @ both.T, scattered.relu()
 
     return program, (torch.randn(10, 8), torch.randint(20, (10,)))
+
+
+def without_lowering() -> tuple[Any, tuple[Any, ...]]:
+    """Torch keeps `_foobar` for showing what an operator without a lowering looks like."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten._foobar(x + 1).tanh().sin().cos().exp()
+
+    return program, (torch.ones(8, 8),)

@@ -57,10 +57,12 @@ def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -
     """The pass, setting or lowering that makes the backend fail; None where no single one does."""
     bisector = torchs.CompilerBisector
     bisector.in_process_cache = str(trial.folder / "bisect")
+    every = dict(torchs.BACKENDS)
     # It starts at the first backend by itself; those before this one are known to be right.
-    before = {name: torchs.BACKENDS[name] for name in list(torchs.BACKENDS) if name != backend}
-    for name in before:
+    names = list(every)
+    for name in names[: names.index(backend)]:
         del torchs.BACKENDS[name]
+    torchs.BACKENDS[backend] = [part for part in every[backend] if _matters(part.name, trial)]
     tried = 0
 
     def good() -> bool:
@@ -69,7 +71,9 @@ def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -
         if tried > MOST_TRIALS:
             raise Unsteady(f"The bisector was stopped after {MOST_TRIALS} trials.")
         subsystem = bisector.get_subsystem() or ""
-        state = (bisector.get_run_state(backend, subsystem) or "") if subsystem else ""
+        if not subsystem:
+            return False  # the trial of the whole backend, which has just failed
+        state = bisector.get_run_state(backend, subsystem) or ""
         said = _said(backend, subsystem, state)
         started = time.perf_counter()
         verdict = trial.compiled(backend)
@@ -88,7 +92,8 @@ def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -
     except RuntimeError as error:
         raise Unsteady(f"Torch's bisector gave up: {error}") from None
     finally:
-        torchs.BACKENDS.update(before)
+        torchs.BACKENDS.clear()
+        torchs.BACKENDS.update(every)
     if found is None or found.subsystem is None:
         return None
     kinds = {each.name: each for each in torchs.BACKENDS[backend]}
@@ -97,10 +102,15 @@ def search(backend: str, trial: Trial, step: Callable[[dict[str, Any]], None]) -
     return Part(found.subsystem, found.bisect_number, node, setting)
 
 
+def _matters(subsystem: str, trial: Trial) -> bool:
+    """Every trial draws random numbers as eager does; only with CUDA there are CUDA graphs."""
+    return subsystem != "inductor_fallback_random" and (
+        subsystem != "cudagraphs" or trial.spec.device == "cuda"
+    )
+
+
 def _said(backend: str, subsystem: str, state: str) -> str:
     name = subsystem.replace("_", " ")
-    if not subsystem:
-        return "as it is"
     if state == "test_disable":
         return f"without {name}"
     if state == "find_max_bounds":
