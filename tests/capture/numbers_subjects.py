@@ -1,4 +1,4 @@
-"""Small programs to search in: the parts that a GPT and a conv net are made of, and failing ones."""
+"""Small programs to search in: parts of a GPT and of a conv net, and one that does not lower."""
 
 from __future__ import annotations
 
