@@ -21,9 +21,9 @@ class Origins:
 
     nodes: dict[OpKey, str] = field(default_factory=dict)
     """The node whose value or computation the operation is part of."""
-    doubtful: set[OpKey] = field(default_factory=set)
+    doubtful: dict[OpKey, str] = field(default_factory=dict)
     """Operations that the lowering of their node has no use for, or whose lines may be another's:
-    they are guesses, whatever the reading of their loop body cost."""
+    they are guesses, whatever the reading of their loop body cost. With the reason."""
     makers: dict[str, str] = field(default_factory=dict)
     """By scheduler node, where its loops were reordered: all that was recorded of it."""
     costs: dict[str, float] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from inductorscope.correlate.lowerings import (
     same_operation,
 )
 from inductorscope.correlate.region import Operation, Region
+from inductorscope.correlate.view_offsets import constant_term
 from inductorscope.formats.ir import IrBuffer, IrTextNode
 
 _MOST_READS = 8
@@ -46,7 +47,12 @@ class BufferMakers(Candidates):
             joining = self._joining(producer)
             if joining is not None:
                 return joining
-        value = self._shaped(producer, buffer) or self._output(producer, index, operation)
+        value = self._shaped(producer, buffer, operation)
+        value = value or self._output(producer, index, operation)
+        if self._piece(buffer) and is_copy:
+            joining = self._joining(value)
+            if joining is not None:
+                return joining
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
         if len(followers) == 1 and self._copies(
             followers[0], buffer, is_copy, value is not producer
@@ -122,10 +128,13 @@ class BufferMakers(Candidates):
         users = self._users(buffer)
         return bool(users) and all(user.body is None for user in users)
 
-    def _shaped(self, producer: FxValue, buffer: IrBuffer) -> FxValue | None:
-        """The view whose shape the buffer has, when it is not the producer's own."""
+    def _shaped(self, producer: FxValue, buffer: IrBuffer, operation: Operation) -> FxValue | None:
+        """The view whose shape the buffer has, when it is not the producer's own; of several the
+        one that begins where the body reads."""
         if producer.shape is None or buffer.size is None or producer.shape == buffer.size:
             return None
+        begins = constant_term(operation.index) if operation.op == "load" else None
+        first: FxValue | None = None
         queue = [producer]
         for value in queue:
             for name in value.users:
@@ -133,9 +142,12 @@ class BufferMakers(Candidates):
                 if child is None or not child.view or len(queue) > 40:
                     continue
                 if child.shape == buffer.size:
-                    return child
-                queue.append(child)
-        return None
+                    if begins is None or self.graph.offset(name) == begins:
+                        return child
+                    first = first or child
+                else:
+                    queue.append(child)
+        return first
 
     def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:
         """The extern call, or the last view before it when that has other users too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -29,8 +30,11 @@ from inductorscope.formats.scan import lines_of
 DOUBTFUL = 1.0
 """A reading of a loop body that costs more is shown as a guess within its kernel."""
 
-MOST_LINES, MOST_OF_REDUCTION = 10, 20
-"""Lines that one operation takes in a kernel at most, over all its loops, as far as it is sure."""
+_ONE_EXPRESSION = frozenset(["add", "sub", "mul", "truediv", "neg", "hypot", "to_dtype"])
+"""Written as one expression each, which becomes few lines even over all loops of a kernel."""
+_MOST_OF_EXPRESSION, _MOST_IN_TRITON, _MOST_OF_LOAD = 10, 20, 40
+"""Lines that an operation takes in a kernel at most, as far as it is sure. In C++ others than these
+may well take more: library functions are written element by element, blocks under masks whole."""
 
 _NAME = re.compile(r"\w+")
 OpPlace = tuple[int, int, str, str]
@@ -51,7 +55,7 @@ def link_lines(
     reordered = reordered_nodes(before, after)
     origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
     for entity, site, places in aligned_calls(code, lines, after, recorded):
-        origins.doubtful |= _swallowing(site, places)
+        origins.doubtful.update(swallowing(site, places))
         for line, position, block, op in places:
             key = (site.nodes[position].name, block, op)
             _link(collector, line, key, entity, origins)
@@ -59,26 +63,36 @@ def link_lines(
     return origins
 
 
-def _swallowing(site: CallSite, places: list[OpPlace]) -> set[OpKey]:
-    """Operations some of whose lines are another's, most likely: there are too many of them, or
-    there are several and none of what the operation takes."""
+def swallowing(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
+    """Operations some of whose lines are another's, most likely, and why: there are too many of
+    them, or in Triton's code, which repeats no loop, several beside none of what they take."""
     lines = Counter((position, block, op) for _, position, block, op in places)
-    found: set[OpKey] = set()
+    found: dict[OpKey, str] = {}
+    triton = site.kernel.kind.startswith("triton")
     for position, node in enumerate(site.nodes):
         for block in node.body.blocks.values() if node.body is not None else ():
             ops = [op for op in block.ops if op.op not in AROUND]
             lost = {op.name for op in ops if not lines[position, block.name, op.name]}
-            for op in ops:
+            for op in block.ops:
                 own = lines[position, block.name, op.name]
-                limit = MOST_OF_REDUCTION if op.op == "reduction" else MOST_LINES
-                beside = (
-                    lost
-                    and own > 1
-                    and any(lost.intersection(_NAME.findall(a)) for a in op.arguments)
-                )
-                if own > limit or beside:
-                    found.add((node.name, block.name, op.name))
+                simple = op.op in _ONE_EXPRESSION
+                taken = lost.intersection(_NAME.findall(" ".join(op.arguments)))
+                if own > _most_lines(op.op, triton):
+                    reason = f"{own} lines were read as this one operation"
+                elif triton and simple and own > 1 and taken:
+                    reason = f"{own} lines were read as it and none as the `{min(taken)}` it takes"
+                else:
+                    continue
+                found[node.name, block.name, op.name] = reason
     return found
+
+
+def _most_lines(op: str, triton: bool) -> int:
+    if op in _ONE_EXPRESSION:
+        return _MOST_OF_EXPRESSION
+    if triton:
+        return _MOST_IN_TRITON
+    return _MOST_OF_LOAD if op == "load" else sys.maxsize
 
 
 def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> None:

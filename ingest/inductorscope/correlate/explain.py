@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from inductorscope.correlate.buffer_candidates import OpKey
-from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls
+from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls, swallowing
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.origins import find_origins
@@ -70,6 +70,7 @@ class Explainer:
             return self._without_ir().get(line, [])
         if stage == "code":
             return [self._reason(key, calls) for key, calls in self._on(line).items()]
+        self._on(0)  # lines of the code make some operations of the loops doubtful
         parsed = {"ir_pre": self.before, "ir_post": self.after}.get(stage, IrText())
         return [self._reason(key, []) for key in _operations(parsed, line)]
 
@@ -87,6 +88,7 @@ class Explainer:
                 self.code, self.lines, self.after, set()
             )  # fmt: skip
             for entity, site, places in sites:
+                self.origins.doubtful.update(swallowing(site, places))
                 for number, position, block, op in places:
                     key = (site.nodes[position].name, block, op)
                     self._of_line.setdefault(number, {}).setdefault(key, []).append(entity)
@@ -98,6 +100,7 @@ class Explainer:
         maker = origins.makers.get(key[0])
         others = origins.others.get(key, [])
         cost = origins.costs.get(key[0])
+        doubt = origins.doubtful.get(key)
         nodes = [f"fx:{name}" for name in dict.fromkeys([maker, node, *others]) if name is not None]
         code, second = "data_flow", ""
         if not nodes or cost is None:
@@ -115,6 +118,11 @@ class Explainer:
             second = (
                 f"{key[0]}'s loop body fits the graph only in part (cost {cost:.2f}, doubtful "
                 f"above {DOUBTFUL:g}), so `{node}` is a guess."
+            )
+        elif doubt is not None:
+            code = "doubtful"
+            second = (
+                f"By what it reads and what is stored it belongs to `{node}`, but {doubt}: a guess."
             )
         elif others:
             code = "ambiguous"

@@ -174,10 +174,9 @@ class _Walk(BufferMakers):
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = self.graph.values[name].owner
             reordered = node.name in self.reordered  # all of it is said to be its maker's
-            if not reordered and is_foreign(
-                region.operations[place].op, self.graph.values[name].op
-            ):
-                self.result.doubtful.add((node.name, *place))
+            done, asked_of = region.operations[place].op, self.graph.values[name].op
+            if not reordered and is_foreign(done, asked_of):
+                self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
         self.result.costs[node.name] = cost
         self._rivals(node, value, unifier, producer, owners)
         if node.name in self.reordered:

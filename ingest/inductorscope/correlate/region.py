@@ -106,6 +106,8 @@ class Region:
             operation.part = op.arguments[1]
         if op.op == "constant" and op.arguments:
             operation.literal = _number(op.arguments[0])
+        if op.op == "load_seed" and len(op.arguments) > 1:
+            operation.literal = _number(op.arguments[1])
         if op.op == "set_indirect" and op.arguments:
             number = re.sub(r"\D", "", op.arguments[0])
             self.indirect[number] = place

@@ -194,6 +194,8 @@ class Unifier:
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.held(operation.buffer)
         cost = BAD
+        if node.op == "inductor_lookup_seed" and not _seeded(operation, node):
+            return BAD
         if held is not None:
             if held[0] == node.name:
                 if operation.indirect and by_library(node.op):
@@ -332,8 +334,12 @@ class Unifier:
                 if through is None:
                     break
                 node = self.graph.root(through)[0]
-            result[where] = node
             operation = self.region.operations[where]
+            maker = self._offsets(operation, node)
+            if maker is not None:
+                result.update(dict.fromkeys((where, *operation.children), maker))
+                continue
+            result[where] = node
             known = self.operands if role == "operand" else self.choices
             choices = known.get((where, node))
             for index, child in enumerate(operation.children):
@@ -345,6 +351,22 @@ class Unifier:
                 owner = self._owner_of(child, choice, node)
                 pending.append((child, owner, indexer, choice[0]))
         return result
+
+    def _offsets(self, operation: Operation, node: str) -> str | None:
+        """Indices that were stored as offsets within a window are made of them by a node of its
+        own, whose arithmetic becomes part of its user's index: what reads them is that node's."""
+        value = self.graph.values.get(node)
+        if operation.op != "set_indirect" or value is None:
+            return None
+        children = (self.region.operations[child] for child in operation.children)
+        read = {held[0] for each in children if (held := self.held(each.buffer)) is not None}
+        for name in value.inputs:
+            maker = self.graph.values.get(self.graph.root(name)[0])
+            if maker is None or not maker.op.endswith("_offsets_to_indices"):
+                continue
+            if read.intersection(self.graph.root(each)[0] for each in maker.inputs):
+                return maker.name
+        return None
 
     def _indexer(self, node: str, known: str) -> str:
         """The node whose indices reach down to loads below it."""
@@ -362,3 +384,10 @@ class Unifier:
             if held is not None and held[0] == root[0]:
                 return node
         return root[0]
+
+
+def _seeded(operation: Operation, node: FxValue) -> bool:
+    """Whether it is this seed of many that is read."""
+    if operation.literal is None or len(node.arguments) < 2:
+        return True
+    return node.arguments[1] == str(int(operation.literal))
