@@ -24,6 +24,12 @@ _GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
 _GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
 
 
+def has_break_records(metrics: dict[str, Any]) -> bool:
+    """Whether the torch that wrote them logs graph breaks. Until 2.4 it did not: the reasons why
+    Dynamo started anew tell most of them."""
+    return "config_suppress_errors" in metrics or "restart_reasons" not in metrics
+
+
 @dataclass(slots=True)
 class GraphBreak:
     """A graph break, once for each compile that met it."""
@@ -155,6 +161,12 @@ class Summariser:
         elif name == "fx_graph_runnable" and summary.torch_version is None:
             self._versions(record.payload_text)
 
+    def _restarts(self, compilation: Compilation, record: LogRecord) -> None:
+        for reason in compilation.restart_reasons:
+            if self._room(self.summary.graph_breaks, reason, "graph breaks", record):
+                found = GraphBreak(record.compile_id, reason[:MAX_REASON], record.line)
+                self.summary.graph_breaks.append(found)
+
     def _versions(self, text: str) -> None:
         for pattern, attribute in (
             (_VERSION, "torch_version"), (_GIT, "torch_git"), (_GPU, "device_name"),
@@ -202,6 +214,8 @@ class Summariser:
             fail_reason=_cut(metrics.get("fail_reason")),
             restart_reasons=_texts(metrics.get("restart_reasons")),
         )
+        if not has_break_records(metrics):
+            self._restarts(compilation, record)
         if self._room(self.summary.compilations, compilation.compile_id, "compiles", record):
             self.summary.compilations.append(compilation)
         if compilation.seconds is not None:

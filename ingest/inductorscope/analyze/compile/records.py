@@ -11,6 +11,7 @@ from ...formats.graph_break_text import read_graph_break
 from ...formats.guard_failures import read_guard_failures, spoken
 from ...formats.log_record import LogRecord, integer, read_head
 from ...formats.shape_records import ShapeRecord, read_shape_record
+from ...formats.trace_summary import has_break_records
 from .model import (
     CacheEvent,
     Expression,
@@ -71,13 +72,24 @@ def _metrics(log: LogGatherer, record: LogRecord, number: int) -> None:
     if fail:
         compile_.outcome = "failed"
         _failed(log, record, compile_.number, fail, told)
-    restarts = told.get("restart_reasons")
-    for reason in restarts if isinstance(restarts, list) else []:
+    listed = told.get("restart_reasons")
+    restarts = [str(reason)[:LONGEST] for reason in listed] if isinstance(listed, list) else []
+    if not has_break_records(told):
+        _broken(log, record, compile_.number, restarts)
+    for reason in restarts:
         if log.run.room(log.story.failures, "restarts"):
             log.story.failures.append(
-                Failure(compile_.number, log.number, record.line, "restart", str(reason)[:LONGEST],
+                Failure(compile_.number, log.number, record.line, "restart", reason,
                         restarted=True)
             )  # fmt: skip
+
+
+def _broken(log: LogGatherer, record: LogRecord, number: int, reasons: list[str]) -> None:
+    """Graph breaks that have no record of their own."""
+    for reason in reasons:
+        log.story.compiles[number].breaks += 1
+        if log.run.room(log.story.breaks, "graph breaks"):
+            log.story.breaks.append(GraphBreak(number, log.number, record.line, None, None, reason))
 
 
 def _failed(
