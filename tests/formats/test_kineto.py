@@ -199,6 +199,14 @@ def test_a_bare_backslash_in_the_last_event() -> None:
     assert [repair.reason for repair in trace.repairs] == ["a bare backslash was escaped"]
 
 
+def test_half_a_character_where_a_number_belongs_costs_one_event() -> None:
+    text = trace_of(kernel("a"), {**kernel("b"), "ts": "\ud800"}, kernel("PATH"))
+    trace = read(text.replace("PATH", "C:\\models"))
+    assert {one.name for one in trace.kernels} == {"a", "C:\\models"}
+    reasons = {repair.reason for repair in trace.repairs}
+    assert "an event with a field of the wrong type was left out" in reasons
+
+
 def test_an_event_that_cannot_be_mended_costs_itself_only() -> None:
     text = trace_of(kernel("a"), kernel("BAD"), kernel("c"))
     trace = read(text.replace('"BAD"', "oh no"))

@@ -265,7 +265,8 @@ class EventReader:
             return
         try:
             events.append(msgspec.convert(value, TraceEvent, strict=False))
-        except (msgspec.ValidationError, RecursionError) as error:
+        except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
+            # The last is of a text where a number belongs that is half a character: `"\ud800"`.
             self.repair("an event with a field of the wrong type was left out", str(error))
 
 
