@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import UTC, datetime
 
+import pytest
+from inductorscope.store.bulk import insert_records
+from inductorscope.store.costs import LineCostRow
 from inductorscope.store.draft import CallDraft, FxNodeDraft, GraphDraft, KernelDraft, RunDraft
 from inductorscope.store.engine import sessions
+from inductorscope.store.models import Graph, Kernel
+from inductorscope.store.models_times import LineCost
 from inductorscope.store.nodes import pack_nodes
 from inductorscope.store.queries.lines import line_times, node_times, source_times
 from inductorscope.store.queries.parts import kernel_rows
+from inductorscope.store.queries.time import time_page
 from inductorscope.store.runs import insert_run
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete, select
 
 FILE = "/home/u/model.py"
 
@@ -56,3 +63,33 @@ def test_times_are_of_a_step_whatever_the_graph_is_called(engine: Engine) -> Non
             assert row.each_us is not None
             assert row.time_calls is not None
             assert row.each_us * row.time_calls == row.time_us
+
+
+def test_a_map_of_many_files_sums_at_every_level(engine: Engine) -> None:
+    run = RunDraft("e" * 64, "many files", [], "ingest", datetime.now(UTC), 1)
+    run.graphs = [GraphDraft("g", "model__0_forward", "forward")]
+    run.graphs[0].kernels = [a_kernel("only", 10.0, 1.0, [])]
+    with sessions(engine).begin() as session:
+        insert_run(session, run)
+        session.execute(delete(LineCost).where(LineCost.run_id == run.id))
+        kernel = session.scalars(select(Kernel.id).join(Graph).where(Graph.run_id == run.id)).one()
+        rows = [
+            LineCostRow(f"/model/{number % 150}.py", number, 1, 2.0, 2.0, [[kernel, 2.0]])
+            for number in range(300)
+        ]
+        rows.append(LineCostRow(None, None, 1, 4.0, 4.0, [[kernel, 4.0]]))
+        insert_records(session, LineCost, rows, run_id=run.id)
+    with sessions(engine, read_only=True)() as session:
+        page = time_page(session, run.id)
+        assert page is not None
+        assert len(page.source_lines) == 100
+        assert page.source_lines[0].shared_us == 4.0
+        inside: dict[str, float] = defaultdict(float)
+        for part in page.map:
+            inside[part.parent] += part.us
+        assert inside[""] == pytest.approx(604.0)
+        for part in page.map:
+            if part.id in inside:
+                assert inside[part.id] == pytest.approx(part.us), part
+        assert sum(part.parent == "" for part in page.map) == 101
+        assert len(page.map) == len({part.id for part in page.map})

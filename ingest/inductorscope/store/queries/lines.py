@@ -3,19 +3,19 @@ costs were kept, worked out anew (see `store.costs`)."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from ..costs import Costs, LineCostRow, NodeCostRow, costs_of
+from ..costs import LineCostRow, NodeCostRow, costs_of
 from ..models import Graph
 from ..models_times import LineCost, NodeCost
 from .parts import kernel_time
 
 LineFigures = tuple[str | None, int | None, int, float, float]
 """Path, line, kernels, their time, and the line's share of it in µs."""
+SLOWEST_LINES = (LineCost.shared_us.desc(), LineCost.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +45,24 @@ class LineTime:
     kernels: int
 
 
-def costs(session: Session, run: str) -> Costs:
-    """Of lines and nodes; the slowest first."""
-    rows = session.scalars(
-        select(LineCost).where(LineCost.run_id == run).order_by(LineCost.id)
-    ).all()
-    if not rows:
-        return costs_of(session, run)
-    found = Costs(
-        [
-            LineCostRow(row.path, row.line, row.kernels, row.inclusive_us, row.shared_us, row.parts)
-            for row in rows
-        ]
-    )
-    query = select(NodeCost).join(Graph, Graph.id == NodeCost.graph_id)
-    for row in session.scalars(query.where(Graph.run_id == run).order_by(NodeCost.id)):
-        found.nodes.setdefault(row.graph_id, []).append(
-            NodeCostRow(
-                row.name, row.target, row.line, row.kernels, row.inclusive_us, row.shared_us
-            )
-        )
-    return found
+def line_costs(session: Session, run: str, limit: int | None = None) -> list[LineCostRow]:
+    """Of lines, with the kernels each is made of; the slowest first."""
+    query = select(
+        LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us,
+        LineCost.parts,
+    ).where(LineCost.run_id == run).order_by(*SLOWEST_LINES).limit(limit)  # fmt: skip
+    found = [LineCostRow(*row) for row in session.execute(query)]
+    return found or costs_of(session, run).lines[:limit]
 
 
-def node_times(session: Session, run: str) -> list[NodeTime]:
+def node_times(session: Session, run: str, limit: int | None = None) -> list[NodeTime]:
     """The slowest first."""
     whole = kernel_time(session, run)
     if not whole:
         return []
-    slugs = dict(session.execute(select(Graph.id, Graph.slug).where(Graph.run_id == run)).all())
-    rows = [
+    return [
         NodeTime(
-            graph=slugs[graph],
+            graph=slug,
             name=row.name,
             target=row.target,
             line=row.line,
@@ -85,13 +71,11 @@ def node_times(session: Session, run: str) -> list[NodeTime]:
             share=row.shared_us / whole,
             kernels=row.kernels,
         )
-        for graph, nodes in costs(session, run).nodes.items()
-        for row in nodes
+        for slug, row in _node_costs(session, run, limit)
     ]
-    return sorted(rows, key=lambda row: (-row.shared_us, row.graph, row.line))
 
 
-def line_times(session: Session, run: str) -> list[LineTime]:
+def line_times(session: Session, run: str, limit: int | None = None) -> list[LineTime]:
     """The slowest first; `code` is filled in by who has the texts."""
     whole = kernel_time(session, run)
     if not whole:
@@ -106,28 +90,61 @@ def line_times(session: Session, run: str) -> list[LineTime]:
             share=shared_us / whole,
             kernels=kernels,
         )
-        for path, line, kernels, inclusive_us, shared_us in _line_costs(session, run)
+        for path, line, kernels, inclusive_us, shared_us in _line_figures(session, run, limit)
     ]
 
 
-def source_times(session: Session, run: str) -> dict[str, float]:
-    """Each file's share of the kernels' time."""
-    spent: dict[str, float] = defaultdict(float)
-    for path, _, _, _, shared_us in _line_costs(session, run):
-        if path is not None:
-            spent[path] += shared_us
+def source_times(session: Session, run: str) -> dict[str | None, float]:
+    """Each file's share of the kernels' time; under None what no line is known for."""
+    query = (
+        select(LineCost.path, func.sum(LineCost.shared_us))
+        .where(LineCost.run_id == run)
+        .group_by(LineCost.path)
+    )
+    spent: dict[str | None, float] = dict(session.execute(query).all())
+    if not spent:
+        for row in costs_of(session, run).lines:
+            spent[row.path] = spent.get(row.path, 0.0) + row.shared_us
     return spent
 
 
-def _line_costs(session: Session, run: str) -> list[LineFigures]:
-    """Costs of lines without those of nodes, and without the kernels each is made of."""
+def _line_figures(session: Session, run: str, limit: int | None) -> list[LineFigures]:
+    """Costs of lines without the kernels each is made of."""
     query = select(
         LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us
     ).where(LineCost.run_id == run)
-    found = session.execute(query.order_by(LineCost.id)).all()
+    found = session.execute(query.order_by(*SLOWEST_LINES).limit(limit)).all()
     if found:
         return [(path, line, kernels, us, own) for path, line, kernels, us, own in found]
     return [
         (row.path, row.line, row.kernels, row.inclusive_us, row.shared_us)
-        for row in costs_of(session, run).lines
+        for row in costs_of(session, run).lines[:limit]
     ]
+
+
+def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str, NodeCostRow]]:
+    """With the slugs of their graphs."""
+    query = (
+        select(
+            Graph.slug, NodeCost.name, NodeCost.target, NodeCost.line, NodeCost.kernels,
+            NodeCost.inclusive_us, NodeCost.shared_us,
+        )
+        .join(Graph, Graph.id == NodeCost.graph_id)
+        .where(Graph.run_id == run)
+        .order_by(NodeCost.shared_us.desc(), Graph.slug, NodeCost.line)
+        .limit(limit)
+    )  # fmt: skip
+    found = [
+        (slug, NodeCostRow(name, target, line, kernels, inclusive_us, shared_us))
+        for slug, name, target, line, kernels, inclusive_us, shared_us in session.execute(query)
+    ]
+    if found:
+        return found
+    slugs = dict(session.execute(select(Graph.id, Graph.slug).where(Graph.run_id == run)).all())
+    worked_out = [
+        (slugs[graph], row)
+        for graph, nodes in costs_of(session, run).nodes.items()
+        for row in nodes
+    ]
+    worked_out.sort(key=lambda found: (-found[1].shared_us, found[0], found[1].line))
+    return worked_out[:limit]

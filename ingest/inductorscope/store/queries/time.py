@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from ..costs import LineCostRow
 from ..models import Artifact, Graph, Kernel, Profile, Run
 from ..texts import read_blob
-from .lines import LineTime, NodeTime, costs, line_times, node_times
+from .lines import LineTime, NodeTime, line_costs, line_times, node_times, source_times
 from .parts import (
     CategoryTime,
     GraphRow,
@@ -26,9 +26,11 @@ from .parts import (
 )
 from .runs import speed_up
 
-SHOWN = 200
-MOST_LINES, MOST_KERNELS = 60, 20
-"""Of the map: lines, and kernels a line; the rest is summed up."""
+SHOWN = 100
+MOST_FILES, MOST_LINES, MOST_KERNELS = 100, 60, 20
+"""Of the map: files, lines, and kernels a line; the rest is summed up."""
+NOTHING = 1e-9
+"""A rest this small, of the whole, comes of rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,6 @@ def time_page(session: Session, run_id: str) -> TimePage | None:
     if run is None:
         return None
     profiles = _profiles(session, run)
-    lines = line_times(session, run_id)
     return TimePage(
         run=RunName(run.id, run.name),
         eager_ms=run.eager_ms,
@@ -94,8 +95,8 @@ def time_page(session: Session, run_id: str) -> TimePage | None:
         categories=categories(session, run_id),
         graphs=graph_rows(session, run_id),
         kernels=kernel_rows(session, run_id, SHOWN),
-        nodes=node_times(session, run_id)[:SHOWN],
-        source_lines=with_code(session, run_id, lines[:SHOWN]),
+        nodes=node_times(session, run_id, SHOWN),
+        source_lines=with_code(session, run_id, line_times(session, run_id, SHOWN)),
         map=_map(session, run_id),
         profiles=profiles,
         kept=not profiles
@@ -146,35 +147,38 @@ def _unattributed(profiles: list[ProfileTable]) -> float | None:
 
 def _map(session: Session, run: str) -> list[MapPart]:
     """File → line → kernel by shared time; each level sums to the one above."""
-    lines = costs(session, run).lines
+    lines = line_costs(session, run, MOST_LINES)
     if not lines:
         return []
+    wanted = {int(kernel) for line in lines for kernel, _ in line.parts[:MOST_KERNELS]}
     names = {
         number: (name, category)
         for number, name, category in session.execute(
             select(Kernel.id, Kernel.name, Kernel.category)
             .join(Graph, Graph.id == Kernel.graph_id)
-            .where(Graph.run_id == run, Kernel.time_us.is_not(None))
+            .where(Graph.run_id == run, Kernel.id.in_(wanted))
         )
     }
-    files: dict[str, float] = defaultdict(float)
+    files = {path or "": us for path, us in source_times(session, run).items()}
     parts: list[MapPart] = []
-    rest: dict[str, float] = defaultdict(float)
+    told: dict[str, float] = defaultdict(float)
     for place, line in enumerate(lines):
-        path = line.path or ""
-        files[path] += line.shared_us
-        if place < MOST_LINES:
-            parts += _tiles(line, place, names)
-        else:
-            rest[path] += line.shared_us
+        parts += _tiles(line, place, names)
+        told[line.path or ""] += line.shared_us
+    shown = sorted(files.items(), key=lambda file: (file[0] not in told, -file[1]))
+    few = dict(shown[:MOST_FILES])
     parts += [
-        MapPart(f"{path} rest", f"file {path}", "other lines", us, None)
-        for path, us in rest.items()
+        MapPart(f"{path} rest", f"file {path}", "other lines", us - told[path], None)
+        for path, us in few.items()
+        if us - told[path] > us * NOTHING
     ]
     tops = [
         MapPart(f"file {path}", "", PurePosixPath(path).name or "no line is known", us, None)
-        for path, us in files.items()
+        for path, us in few.items()
     ]
+    left = sum(us for _, us in shown[MOST_FILES:])
+    if left:
+        tops.append(MapPart("files rest", "", "other files", left, None))
     return [*tops, *parts]
 
 
@@ -188,7 +192,7 @@ def _tiles(line: LineCostRow, place: int, names: dict[int, tuple[str, str]]) -> 
         tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category))
         told += us
     left = line.shared_us - told
-    if left > line.shared_us * 1e-9:
+    if left > line.shared_us * NOTHING:
         tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None))
     return tiles
 
