@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inductorscope.correlate.buffer_candidates import Origins
+from inductorscope.correlate.cpp_text import read_kernel
 from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.origins import find_origins
 from inductorscope.formats.fx import parse_fx
@@ -86,27 +87,84 @@ class GraphModule(torch.nn.Module):
         other: "f32[8][1]cpu" = torch.ops.aten.select.int(arg0_1, 0, 1)
         cat: "f32[16][1]cpu" = torch.ops.aten.cat.default([one, one])
         cat_1: "f32[16][1]cpu" = torch.ops.aten.cat.default([other, one])
-        return (cat, cat_1)
+        cat_2: "f32[16][1]cpu" = torch.ops.aten.cat.default([one, other])
+        return (cat, cat_1, cat_2)
 """
 
 
-def test_a_piece_of_a_concatenation_is_copied_by_the_concatenation() -> None:
-    concat = """\
-op1: NopKernelSchedulerNode(ConcatKernel)
-op1.outputs = [
-    buf1: ConcatKernel
-    buf1.layout = FixedLayout('cpu', torch.float32, size=[16], stride=[1])
-    buf1.users = []
+CONCAT = """\
+op{number}: NopKernelSchedulerNode(ConcatKernel)
+op{number}.outputs = [
+    buf{number}: ConcatKernel
+    buf{number}.layout = FixedLayout('cpu', torch.float32, size=[16], stride=[1])
+    buf{number}.users = []
 ]
 
 
 """
+
+
+def test_a_piece_of_a_concatenation_is_copied_by_the_concatenation() -> None:
     body = """
 get_index = self.get_index('index1')
 load = ops.load('arg0_1', get_index)
 get_index_1 = self.get_index('index0')
 store = ops.store('buf0', get_index_1, load, None)"""
     users = user("op1", "NopKernelSchedulerNode")
-    found = origins(PIECES, node(0, body, "[8]", users, "NonOwningLayout") + concat)
-    assert found.nodes["op0", "body", "store"] == "cat_1"  # only it takes what begins at 8
+    ir = node(0, body, "[8]", users, "NonOwningLayout") + CONCAT.format(number=1)
+    found = origins(PIECES, ir)
+    assert found.nodes["op0", "body", "store"] == "cat_1"  # the first that takes what begins at 8
     assert found.nodes["op0", "body", "load"] == "cat_1"
+
+
+TWINS = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[8][1]cpu"):
+        neg: "f32[8][1]cpu" = torch.ops.aten.neg.default(arg0_1)
+        neg_1: "f32[8][1]cpu" = torch.ops.aten.neg.default(arg0_1)
+        cat: "f32[16][1]cpu" = torch.ops.aten.cat.default([neg, neg_1])
+        return (cat,)
+"""
+
+
+def test_pieces_that_look_alike_are_taken_in_order() -> None:
+    ir = ""
+    for number in (0, 1):
+        body = f"""
+get_index = self.get_index('index0')
+load = ops.load('arg0_1', get_index)
+neg = ops.neg(load)
+get_index_1 = self.get_index('index{number}')
+store = ops.store('buf{number}', get_index_1, neg, None)"""
+        ir += node(number, body, "[8]", user("op2", "NopKernelSchedulerNode"), "NonOwningLayout")
+    found = origins(TWINS, ir + CONCAT.format(number=2))
+    assert found.nodes["op0", "body", "neg"] == "neg"
+    assert found.nodes["op1", "body", "neg"] == "neg_1"
+
+
+MASKED = """\
+extern "C"  void  kernel(const int64_t* in_ptr0, const float* in_ptr1, float* out_ptr0)
+{
+    auto tmp3 = x0 < 7;
+    auto tmp4 = [&]
+    {
+        auto tmp5 = in_ptr0[static_cast<int64_t>(1L + x0)];
+        auto tmp7 = c10::convert<int64_t>(tmp5);
+        TORCH_CHECK(((0 <= tmp7) & (tmp7 < 9L)) | ~(tmp3), "index out of bounds");
+        auto tmp9 = in_ptr1[static_cast<int64_t>(tmp5)];
+        return tmp9;
+    }
+    ;
+    out_ptr0[static_cast<int64_t>(x0)] = tmp3 ? tmp4() : 0;
+}
+"""
+
+
+def test_a_check_under_a_mask_is_not_the_masks_own() -> None:
+    """Else nothing says that an index was wrapped there, and the rest of the kernel is lost."""
+    (block,) = read_kernel(MASKED.split("\n"), 1, 14).blocks
+    (check,) = [statement for statement in block.others if statement.checks]
+    assert check.lines == [8]
+    assert "tmp7" in check.uses
+    (mask,) = [statement for statement in block.numbered if statement.has_inner]
+    assert 8 not in mask.lines

@@ -71,7 +71,12 @@ class BufferMakers(Candidates):
 
     def _piece(self, buffer: IrBuffer) -> bool:
         """The buffer is a part of a concatenation's memory."""
-        return any("Concat" in user.detail for user in self._users(buffer))
+        return self._whole(buffer) is not None
+
+    def _whole(self, buffer: IrBuffer) -> str | None:
+        """The concatenation that the buffer is a part of."""
+        concats = (user.name for user in self._users(buffer) if "Concat" in user.detail)
+        return next(concats, None)
 
     def _joined(self, value: FxValue) -> bool:
         """A concatenation takes the value, perhaps through views: its pieces are stored for it."""
@@ -114,9 +119,7 @@ class BufferMakers(Candidates):
     def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
         """An extern call that asks for strides copies what is not realised yet."""
         if follower.op == "cat":
-            return (is_copy or is_view) and any(
-                "Concat" in user.detail for user in self._users(buffer)
-            )
+            return (is_copy or is_view) and self._piece(buffer)
         if follower.op in TAKES_AS_IS and not is_copy:
             return False
         return by_library(follower.op)

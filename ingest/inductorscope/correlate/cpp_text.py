@@ -155,9 +155,7 @@ class _Reader:
             self._block().numbered.append(statement)
             return
         if text.startswith("TORCH_CHECK") or "AOTI_TORCH_CHECK" in text:
-            describe(statement, "", text)
-            statement.checks, statement.pointer = True, ""
-            self._block().others.append(statement)
+            self._check(text, lines[0], self._block())
             return
         if text.startswith(("transpose_mxn", "at::vec::transpose_mxn")):
             describe(statement, "", text)
@@ -184,6 +182,12 @@ class _Reader:
         elif "elford" in text and "elper" in text:
             self.kernel.accumulations.append(describe(statement, "", text))
 
+    def _check(self, text: str, number: int, block: Block) -> None:
+        """It belongs to who selects with the index, also within a block under a mask."""
+        statement = describe(Statement(text, [number], self.scope.path()), "", text)
+        statement.checks, statement.pointer = True, ""
+        block.others.append(statement)
+
     def _lambda(self, number: int, assigned: re.Match[str]) -> int:
         """`auto tmp5 = [&] { … } ();` over several lines; inner temporaries stand on their own."""
         outer = self.scope
@@ -202,6 +206,8 @@ class _Reader:
                 statement = Statement(text, [number], scope.path())
                 describe(statement, inner.group(1), text[inner.end() :])
                 block.numbered.append(statement)
+            elif text.startswith("TORCH_CHECK") and text.endswith(";"):
+                self._check(text, number, block)
             else:
                 own.append(number)
                 pieces.append(text)

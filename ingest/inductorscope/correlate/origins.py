@@ -28,6 +28,8 @@ DOUBTFUL = 2.5
 SAME = 0.001
 """Readings whose costs differ by less fit equally well."""
 MOST_RIVALS = 3
+_PLACED = 0.1
+"""Cost of a value that another piece of the same concatenation holds already: it decides ties."""
 
 COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
 
@@ -57,6 +59,8 @@ class _Walk(BufferMakers):
         self.nodes = sorted(self.by_name.values(), key=lambda node: _order(node.name))
         self.outputs_of = outputs_of
         self.reordered = reordered
+        self.placed: set[tuple[str, str]] = set()
+        """Of concatenations, which values their pieces hold so far."""
         self.equals: list[FxValue] = []
         """What fits the loop body just read as well as the node chosen."""
 
@@ -187,7 +191,10 @@ class _Walk(BufferMakers):
             if source is not None:
                 self.result.held[buffer.name] = source
             return
-        if not self._piece(buffer):
+        whole = self._whole(buffer)
+        if whole is not None:
+            self.placed.add((whole, producer.name))
+        else:
             self.used[producer.name] = self.used.get(producer.name, 0) + 1
             self.parts.add((producer.name, operation.part))
         self.reached = max(self.reached, producer.order)
@@ -230,7 +237,8 @@ class _Walk(BufferMakers):
         best: tuple[tuple[float, float], float, FxValue, int] | None = None
         fitting: list[tuple[float, FxValue]] = []
         operation = region.operations[value]
-        piece = operation.op in LEAVES and self._piece(buffer)
+        whole = self._whole(buffer)
+        piece = operation.op in LEAVES and whole is not None
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
             if operation.op == "load" and not operation.indirect:
                 cost = self._copy_cost(operation, candidate, unifier, value)
@@ -249,10 +257,11 @@ class _Walk(BufferMakers):
             rank = (
                 cost
                 + (0.15 if self._taken(candidate, operation) else 0.0)
+                + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
                 + (0.0005 * min(abs(distance), 150)),
                 float(candidate.order),
             )
-            if not self._taken(candidate, operation):
+            if not self._taken(candidate, operation) and (whole, candidate.name) not in self.placed:
                 fitting.append((cost, candidate))
             if best is None or rank < best[0]:
                 best = (rank, cost, candidate, index)
