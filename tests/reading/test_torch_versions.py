@@ -217,6 +217,16 @@ def test_lines_behind_a_wrapper_in_cpp_are_linked_by_a_log_alone(
     assert inferred(db, graph) >= lines
 
 
+def test_links_of_a_folder_with_a_wrapper_in_cpp(unpacked: Callable[[str], Path]) -> None:
+    """What `inductorscope links` prints of it."""
+    (graph,) = links_of_path(unpacked("2.8.0-aoti") / FOLDER)["graphs"]
+    assert graph["name"] == "model___0.0"
+    lines = {kernel["name"]: kernel["lines"] for kernel in graph["kernels"]}
+    assert list(lines) == ["cpp_fused_gelu_0", "cpp_fused__log_softmax_1"]
+    nodes = {node for each in lines["cpp_fused_gelu_0"] for node in each["fx"]}
+    assert {"erf", "add_3", "mul_4"} <= nodes
+
+
 def test_a_branch_left_the_only_ir(db: Database, unpacked: Callable[[str], Path]) -> None:
     """What the main graph's kernel computes is read without it: a sum and a comparison."""
     (graph,) = db.graphs(db.read(unpacked("2.6.0-scan") / FOLDER))

@@ -16,6 +16,8 @@ from inductorscope.correlate.texts import GraphTexts
 from inductorscope.formats.output_code import CodeKernel, parse_output_code
 
 SCHEMA = 1
+CODES = ("output_code.py", "output_code.cpp")
+"""The second is AOTInductor's."""
 _COUNT = re.compile(r"_\d+$")
 
 
@@ -24,19 +26,19 @@ class NoGraphs(ValueError):
 
 
 def links_of_path(path: Path) -> dict[str, object]:
-    """The path may be any level of a debug directory, or one `output_code.py`."""
+    """The path may be any level of a debug directory, or one output code."""
     if not path.exists():
         raise NoGraphs(f"{path} does not exist.")
     codes = _output_codes(path)
     if not codes:
         raise NoGraphs(
-            f"No output_code.py in {path} or below it. Give a torch_compile_debug folder, "
-            "a run or graph folder in it, or an output_code.py."
+            f"No output_code.py or .cpp in {path} or below it. Give a torch_compile_debug folder, "
+            "a run or graph folder in it, or an output code."
         )
     graphs: list[dict[str, object]] = []
     seen: dict[str, int] = {}
     for code in codes:
-        name = code.parent.resolve().name if code.name == "output_code.py" else code.stem
+        name = code.parent.resolve().name if code.name in CODES else code.stem
         count = seen[name] = seen.get(name, 0) + 1
         texts = read_texts(code)
         graphs.append(
@@ -51,7 +53,7 @@ def links_of_path(path: Path) -> dict[str, object]:
 def _output_codes(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    return sorted(found for found in path.rglob("output_code.py") if found.is_file())
+    return sorted(found for name in CODES for found in path.rglob(name) if found.is_file())
 
 
 def read_texts(code: Path) -> GraphTexts:
