@@ -126,6 +126,21 @@ def test_phases_add_up(dynamic: tuple[Story, list[Chunk]]) -> None:
         assert own[0].duration_us / 1e6 == pytest.approx(compile_.seconds, rel=0.05)
 
 
+def test_a_compile_under_way_took_what_its_ended_phases_took(
+    fixtures: Path, tmp_path: Path
+) -> None:
+    (packed,) = (fixtures / "dynamic" / "torch_trace").iterdir()
+    log = gzip.decompress(packed.read_bytes())
+    record = log.rindex(b"\nV", 0, log.index(b'{"inductor_output_code"'))
+    half = tmp_path / "half.log"
+    half.write_bytes(log[: record + 1])
+    story, chunks = tell([half])
+    (under_way,) = story.compiles
+    assert under_way.seconds_from == "phases"
+    assert under_way.seconds == pytest.approx(sum(span.self_us for span in chunks[0]) / 1e6)
+    assert 0.1 < under_way.seconds < 1.45
+
+
 def test_symbols_know_the_line_that_made_them(dynamic: tuple[Story, list[Chunk]]) -> None:
     story, _ = dynamic
     told = [

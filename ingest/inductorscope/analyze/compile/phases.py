@@ -61,8 +61,9 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
         if compile_.seconds is not None or compile_.backward_seconds is not None:
             compile_.seconds_from = "metrics"
         else:
-            whole = [span.duration_us for span in spans if span.depth == 0]
-            compile_.seconds, compile_.seconds_from = sum(whole) / 1e6, "phases"
+            # Of a compile under way the outer phases have no end yet: what ended counts.
+            ended = sum(span.self_us for span in spans)
+            compile_.seconds, compile_.seconds_from = ended / 1e6, "phases"
         compile_.start_us = spans[0].start_us
         compile_.end_us = max(span.start_us + span.duration_us for span in spans)
     story.phases = [
