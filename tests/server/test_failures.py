@@ -64,7 +64,10 @@ def test_the_report_has_the_kernel_the_error_and_what_diagnoses_found(
 ) -> None:
     client, run = captured
     engine = make_engine(own_settings)
-    found = {"summary": {"verdict": "Cut down to one node."}, "repro": "import torch\nprint('r')"}
+    found = {
+        "summary": {"verdict": "Cut down to one node."},
+        "repro": {"text": "import torch\nprint('r')"},
+    }
     with sessions(engine).begin() as session:
         write_diagnosis(
             session, run, "minify", "minify-1", datetime.now(UTC), complete=True, result=found

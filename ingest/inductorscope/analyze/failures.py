@@ -25,6 +25,7 @@ COMPONENTS = {
     "inductor": "Inductor",
     "aot": "AOTAutograd",
     "dynamo": "Dynamo",
+    "export": "Export",
     "backend": "A backend of somebody else",
     "memory": "Memory",
     "program": "The program itself",

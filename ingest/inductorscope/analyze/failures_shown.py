@@ -174,18 +174,17 @@ def _placed(error: Diagnostic, places: list[Place], graphs: Sequence[GraphKnown]
     start, end = _marks(error, place.text)
     first = max(place.kernel.first, place.line - AROUND)
     last = min(place.kernel.first + len(place.kernel.lines) - 1, place.line + AROUND)
+    texts = place.kernel.lines[first - place.kernel.first : last + 1 - place.kernel.first]
+    margin = min((len(text) - len(text.lstrip(" ")) for text in texts if text.strip()), default=0)
     found = [_suspect(known, each) for each in suspects(error, place, known.expected)]
     return PlacedError(
         error.severity, error.message,
         [note.message.strip() for note in error.notes if note.message.strip()],
         known.slug, place.kernel.name, known.handles.get(place.kernel.name, 1), place.line,
-        start, end, place.how, place.sure and not others, others,
+        start - margin, end - margin, place.how, place.sure and not others, others,
         [
-            ShownLine(
-                number, place.kernel.lines[number - place.kernel.first][:1000],
-                number == place.line,
-            )
-            for number in range(first, last + 1)
+            ShownLine(number, text[margin : margin + 1000], number == place.line)
+            for number, text in enumerate(texts, first)
         ],
         known.chain(place.line, place.text.strip()), found,
     )  # fmt: skip

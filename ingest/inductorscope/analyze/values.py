@@ -81,7 +81,7 @@ def table_of(values: IntermediateValues) -> ValueTable:
 
 
 def _judge(table: ValueTable) -> None:
-    table.kernels = list(dict.fromkeys(row.kernel for row in table.rows))
+    table.kernels = list(dict.fromkeys(row.kernel for row in table.rows if row.kernel != INPUTS))
     table.names_only = bool(table.rows) and all(not row.argument for row in table.rows)
     for index, row in enumerate(table.rows):
         judged = row.after or (row.before if _given(row) else None)

@@ -203,6 +203,8 @@ class FailuresPage(Shape):
     run: RunName
     failures: list[FailureShape]
     more: int
+    dropped: int
+    """Things in the files that were not read: failures may be among them."""
     refusal: str
     panels: dict[str, PanelShape]
     diagnoses: list[DiagnosisLineShape]

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ...analyze.failures import explain
+from ...analyze.failures_export import stepped_over
 from ...analyze.failures_known import GraphKnown
 from ...analyze.failures_shown import Shown, show
 from ..diagnoses import DiagnosisLine, diagnoses_of
@@ -62,6 +63,8 @@ class FailuresPage:
     run: RunName
     failures: list[FailureShown]
     more: int
+    dropped: int
+    """Things in the run's files that were not read, so that failures may be among them."""
     refusal: str
     """Why no diagnosis can be started; empty where one can."""
     panels: dict[str, Panel]
@@ -87,10 +90,17 @@ def failures_page(session: Session, run_id: str) -> FailuresPage | None:
         return None
     said = _said(session, found)
     graphs = known_graphs(session, run_id) if said else []
+    shown = [
+        _shown(found, graphs, number, one) for number, one in enumerate(said[:MOST_FAILURES], 1)
+    ]
+    over = stepped_over(found.story) if found.story is not None else []
+    for guard, one in over[: MOST_FAILURES - len(shown)]:
+        shown.append(_numbered(found, one, len(shown) + 1, found.ref(guard.compile), None))
     return FailuresPage(
         found.name,
-        [_shown(found, graphs, number, one) for number, one in enumerate(said[:MOST_FAILURES], 1)],
-        max(0, len(said) - MOST_FAILURES),
+        shown,
+        len(said) + len(over) - len(shown),
+        found.run.dropped_count,
         refusal(found),
         {kind: panel(session, run_id, kind) for kind in KINDS},
         diagnoses_of(session, run_id),
@@ -182,9 +192,14 @@ def _key(message: str) -> str:
 
 def _shown(found: Told, graphs: list[GraphKnown], number: int, said: _Said) -> FailureShown:
     shown = show(explain(said.message, said.trace, said.kind, found.sources), graphs, said.at)
+    return _numbered(found, shown, number, said.compile, said.record)
+
+
+def _numbered(
+    found: Told, shown: Shown, number: int, compiled: CompileRef | None, record: int | None
+) -> FailureShown:
     source = found.sources.get(shown.user.file) if shown.user is not None else None
     return FailureShown(
         **{name: getattr(shown, name) for name in Shown.__slots__}, number=number,
-        user_artifact=None if source is None else source[0],
-        compile=said.compile, record=said.record,
+        user_artifact=None if source is None else source[0], compile=compiled, record=record,
     )  # fmt: skip

@@ -26,11 +26,14 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
     run = session.get_one(Run, page.run.id)
     first = page.failures[0] if page.failures else None
     placed = first.errors[0] if first is not None and first.errors else None
-    chain = placed.suspects[0].chain if placed is not None else []
+    chain = placed.chain if placed is not None else []
+    if placed is not None and placed.suspects:
+        chain = placed.suspects[0].chain
     if first is not None and not chain and first.nodes:
         chain = first.nodes[0].chain
     minified = newest_diagnosis(session, run.id, "minify")
-    repro = str(minified.result.get("repro") or "") if minified is not None else ""
+    found = (minified.result.get("repro") or {}) if minified is not None else {}
+    repro = str(found.get("text") or "")
     verdicts = {kind: panel.verdict for kind, panel in page.panels.items()}
     return issue_markdown(
         ReportParts(
