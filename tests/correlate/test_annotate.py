@@ -175,6 +175,17 @@ def test_the_tutorials_old_listing_is_annotated_as_its_author_did(tmp_path: Path
     assert OLD_COMMENTED in annotate_file(tmp_path / "output_code.py", "line")
 
 
+def test_a_listing_that_says_so_already_is_not_told_twice(tmp_path: Path):
+    (tmp_path / "fx_graph_runnable.py").write_text(OLD_GRAPH)
+    code = tmp_path / "output_code.py"
+    code.write_text(OLD_CODE)
+    code.write_text(annotate_file(code, "line"))
+    again = annotate_file(code, "line")
+    assert OLD_COMMENTED in again
+    comment = "// Corresponding FX code line: neg = "
+    assert again.count(comment) == code.read_text().count(comment) > 0
+
+
 def test_the_graph_may_stand_in_the_same_file_or_be_named(tmp_path: Path):
     (tmp_path / "pasted.txt").write_text(OLD_GRAPH + "\n\n" + OLD_CODE)
     assert OLD_COMMENTED in annotate_file(tmp_path / "pasted.txt", "line")

@@ -71,8 +71,8 @@ export class Comparison {
     const changed = one.changed.size;
     return (
       `${left.stage?.title} beside ${right.stage?.title}: ` +
-      `${count(one.only.size, "line")} only at the left, ${other.only.size} only at the right, ` +
-      `${changed} beside ${changed === 1 ? "one" : "ones"} of other words. d ends it.`
+      `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
+      `${changed.toLocaleString("en")} beside ${changed === 1 ? "one" : "ones"} of other words. d ends it.`
     );
   }
 

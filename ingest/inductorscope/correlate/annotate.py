@@ -113,9 +113,16 @@ class _Annotator:
         self._calls(style)
         result: list[str] = self._head(style)
         for number, line in enumerate(self.raw, 1):
-            result += self.comments.get(number, ())
+            result += self._not_yet(number)
             result.append(line)
         return "\n".join(result)
+
+    def _not_yet(self, number: int) -> list[str]:
+        """Comments for a line, less those that an author, or this, wrote there before."""
+        new = self.comments.get(number, [])
+        first = max(0, number - 1 - len(new))
+        above = {line.strip() for line in self.raw[first : number - 1]}
+        return [line for line in new if line.strip() not in above]
 
     def _head(self, style: Style) -> list[str]:
         words = ["Annotated by Inductorscope: only comments were added, it runs as before."]

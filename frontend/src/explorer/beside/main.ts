@@ -126,8 +126,8 @@ class Beside {
     const alike = !one.only.size && !other.only.size && !one.changed.size;
     const words = alike
       ? `${left.title} and ${right.title} are the same, line for line.`
-      : `${count(one.only.size, "line")} only at the left, ${other.only.size} only at the right, ` +
-        `${one.changed.size} in other words.`;
+      : `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
+        `${one.changed.size.toLocaleString("en")} in other words.`;
     this.say(words);
     const facts = this.halves.map((half, at) => {
       const { named, kernel, picture } = half;
