@@ -113,6 +113,19 @@ def test_sources_are_spoken_as_the_program_writes_them() -> None:
     assert spoken("G['torch'].sin") == "G['torch'].sin"
 
 
+def test_the_stack_after_a_guard_is_taken_off() -> None:
+    line = (
+        "s.n == 8      # return s.b(x * s.n)  # mp/train.py:6 in forward (HINT: torch.compile "
+        "considers integer attributes of the nn.Module to be static.)\nUser stack trace:\n"
+        '  File "/tmp/train.py", line 6, in forward\n    return s.b(x * s.n)'
+    )
+    read = read_guard_failures(json.dumps([f"0/1: {line}", f"0/0: {line}"]))
+    assert [(one.earlier, one.subject, one.old, one.place) for one in read] == [
+        ("0/1", "s.n", "8", "mp/train.py:6 in forward"),
+        ("0/0", "s.n", "8", "mp/train.py:6 in forward"),
+    ]
+
+
 def test_guards_are_a_tree(records: list[LogRecord]) -> None:
     trees = [read_guard_tree(record.payload_text) for record in
              named(records, "dynamo_cpp_guards_str")]  # fmt: skip

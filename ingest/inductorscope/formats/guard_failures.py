@@ -2,7 +2,7 @@
 
 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 9
 1/0: L['flag'] == 1                                # return y * flag  # models.py:116 in f
-["0/1: …", "0/0: …"]          (2025 builds write a list)
+["0/1: …", "0/0: …"]          (2025 builds write a list; 2.13 adds the user's stack to each)
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read_guard_failures(text: str) -> list[GuardFailure]:
         except (msgspec.MsgspecError, RecursionError):
             listed = None
         if isinstance(listed, list):
-            lines = [item for item in listed if isinstance(item, str)]
+            lines = [item.partition("\n")[0] for item in listed if isinstance(item, str)]
     if not lines:
         lines = text.split("\n")
     failures: list[GuardFailure] = []
