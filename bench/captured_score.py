@@ -1,6 +1,6 @@
 """Built-in models, captured here: their stored links, and inference, beside what the capture knew.
 
-    python -m bench.captured_score [MODEL…] [--train]
+    python -m bench.captured_score [MODEL…] [--train] [--device cuda]
 
 Each model is captured once (kept in `bench/work/captures`), its truth exported as `inductorscope
 truth` does, and its folder read into a database of its own. Two rows a model: *stored* are the
@@ -67,15 +67,16 @@ def main() -> None:
     whole = [model for model in BUILT_IN if model.fault is None and not model.missing]
     parser.add_argument("models", nargs="*", help="all that can be captured here when left out")
     parser.add_argument("--train", action="store_true", help="those that train also in training")
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     for model in whole:
         if options.models and model.name not in options.models:
             continue
         for train in (False, True) if options.train and model.trains else (False,):
-            folder = captured(model.name, train)
+            folder = captured(model.name, train, options.device)
             name = f"{model.name}{' in training' if train else ''}"
             with tempfile.TemporaryDirectory() as work:
-                truth = Path(work) / f"cpu-{model.name}"
+                truth = Path(work) / f"{options.device}-{model.name}"
                 try:
                     write_truth(folder, truth)
                 except NoTruth:  # its compile fails on purpose: no code was written

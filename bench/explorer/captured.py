@@ -16,13 +16,14 @@ from inductorscope.settings import Settings
 WORK = Path(__file__).resolve().parents[1] / "work"
 
 
-def captured(model: str, train: bool = False) -> Path:
+def captured(model: str, train: bool = False, device: str = "cpu") -> Path:
     """The folder of a model's capture, of inference or of training."""
-    folder = WORK / "captures" / (f"{model}-train" if train else model)
+    name = f"{model}-train" if train else model
+    folder = WORK / "captures" / (name if device == "cpu" else f"{name}-{device}")
     if not folder.exists():
-        making = folder.with_name(f"{model}.making")
+        making = folder.with_name(f"{folder.name}.making")
         shutil.rmtree(making, ignore_errors=True)
-        spec = CaptureSpec(model=model, train=train, seconds=4.0)
+        spec = CaptureSpec(model=model, train=train, device=device, seconds=4.0)
         run_capture(spec, making, Settings(WORK, ""), trusted=True)
         making.rename(folder)
     return folder
