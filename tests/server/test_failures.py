@@ -145,3 +145,16 @@ def test_a_log_of_a_failure_is_explained(
     folded = [part["shown"] for one in failure["chain"] for part in one["folds"]]
     assert folded == [False, True]
     assert failure["record"]
+
+
+def test_what_draft_export_stepped_over_is_a_failure(
+    own_settings: Settings, shared: Path, opened: Opened
+) -> None:
+    run = read(own_settings, shared / "traces" / "logs" / "export.log", "upload")
+    with opened(own_settings) as client:
+        (failure,) = client.get(f"/api/runs/{run}/failures").json()["failures"]
+        page = client.get(f"/runs/{run}/failures").text
+    assert failure["component"] == "export"
+    assert failure["title"] == "Export would fail: only data decide Eq((((-u0)//3)) + 5, 0)"
+    assert (failure["user"]["line"], failure["user"]["code"]) == (279, "return z[:a]")
+    assert "torch._check(…)" in page

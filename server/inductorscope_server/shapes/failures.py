@@ -205,6 +205,8 @@ class FailuresPage(Shape):
     more: int
     dropped: int
     """Things in the files that were not read: failures may be among them."""
+    repaired: int
+    """Things that were damaged, and read as far as that goes."""
     refusal: str
     panels: dict[str, PanelShape]
     diagnoses: list[DiagnosisLineShape]

@@ -65,6 +65,8 @@ class FailuresPage:
     more: int
     dropped: int
     """Things in the run's files that were not read, so that failures may be among them."""
+    repaired: int
+    """Things that were damaged, and read as far as that goes."""
     refusal: str
     """Why no diagnosis can be started; empty where one can."""
     panels: dict[str, Panel]
@@ -101,6 +103,11 @@ def failures_page(session: Session, run_id: str) -> FailuresPage | None:
         shown,
         len(said) + len(over) - len(shown),
         found.run.dropped_count,
+        sum(
+            int(item.get("count", 1))
+            for item in found.run.report.get("dropped", ())
+            if item.get("kind") == "repaired"
+        ),
         refusal(found),
         {kind: panel(session, run_id, kind) for kind in KINDS},
         diagnoses_of(session, run_id),
