@@ -1,7 +1,7 @@
 """A fault in any one operation's code generation, to try whether it is found.
 
 An operation gives the double of what it should, in C++, scalar and vectorised, and in Triton; or a
-reduction takes each element for its double, in C++.
+reduction takes each element for its double, in all three as well.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from torch._inductor.codegen import cpp
 from torch._inductor.codegen.cpp import CppOverrides, CppVecKernel, CppVecOverrides
-from torch._inductor.codegen.triton import TritonKernelOverrides, TritonOverrides
+from torch._inductor.codegen.triton import TritonKernel, TritonKernelOverrides, TritonOverrides
 from torch._inductor.virtualized import V
 
 _OWNERS = (CppOverrides, CppVecOverrides, TritonOverrides, TritonKernelOverrides)
@@ -39,6 +39,7 @@ def install(operation: str, backward: bool = False) -> list[tuple[Any, str, Any]
         _replace(
             undo, CppVecKernel, "reduction_combine_vec", _wrong_combine(operation, backward, 1)
         )
+        _replace(undo, TritonKernel, "reduction", _wrong_reduction(operation, backward))
     else:
         for owner in _OWNERS:
             if operation in vars(owner):
@@ -81,6 +82,20 @@ def _wrong_combine(operation: str, backward: bool, place: int) -> Callable[[Any]
                 given.insert(place + 2, f"({following} + {following})")
                 return right(*given, **kwargs)
             return right(*args, **kwargs)
+
+        return wrong
+
+    return of
+
+
+def _wrong_reduction(operation: str, backward: bool) -> Callable[[Any], Any]:
+    """Triton combines inside of one function, so its argument is doubled before."""
+
+    def of(right: Callable[..., Any]) -> Callable[..., Any]:
+        def wrong(self: Any, dtype: Any, src_dtype: Any, kind: Any, value: Any) -> Any:  # noqa: ANN401
+            if kind == operation and _active(backward):
+                value = V.ops.add(value, value)
+            return right(self, dtype, src_dtype, kind, value)
 
         return wrong
 
