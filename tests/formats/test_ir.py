@@ -179,3 +179,54 @@ def test_a_listing_in_a_table_without_indentation(shared: Path):
     ]  # fmt: skip
     lines = text.split("\n")
     assert "return reduction" in lines[node.last_line - 1]
+
+
+def test_operations_on_doubles_as_they_were_called_until_26() -> None:
+    text = (
+        "op0: SchedulerNode(ComputedBuffer)\n"
+        "class op0_loop_body:\n"
+        "    var_ranges = {p0: 72}\n"
+        "    def body(self, ops):\n"
+        "        libdevice_sin = ops.libdevice_sin(load)\n"
+        "        libdevice_exp = ops.libdevice_exp(self.get_index('index0'))\n"
+    )
+    (node,) = parse_ir(text).nodes
+    assert node.body is not None
+    ops = node.body.blocks["body"].ops
+    assert [(op.name, op.op) for op in ops] == [
+        ("libdevice_sin", "sin"),
+        ("libdevice_exp", "exp"),
+    ]
+
+
+def test_nodes_that_are_called_as_their_buffers() -> None:
+    """As until torch 2.4: members are indented, and buffers have no lines of their own."""
+    text = (
+        "buf0_buf1: FusedSchedulerNode(SchedulerNode,SchedulerNode)\n"
+        "buf0_buf1.users = []\n"
+        "    buf0_buf1.snodes[0] =\n"
+        "    buf0: SchedulerNode(ComputedBuffer)\n"
+        "    buf0.users = [NodeUser(node=SchedulerNode(name='buf1'), can_inplace=True)]\n"
+        "    buf0_layout = FixedLayout('cpu', torch.float32, size=[4, 8], stride=[8, 1])\n"
+        "    class buf0_loop_body:\n"
+        "        var_ranges = {z0: 32}\n"
+        "        def body(self, ops):\n"
+        "            relu = ops.relu(load)\n"
+        "    buf0_buf1.snodes[1] =\n"
+        "    buf1: SchedulerNode(ComputedBuffer)\n"
+        "    buf1.mutations = ['arg0_1']\n"
+        "\n"
+        "buf2: ExternKernelSchedulerNode(ExternKernelOut)\n"
+        "buf2.node.kernel = extern_kernels.mm\n"
+    )
+    ir = parse_ir(text)
+    assert [node.name for node in ir.top()] == ["buf0_buf1", "buf2"]
+    assert [node.parent for node in ir.nodes] == [None, "buf0_buf1", "buf0_buf1", None]
+    fused, first, second, extern = ir.nodes
+    assert (fused.buffers, fused.last_line) == ([], 13)
+    (buffer,) = first.buffers
+    assert (buffer.name, buffer.kind, buffer.dtype) == ("buf0", "ComputedBuffer", "float32")
+    assert (buffer.size, buffer.users) == (("4", "8"), ["buf1"])
+    assert second.buffers[0].mutations == ["arg0_1"]
+    assert [(op.op, op.line) for op in first.body.blocks["body"].ops] == [("relu", 10)]
+    assert (extern.extern, extern.buffers[0].name) == ("extern_kernels.mm", "buf2")

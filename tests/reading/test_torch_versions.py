@@ -227,6 +227,13 @@ def test_links_of_a_folder_with_a_wrapper_in_cpp(unpacked: Callable[[str], Path]
     assert {"erf", "add_3", "mul_4"} <= nodes
 
 
+def test_a_device_that_only_kernels_name(db: Database, unpacked: Callable[[str], Path]) -> None:
+    folder = unpacked("recorded") / "2.6.0-cuda-block" / FOLDER
+    (graph,) = folder.rglob("fx_graph_transformed.py")
+    assert "cuda:0" not in graph.read_text()
+    assert db.run(db.read(folder)).device_kind == "cuda"
+
+
 def test_a_branch_left_the_only_ir(db: Database, unpacked: Callable[[str], Path]) -> None:
     """What the main graph's kernel computes is read without it: a sum and a comparison."""
     (graph,) = db.graphs(db.read(unpacked("2.6.0-scan") / FOLDER))

@@ -26,6 +26,7 @@ from inductorscope.formats.ir_lines import (
     layout_of,
     operation,
     outdented,
+    plain_operation,
 )
 from inductorscope.formats.ir_text import (
     IrBlock,
@@ -270,6 +271,8 @@ class _Reader:
             arguments = split_flat(inside)
             if owner == "self":
                 op, arguments = block_call(op, arguments)
+            else:
+                op = plain_operation(op)
             block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
             return
         assign = _ASSIGN.match(line)

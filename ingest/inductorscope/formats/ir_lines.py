@@ -6,7 +6,15 @@ import re
 
 from inductorscope.formats.scan import call_arguments, closing, split_top
 
-__all__ = ["IrLayout", "block_call", "dependencies", "layout_of", "operation", "outdented"]
+__all__ = [
+    "IrLayout",
+    "block_call",
+    "dependencies",
+    "layout_of",
+    "operation",
+    "outdented",
+    "plain_operation",
+]
 
 # `    buf0_buf1.snodes[1] =`
 _INDENTED_MEMBER = re.compile(r"( +)\w++\.snodes\[\d+\]\s*=\s*$")
@@ -39,11 +47,16 @@ def operation(value: str) -> tuple[str, list[str]]:
         prefix, _, op = callee.partition(".")
         if prefix == "self":
             return block_call(op, arguments)
-        return op, arguments
+        return plain_operation(op), arguments
     opened = value.find("[")
     if opened > 0:
         return "getitem", [value[:opened].strip(), value[opened + 1 : closing(value, opened)]]
     return "expression", [value]
+
+
+def plain_operation(op: str) -> str:
+    """Until 2.6 what was computed in doubles was called `libdevice_sin`, now `sin`."""
+    return op.removeprefix("libdevice_")
 
 
 def block_call(name: str, arguments: list[str]) -> tuple[str, list[str]]:

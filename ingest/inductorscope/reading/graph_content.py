@@ -41,6 +41,8 @@ BEFORE = ("dynamo_graph", "pre_grad")
 IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
 # f32[4, 256][256, 1]cuda:0
 _DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
+# The end of a Triton kernel; before 2.7 graphs themselves name no devices.
+_MADE_FOR = re.compile(r"^''', device_str='([a-z]{1,20})'\)", re.M)
 
 PROVENANCE = ("provenance", "kernel_information", "provenance_kernels", "provenance_nodes")
 """Roles that tell which nodes a kernel computes, the best first."""
@@ -209,6 +211,7 @@ class _Reading:
         result.kernels = kernel_drafts(code, nodes, digest, label, self.notes)
         if any(kernel.kind == "cpp" for kernel in result.kernels):
             result.devices.add("cpu")
+        result.devices.update(_MADE_FOR.findall(plain))
 
     def _link(self, provenance: Provenance) -> None:
         texts = GraphTexts(
