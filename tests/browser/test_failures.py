@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -22,8 +25,8 @@ def capture(page: Page, server: Served, model: str) -> None:
     link.click()
 
 
-def failures(page: Page) -> None:
-    page.get_by_role("link", name="What failed, and why").click()
+def failures(page: Page, link: str = "What failed, and why") -> None:
+    page.get_by_role("link", name=link, exact=True).click()
     expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
 
 
@@ -76,6 +79,52 @@ def test_the_component_is_inductor(page: Page, neg: str) -> None:
     for number, outcome in enumerate(["agrees", "agrees", "agrees", "fails"]):
         expect(rows.nth(number).locator(".chip")).to_have_text(outcome)
     expect(page.get_by_test_id("bisect")).to_contain_text("without lowerings")
+
+
+@pytest.fixture(scope="module")
+def doubled(server: Served, chromium: Browser) -> str:
+    """The page of failures of the program whose numbers are wrong."""
+    page = chromium.new_page()
+    capture(page, server, "neg-wrong-numbers")
+    failures(page, "Failures")  # nothing failed, so nothing else leads there
+    url = str(page.url)
+    page.close()
+    return url
+
+
+def test_the_first_wrong_number_is_negs(page: Page, doubled: str) -> None:
+    page.goto(doubled)
+    expect(page.get_by_role("heading", name="Nothing failed")).to_be_visible()
+    page.locator("#numbers").get_by_role("button", name="Start").click()
+    found = page.get_by_role("link", name="Look at what was found")
+    expect(found).to_be_visible(timeout=DIAGNOSIS_MS)
+    found.click()
+    blamed = page.get_by_test_id("blamed")
+    expect(blamed.get_by_role("heading")).to_have_text("First wrong: neg")
+    expect(blamed).to_contain_text("a = torch.neg(x1)")
+    blamed.get_by_role("link", name="Open neg in the explorer").click()
+    expect(page).to_have_url(re.compile("sel=fx:neg"))
+
+
+def test_the_minifier_ends_with_neg_in_a_program_that_fails(
+    page: Page, doubled: str, tmp_path: Path
+) -> None:
+    page.goto(doubled)
+    page.locator("#minify").get_by_role("link", name="Details").click()
+    page.get_by_role("button", name="Search for it").click()
+    verdict = page.get_by_test_id("minify-verdict")
+    expect(verdict).to_contain_text("fails by itself", timeout=DIAGNOSIS_MS)
+    expect(verdict).to_contain_text("cut to 1 operation (neg)")
+    smallest = page.get_by_test_id("minify-smallest").locator("li")
+    expect(smallest).to_have_count(3)
+    expect(smallest.nth(1)).to_contain_text("aten.neg.default(")
+    with page.expect_download() as download:
+        page.get_by_test_id("minify-download").click()
+    file = tmp_path / "repro.py"
+    download.value.save_as(file)
+    ended = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "Compiled and eager differ: " in ended.stderr
 
 
 def test_an_operator_without_lowering_is_named(page: Page, server: Served) -> None:
