@@ -176,7 +176,9 @@ def test_folders_of_ended_jobs_are_swept_and_of_active_ones_stay(
 ) -> None:
     active, ended = (client.enqueue_capture({"model": "neg-maximum-cat"}) for _ in range(2))
     client.cancel(ended)
-    for job in (active, ended):
+    of_diagnosis = "numbers-0123456789abcdef"
+    for job in (active, ended, of_diagnosis):
         work_folder(settings, job).mkdir(parents=True)
-    assert [folder.name for folder in sweep(settings, sessions(engine))] == [ended]
+    swept = {folder.name for folder in sweep(settings, sessions(engine))}
+    assert swept == {ended, of_diagnosis}
     assert work_folder(settings, active).is_dir()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from ..capture.diagnosis import KINDS
 from ..settings import Settings
 from ..store.engine import Sessions
 from ..store.models import Job, Upload
@@ -23,14 +24,16 @@ FAILED_KEPT = timedelta(days=1)
 """Files of an upload that could not be read, for a person to look at."""
 FORGOTTEN_AFTER = timedelta(days=1)
 """Temporary folders of a command that was killed."""
+RUN_CODE = tuple(f"{kind}-" for kind in ("capture", "benchmark", *KINDS))
+READ_FILES = ("ingest-",)
+"""How the ids of jobs begin, by what they do."""
 NEW = timedelta(hours=1)
 """A folder this new may belong to a row that is not there yet."""
 
 
 def work_folder(settings: Settings, job_id: str) -> Path:
     """Where a job lays out its files. Gone before each attempt and after the last."""
-    runs = job_id.startswith(("capture-", "benchmark-"))
-    parent = settings.captures if runs else settings.data / "reading"
+    parent = settings.captures if job_id.startswith(RUN_CODE) else settings.data / "reading"
     return parent / job_id
 
 
@@ -53,7 +56,7 @@ def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
         folder
         for parent in (settings.captures, settings.data / "reading")
         for folder in _folders(parent)
-        if folder.name.startswith(("capture-", "benchmark-", "ingest-"))
+        if folder.name.startswith(RUN_CODE + READ_FILES)
     ]
     with sessions() as session:
         active = set(session.scalars(_ACTIVE))
