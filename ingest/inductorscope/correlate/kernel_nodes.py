@@ -22,7 +22,9 @@ def nodes_of_calls(
         mapping = provenance.kernel_to_post
         nodes = mapping.get((call.kernel, call.handle)) if call.handle_known else None
         if nodes is None:
-            nodes = mapping.get((call.kernel, None), call.fx_nodes)
+            # A map by bare names has one call's nodes, and not all of them (torch 2.7): the graph
+            # fragment above a kernel's definition is better where there is one.
+            nodes = call.fx_nodes or mapping.get((call.kernel, None), [])
         if not nodes and backward:
             nodes = call.source_nodes
         result[call.kernel, call.handle] = [name for name in nodes if f"fx:{name}" in known]
