@@ -46,15 +46,23 @@ def diagnose(
     )
     run = model.step(compiled)
     report.progress("Compiling, and running what was compiled")
+    ended = ""
     with torch._inductor.config.patch(CHANGED), watching(ROOM) as runs:
         try:
             run()
         except Exception as error:
             if not any(run.called for run in runs):
                 raise
-            report.log(f"The program ended early: {type(error).__name__}: {error}"[:2000])
+            ended = f"{type(error).__name__}: {error}"
+            report.log(f"The program ended early: {ended}"[:2000])
         called = [run for run in runs if run.called]
-    return compare_graphs(called, report)
+    found = compare_graphs(called, report)
+    if ended:
+        head = " ".join(ended.split())[:300]
+        found["summary"]["verdict"] += (
+            f" But the program ended early, and what comes after was not compared: {head}"
+        )
+    return found
 
 
 def compare_graphs(runs: list[GraphRun], report: Reporter) -> dict[str, Any]:
