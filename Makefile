@@ -5,6 +5,8 @@ TORCH ?= torch==2.13.0
 PORT ?= 8765
 DATA ?= data
 CASES ?= 100000
+# Of the tests; more than cores, since much of their time is waiting for others.
+PROCESSES ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -49,7 +51,7 @@ chromium: $(VENV)/.dev
 	@$(BIN)/python tests/browser/chromium.py
 
 test: $(VENV)/.dev frontend/node_modules/.dev chromium
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
 	$(BIN)/python hatch_build.py ci --ignore-scripts --no-audit --no-fund
