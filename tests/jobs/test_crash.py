@@ -24,7 +24,7 @@ from sending import push, small_pieces, variant
 from serving import Served, serve
 
 KILLS = 20
-PEOPLE = 4
+PEOPLE = 3
 SEED = int(os.environ.get("CRASH_SEED", "20250301"))
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def kill_at_random(served: Served, over: threading.Event) -> Counter[str]:
     chance = random.Random(SEED)
     killed: Counter[str] = Counter()
     while killed.total() < KILLS:
-        time.sleep(chance.uniform(0.3, 4.0))
+        time.sleep(chance.uniform(0.2, 2.2))
         kind = chance.choice(["web", "worker"])
         living = [pid for pid, what in children(served.process.pid).items() if what == kind]
         if living:

@@ -78,6 +78,7 @@ def test_a_job_cancelled_while_its_run_is_written_leaves_none(crew, engine: Engi
     assert runs(engine) == []
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_worker_killed_and_started_again_finishes_once(crew, engine: Engine) -> None:
     worker = crew.start()
     job = crew.ask("sleep 2")
@@ -93,6 +94,7 @@ def test_a_worker_killed_and_started_again_finishes_once(crew, engine: Engine) -
     assert "died" in crew.log(job)
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_living_worker_takes_over_from_a_dead_one(crew, engine: Engine) -> None:
     doomed = crew.start(1)
     job = crew.ask("sleep 2")
@@ -106,6 +108,7 @@ def test_a_living_worker_takes_over_from_a_dead_one(crew, engine: Engine) -> Non
     assert runs(engine) == [job[-16:]]
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_silent_worker_elsewhere_is_taken_for_dead(crew, engine: Engine) -> None:
     doomed = crew.start(1)
     job = crew.ask("sleep 2")
@@ -124,6 +127,7 @@ def test_a_silent_worker_elsewhere_is_taken_for_dead(crew, engine: Engine) -> No
         assert session.get(Worker, executor_id(crew.settings, 1)) is None
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_worker_that_stops_in_order_gives_its_job_back(crew) -> None:
     worker = crew.start(1)
     job = crew.ask("sleep 2")
@@ -139,6 +143,7 @@ def test_a_worker_that_stops_in_order_gives_its_job_back(crew) -> None:
     assert (end.state, end.attempts) == ("done", 1)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_kills_every_worker_is_given_up(crew, engine: Engine) -> None:
     job = crew.ask("sleep 60")
     for _ in range(MOST_ATTEMPTS):
