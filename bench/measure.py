@@ -53,6 +53,20 @@ def resident(pid: int) -> int:
     return 0
 
 
+def most_resident(pid: int) -> int:
+    """The most that a process held at once since its program began.
+
+    Not what `wait4` tells: that begins with the size of the process which started it.
+    """
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:  # it is gone
+        pass
+    return 0
+
+
 class MemoryWatch:
     """Looks at the memory of a process and of all it starts until told to stop."""
 
@@ -62,14 +76,14 @@ class MemoryWatch:
         self._without = without
         self._over = threading.Event()
         self.peak = 0
-        """Of all processes together."""
+        """Of all processes together; between two looks, of the largest, whose own peak is kept."""
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def _watch(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
             pids = [pid for pid in family(self._pid) if pid not in self._without]
-            self.peak = max(self.peak, sum(map(resident, pids)))
+            self.peak = max(self.peak, sum(map(resident, pids)), *map(most_resident, pids))
 
     def stop(self) -> None:
         self._over.set()
@@ -77,8 +91,7 @@ class MemoryWatch:
 
 
 def run(command: list[str], log: Path, cwd: Path | None = None) -> Finished:
-    """Runs a command to its end. Peaks between two looks are caught for the largest process,
-    whose own peak the system keeps."""
+    """Runs a command to its end."""
     with log.open("wb") as output:
         started = time.monotonic()
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=cwd)
@@ -90,5 +103,4 @@ def run(command: list[str], log: Path, cwd: Path | None = None) -> Finished:
     said = log.read_text(errors="replace")
     if process.returncode:
         raise MeasuredProcessError(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
-    peak = max(watch.peak, usage.ru_maxrss * 1024)
-    return Finished(seconds, usage.ru_utime + usage.ru_stime, peak, said)
+    return Finished(seconds, usage.ru_utime + usage.ru_stime, watch.peak, said)

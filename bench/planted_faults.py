@@ -52,7 +52,7 @@ CASES = (
     Case("conv-small", "sum", "aten.mean", "float16"),
     Case("conv-small", "max", "aten.amax", train=True),
     Case("conv-small", "sub", "aten.sub", "bfloat16", train=True),
-    Case("conv-small", "sum", "aten.sum", train=True, backward=True),
+    Case("conv-small", "mul", "aten.mul", train=True, backward=True),
     Case("conv-small", "sigmoid", "aten.sigmoid", "bfloat16", train=True, backward=True),
     *(
         Case(model, dtype=dtype, train=train)

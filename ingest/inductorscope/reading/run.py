@@ -248,6 +248,8 @@ class _Reading:
         facts = extra or capture_facts(self.intake.files, self.notes)
         logs = self._read_logs()
         graphs = self._lay_out(logs)
+        if not graphs:
+            self.pool.close()  # a lone trace is large, and needs none
         quotes = self._read_graphs(graphs)
         sources = find_sources(self.intake.files, quotes, self.notes)
         profiles = self._read_profiles(facts, graphs)
