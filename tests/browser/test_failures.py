@@ -104,6 +104,8 @@ def test_the_first_wrong_number_is_negs(page: Page, doubled: str) -> None:
     expect(blamed).to_contain_text("a = torch.neg(x1)")
     blamed.get_by_role("link", name="Open neg in the explorer").click()
     expect(page).to_have_url(re.compile("sel=fx:neg"))
+    page.goto(doubled)  # which no longer says that nothing failed
+    expect(page.locator(".cause")).to_contain_text("neg is the first node whose numbers differ")
 
 
 def test_the_minifier_ends_with_neg_in_a_program_that_fails(
