@@ -2,7 +2,7 @@
 
     python -m bench.captured_score [MODEL…] [--train] [--device cuda]
 
-Each model is captured once (kept in `bench/work/captures`), its truth exported as `inductorscope
+Each model is captured once (kept below `bench/work`), its truth exported as `inductorscope
 truth` does, and its folder read into a database of its own. Two rows a model: *stored* are the
 links that the dashboard shows of the captured run, *uploaded* what is inferred from its debug
 folder alone. A line counts as right when it names the nodes of the truth and no other.
