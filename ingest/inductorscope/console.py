@@ -57,29 +57,42 @@ class Progress:
         self._bars.console.print(text, markup=False)
 
 
+WIDE_COLUMNS = 130
+PIPED_COLUMNS = 200
+
+
 def print_runs(runs: Sequence[RunRow]) -> None:
     """The runs as a table."""
     if not runs:
         Console().print("No runs. Start with: inductorscope capture neg-maximum-cat", markup=False)
         return
+    console = Console()
+    # Into a file or a pipe nothing is shortened; a narrow terminal has no room for all columns.
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_COLUMNS)
+    wide = console.width >= WIDE_COLUMNS
     table = Table(box=None, header_style="bold")
     table.add_column("Run", no_wrap=True, min_width=16)
-    for heading in ("Name", "torch", "Device"):
-        table.add_column(heading, overflow="fold")
+    # The name has what the others leave, as far as there is something to read.
+    most = max(console.width - (105 if wide else 60), 12)
+    table.add_column("Name", no_wrap=True, overflow="ellipsis", max_width=most)
+    if wide:
+        table.add_column("torch", no_wrap=True, overflow="ellipsis", max_width=18)
+        table.add_column("Device", no_wrap=True, overflow="ellipsis", max_width=18)
     for heading in ("Graphs", "Kernels", "Speed-up", "When"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
         faster = (
             f"{run.eager_ms / run.compiled_ms:.2f}×" if run.eager_ms and run.compiled_ms else "—"
         )
+        made_on = (run.torch_version or "—", run.device_name or run.device_kind or "—")
         table.add_row(
             run.id,
             run.name,
-            run.torch_version or "—",
-            run.device_name or run.device_kind or "—",
+            *(made_on if wide else ()),
             str(run.graph_count),
             str(run.kernel_count),
             faster,
-            f"{run.created_at:%Y-%m-%d %H:%M}",
+            f"{run.created_at:{'%Y-%m-%d %H:%M' if wide else '%m-%d %H:%M'}}",
         )
-    Console().print(table)
+    console.print(table)

@@ -14,7 +14,14 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.formats.log_segments import without_empty_lines
-from inductorscope.formats.trace_log import LIMITS, Limits, Piece, TraceLog, read_trace_log
+from inductorscope.formats.trace_log import (
+    EMPTY_LINE,
+    LIMITS,
+    Limits,
+    Piece,
+    TraceLog,
+    read_trace_log,
+)
 
 PREFIX = b"V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] "
 
@@ -131,7 +138,7 @@ def test_millions_of_empty_lines_take_no_memory() -> None:
     tracemalloc.stop()
     assert piece.record is not None
     assert (piece.record.payload, piece.record.payload_sound) == (b"x\ny", True)
-    assert told(log) == [("an empty line", 3_100_000, 1, "dropped")]
+    assert told(log) == [(EMPTY_LINE, 3_100_000, 1, "repaired")]
     assert most < 8 * len(data)
 
 
@@ -178,8 +185,8 @@ def test_a_line_over_the_limit_costs_itself_only() -> None:
     [
         (b"\t" * 9000, [("a payload line before any record", 1, 1, "dropped")]),
         (b"\t\n" * 9000, [("a payload line before any record", 9000, 1, "dropped")]),
-        (b"\n" * 9000, [("an empty line", 9000, 1, "dropped")]),
-        (b"\r\n" * 9000, [("an empty line", 9000, 1, "dropped")]),
+        (b"\n" * 9000, [(EMPTY_LINE, 9000, 1, "repaired")]),
+        (b"\r\n" * 9000, [(EMPTY_LINE, 9000, 1, "repaired")]),
         (b"x" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
         (b"\0" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
         (b"\r" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),

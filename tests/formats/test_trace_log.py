@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.formats import trace_log, trace_summary
-from inductorscope.formats.trace_log import LogRecord, TraceLog, read_trace_log
+from inductorscope.formats.trace_log import EMPTY_LINE, LogRecord, TraceLog, read_trace_log
 from inductorscope.formats.trace_summary import LogSummary, summarise
 
 PREFIX = "V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] "
@@ -91,7 +91,7 @@ def test_an_empty_line_does_not_end_a_payload() -> None:
     text = record("a", payload="x\ny").replace("\ty", "\n\ty")
     (first,), log = read(text)
     assert first.payload_sound
-    assert [dropped.reason for dropped in log.dropped.values()] == ["an empty line"]
+    assert [dropped.reason for dropped in log.dropped.values()] == [EMPTY_LINE]
 
 
 def test_nan_and_infinity() -> None:

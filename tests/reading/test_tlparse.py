@@ -209,4 +209,5 @@ def test_everything_around_a_bad_line(
     assert result.graphs == 1
     (told,) = db.run(result).report["logs"]
     assert told["records"] >= records
-    assert sum(item.count for item in result.dropped) == 1
+    lost = 0 if bad == "an empty line" else 1  # it holds nothing
+    assert sum(item.count for item in result.dropped) == lost

@@ -35,8 +35,8 @@ from inductorscope.formats.log_segments import (
 from inductorscope.formats.unpacked import Readable, open_plain
 
 __all__ = [
-    "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Frame", "Limits",
-    "LogRecord", "Piece", "TraceLog", "read_trace_log",
+    "EMPTY_LINE", "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Frame",
+    "Limits", "LogRecord", "Piece", "TraceLog", "read_trace_log",
 ]  # fmt: skip
 
 EXAMPLE = 160
@@ -44,6 +44,7 @@ UNKNOWN_FILE = "(unknown)"
 MOST_KINDS = 10_000
 """Kinds that are counted each by its name."""
 OTHERS = "(others)"
+EMPTY_LINE = "an empty line, which holds nothing"
 
 Fate = Literal["dropped", "repaired", "guessed"]
 
@@ -271,7 +272,7 @@ class TraceLog(Iterator[LogRecord]):
 
     def _without_empty_lines(self, region: bytes) -> bytes:
         region, count = without_empty_lines(region)
-        self.drop("an empty line", b"", self.number + 1, count)
+        self.drop(EMPTY_LINE, b"", self.number + 1, count, kind="repaired")
         return region
 
     def _orphaned(self, segment: Segment) -> Iterator[Piece]:
@@ -279,7 +280,7 @@ class TraceLog(Iterator[LogRecord]):
         raw, start = segment.raw, segment.head_end
         lines = _lines(raw, start, len(raw), ends=segment.whole)
         if segment.empty_lines and (empty := without_empty_lines(raw[start:])[1]):
-            self.drop("an empty line", b"", self.number + 1, empty)
+            self.drop(EMPTY_LINE, b"", self.number + 1, empty, kind="repaired")
             lines -= empty
         if self._orphans is not None and lines:
             example = raw[start : start + 2 * EXAMPLE].lstrip(b"\r\n")
