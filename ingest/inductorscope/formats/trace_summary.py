@@ -84,8 +84,6 @@ class LogSummary:
     recompiles: list[Recompile] = field(default_factory=list)
     compilations: list[Compilation] = field(default_factory=list)
     """Each list has at most 10,000 entries; `dropped` says where there are more."""
-    compile_seconds: float | None = None
-    """Sum over all compiles, forward and backward; None when the log has no metrics."""
     dropped: list[Dropped] = field(default_factory=list)
 
 
@@ -218,9 +216,6 @@ class Summariser:
             self._restarts(compilation, record)
         if self._room(self.summary.compilations, compilation.compile_id, "compiles", record):
             self.summary.compilations.append(compilation)
-        if compilation.seconds is not None:
-            so_far = self.summary.compile_seconds or 0.0
-            self.summary.compile_seconds = so_far + compilation.seconds
 
 
 # What the whole compile's time is called; the first that a log has.

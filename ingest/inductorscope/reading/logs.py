@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from ..analyze.compile.gather import LogGatherer, StoryGatherer
+from ..analyze.compile.words import total_seconds
 from ..formats.trace_log import LogRecord, TraceLog, read_trace_log
 from ..formats.trace_summary import LogSummary, Summariser
 from ..intake.magic import kind_of
@@ -99,6 +100,8 @@ class LogFacts:
     logs: list[LogRead] = field(default_factory=list)
     copies: dict[str, str] = field(default_factory=dict)
     """Path of a log → path of the same log under another name, which was read."""
+    compile_seconds: float | None = None
+    """All that compiling took, as the story of the run tells it."""
 
     @property
     def summaries(self) -> list[LogSummary]:
@@ -115,11 +118,6 @@ class LogFacts:
     @property
     def recompiles(self) -> int | None:
         return sum(len(log.recompiles) for log in self.summaries) if self.logs else None
-
-    @property
-    def compile_seconds(self) -> float | None:
-        known = [log.compile_seconds for log in self.summaries if log.compile_seconds is not None]
-        return sum(known) if known else None
 
     def first(self, name: str) -> str | None:
         """The first log's answer, such as its `torch_version`."""
@@ -176,6 +174,7 @@ def read_logs(files: list[File], reading: LogReading) -> LogFacts:
             story.copy(file.path, rank_of(file.path), known.path)
     _compare_strings(facts, reading.notes)
     whole, chunks = story.finish()
+    facts.compile_seconds = total_seconds(whole)
     if read_torch_logs(files, whole, reading.notes) or facts.logs:
         reading.writer.add_story(pack_story(whole, chunks))
     return facts
