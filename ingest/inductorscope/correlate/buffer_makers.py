@@ -7,7 +7,7 @@ it is given, and so does a view that others use as well; a store then belongs to
 from __future__ import annotations
 
 from inductorscope.correlate.buffer_candidates import Candidates, numel_of
-from inductorscope.correlate.fx_values import FxValue
+from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.lowerings import (
     REDUCES,
     TAKES_AS_IS,
@@ -19,16 +19,22 @@ from inductorscope.correlate.region import Operation, Region
 from inductorscope.correlate.view_offsets import constant_term
 from inductorscope.formats.ir import IrBuffer, IrTextNode
 
-_MOST_READS = 8
-_MOST_OPERATIONS = 30
+_MOST = (8, 30)
+_MOST_ON_CPU = (12, 50)
+"""Elements read and operations beyond which Inductor stores a value."""
 _MOST_READS_REUSED = 4
-"""Inductor's limits beyond which a value is stored."""
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """Where a value has several users, these ask for its strides already while it is lowered."""
 
 
 class BufferMakers(Candidates):
     """Owners of stores."""
+
+    def __init__(self, graph: FxGraph, nodes: dict[str, IrTextNode]) -> None:
+        super().__init__(graph, nodes)
+        self.takes_as_is = TAKES_AS_IS
+        if _chose_channels_last(graph, nodes):
+            self.takes_as_is |= {"convolution"}
 
     def _store_owner(
         self,
@@ -120,7 +126,7 @@ class BufferMakers(Candidates):
         """An extern call that asks for strides copies what is not realised yet."""
         if follower.op == "cat":
             return (is_copy or is_view) and self._piece(buffer)
-        if follower.op in TAKES_AS_IS and not is_copy:
+        if follower.op in self.takes_as_is and not is_copy:
             return False
         return by_library(follower.op)
 
@@ -170,7 +176,8 @@ class BufferMakers(Candidates):
                         queue.append(child)
                     elif same_operation(name, child.op) and child.name not in self.used:
                         shared = len(value.users) > 1 and child.op != "cat"
-                        if not is_copy and (child.op in TAKES_AS_IS or not by_library(child.op)):
+                        as_is = child.op in self.takes_as_is or not by_library(child.op)
+                        if as_is and not is_copy:
                             continue
                         if child.op == "cat" and not is_copy and value is producer:
                             continue
@@ -184,7 +191,9 @@ class BufferMakers(Candidates):
 
 def too_large(region: Region) -> bool:
     """Inductor stores what has become too large to be computed again by every user."""
-    return region.reads() > _MOST_READS or region.distinct() > _MOST_OPERATIONS
+    on_cpu = any(buffer.device == "cpu" for buffer in region.node.buffers)
+    reads, operations = _MOST_ON_CPU if on_cpu else _MOST
+    return region.reads() > reads or region.distinct() > operations
 
 
 def _realized(followers: list[FxValue], region: Region) -> bool:
@@ -194,6 +203,40 @@ def _realized(followers: list[FxValue], region: Region) -> bool:
     return len(followers) > 1 and (
         region.reads() > _MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
     )
+
+
+def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
+    """Whether Inductor put the graph's convolutions into its own choice of layout.
+
+    They then store what they take before they ask for its strides. A weight that is given and yet
+    copied tells: a model that chose the layout itself has its weights in it.
+    """
+    read = {
+        name
+        for node in nodes.values()
+        if node.extern.endswith("convolution") and any(map(_is_channels_last, node.buffers))
+        for name in node.reads
+    }
+    weights = {
+        weight.name
+        for value in graph.by_op.get("convolution", ())
+        if len(value.inputs) > 1
+        and (weight := graph.values[value.inputs[1]]).placeholder
+        and not _is_line(weight.shape)
+    }
+    return bool(read) and bool(weights - read)
+
+
+def _is_channels_last(buffer: IrBuffer) -> bool:
+    size, stride = buffer.size, buffer.stride
+    return (
+        size is not None and stride is not None and len(size) == 4 and stride[1] == "1" != size[1]
+    )
+
+
+def _is_line(shape: tuple[str, ...] | None) -> bool:
+    """A weight for single pixels has the same memory in every layout."""
+    return shape is None or shape[2:] == ("1", "1")
 
 
 def kernel_of(node: IrTextNode) -> str:

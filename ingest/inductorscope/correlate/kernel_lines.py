@@ -62,7 +62,7 @@ def read_kernel_text(kernel: CodeKernel, lines: list[str]) -> KernelText:
 def align_call(text: KernelText, site: CallSite) -> LineOps:
     """Replay the nodes of one call into the blocks of its kernel."""
     pointers = _with_aliases(site.pointers, text.aliases)
-    inside = frozenset(buffer.name for node in site.nodes for buffer in node.buffers)
+    inside = _inside(site)
     result = LineOps()
     done: list[Alignment] = []
     remaining = list(site.nodes)
@@ -87,6 +87,16 @@ def align_call(text: KernelText, site: CallSite) -> LineOps:
     return result
 
 
+def _inside(site: CallSite) -> dict[str, bool]:
+    """The buffers that a call makes, and whether nobody else reads them."""
+    own = {node.name for node in site.nodes}
+    return {
+        buffer.name: bool(buffer.users) and own.issuperset(buffer.users)
+        for node in site.nodes
+        for buffer in node.buffers
+    }
+
+
 def _with_aliases(
     pointers: dict[str, frozenset[str]], aliases: dict[str, str]
 ) -> dict[str, frozenset[str]]:
@@ -103,7 +113,7 @@ def _fit(
     block: Block,
     nodes: list[IrTextNode],
     pointers: dict[str, frozenset[str]],
-    inside: frozenset[str],
+    inside: dict[str, bool],
     cpp: bool,
 ) -> tuple[Alignment, list[IrTextNode]]:
     """Replay nodes until the block is explained. Fused nodes may be written in another order."""
@@ -128,7 +138,7 @@ def _next_node(
     taken: list[IrTextNode],
     block: Block,
     pointers: dict[str, frozenset[str]],
-    inside: frozenset[str],
+    inside: dict[str, bool],
     cpp: bool,
 ) -> int:
     """The next node in order, unless another one fits what follows and it does not."""
@@ -160,7 +170,7 @@ def _again(
     taken: list[IrTextNode],
     block: Block,
     pointers: dict[str, frozenset[str]],
-    inside: frozenset[str],
+    inside: dict[str, bool],
     cpp: bool,
 ) -> Aligner:
     aligner = Aligner(block, pointers, inside, cpp)

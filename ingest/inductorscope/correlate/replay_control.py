@@ -52,8 +52,9 @@ class ControlReplay(MemoryReplay):
         """Indirect indices are wrapped and asserted; every step of that is optional."""
         value = values[-1] if op.op == "set_indirect" and values else None
         expression = ("indirect", value)
-        if op.op == "set_indirect" and expression in self.cse:
-            return self.cse[expression]
+        known = self._known(expression) if op.op == "set_indirect" else None
+        if known is not None:
+            return known
         start = self._at()
         members: set[int] = set()
         for check in self.block.others:

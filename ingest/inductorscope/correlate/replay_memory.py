@@ -163,7 +163,7 @@ class MemoryReplay(ReplayState):
             self._own_store(statement, key)
         elif self.cpp and op.op == "store_reduction":
             self.result.stores.append((buffer, key))
-        elif places:
+        elif places and not self.inside.get(buffer):  # else its memory may be reused unwritten
             self._miss(0.5)
         if len(op.arguments) < 4 or "atomic" not in op.arguments[3]:
             self.stored[buffer] = value

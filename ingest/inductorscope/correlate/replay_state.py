@@ -65,10 +65,10 @@ class ReplayState:
         self,
         block: Block,
         pointers: dict[str, frozenset[str]],
-        inside: frozenset[str],
+        inside: dict[str, bool],
         cpp: bool,
     ) -> None:
-        """`inside`: buffers that the kernel makes itself."""
+        """`inside`: buffers that the kernel makes itself, and whether it alone reads them."""
         self.block = block
         self.inside = inside
         self.pointers = pointers

@@ -66,6 +66,7 @@ class Unifier:
         self.passes: dict[tuple[Place, str], str] = {}
         """Copies that compute nothing: the operation is the value of this argument."""
         self.active: set[tuple[Place, str]] = set()
+        self.pieces = pieces_of(region)
         self.work = 0
 
     def value(self, place: Place, name: str, depth: int = 0) -> float:
@@ -230,6 +231,10 @@ class Unifier:
             placed = self._selected(parent, index, child, node, depth)
             if placed is not None:
                 return placed
+        if node.op == "cat" and parent.place in self.pieces:
+            placed = self._joined(parent, index, child, node, depth)
+            if placed is not None:
+                return placed
         if operation.op in ("constant", "index_expr"):
             return self._literal(operation, index, node), ("inside", node.name)
         best, choice = BAD, ("inside", node.name)
@@ -265,6 +270,22 @@ class Unifier:
             fits = node.arguments[3] in (str(int(literal)) if literal.is_integer() else "", "-1")
             return 0.0 if fits else 0.02, ("inside", node.name)
         return None
+
+    def _joined(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """Conditions and masks are the concatenation's own, what a mask lets through is the piece
+        that stands at its place."""
+        piece = len(node.inputs) - 1 - self.pieces[parent.place]
+        if piece < 0:
+            return None
+        if parent.op == "where" or index > 0:
+            return self.inside(child, node, depth + 1), ("inside", node.name)
+        if self.region.operations[child].op in ("constant", "index_expr"):
+            return None
+        name = node.inputs[piece]
+        cost = self.value(child, name, depth + 1)
+        return (cost, ("value", name)) if cost < BAD else None
 
     def _literal(self, operation: Operation, index: int, node: FxValue) -> float:
         """A number that the node's own argument contradicts."""
@@ -384,6 +405,27 @@ class Unifier:
             if held is not None and held[0] == root[0]:
                 return node
         return root[0]
+
+
+def pieces_of(region: Region) -> dict[Place, int]:
+    """Choices between masked blocks, as concatenations are written, and those blocks: by how many
+    pieces follow.
+
+    where(x < 8, masked(x < 8, first), where(8 <= x < 16, masked(…, second), masked(16 <= x, …)))
+    """
+    found: dict[Place, int] = {}
+    for place in region.order:
+        operation = region.operations[place]
+        if operation.op != "where" or len(operation.children) != 3:
+            continue
+        masked, rest = operation.children[1:]
+        last = region.operations[rest].op == "masked_subblock"
+        if region.operations[masked].op != "masked_subblock" or not (last or rest in found):
+            continue
+        if last:
+            found[rest] = 0
+        found[place] = found[masked] = found[rest] + 1
+    return found
 
 
 def _seeded(operation: Operation, node: FxValue) -> bool:
