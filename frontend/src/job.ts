@@ -33,6 +33,7 @@ export function startJob(): void {
       if (first) log.replaceChildren(...lines);
       else log.append(...lines);
       log.hidden = false;
+      field("silent")?.remove();
       if (atEnd) log.scrollTop = log.scrollHeight;
     }
     first = false;

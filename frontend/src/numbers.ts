@@ -86,7 +86,13 @@ function chart(points: Point[]) {
       ],
       layout: {
         margin: { l: 8, r: 16, t: 8, b: 40 },
-        xaxis: { title: { text: "node, in the graph's order", font: { size: 12 } } },
+        xaxis: {
+          title: { text: "node, in the graph's order", font: { size: 12 } },
+          range: [-0.5, last + 0.5],
+          // Nodes are counted: there is nothing between two of them.
+          ...(last < 12 ? { dtick: 1 } : {}),
+          tickformat: "d",
+        },
         yaxis: {
           type: "log",
           title: { text: "× allowed", font: { size: 12 } },

@@ -40,6 +40,9 @@ def takes_all_memory():
 
 def hangs():
     return lambda x: time.sleep(600), (torch.ones(2),)
+
+
+hangs_for_long = hangs
 """
 
 
@@ -89,9 +92,9 @@ def place(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[
 
 def test_each_kind_of_end_is_a_verdict_and_the_worker_goes_on(place: Place) -> None:
     said = {
-        "segfaults": "it was ended by SIGSEGV without being compiled",
+        "segfaults": "run without it, the program was ended by SIGSEGV.",
         "takes_all_memory": "can't allocate memory",
-        "hangs": "it took longer than 2 s and was stopped",
+        "hangs": "the program took longer than 2 s and was stopped",
     }
     jobs = {
         name: place.client.enqueue_diagnosis("components", place.captured(name), {"seconds": 2})
@@ -114,7 +117,8 @@ def test_a_cancelled_one_leaves_no_process_and_says_so(place: Place) -> None:
     run = place.captured("hangs_for_long")
     job = place.client.enqueue_diagnosis("components", run, {})
     end = time.monotonic() + 60
-    while place.client.job(job).state != "running" and time.monotonic() < end:
+    while place.client.job(job).step != "running the program eagerly":
+        assert time.monotonic() < end
         time.sleep(0.1)
     assert place.client.cancel(job)
     assert place.wait(job).state == "cancelled"

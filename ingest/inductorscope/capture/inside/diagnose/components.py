@@ -67,7 +67,8 @@ class _Search:
         eager = self.trial.reference()
         if eager.outcome != "runs":
             self._keep("none", "the program itself, without torch.compile", eager)
-            self.verdict = f"The program itself: it {eager.said} without being compiled."
+            said = eager.said.rstrip(".")
+            self.verdict = f"Not torch.compile: run without it, the program {said}."
             self._found("program")
             return
         self.notes += self.trial.notes()
