@@ -95,7 +95,10 @@ class Aligner(ValueReplay):
         self.mask = mask
         inner = self._walk(name, depth + 1)
         self.mask = outer
-        expression = ("masked", name, self.node, mask, inner)
+        expression = ("masked", mask, inner, *op.arguments[2:])
+        known = None if self.cpp or inner is None else self._known(expression)
+        if known is not None:
+            return known
         position = self._masked_end(inner, mask)
         if position < 0:
             return inner

@@ -52,10 +52,10 @@ class ControlReplay(MemoryReplay):
         """Indirect indices are wrapped and asserted; every step of that is optional."""
         value = values[-1] if op.op == "set_indirect" and values else None
         expression = ("indirect", value)
-        known = self._known(expression) if op.op == "set_indirect" else None
-        if known is not None:
-            return known
         start = self._at()
+        known = self._known(expression) if op.op == "set_indirect" else None
+        if known is not None and not self._wrapping(start, value):
+            return known
         members: set[int] = set()
         for check in self.block.others:
             if not check.checks or id(check) in self.result.owner:
@@ -161,9 +161,21 @@ class ControlReplay(MemoryReplay):
                     isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
                     for value in (mask, inner)
                 ]
-                if fits[0] and (fits[1] or inner is None):
+                if fits[0] and (fits[1] or inner is None) and self._chosen(statement, inner):
                     return position
         return -1
+
+    def _chosen(self, statement: Statement, inner: Value) -> bool:
+        """Triton's code chooses between a masked value and another one made in its shape,
+        `tl.full(tmp3.shape, 0.0, tmp3.dtype)`; every other choice is an operation of its own."""
+        if self.cpp or "where" not in statement.tags:
+            return True
+        shape = f"tl.full({inner}.shape, " if inner is not None else ".shape, "
+        return any(
+            shape in self.definitions[name].text
+            for name in statement.uses
+            if name in self.definitions
+        )
 
     def _called_end(self, head: int) -> int:
         """Where the value of a lambda is taken: by a conditional, or inside another lambda."""

@@ -159,10 +159,15 @@ class ReplayState:
 
     def _remember(self, key: tuple[object, ...], value: Value) -> Value:
         self.cse[key] = value
+        self.cse[self._under_mask(key)] = value
         return value
 
+    def _under_mask(self, key: tuple[object, ...]) -> tuple[object, ...]:
+        """Triton's code repeats under one mask what was written under another."""
+        return key if self.cpp else (self.mask, key)
+
     def _known(self, key: tuple[object, ...]) -> Value:
-        value = self.cse.get(key)
+        value = self.cse.get(self._under_mask(key))
         return value if value is not None and self._alive(value) else None
 
     def _behind(self, names: tuple[str, ...], start: int) -> set[int]:

@@ -139,6 +139,11 @@ class ValueReplay(ControlReplay):
             last = self._extended(first, last)
         if op.op == "sign":
             last = self._typed_back(last)
+        if op.op == "scan":
+            value, last = self._carried(last)
+            self.result.cost += cost
+            self._own_run(first, last, key)
+            return self._remember(expression, value)
         self.result.cost += cost
         self._own_run(first, last, key)
         results = self.block.numbered[last].defines
@@ -200,6 +205,21 @@ class ValueReplay(ControlReplay):
             if following.uses == self.block.numbered[last].defines and ".dtype)" in following.text:
                 return last + 1
         return last
+
+    def _carried(self, last: int) -> tuple[Value, int]:
+        """A looped scan goes on from what the turn before it left: `tl.where(roffset > 0, …)`."""
+        numbered = self.block.numbered
+        results = list(numbered[last].defines)
+        end = last
+        for position in range(last + 1, min(last + 1 + 6 * len(results), len(numbered))):
+            text = numbered[position].text
+            if "roffset > 0" not in text:
+                continue
+            end = position
+            for index, name in enumerate(numbered[last].defines):
+                if text.endswith(f", {name})"):
+                    results[index] = numbered[position].defines[0]
+        return (results[0] if len(results) == 1 else tuple(results)), end
 
     def _strays(self, start: int, position: int) -> int:
         """Statements before `position` that do not lead to it."""

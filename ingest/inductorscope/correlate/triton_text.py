@@ -11,6 +11,7 @@ _LOOP = re.compile(r"(for|while) ")
 _BRANCH = re.compile(r"(if|elif) pid\b|else:")
 # `tmp3, = …`, `tmp9, tmp10 = …`, `_tmp5 = …`, `tmp8_mean = …`
 _ASSIGN = re.compile(r"((?:_?tmp\d+\w*)(?:\s*,\s*_?tmp\d+\w*)*)\s*,?\s*=(?!=)\s*")
+_PAIR = re.compile(r"_(?:val|idx)$")
 _INDEX = re.compile(r"([xyzr]\w*)\s*=(?!=)\s*")
 
 
@@ -53,8 +54,25 @@ def read_blocks(lines: list[str], first: int, last: int) -> tuple[list[Block], l
         number = end + 1
     blocks.append(block)
     for each in blocks:
+        _put_behind(each.numbered)
         each.numbered.sort(key=lambda statement: statement.number)
     return blocks, indices
+
+
+def _put_behind(statements: list[Statement]) -> None:
+    """A reduction to indices takes its number before it spreads what it reduces over the lanes:
+    `tmp2_val, tmp2_idx = triton_helpers.max_with_index(tmp3, tmp4, 1)`, `tmp2 = tmp2_idx[:, None]`.
+    """
+    behind: dict[str, float] = {}
+    for statement in statements:
+        if statement.defines and _PAIR.search(statement.defines[0]):
+            used = [float(number) for name in statement.uses for number in TEMPORARY.findall(name)]
+            number = max(used, default=-1.0) + 0.5
+            if number > statement.number:
+                statement.number = number
+                behind.update(dict.fromkeys(statement.defines, number))
+        elif statement.uses and statement.uses[0] in behind:
+            statement.number = behind[statement.uses[0]]
 
 
 def _after_signature(lines: list[str], first: int, last: int) -> int:
