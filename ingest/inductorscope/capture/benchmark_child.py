@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inductorscope.capture.inside import environment
+from inductorscope.capture.inside.instructions import try_instructions
+from inductorscope.capture.inside.leaving import leave
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ["TRITON_CACHE_DIR"] = str(given.cache / "triton")
     from inductorscope.capture.inside.machine import cpu_name
 
+    try_instructions(given.device)
     environment.limit_memory(given.memory, given.device)
     options = ["--seconds", str(given.seconds), "--json", str(given.result)]
     options += ["--max-autotune"] if given.max_autotune else []
@@ -50,4 +53,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

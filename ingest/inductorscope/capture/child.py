@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import tempfile
 import time
 import traceback
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from inductorscope.capture.inside import environment, sources
+from inductorscope.capture.inside.leaving import leave
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.inside.untyped import Call, Untyped
 from inductorscope.capture.permission import Loading
@@ -76,6 +76,7 @@ class Capture:
 
     def _capture(self) -> None:
         self.report.progress("importing torch")
+        from inductorscope.capture.inside.instructions import try_instructions
         from inductorscope.capture.inside.logging_text import keep_logs
         from inductorscope.capture.inside.machine import describe_machine
         from inductorscope.capture.inside.options import apply_options
@@ -84,6 +85,7 @@ class Capture:
         self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
         self.facts.env = environment.recorded()
         describe_machine(self.facts, self.spec.device)
+        try_instructions(self.spec.device)
         script = self.spec.kind == "script"
         if script and self.facts.gpu_name is not None:
             environment.limit_memory(self.memory, "cuda")  # the script may use it
@@ -267,4 +269,4 @@ def _load_anything(spec: CaptureSpec) -> Loading:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 
 from inductorscope.capture.diagnosis import ASKED, KINDS, RESULT, DiagnosisError
 from inductorscope.capture.inside import environment
+from inductorscope.capture.inside.leaving import leave
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec, from_builtins
@@ -73,9 +73,11 @@ def _diagnose(
     reporter: Reporter,
     given: argparse.Namespace,
 ) -> dict[str, Any]:
+    from inductorscope.capture.inside.instructions import try_instructions
     from inductorscope.capture.inside.options import apply_options
 
     apply_options(spec, trusted=loading.trusted)
+    try_instructions(spec.device)
     environment.limit_memory(given.memory, spec.device)
     module = importlib.import_module(f"inductorscope.capture.inside.diagnose.{kind}")
     diagnose: Diagnose = module.diagnose
@@ -83,4 +85,4 @@ def _diagnose(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -78,8 +78,8 @@ def _start(
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
     command += ["--parent", str(os.getpid())]
-    # A cache of its own makes compiling really happen; only torch's precompiled C++ headers, which
-    # it keeps elsewhere, are shared with other programs.
+    # A cache of its own makes compiling really happen; only torch's precompiled C++ headers, and
+    # which vector instructions it found to work, are shared with other programs.
     command += ["--cache", str(cache or scratch / "cache")]
     command += ["--reuse"] if cache is not None else []
     with (out / LOG).open("wb") as stream:

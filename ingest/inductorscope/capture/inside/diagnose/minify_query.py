@@ -13,6 +13,8 @@ from inductorscope.capture.inside import environment
 from inductorscope.capture.inside.diagnose.minify_quiet import be_quiet
 from inductorscope.capture.inside.diagnose.minify_test import ANSWER, INPUTS, QUERY, Tester
 from inductorscope.capture.inside.diagnose.minify_text import graph_of
+from inductorscope.capture.inside.instructions import try_instructions
+from inductorscope.capture.inside.leaving import leave
 from inductorscope.capture.inside.loading import load
 from inductorscope.capture.inside.options import apply_options
 from inductorscope.capture.permission import Loading
@@ -24,6 +26,7 @@ def main(folder: Path) -> None:
     asked = msgspec.json.decode((folder / QUERY).read_bytes())
     spec, loading = from_builtins(asked["spec"]), msgspec.convert(asked["loading"], Loading)
     apply_options(spec, trusted=loading.trusted)
+    try_instructions(spec.device)
     be_quiet()
     load(spec, loading)
     inputs = torch.load(folder / INPUTS, weights_only=True)
@@ -35,3 +38,4 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    leave(0)
