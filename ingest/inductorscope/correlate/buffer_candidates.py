@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root, numel
-from inductorscope.correlate.lowerings import FILLS, REDUCES, SCATTERS, by_library
+from inductorscope.correlate.lowerings import FILLS, REDUCES, SCATTERS, by_library, is_spelled_out
 from inductorscope.correlate.region import Operation, Region
 from inductorscope.formats.ir import IrBuffer, IrTextNode
 
@@ -105,7 +105,8 @@ class Candidates:
                 continue
             if value.op.startswith("_foreach_"):  # its outputs stand for it
                 continue
-            if by_library(value.op) and (operation.op == "load" or operation.size > 8):
+            large = operation.size > 8 and not is_spelled_out(operation.op, value.op)
+            if by_library(value.op) and (operation.op == "load" or large):
                 continue
             if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
                 if self._mutates(value, buffer):

@@ -183,6 +183,14 @@ def by_library(op: str) -> bool:
     )
 
 
+_MULTIPLIES = frozenset(["add", "mul", "reduction"])
+
+
+def is_spelled_out(operation: str, op: str) -> bool:
+    """Small products of a matrix and a vector are multiplied and summed without a library."""
+    return op == "bmm" and operation in _MULTIPLIES
+
+
 # Their inputs are realised as they are; every other extern call asks for strides and copies.
 TAKES_AS_IS = frozenset(
     [

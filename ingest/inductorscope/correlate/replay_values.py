@@ -139,16 +139,12 @@ class ValueReplay(ControlReplay):
             last = self._extended(first, last)
         if op.op == "sign":
             last = self._typed_back(last)
+        results: tuple[str, ...] = self.block.numbered[last].defines
         if op.op == "scan":
-            value, last = self._carried(last)
-            self.result.cost += cost
-            self._own_run(first, last, key)
-            return self._remember(expression, value)
+            results, last = self._carried(last)
         self.result.cost += cost
         self._own_run(first, last, key)
-        results = self.block.numbered[last].defines
-        value: Value = results[0] if len(results) == 1 else tuple(results)
-        return self._remember(expression, value)
+        return self._remember(expression, results[0] if len(results) == 1 else results)
 
     def _find(self, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
         start = self._at()
@@ -206,7 +202,7 @@ class ValueReplay(ControlReplay):
                 return last + 1
         return last
 
-    def _carried(self, last: int) -> tuple[Value, int]:
+    def _carried(self, last: int) -> tuple[tuple[str, ...], int]:
         """A looped scan goes on from what the turn before it left: `tl.where(roffset > 0, …)`."""
         numbered = self.block.numbered
         results = list(numbered[last].defines)
@@ -219,7 +215,7 @@ class ValueReplay(ControlReplay):
             for index, name in enumerate(numbered[last].defines):
                 if text.endswith(f", {name})"):
                     results[index] = numbered[position].defines[0]
-        return (results[0] if len(results) == 1 else tuple(results)), end
+        return tuple(results), end
 
     def _strays(self, start: int, position: int) -> int:
         """Statements before `position` that do not lead to it."""

@@ -23,6 +23,7 @@ from inductorscope.correlate.lowerings import (
     STRICT,
     UNROLLED,
     by_library,
+    is_spelled_out,
 )
 from inductorscope.correlate.region import Operation, Place, Region
 from inductorscope.correlate.view_offsets import constant_term
@@ -164,6 +165,8 @@ class Unifier:
             return 0.6
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
+        if is_spelled_out(op, node.op) and node.name not in self.extern:
+            return 0.02
         if by_library(node.op):
             return 0.05 if op in ("add", "to_dtype") and operation.size < 12 else BAD
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
