@@ -9,6 +9,7 @@ from __future__ import annotations
 from inductorscope.correlate.buffer_candidates import Candidates, numel_of
 from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.lowerings import (
+    FILLS,
     REDUCES,
     TAKES_AS_IS,
     by_library,
@@ -49,7 +50,7 @@ class BufferMakers(Candidates):
             return producer.name
         held = self._held(operation.buffer) if operation.op == "load" else None
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
-        if self._piece(buffer) and operation.op in ("constant", "index_expr"):
+        if self._piece(buffer) and producer.op in FILLS:
             joining = self._joining(producer)
             if joining is not None:
                 return joining

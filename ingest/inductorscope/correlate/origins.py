@@ -241,7 +241,7 @@ class _Walk(BufferMakers):
         piece = operation.op in LEAVES and whole is not None
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
             if operation.op == "load" and not operation.indirect:
-                cost = self._copy_cost(operation, candidate, unifier, value)
+                cost = self._copy_cost(operation, candidate, unifier, value, piece)
             else:
                 cost = unifier.inside(value, candidate)
             cost += penalty
@@ -279,12 +279,18 @@ class _Walk(BufferMakers):
         return not operation.part or (candidate.name, operation.part) in self.parts
 
     def _copy_cost(
-        self, operation: Operation, candidate: FxValue, unifier: Unifier, value: Place
+        self,
+        operation: Operation,
+        candidate: FxValue,
+        unifier: Unifier,
+        value: Place,
+        piece: bool,
     ) -> float:
         """A body that only loads and stores copies a value for somebody."""
         held = self._held(operation.buffer)
         if held is not None and held[0] == candidate.name:
-            return 0.6  # a copy of the value itself, for an extern call
+            # A copy of the value itself, for a concatenation or an extern call.
+            return 0.1 if piece else 0.6
         cost = unifier.inside(value, candidate)
         if candidate.op in MOVES or cost >= BAD:
             return cost

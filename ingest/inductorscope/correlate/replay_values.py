@@ -16,6 +16,8 @@ from inductorscope.formats.ir import IrOp
 
 WINDOW = 14
 """How far ahead an operation's statement is looked for."""
+_SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
+"""How it is asked whether a remainder has another sign than it should."""
 ACCEPT = 1.6
 """The worst match that is still taken."""
 
@@ -189,7 +191,8 @@ class ValueReplay(ControlReplay):
                 break
             if statement.tags & {"where", "?", "blendv"}:
                 members = self._behind(statement.defines, first)
-                if last in members and min(members) >= first:
+                tags = {tag for member in members for tag in numbered[member].tags}
+                if last in members and min(members) >= first and not tags.isdisjoint(_SIGNS):
                     return position
                 break
         return last
