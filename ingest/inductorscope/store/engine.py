@@ -63,6 +63,12 @@ def migrate(settings: Settings) -> None:
     from: its import takes time and memory, and most databases are up to date."""
     if _is_current(settings):
         return
+    url = database_url(settings)
+    if url.get_backend_name() == "sqlite":
+        from .fresh import create_newest  # which knows all tables, as this module does not
+
+        if create_newest(url):
+            return
     from .migrate import migrate as bring_up
 
     bring_up(settings)

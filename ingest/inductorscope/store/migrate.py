@@ -14,16 +14,7 @@ from sqlalchemy.pool import NullPool
 
 from ..settings import Settings
 from .engine import READ_ONLY, database_url, sqlite_engine
-from .models import Base
-from .models_compile import CompileStory
-from .models_diagnoses import Diagnosis
-from .models_memory import KernelBenchmark
-from .models_times import LineCost, NodeCost, TraceChunk, TraceKernel
-
-TABLES_OF_THEIR_OWN = (
-    CompileStory, Diagnosis, KernelBenchmark, LineCost, NodeCost, TraceChunk, TraceKernel,
-)  # fmt: skip
-"""Modules with tables beside `models`, so that all are known here."""
+from .tables import TABLES
 
 ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process
 SEARCH = {"words", "text_frames_words"}
@@ -85,7 +76,7 @@ def differences(connection: Connection) -> list[object]:
     context = MigrationContext.configure(
         connection, opts={"compare_type": True, "include_object": is_ours}
     )
-    return list(compare_metadata(context, Base.metadata))
+    return list(compare_metadata(context, TABLES))
 
 
 def is_ours(
@@ -93,7 +84,7 @@ def is_ours(
 ) -> bool:
     """Whether Alembic may look at an object. The job engine's tables share the database."""
     if kind == "table" and reflected:
-        return name in Base.metadata.tables
+        return name in TABLES.tables
     # What full-text search needs on PostgreSQL only; trigrams where the extension can be had.
     ours = kind in {"index", "column"} and reflected and name is not None
     return not (ours and name is not None and (name in SEARCH or name.endswith("_trigrams")))
@@ -115,7 +106,7 @@ def _check_foreign_keys(connection: Connection) -> None:
     if connection.dialect.name != "sqlite":
         return
     broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
-    ours = [row for row in broken if row[0] in Base.metadata.tables]
+    ours = [row for row in broken if row[0] in TABLES.tables]
     if ours:
         raise MigrationError(
             f"The upgrade would leave {len(ours)} rows of {ours[0][0]} without the rows they "
