@@ -85,14 +85,18 @@ class BufferMakers(Candidates):
         concats = (user.name for user in self._users(buffer) if "Concat" in user.detail)
         return next(concats, None)
 
-    def _joined(self, value: FxValue) -> bool:
-        """A concatenation takes the value, perhaps through views: its pieces are stored for it."""
-        return self._joining(value) is not None
+    def _joined(self, value: FxValue, operation: Operation) -> bool:
+        """A concatenation takes the value, perhaps through views: its pieces are stored for it.
+
+        It makes a piece itself where that follows from indices alone."""
+        made = value.op == "cat" and operation.op != "load"
+        return made or self._next_joining(value) is not None
 
     def _joining(self, value: FxValue) -> str | None:
-        """The next concatenation that takes the value."""
-        if value.op == "cat":
-            return value.name
+        """The value, if it is a concatenation, or else the next one that takes it."""
+        return value.name if value.op == "cat" else self._next_joining(value)
+
+    def _next_joining(self, value: FxValue) -> str | None:
         found: list[FxValue] = []
         queue = [value]
         for each in queue:

@@ -245,7 +245,7 @@ class _Walk(BufferMakers):
             else:
                 cost = unifier.inside(value, candidate)
             cost += penalty
-            if piece and not self._joined(candidate):
+            if piece and not self._joined(candidate, operation):
                 cost += 0.4
             if cost > DOUBTFUL + 0.02 * operation.size:
                 continue
@@ -254,9 +254,10 @@ class _Walk(BufferMakers):
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
             distance = candidate.order - self.reached
+            copied = piece and self._holds(operation, candidate)
             rank = (
                 cost
-                + (0.15 if self._taken(candidate, operation) else 0.0)
+                + (0.15 if self._taken(candidate, operation) and not copied else 0.0)
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
                 + (0.0005 * min(abs(distance), 150)),
                 float(candidate.order),
@@ -287,14 +288,17 @@ class _Walk(BufferMakers):
         piece: bool,
     ) -> float:
         """A body that only loads and stores copies a value for somebody."""
-        held = self._held(operation.buffer)
-        if held is not None and held[0] == candidate.name:
+        if self._holds(operation, candidate):
             # A copy of the value itself, for a concatenation or an extern call.
             return 0.1 if piece else 0.6
         cost = unifier.inside(value, candidate)
         if candidate.op in MOVES or cost >= BAD:
             return cost
         return 0.5 if candidate.op not in STRICT else 1.5
+
+    def _holds(self, operation: Operation, candidate: FxValue) -> bool:
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        return held is not None and held[0] == candidate.name
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
         """Checks and other operations nobody uses go with what follows them in their block."""
