@@ -12,7 +12,6 @@ from inductorscope.correlate.lowerings import (
     FILLS,
     REDUCES,
     TAKES_AS_IS,
-    by_library,
     extern_name,
     same_operation,
 )
@@ -133,7 +132,7 @@ class BufferMakers(Candidates):
             return (is_copy or is_view) and self._piece(buffer)
         if follower.op in self.takes_as_is and not is_copy:
             return False
-        return by_library(follower.op)
+        return follower.strided
 
     def _users(self, buffer: IrBuffer) -> list[IrTextNode]:
         return [self.by_name[name] for name in buffer.users if name in self.by_name]
@@ -181,7 +180,7 @@ class BufferMakers(Candidates):
                         queue.append(child)
                     elif same_operation(name, child.op) and child.name not in self.used:
                         shared = len(value.users) > 1 and child.op != "cat"
-                        as_is = child.op in self.takes_as_is or not by_library(child.op)
+                        as_is = child.op in self.takes_as_is or not child.strided
                         if as_is and not is_copy:
                             continue
                         if child.op == "cat" and not is_copy and value is producer:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from inductorscope.correlate.lowerings import asks_for_strides
 from inductorscope.correlate.view_offsets import Place, dense, part_of, place_of, sizes_of
 from inductorscope.formats.fx import FxText, FxTextNode
 from inductorscope.formats.scan import split_top
@@ -54,6 +55,8 @@ class FxValue:
     placeholder: bool = False
     owner: str = ""
     """The node that stands for it: a `_foreach_` node stands for each of its outputs."""
+    strided: bool = False
+    """What computes it asks for the strides of its inputs."""
     constant: bool = False
     """No tensor goes into it: its elements follow from their indices alone."""
 
@@ -152,7 +155,7 @@ class FxGraph:
             node.name, node.op, order, node.line, node.arguments, list(node.inputs), node.users,
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
             node.kind in ("placeholder", "get_attr"),
-            node.name,
+            node.name, asks_for_strides(node.op, node.target),
         )  # fmt: skip
         value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
         self.values[node.name] = value

@@ -183,6 +183,23 @@ def by_library(op: str) -> bool:
     )
 
 
+_STRIDED = frozenset(
+    [
+        "_grouped_mm", "_embedding_bag", "_embedding_bag_forward_only", "_pdist_forward",
+        "_pdist_backward", "_adaptive_avg_pool2d_backward", "upsample_bicubic2d_backward",
+        "miopen_rnn", "miopen_rnn_backward", "view_as_complex", "_weight_norm_interface_backward",
+    ]
+)  # fmt: skip
+_TORCHS_OWN = ("torch.ops.aten.", "torch.ops.prims.", "torch.ops.inductor")
+
+
+def asks_for_strides(op: str, target: str) -> bool:
+    """Whether its kernel is given its inputs with the strides of the graph: so are those of all
+    operators that are not torch's own."""
+    custom = target.startswith("torch.ops.") and not target.startswith(_TORCHS_OWN)
+    return custom or op in _STRIDED or by_library(op)
+
+
 _MULTIPLIES = frozenset(["add", "mul", "reduction"])
 
 
