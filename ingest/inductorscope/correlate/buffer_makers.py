@@ -185,12 +185,17 @@ class BufferMakers(Candidates):
                             continue
                         if child.op == "cat" and not is_copy and value is producer:
                             continue
-                        if value.numel != numel_of(buffer):
+                        if numel_of(buffer) not in (value.numel, self._unrepeated(value)):
                             continue  # what is asked for is a part of it
                         if shared and not is_copy:
                             return None
                         return value.name if shared else child.name
         return None
+
+    def _unrepeated(self, value: FxValue) -> str:
+        """The size of a value without the repetition a view makes of it, which nobody copies."""
+        source = self.graph.values.get(value.inputs[0]) if value.inputs else None
+        return source.numel if value.op == "expand" and source is not None else value.numel
 
 
 def too_large(region: Region) -> bool:
