@@ -19,7 +19,8 @@ from inductorscope.settings import Settings
 from inductorscope.store.blobs import LEVEL_SMALL, Content, add_blobs, content_of_bytes
 from inductorscope.store.engine import make_engine, sessions
 from inductorscope.store.frames import FrameWriter
-from inductorscope.store.models import Artifact, Base, Graph, LogEntry, Run
+from inductorscope.store.models import Artifact, Base, Graph, Kernel, LogEntry, Profile, Run
+from inductorscope.store.models_times import LineCost, TraceKernel
 from inductorscope.store.runs import delete_run
 from inductorscope.store.texts import stored_text
 from inductorscope.store.writer import TakenOverError, discard_abandoned, reader_here
@@ -239,6 +240,24 @@ def test_a_log_can_be_seen_before_its_graphs_are_laid_out(
     assert reading.error is None
     assert reading.result is not None
     assert reading.result.graphs == 1
+
+
+def test_times_answer_before_the_traces_themselves_are_stored(
+    db: Database, engine: Engine, capture: Path
+) -> None:
+    reader = sessions(engine, read_only=True)
+    with Paused(db, capture, "Storing") as reading, reader() as session:
+        assert session.scalars(select(Run.state)).one() == "reading"
+        profiles = session.scalars(select(Profile)).all()
+        assert [profile.artifact_id for profile in profiles] == [None, None]
+        assert all(us > 0 for us in session.scalars(select(TraceKernel.total_us)).all())
+        assert (session.scalars(select(Kernel.time_us)).one() or 0) > 0
+        assert session.scalars(select(LineCost)).all()
+    assert reading.error is None
+    with reader() as session:
+        query = select(Artifact.path).join(Profile, Profile.artifact_id == Artifact.id)
+        paths = sorted(session.scalars(query))
+        assert paths == ["compiled.trace.json.gz", "eager.trace.json.gz"]
 
 
 # --- several readers ---

@@ -271,6 +271,7 @@ class _Reading:
         self, facts: CaptureFacts | None, graphs: list[GraphRead]
     ) -> list[ProfileRead]:
         if not any(file.role in PROFILES for file in self.intake.files):
+            self.writer.add_profiles()
             return []
         # Only here: what most uploads are quicker without.
         from .profile_join import join_profiles
@@ -280,8 +281,9 @@ class _Reading:
         traces = [file for file in self.intake.files if file.role == "chrome_trace"]
         with self.files.ahead(traces):
             profiles = read_profiles(self.intake.files, facts, self.notes)
-        join_profiles(profiles, graphs, self.benchmarks)
-        self.run.profiles = [draft_of(profile) for profile in profiles]
+            join_profiles(profiles, graphs, self.benchmarks)
+            self.run.profiles = [draft_of(profile) for profile in profiles]
+            self.writer.add_profiles()
         return profiles
 
     def finish(self, ended: Callable[[Session, Run], None]) -> int:

@@ -173,7 +173,7 @@ class ProfilerRowDraft:
     device_us: float | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ProfileDraft:
     label: str
     device_kind: str | None

@@ -68,7 +68,7 @@ def insert_run(session: Session, draft: RunDraft) -> int:
     index_texts(session, (item.digest for item in searchable(draft.artifacts)))
     for graph in draft.graphs:
         fill_graph(session, graph, graph_ids[graph])
-    insert_profiles(session, draft.id, draft.profiles, artifact_ids)
+    name_traces(session, insert_profiles(session, draft.id, draft.profiles), artifact_ids)
     insert_costs(session, draft.id)
     return complete_run(session, draft)
 
@@ -334,12 +334,13 @@ def insert_profiles(
     session: Session,
     run_id: str,
     profiles: Sequence[ProfileDraft],
-    artifact_ids: Mapping[ArtifactDraft, int],
-) -> None:
+) -> dict[ProfileDraft, int]:
+    """Their ids. Their traces are named once those are stored."""
     if not profiles:
-        return
+        return {}
     from .trace_events import insert_trace  # with numpy, which other runs are quicker without
 
+    ids = {}
     for profile in profiles:
         values = _clean(
             {
@@ -347,10 +348,21 @@ def insert_profiles(
                 "label": profile.label,
                 "device_kind": profile.device_kind,
                 "steps": profile.steps,
-                "artifact_id": None if profile.trace is None else artifact_ids[profile.trace],
                 "facts": profile.facts,
             }
         )
         profile_id = session.scalars(insert(Profile).returning(Profile.id), [values]).one()
         insert_records(session, ProfilerRow, profile.rows, profile_id=profile_id)
         insert_trace(session, profile_id, profile.kernels, profile.chunks)
+        ids[profile] = profile_id
+    return ids
+
+
+def name_traces(
+    session: Session, ids: Mapping[ProfileDraft, int], artifact_ids: Mapping[ArtifactDraft, int]
+) -> None:
+    """For each profile the trace that it was read from, if there is one."""
+    for profile, profile_id in ids.items():
+        if profile.trace is not None:
+            values = {"artifact_id": artifact_ids[profile.trace]}
+            session.execute(update(Profile).where(Profile.id == profile_id), values)

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from .compile_story import Parts, insert_story
 from .costs import insert_costs
-from .draft import ArtifactDraft, GraphDraft, LogEntryDraft, RunDraft
+from .draft import ArtifactDraft, GraphDraft, LogEntryDraft, ProfileDraft, RunDraft
 from .engine import Sessions, bulk_write
 from .fulltext import index_texts
 from .models import Job, Run
@@ -36,6 +36,7 @@ from .runs import (
     insert_graphs,
     insert_header,
     insert_profiles,
+    name_traces,
     searchable,
     update_times,
 )
@@ -74,6 +75,7 @@ class RunWriter:
         self._guard = guard
         self._graph_ids: dict[GraphDraft, int] = {}
         self._artifact_ids: dict[ArtifactDraft, int] = {}
+        self._profile_ids: dict[ProfileDraft, int] = {}
         self._unindexed: dict[str, int] = {}
         """Digests and sizes of texts that cannot be searched yet."""
 
@@ -170,6 +172,17 @@ class RunWriter:
                 update(Run).where(Run.id == self.draft.id).values(kernel_count=kernels, step=step)
             )
 
+    def add_profiles(self) -> None:
+        """What the profiles say, down to kernels, nodes and lines: pages of time answer from now
+        on. The files themselves may follow."""
+        draft = self.draft
+        with self._writing() as session:
+            update_times(session, self._graph_ids)
+            self._profile_ids = insert_profiles(session, draft.id, draft.profiles)
+            insert_costs(session, draft.id)
+        for profile in draft.profiles:
+            profile.chunks = []  # stored now, and of no more use here
+
     def index(self) -> None:
         """What was stored so far can be searched from now on: after people can look at it."""
         while self._unindexed:
@@ -184,9 +197,7 @@ class RunWriter:
         self.add_artifacts(artifacts)
         self.index()
         with self._writing() as session:
-            update_times(session, self._graph_ids)
-            insert_profiles(session, draft.id, draft.profiles, self._artifact_ids)
-            insert_costs(session, draft.id)
+            name_traces(session, self._profile_ids, self._artifact_ids)
             stored = complete_run(session, draft)
             ended(session, session.get_one(Run, draft.id, populate_existing=True))
         return stored
