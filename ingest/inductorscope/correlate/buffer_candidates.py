@@ -94,9 +94,10 @@ class Candidates:
         reachable = self._reachable(region)
         nearby = reachable if reachable is not None else self.by_size.get((dtype, size), [])
         refilled = self._refilled(buffer)
+        scattered = refilled or bool(buffer.mutations)
         for value in nearby:
             if operation.loads == value.constant and not (
-                not operation.loads and (value.op in FILLS or (refilled and value.op in SCATTERS))
+                not operation.loads and (value.op in FILLS or (scattered and value.op in SCATTERS))
             ):
                 continue
             if value.view and value.numel == size:
