@@ -18,31 +18,25 @@ import psycopg
 import pytest
 from inductorscope.capture.run import run_capture
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.jobs.engine import prepare
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine
 from inductorscope.store.migrate import migrate
+from spreading import Spreading, place
 from sqlalchemy import Engine
+from xdist.remote import Producer
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-LONGEST = (
-    "tests/test_wheel.py",
-    "tests/jobs/test_crash.py",
-    "tests/browser/test_pages.py",
-    "tests/jobs/test_topology.py",
-    "tests/jobs/test_worker.py",
-    "tests/capture/test_capture.py",
-    "tests/jobs/test_benchmark.py",
-    "tests/server/test_openapi.py",
-)
-"""Files that take half a minute and more, the longest waits first: begun first (with
---no-loadscope-reorder), they run beside all others rather than one by one at the end."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    place = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(LONGEST)))
+    items.sort(key=lambda item: place(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spreading | None:
+    """Of `--dist loadfile`, with units that may hold several files."""
+    return Spreading(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
@@ -169,10 +163,10 @@ def _postgres_binaries() -> Path | None:
 
 @pytest.fixture(scope="session")
 def pg_template(pg_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A database at the newest revision, to copy from."""
+    """A database at the newest revision, with the job engine's tables, to copy from."""
     pg_server.run("CREATE DATABASE migrated")
     data = tmp_path_factory.mktemp("template")
-    migrate(Settings(data=data, database_url=pg_server.url("migrated")))
+    prepare(Settings(data=data, database_url=pg_server.url("migrated")))
     return "migrated"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +63,18 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """What `make run` gives on a fresh clone: an empty database and the tutorial's capture."""
     data = tmp_path_factory.mktemp("tutorial") / "data"
     with serve(data, "--first-capture", "neg-maximum-cat") as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
+    """A C++ run of many kernels, and the newest: a Triton one that the tutorial's function made,
+    profiled. For tests that only look."""
+    data = tmp_path_factory.mktemp("zoo") / "data"
+    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
+    for name in ("cpu-ops-zoo", "cuda-foo1"):
+        subprocess.run([*command, str(fixtures / name)], check=True, capture_output=True)
+    with serve(data, "--workers", "0") as served:
         yield served
 
 

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from explorer import Explorer
 from playwright.sync_api import Browser, Page, expect
-from serving import Served, serve
+from serving import Served
 
 AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
-    data = tmp_path_factory.mktemp("beside") / "data"
-    for name in ("cpu-ops-zoo", "cuda-foo1"):
-        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-        subprocess.run([*command, str(fixtures / name)], check=True, capture_output=True)
-    with serve(data) as served:
-        yield served
-
-
-def open_graph(page: Page, served: Served, name: str, query: str = "") -> Explorer:
-    page.goto(served.url)
+def open_graph(page: Page, zoo: Served, name: str, query: str = "") -> Explorer:
+    page.goto(zoo.url)
     page.locator("[data-testid=runs-table] a", has_text=name).first.click()
     link = page.locator("a[href*='/graphs/']").first.get_attribute("href")
     assert link
-    page.goto(served.url + link.split("?")[0] + query)
+    page.goto(zoo.url + link.split("?")[0] + query)
     return Explorer(page)
 
 
@@ -53,8 +40,8 @@ def tops(page: Page, side: str) -> dict[str, int]:
     return {text: top for text, top in found if text and often[text] == 1}
 
 
-def test_two_kernels_are_two_clicks_away_and_stand_level(page: Page, served: Served) -> None:
-    open_graph(page, served, "cpu-ops-zoo")
+def test_two_kernels_are_two_clicks_away_and_stand_level(page: Page, zoo: Served) -> None:
+    open_graph(page, zoo, "cpu-ops-zoo")
     page.get_by_role("button", name="Compare this pane with").last.click()
     page.get_by_role("link", name="Another kernel of this graph").click()
     wait_until_level(page)
@@ -76,8 +63,8 @@ def test_two_kernels_are_two_clicks_away_and_stand_level(page: Page, served: Ser
     page.wait_for_function("() => document.querySelector('#beside')?.dataset.ready === 'true'")
 
 
-def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, served: Served) -> None:
-    open_graph(page, served, "cuda-foo1", "?panes=post_grad,kernel")
+def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, zoo: Served) -> None:
+    open_graph(page, zoo, "cuda-foo1", "?panes=post_grad,kernel")
     page.get_by_role("button", name="Compare this pane with").first.click()
     page.get_by_role("link", name="The same of another run").click()
     wait_until_level(page)
@@ -94,8 +81,8 @@ def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, served:
     expect(page.locator("#status .what span").first).to_have_text(words)
 
 
-def test_a_stage_is_compared_with_what_it_was_made_from(page: Page, served: Served) -> None:
-    open_graph(page, served, "cpu-ops-zoo", "?panes=ir_post")
+def test_a_stage_is_compared_with_what_it_was_made_from(page: Page, zoo: Served) -> None:
+    open_graph(page, zoo, "cpu-ops-zoo", "?panes=ir_post")
     page.get_by_role("button", name="Compare this pane with").first.click()
     page.get_by_role("link", name="IR pre-fusion, which it was made from").click()
     wait_until_level(page)
@@ -106,10 +93,10 @@ def test_a_stage_is_compared_with_what_it_was_made_from(page: Page, served: Serv
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_nothing(served: Served, chromium: Browser, scheme: str, width: int) -> None:
+def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: str, width: int) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
     page = context.new_page()
-    open_graph(page, served, "cuda-foo1", "?panes=post_grad")
+    open_graph(page, zoo, "cuda-foo1", "?panes=post_grad")
     page.get_by_role("button", name="Compare this pane with").first.click()
     page.get_by_role("link", name="FX received").click()
     wait_until_level(page)

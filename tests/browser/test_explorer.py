@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from explorer import Explorer
 from playwright.sync_api import Page, expect
-from serving import Served, serve
+from serving import Served
 
 AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
-
-
-@pytest.fixture(scope="module")
-def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
-    """A C++ run of many kernels, and a Triton one that the tutorial's function made."""
-    data = tmp_path_factory.mktemp("zoo") / "data"
-    for name in ("cpu-ops-zoo", "cuda-foo1"):
-        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-        subprocess.run([*command, str(fixtures / name)], check=True, capture_output=True)
-    with serve(data) as served:
-        yield served
 
 
 def open_run(page: Page, served: Served, name: str, query: str = "") -> Explorer:

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from explorer import Explorer
 from playwright.sync_api import Browser, Locator, Page, expect
-from serving import Served, serve
+from serving import Served
 
 AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
-
-
-@pytest.fixture(scope="module")
-def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
-    """A run of many kernels."""
-    data = tmp_path_factory.mktemp("picture") / "data"
-    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-    subprocess.run([*command, str(fixtures / "cpu-ops-zoo")], check=True, capture_output=True)
-    with serve(data) as served:
-        yield served
 
 
 def open_picture(page: Page, served: Served, query: str) -> Explorer:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 import httpx
-import pytest
 from playwright.sync_api import Page, expect
-from serving import Served, serve
+from serving import Served
 
 
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Served]:
-    data = tmp_path_factory.mktemp("search") / "data"
-    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-    subprocess.run([*command, str(fixtures / "cuda-foo1")], check=True)
-    with serve(data, "--workers", "0") as served:
-        yield served
-
-
-def test_from_any_page_to_a_line_in_the_explorer(page: Page, filled: Served) -> None:
-    page.goto(f"{filled.url}/jobs")
+def test_from_any_page_to_a_line_in_the_explorer(page: Page, zoo: Served) -> None:
+    page.goto(f"{zoo.url}/jobs")
     page.wait_for_function("() => document.querySelector('#theme')?.title")
     page.keyboard.press("Control+k")
     page.keyboard.type("tl.load(in_ptr0")
@@ -40,8 +25,8 @@ def test_from_any_page_to_a_line_in_the_explorer(page: Page, filled: Served) -> 
     expect(page.locator(".panes")).to_contain_text(code)
 
 
-def test_kinds_of_text_narrow_a_search(page: Page, filled: Served) -> None:
-    page.goto(f"{filled.url}/search?q=buf0")
+def test_kinds_of_text_narrow_a_search(page: Page, zoo: Served) -> None:
+    page.goto(f"{zoo.url}/search?q=buf0")
     before = page.locator(".found").count()
     page.get_by_label("Kind of text").select_option("ir_post_fusion")
     page.wait_for_url("**role=ir_post_fusion**")
@@ -51,11 +36,11 @@ def test_kinds_of_text_narrow_a_search(page: Page, filled: Served) -> None:
     assert page.locator("main input[name=q]").input_value() == "buf0"
 
 
-def test_a_file_opens_at_a_line_and_marks_a_range(page: Page, filled: Served) -> None:
-    run = httpx.get(f"{filled.url}/api/").json()["runs"][0]["id"]
-    files = httpx.get(f"{filled.url}/api/runs/{run}/read").json()["files"]
+def test_a_file_opens_at_a_line_and_marks_a_range(page: Page, zoo: Served) -> None:
+    run = httpx.get(f"{zoo.url}/api/").json()["runs"][0]["id"]
+    files = httpx.get(f"{zoo.url}/api/runs/{run}/read").json()["files"]
     log = next(file["artifact"] for file in files if file["role"] == "trace_log")
-    page.goto(f"{filled.url}/runs/{run}/files/{log}?line=600")
+    page.goto(f"{zoo.url}/runs/{run}/files/{log}?line=600")
     expect(page.locator("#L600")).to_be_in_viewport()
     expect(page.locator(".marked")).to_have_count(1)
     page.locator("#L604 .number").click(modifiers=["Shift"])

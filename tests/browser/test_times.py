@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
-from serving import Served, serve
+from serving import Served
 
 
 @pytest.fixture(scope="module")
-def timed(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[tuple[Served, str]]:
-    """A server with the run of a capture that was profiled, and the run's address."""
-    data = tmp_path_factory.mktemp("timed") / "data"
-    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-    subprocess.run([*command, str(fixtures / "cuda-foo1")], check=True)
-    with serve(data, "--workers", "0") as served:
-        run = httpx.get(f"{served.url}/api/").json()["runs"][0]["id"]
-        yield served, f"{served.url}/runs/{run}"
+def timed(zoo: Served) -> str:
+    """The address of a run that was profiled."""
+    run = httpx.get(f"{zoo.url}/api/").json()["runs"][0]["id"]
+    return f"{zoo.url}/runs/{run}"
 
 
 def drawn(page: Page, chart: str) -> list[str]:
@@ -36,10 +29,10 @@ def drawn(page: Page, chart: str) -> list[str]:
     return found
 
 
-def test_charts_are_drawn_and_saved(page: Page, timed: tuple[Served, str]) -> None:
+def test_charts_are_drawn_and_saved(page: Page, timed: str) -> None:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
-    page.goto(f"{timed[1]}/time")
+    page.goto(f"{timed}/time")
     for chart in ("eager-compiled", "groups", "timeline", "categories"):
         assert set(drawn(page, chart)) == {"bar"}
     assert drawn(page, "map") == ["treemap"]
@@ -58,15 +51,15 @@ def test_charts_are_drawn_and_saved(page: Page, timed: tuple[Served, str]) -> No
     assert said == []
 
 
-def test_a_tile_of_the_map_marks_its_line(page: Page, timed: tuple[Served, str]) -> None:
-    page.goto(f"{timed[1]}/time")
+def test_a_tile_of_the_map_marks_its_line(page: Page, timed: str) -> None:
+    page.goto(f"{timed}/time")
     drawn(page, "map")
     page.locator('[data-chart="map"] text', has_text="line 10").first.click(force=True)
     expect(page.locator("#lines-table tr.chosen")).to_have_count(1)
 
 
-def test_from_a_kind_of_work_to_its_events(page: Page, timed: tuple[Served, str]) -> None:
-    page.goto(f"{timed[1]}/time")
+def test_from_a_kind_of_work_to_its_events(page: Page, timed: str) -> None:
+    page.goto(f"{timed}/time")
     page.get_by_test_id("categories").get_by_role("link", name="Triton pointwise").click()
     rows = page.get_by_test_id("rows").locator("tbody tr")
     expect(rows).to_have_count(1)

@@ -77,10 +77,14 @@ def sleeping() -> tuple[Any, tuple[Any, ...]]:
 
 
 if __name__ == "__main__":
+    import atexit
     import sys
+    import threading
 
     print("arguments", sys.argv[1:])
+    atexit.register(print, "last words")
     compiled = torch.compile(negate_badly, backend="eager")
     compiled(torch.rand(8), torch.rand(64, 8))
+    threading.Timer(0.5, lambda: print("a thread's end")).start()
     if "fail" in sys.argv:
         sys.exit(3)

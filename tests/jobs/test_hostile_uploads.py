@@ -16,7 +16,8 @@ import pytest
 from inductorscope.client import Client, Pushed, ServerError
 from serving import Served, serve
 
-MEMBERS = 1_000_000
+MEMBERS = 150_000
+"""Half as many again as are taken."""
 
 
 def tar_of(*members: tarfile.TarInfo) -> bytes:
@@ -42,7 +43,7 @@ def zip_of(name: str, content: bytes) -> bytes:
 
 
 def many_members() -> bytes:
-    """A million members, by repeating one header: quicker to make than to add them one by one."""
+    """By repeating one header: quicker to make than to add them one by one."""
     block = tar_of(member("a"))[:1024]
     return block * MEMBERS + b"\0" * 1024
 
@@ -59,7 +60,7 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a hard link": ("a.tar", lambda: tar_of(member("l", tarfile.LNKTYPE, "x")), "link"),
     "a device": ("a.tar", lambda: tar_of(member("d", tarfile.CHRTYPE)), "device"),
     "a bomb": ("a.zip", lambda: zip_of("x", b"\0" * (200 << 20)), "RATIO"),
-    "a million members": ("a.tar", many_members, "MEMBERS|more than 100,000|the limit"),
+    "too many members": ("a.tar", many_members, "MEMBERS|more than 100,000|the limit"),
     "markup in a name": ("a.zip", lambda: zip_of("<script>alert(1)</script>", b"hi"), "read"),
     "half a zip": ("a.zip", lambda: half(zip_of("x", random.Random(1).randbytes(9999))), "a.zip"),
     "a wrong ending": ("a.tar.xz", lambda: b"dear diary, this is no archive", "a.tar.xz"),

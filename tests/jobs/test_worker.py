@@ -25,8 +25,9 @@ def runs(engine: Engine) -> list[str]:
 
 
 def test_ends_of_every_kind(crew, engine: Engine) -> None:
-    crew.start(capture_seconds=4, ingest_seconds=4)
-    names = ("sleep 0.5", "exit 4", "die", "nothing 90", "spawn 60", "temporary")
+    crew.start(1, capture_seconds=4, ingest_seconds=4)
+    crew.start(2, capture_seconds=4, ingest_seconds=4)  # what waits keeps nothing else waiting
+    names = ("temporary", "nothing 90", "sleep 0.5", "exit 4", "die", "spawn 60")
     jobs = {name: crew.ask(name) for name in names}
     ends = {name: crew.wait(job, 60) for name, job in jobs.items()}
     done = ends["sleep 0.5"]
@@ -172,6 +173,7 @@ def test_what_never_reaches_the_database_is_not_called_a_death(
     assert "died" not in message
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # a lock on a file decides
 def test_two_workers_cannot_have_one_name(crew, settings: Settings) -> None:
     crew.start(1)
     crew.until(crew.client.workers, 20, "the first worker")

@@ -118,14 +118,12 @@ def test_compiles_say_what_became_of_them(session: Session) -> None:
         (Chosen(log="rank_0.log", rank=1), 0),
     ],
 )
-@pytest.mark.parametrize("limit", [1, 3, 200])
-def test_records_are_chosen_and_come_once(
-    session: Session, chosen: Chosen, count: int, limit: int
-) -> None:
-    found = all_records(session, header(1).id, chosen, limit)
-    assert len(found) == len({row.id for row in found}) == count
-    places = [(row.log, row.line) for row in found]
-    assert places == sorted(places)
+def test_records_are_chosen_and_come_once(session: Session, chosen: Chosen, count: int) -> None:
+    for limit in (1, 3, 200):
+        found = all_records(session, header(1).id, chosen, limit)
+        assert len(found) == len({row.id for row in found}) == count
+        places = [(row.log, row.line) for row in found]
+        assert places == sorted(places)
 
 
 def test_kinds_are_counted_by_the_report_and_unknown_ones_say_so(session: Session) -> None:

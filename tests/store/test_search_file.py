@@ -59,8 +59,12 @@ def shown(
     return page
 
 
-@pytest.mark.parametrize("line", [None, 1, 39, 40, 41, 42, 100_000, 199_999, 200_000, 10**15])
-def test_the_lines_around_one_are_shown(session: Session, line: int | None) -> None:
+def test_the_lines_around_one_are_shown(session: Session) -> None:
+    for line in (None, 1, 39, 40, 41, 42, 100_000, 199_999, 200_000, 10**15):
+        assert_around(session, line)
+
+
+def assert_around(session: Session, line: int | None) -> None:
     page = shown(session, "many.txt", line)
     assert [each.text for each in page.lines] == [f"line {each.number}" for each in page.lines]
     assert [each.number for each in page.lines] == list(range(page.first, page.last + 1))
@@ -70,6 +74,7 @@ def test_the_lines_around_one_are_shown(session: Session, line: int | None) -> N
     assert page.first == max((asked or 1) - BEFORE, 1)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_before_and_after_lead_through_the_whole_file(session: Session) -> None:
     line, seen = 1, 0
     while line is not None:
@@ -109,9 +114,9 @@ def test_bytes_that_are_no_text_are_shown_as_such(session: Session) -> None:
     assert texts == ["\ufffd\ufffd broken", "nul \ufffd here", "no end"]
 
 
-@pytest.mark.parametrize(("path", "why"), [("empty.txt", "empty"), ("t.json.gz", "not text")])
-def test_why_nothing_is_shown_is_said(session: Session, path: str, why: str) -> None:
-    page = shown(session, path, 7)
-    assert page.lines == []
-    assert why in (page.why_not or "")
-    assert (page.before, page.after) == (None, None)
+def test_why_nothing_is_shown_is_said(session: Session) -> None:
+    for path, why in (("empty.txt", "empty"), ("t.json.gz", "not text")):
+        page = shown(session, path, 7)
+        assert page.lines == []
+        assert why in (page.why_not or "")
+        assert (page.before, page.after) == (None, None)

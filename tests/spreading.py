@@ -1,0 +1,78 @@
+"""How tests spread over the processes of `make test`: what stays together, and what begins first.
+
+A file is a unit: its tests run one after the other in one process, which makes its fixtures once.
+Files that look at the same server are one unit too. Long units begin first, so that only short
+ones are left at the end, when there is no more to do for all processes.
+"""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+TOGETHER = (
+    ("browser/test_failures.py", "browser/test_upload.py", "browser/test_explorer_reading.py"),
+    ("browser/test_tutorial.py", "browser/test_explorer_chain.py", "browser/test_screenshots.py"),
+    (
+        "browser/test_explorer.py", "browser/test_beside.py", "browser/test_picture.py",
+        "browser/test_search.py", "browser/test_times.py",
+    ),
+)  # fmt: skip
+"""Files with a server in common: `server`, `tutorial`, `zoo`."""
+
+LONGEST = (
+    "browser/test_failures.py",
+    "jobs/test_worker.py",
+    "jobs/test_crash.py",
+    "test_wheel.py",
+    "browser/test_tutorial.py",
+    "browser/test_explorer.py",
+    "browser/test_pages.py",
+    "jobs/test_supervisor.py",
+    "jobs/test_topology.py",
+    "capture/test_capture.py",
+    "jobs/test_diagnosis.py",
+    "jobs/test_hostile_uploads.py",
+    "browser/test_compile.py",
+    "server/test_openapi.py",
+    "capture/test_numbers.py",
+    "reading/test_streaming_lines.py",
+    "reading/test_read_run.py",
+    "capture/test_minify.py",
+    "jobs/test_benchmark.py",
+    "reading/test_counts.py",
+    "correlate/test_annotate.py",
+    "capture/test_untrusted.py",
+)
+"""Units of ten seconds and more, each by its first file, the longest first."""
+
+_UNITS = {f"tests/{file}": f"tests/{files[0]}" for files in TOGETHER for file in files}
+_PLACES = {f"tests/{file}": place for place, file in enumerate(LONGEST)}
+_ORDER = list(_UNITS)
+
+
+def unit(nodeid: str) -> str:
+    """Of a test, by its name."""
+    file = nodeid.partition("::")[0]
+    return _UNITS.get(file, file)
+
+
+def place(nodeid: str) -> tuple[int, int]:
+    """To sort tests by: units in the order they begin, and the files of a unit one by one."""
+    file = nodeid.partition("::")[0]
+    within = _ORDER.index(file) if file in _UNITS else 0
+    return _PLACES.get(unit(nodeid), len(LONGEST)), within
+
+
+class Spreading(LoadScopeScheduling):
+    """Hands out units as late as can be: who has a long one before it gets nothing besides."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit(nodeid)
+
+    def _reschedule(self, node: WorkerController) -> None:
+        # A process begins a test when it knows the next one, so one more is given with the last.
+        if node.shutting_down or not self.workqueue:
+            super()._reschedule(node)
+        elif self._pending_of(self.assigned_work[node]) <= 1:
+            self._assign_work_unit(node)
