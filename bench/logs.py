@@ -179,12 +179,14 @@ def debug_folder_rows(folder: Path, empty: int) -> list[tuple[str, ...]]:
     return rows
 
 
-def trace_rows(folder: Path, empty: int, *, quick: bool) -> list[tuple[str, ...]]:
+def trace_rows(
+    folder: Path, empty: int, empty_dashboard: int, *, quick: bool
+) -> list[tuple[str, ...]]:
     """Mixnet's profile beside HolisticTraceAnalysis; none without that trace."""
     found = sorted((WORK / "cuda-mixnet-train").rglob("compiled_module_profile.json.gz"))
     rows: list[tuple[str, ...]] = []
     for case in traces.cases(found[0], WORK, quick=quick) if found else []:
-        traces.measure(case, folder, empty)
+        traces.measure(case, folder, empty, empty_dashboard)
         rows += traces.rows_of(case)
     return rows
 
@@ -228,7 +230,7 @@ def main() -> None:
             measure(case, folder, empty, empty_dashboard)
         rows = [row for case in measured for row in rows_of(case)]
         rows += debug_folder_rows(folder, empty)
-        of_traces = trace_rows(folder, empty, quick=given.quick)
+        of_traces = trace_rows(folder, empty, empty_dashboard, quick=given.quick)
     print(heading)
     print_table(HEADINGS, rows)
     if of_traces:

@@ -80,9 +80,12 @@ def empty_dashboard_bytes(work: Path) -> int:
     return database_bytes(data)
 
 
+SEEN = "SELECT EXISTS (SELECT 1 FROM graphs), EXISTS (SELECT 1 FROM trace_kernels)"
+
+
 class Onlooker:
-    """Notes when another process than their writer can read the graphs of the first run, and when
-    the run is complete."""
+    """Notes when another process than their writer can read the graphs of the first run, or the
+    kernels of its profile, and when the run is complete."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -101,7 +104,7 @@ class Onlooker:
         address = f"file:{self._database}?mode=ro"
         with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
             while not self._over.wait(LOOK_SECONDS):
-                if not self.seen and connection.execute("SELECT 1 FROM graphs LIMIT 1").fetchone():
+                if not self.seen and any(map(any, connection.execute(SEEN).fetchall())):
                     self.seen = time.monotonic()
                 whole = "SELECT 1 FROM runs WHERE state = 'complete' LIMIT 1"
                 if connection.execute(whole).fetchone():
@@ -195,11 +198,15 @@ def _follow(client: httpx.Client, job: str) -> tuple[float, float, str]:
 
 
 def _opens(client: httpx.Client, run_id: str) -> bool:
-    """Whether the run's last graph is there and its first text opens."""
+    """Whether the run's last graph is there and its first text opens; of a run without graphs,
+    whether its profile was broken down."""
     found = client.get(f"/api/runs/{run_id}")
-    graphs = found.json()["graphs"] if found.status_code == httpx.codes.OK else []
-    if not graphs:
+    if found.status_code != httpx.codes.OK:
         return False
+    graphs = found.json()["graphs"]
+    if not graphs:
+        times = client.get(f"/api/runs/{run_id}/time").raise_for_status().json()
+        return any(profile["facts"].get("breakdown") for profile in times["profiles"])
     address = f"/api/runs/{run_id}/graphs/{graphs[-1]['slug']}/explorer"
     stages = client.get(address).raise_for_status().json()["stages"]
     artifact = next(file["artifact"] for stage in stages for file in stage["files"])

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -43,6 +44,8 @@ class TraceCase:
     """`inductorscope kernels`: read and broken down."""
     stored: list[ours.Read] = field(default_factory=list)
     """`inductorscope ingest`: into the database too, with the trace itself."""
+    dashboard: list[ours.Read] = field(default_factory=list)
+    """The same, of an upload to a dashboard with a worker that waits for one."""
 
 
 def peer() -> Path:
@@ -101,7 +104,7 @@ def cases(packed: Path, work: Path, *, quick: bool) -> list[TraceCase]:
     return found
 
 
-def measure(case: TraceCase, folder: Path, empty: int) -> None:
+def measure(case: TraceCase, folder: Path, empty: int, empty_dashboard: int) -> None:
     with case.trace.open("rb") as stream:
         while stream.read(8 * MB):
             pass
@@ -113,6 +116,7 @@ def measure(case: TraceCase, folder: Path, empty: int) -> None:
         command = ours.inductorscope("kernels", case.trace)
         case.kernels.append(run(command, folder / "kernels.log"))
         case.stored.append(ours.by_command([case.trace], folder, empty))
+        case.dashboard.append(ours.in_dashboard(case.trace, folder, empty_dashboard))
 
 
 HEADINGS = ("trace", "size", "reader", "time", "sooner", "CPU", "peak memory", "stored")
@@ -122,28 +126,36 @@ def rows_of(case: TraceCase) -> list[tuple[str, ...]]:
     size = f"{case.trace.stat().st_size / MB:,.0f} MB"
     base = median(one.seconds for one in case.peer) if case.peer else None
     rows = []
-    if case.peer:
-        rows.append(_row(PEER.partition("==")[0], case.peer, None, ""))
-    rows.append(_row("ours, kernels", case.kernels, base, ""))
-    stored = median(one.stored_bytes for one in case.stored) / MB
-    ingests = [
-        Finished(one.complete_seconds, one.cpu_seconds or 0.0, one.peak_bytes, "")
-        for one in case.stored
-    ]
-    rows.append(_row("ours, ingest", ingests, base, f"{stored:,.1f} MB"))
+    for reader, runs in ((PEER.partition("==")[0], case.peer), ("ours, kernels", case.kernels)):
+        if runs:
+            seconds = [one.seconds for one in runs]
+            sooner = None if runs is case.peer else base
+            rows.append(_row(reader, seconds, runs, sooner, ""))
+    for way, reads in (("ingest", case.stored), ("dashboard", case.dashboard)):
+        stored = f"{median(one.stored_bytes for one in reads) / MB:,.1f} MB"
+        broken_down = [one.browsable_seconds for one in reads]
+        whole = [one.complete_seconds for one in reads]
+        rows.append(_row(f"ours, {way}: broken down", broken_down, reads, base, ""))
+        rows.append(_row(f"ours, {way}: all stored", whole, reads, base, stored))
     return [
         (case.title if not number else "", size if not number else "", *row)
         for number, row in enumerate(rows)
     ]
 
 
-def _row(reader: str, runs: list[Finished], base: float | None, stored: str) -> tuple[str, ...]:
-    seconds = median(one.seconds for one in runs)
+def _row(
+    reader: str,
+    seconds: list[float],
+    runs: Sequence[Finished | ours.Read],
+    base: float | None,
+    stored: str,
+) -> tuple[str, ...]:
+    cpu = [one.cpu_seconds for one in runs if one.cpu_seconds is not None]
     return (
         reader,
-        f"{seconds:.2f} s",
-        "" if base is None else f"{base / seconds:.1f} times",
-        f"{median(one.cpu_seconds for one in runs):.2f} s",
+        f"{median(seconds):.2f} s",
+        "" if base is None else f"{base / median(seconds):.1f} times",
+        f"{median(cpu):.2f} s" if cpu else "",
         f"{median(one.peak_bytes for one in runs) / MB:,.0f} MB",
         stored,
     )
