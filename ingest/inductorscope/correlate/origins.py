@@ -106,7 +106,7 @@ class _Walk(BufferMakers):
         if kernel == "copy_":
             return self._copied(node)
         if not kernel and node.detail == "ComputedBuffer":
-            return None  # memory that others write to
+            return self._empty(node.buffers[0])  # memory that others write to
         best: tuple[tuple[float, int], FxValue] | None = None
         for value in self.graph.values.values():
             if value.view or value.placeholder or value.name in self.used:
@@ -122,6 +122,11 @@ class _Walk(BufferMakers):
             if best is None or rank < best[0]:
                 best = (rank, value)
         return best[1] if best else None
+
+    def _empty(self, buffer: IrBuffer) -> FxValue | None:
+        alike = self.by_size.get((buffer.dtype, numel_of(buffer)), ())
+        made = (value for value in alike if value.op == "empty" and value.name not in self.used)
+        return next(made, None)
 
     def _copied(self, node: IrTextNode) -> FxValue | None:
         """The node that a copy into fresh memory stands for: mostly a change of type."""

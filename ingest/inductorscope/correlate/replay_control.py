@@ -8,6 +8,14 @@ from inductorscope.correlate.replay_state import Accumulation, OpKey, Value
 from inductorscope.correlate.statements import Statement
 from inductorscope.formats.ir import IrOp
 
+_WRAPS = frozenset(
+    [
+        "+", "<", "where", "?", "blendv", "tl", "full", "store", "data", "loadu", "convert",
+        "broadcast_to", "to", "cast", "Vectorized", "VectorizedN", "VecMask", "from",
+    ]
+)  # fmt: skip
+"""What the steps from an index to the check of it are written with."""
+
 
 class ControlReplay(MemoryReplay):
     """Reductions and checks; the end of masked bodies."""
@@ -103,21 +111,7 @@ class ControlReplay(MemoryReplay):
             statement = self.definitions.get(name)
             if statement is not None and name not in seen:
                 seen.add(name)
-                if statement.tags <= {
-                    "+",
-                    "<",
-                    "where",
-                    "?",
-                    "tl",
-                    "full",
-                    "store",
-                    "data",
-                    "loadu",
-                    "convert",
-                    "broadcast_to",
-                    "to",
-                    "blendv",
-                } or (statement.is_cast or statement.has_inner):
+                if statement.tags <= _WRAPS or (statement.is_cast or statement.has_inner):
                     pending.extend(statement.uses)
         return False
 
