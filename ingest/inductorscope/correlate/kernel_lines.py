@@ -18,6 +18,8 @@ MORE_TRIES = 24
 
 
 NEVER = 1e6
+STUCK = 0.5
+"""Cost for each statement of a node that hardly fits."""
 
 
 @dataclass(slots=True)
@@ -59,26 +61,35 @@ def read_kernel_text(kernel: CodeKernel, lines: list[str]) -> KernelText:
     return KernelText(kernel, blocks, indices, helpers=helpers)
 
 
+@dataclass(slots=True)
+class _Fit:
+    """A block with the nodes that were replayed into it, in order."""
+
+    block: Block
+    aligner: Aligner
+    taken: list[IrTextNode]
+
+
 def align_call(text: KernelText, site: CallSite) -> LineOps:
     """Replay the nodes of one call into the blocks of its kernel."""
     pointers = _with_aliases(site.pointers, text.aliases)
     inside = _inside(site)
     result = LineOps()
-    done: list[Alignment] = []
+    fits: list[_Fit] = []
     remaining = list(site.nodes)
     used: list[IrTextNode] = []
     for block in text.blocks:
+        aligner = Aligner(block, pointers, inside, text.cpp)
         if block.again and used:
-            alignment, taken = _fit(block, used, pointers, inside, text.cpp)
+            fit = _fit(_Fit(block, aligner, []), list(used), [])
         else:
-            alignment, taken = _fit(block, remaining, pointers, inside, text.cpp)
-            used = taken
-            gone = {node.name for node in taken}
-            remaining = [node for node in remaining if node.name not in gone]
-        done.append(alignment)
-        result.cost += alignment.cost
-        result.operations += alignment.operations
-        _collect(result, block, alignment)
+            fit = _fit(_Fit(block, aligner, []), remaining, fits)
+            used = fit.taken
+        fits.append(fit)
+        _collect(result, block, aligner.result)
+    done = [fit.aligner.result for fit in fits]
+    result.cost = sum(alignment.cost for alignment in done)
+    result.operations = sum(alignment.operations for alignment in done)
     records = [record for alignment in done for record in alignment.accumulations]
     stores = [store for alignment in done for store in alignment.stores]
     _outside(result, text.accumulations, records, stores, pointers)
@@ -109,40 +120,48 @@ def _with_aliases(
     }
 
 
-def _fit(
-    block: Block,
-    nodes: list[IrTextNode],
-    pointers: dict[str, frozenset[str]],
-    inside: dict[str, bool],
-    cpp: bool,
-) -> tuple[Alignment, list[IrTextNode]]:
-    """Replay nodes until the block is explained. Fused nodes may be written in another order."""
-    aligner = Aligner(block, pointers, inside, cpp)
-    taken: list[IrTextNode] = []
-    waiting = list(nodes)
-    while waiting and not (taken and aligner.result.complete(block)):
-        best = 0
+def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit]) -> _Fit:
+    """Replay nodes until the block is explained; what it took waits no longer. Fused nodes may be
+    written in another order."""
+    while waiting and not (fit.taken and fit.aligner.result.complete(fit.block)):
+        best, cost = 0, 0.0
         if len(waiting) > 1:
-            best = _next_node(aligner, waiting, taken, block, pointers, inside, cpp)
+            best, cost = _next_node(fit, waiting)
+        if cost >= STUCK and _put_earlier(waiting, earlier):
+            continue
         if best < 0:
             break
         node = waiting.pop(best)
-        aligner.replay(node)
-        taken.append(node)
-    return aligner.result, taken
+        fit.aligner.replay(node)
+        fit.taken.append(node)
+    return fit
 
 
-def _next_node(
-    aligner: Aligner,
-    waiting: list[IrTextNode],
-    taken: list[IrTextNode],
-    block: Block,
-    pointers: dict[str, frozenset[str]],
-    inside: dict[str, bool],
-    cpp: bool,
-) -> int:
-    """The next node in order, unless another one fits what follows and it does not."""
+def _put_earlier(waiting: list[IrTextNode], earlier: list[_Fit]) -> bool:
+    """A reduction that repeats another one has no block of its own, and others wait for it."""
+    for node in waiting[:MORE_TRIES]:
+        if node.body is None or not any(
+            op.op == "reduction" for block in node.body.blocks.values() for op in block.ops
+        ):
+            continue
+        for fit in reversed(earlier):
+            if fit.block.again:
+                continue
+            trial = _again(fit)
+            before = len(trial.result.owner)
+            if trial.replay(node) == 0.0 and len(trial.result.owner) == before:
+                fit.aligner.replay(node)
+                fit.taken.append(node)
+                waiting.remove(node)
+                return True
+    return False
+
+
+def _next_node(fit: _Fit, waiting: list[IrTextNode]) -> tuple[int, float]:
+    """The next node in order, unless another one fits what follows and it does not; what it costs
+    for each statement it explains."""
     costs: list[float] = []
+    cpp = fit.aligner.cpp
     makers = {buffer.name: node.name for node in waiting for buffer in node.buffers}
     for position, node in enumerate(waiting[:MORE_TRIES]):
         if position == NODE_TRIES and min(costs) < 0.9:
@@ -150,31 +169,25 @@ def _next_node(
         if any(makers.get(name, node.name) != node.name for name in node.reads):
             costs.append(NEVER)  # it needs what is not written yet
             continue
-        trial = _again(taken, block, pointers, inside, cpp)
+        trial = _again(fit)
         before = len(trial.result.owner)
         cost = trial.replay(node)
         gained = len(trial.result.owner) - before
         if cost < 0.5 and (gained or len(waiting) == 1 or not cpp):
-            return position
+            return position, 0.0
         if gained:
             costs.append((cost + 1.0) / (gained + 1))
         else:  # all of it was written before, for others
             costs.append(cost + 2.0 if cost <= 1.0 else cost + 5.0)
     best = min(range(len(costs)), key=lambda i: costs[i])
-    if taken and costs[best] >= 5.0:
-        return -1
-    return best
+    if fit.taken and costs[best] >= 5.0:
+        return -1, costs[best]
+    return best, costs[best]
 
 
-def _again(
-    taken: list[IrTextNode],
-    block: Block,
-    pointers: dict[str, frozenset[str]],
-    inside: dict[str, bool],
-    cpp: bool,
-) -> Aligner:
-    aligner = Aligner(block, pointers, inside, cpp)
-    for node in taken:
+def _again(fit: _Fit) -> Aligner:
+    aligner = Aligner(fit.block, fit.aligner.pointers, fit.aligner.inside, fit.aligner.cpp)
+    for node in fit.taken:
         aligner.replay(node)
     return aligner
 

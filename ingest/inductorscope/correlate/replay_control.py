@@ -8,6 +8,7 @@ from inductorscope.correlate.replay_state import Accumulation, OpKey, Value
 from inductorscope.correlate.statements import Statement
 from inductorscope.formats.ir import IrOp
 
+_INDEX_WORK = frozenset(["+", "-", "*", "%", "/", "//", "div_floor_integer"])
 _WRAPS = frozenset(
     [
         "+", "<", "where", "?", "blendv", "tl", "full", "store", "data", "loadu", "convert",
@@ -91,7 +92,7 @@ class ControlReplay(MemoryReplay):
     def _plain(self, position: int) -> bool:
         """Index arithmetic, as bounds are checked of: nothing that was loaded or computed."""
         statement = self.block.numbered[position]
-        return statement.is_leaf or statement.is_cast or statement.tags <= {"+", "-", "*"}
+        return statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
 
     def _foreign(self, check: Statement) -> bool:
         """A check of something an earlier operation computed is none of index bounds."""
