@@ -6,6 +6,7 @@ reduction takes each element for its double, in all three as well.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,11 +14,15 @@ from typing import Any
 from torch._inductor.codegen import cpp
 from torch._inductor.codegen.cpp import CppOverrides, CppVecKernel, CppVecOverrides
 from torch._inductor.codegen.triton import TritonKernel, TritonKernelOverrides, TritonOverrides
+from torch._inductor.ops_handler import OpsHandler
 from torch._inductor.virtualized import V
 
 _OWNERS = (CppOverrides, CppVecOverrides, TritonOverrides, TritonKernelOverrides)
 _NEXT = "next_value"
 REDUCTIONS = ("sum", "max")
+
+WRITTEN: Counter[str] = Counter()
+"""How often each kind of fault was written into code. A model may not have the operation."""
 
 
 @contextmanager
@@ -41,10 +46,21 @@ def install(operation: str, backward: bool = False) -> list[tuple[Any, str, Any]
         )
         _replace(undo, TritonKernel, "reduction", _wrong_reduction(operation, backward))
     else:
-        for owner in _OWNERS:
-            if operation in vars(owner):
-                _replace(undo, owner, operation, _doubled(backward))
+        for owner in _writers(operation):
+            _replace(undo, owner, operation, _doubled(backward))
     return undo
+
+
+def _writers(operation: str) -> list[type]:
+    """The classes that write it; some inherit `sub`, `mul` or `sigmoid` from a common one."""
+    found = [
+        next((base for base in owner.__mro__ if operation in vars(base)), OpsHandler)
+        for owner in _OWNERS
+    ]
+    writers = [owner for owner in dict.fromkeys(found) if owner is not OpsHandler]
+    if not writers:
+        raise ValueError(f"Inductor has no operation {operation} that could be made wrong.")
+    return writers
 
 
 def _replace(undo: list[tuple[Any, str, Any]], owner: Any, name: str, wrong: Any) -> None:  # noqa: ANN401
@@ -63,7 +79,10 @@ def _doubled(backward: bool) -> Callable[[Any], Any]:
     def of(right: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             written = right(*args, **kwargs)
-            return f"({written} + {written})" if _active(backward) else written
+            if not _active(backward):
+                return written
+            WRITTEN[right.__name__] += 1
+            return f"({written} + {written})"
 
         wrong.__name__ = right.__name__
         return wrong
@@ -77,6 +96,7 @@ def _wrong_combine(operation: str, backward: bool, place: int) -> Callable[[Any]
     def of(right: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             if args[place] == operation and _active(backward):
+                WRITTEN[operation] += 1
                 given = list(args)
                 following = kwargs.pop(_NEXT) if _NEXT in kwargs else given.pop(place + 2)
                 given.insert(place + 2, f"({following} + {following})")
@@ -94,6 +114,7 @@ def _wrong_reduction(operation: str, backward: bool) -> Callable[[Any], Any]:
     def of(right: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(self: Any, dtype: Any, src_dtype: Any, kind: Any, value: Any) -> Any:  # noqa: ANN401
             if kind == operation and _active(backward):
+                WRITTEN[operation] += 1
                 value = V.ops.add(value, value)
             return right(self, dtype, src_dtype, kind, value)
 
