@@ -18,6 +18,7 @@ from inductorscope.capture.inside.diagnose.minify_text import (
     packed_inputs,
     unpacked_inputs,
 )
+from inductorscope.capture.inside.instructions import try_instructions
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.permission import permit
 from inductorscope.capture.spec import CaptureSpec
@@ -55,6 +56,7 @@ def settings_of_torch_come_back(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A search sets options of its own process, which is not this one as a rule."""
     torch = pytest.importorskip("torch")
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
+    try_instructions("cpu")
     torch._dynamo.reset()
     with torch._inductor.config.patch({}), torch._functorch.config.patch({}):
         yield

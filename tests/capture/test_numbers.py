@@ -17,6 +17,7 @@ from inductorscope.capture.inside.diagnose.numbers import diagnose  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers_lanes import compare_along  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers_measure import measure  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers_watch import steps_of  # noqa: E402
+from inductorscope.capture.inside.instructions import try_instructions  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -29,6 +30,7 @@ def fresh(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled C++ may be used again; what Dynamo and Inductor remember of graphs may not."""
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
     monkeypatch.setenv("TORCHINDUCTOR_AUTOGRAD_CACHE", "0")
+    try_instructions("cpu")
     torch._dynamo.reset()
 
 
