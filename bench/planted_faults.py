@@ -78,10 +78,14 @@ def run_case(case: Case, device: str) -> dict[str, object]:
     node = found["summary"]["node"]
     operation = rows[node]["op"] if node else ""
     right = operation.startswith(case.finds) if case.finds else node is None
+    summary = found["summary"]
     return {
-        "written": WRITTEN.total() if case.operation else None, "right": right, "node": node, "op": operation, "graph": found["summary"]["graph"],
-        "compared": found["summary"]["compared"], "verdict": found["summary"]["verdict"],
-    }  # fmt: skip
+        "written": WRITTEN.total() if case.operation else None,
+        "right": right,
+        "node": node,
+        "op": operation,
+        **{name: summary[name] for name in ("graph", "compared", "verdict")},
+    }
 
 
 def main() -> int:
