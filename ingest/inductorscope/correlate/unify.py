@@ -8,6 +8,7 @@ The cheapest reading is found by dynamic programming over (operation, node) pair
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
 from inductorscope.correlate.lowerings import (
@@ -204,7 +205,7 @@ class Unifier:
             return BAD
         if held is not None:
             if held[0] == node.name:
-                if operation.indirect and by_library(node.op):
+                if operation.indirect and not self._indexes(node.name):
                     return 0.1  # an index further up reaches down here
                 cost = 0.02  # a partial result of its own
             elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
@@ -349,34 +350,47 @@ class Unifier:
     def owners(self, place: Place, name: str) -> dict[Place, str]:
         """Node by operation, of the cheapest reading of `place` as written by `name`."""
         result: dict[Place, str] = {}
-        pending = [(place, name, "", "inside")]
+        pending = [_Visit(place, name, (), "", "inside")]
         while pending:
-            where, node, indexer, role = pending.pop()
+            visit = pending.pop()
+            where = visit.place
             if where in result:
                 continue
-            for _ in range(20 if role != "operand" else 0):
-                indexer = self._indexer(node, indexer)
-                through = self.passes.get((where, node))
-                if through is None:
-                    break
-                node = self.graph.root(through)[0]
+            node, indexers = self._looked_through(visit)
             operation = self.region.operations[where]
             maker = self._offsets(operation, node)
             if maker is not None:
                 result.update(dict.fromkeys((where, *operation.children), maker))
                 continue
             result[where] = node
-            known = self.operands if role == "operand" else self.choices
+            known = self.operands if visit.role == "operand" else self.choices
             choices = known.get((where, node))
+            base = visit.base
+            own = operation.indirect and self._indexes(node) and base != node
+            if own:
+                base, indexers = node, indexers[:-1] if indexers[-1:] == (node,) else indexers
             for index, child in enumerate(operation.children):
-                if operation.indirect and indexer and self._indexer(node, "") != node:
-                    self.inside(child, self.graph.values[indexer])
-                    pending.append((child, indexer, indexer, "inside"))
+                if operation.indirect and indexers and not own:
+                    outer = indexers[-1]
+                    self.inside(child, self.graph.values[outer])
+                    pending.append(_Visit(child, outer, indexers[:-1], outer, "inside"))
                     continue
                 choice = choices[index] if choices and index < len(choices) else ("inside", node)
-                owner = self._owner_of(child, choice, node)
-                pending.append((child, owner, indexer, choice[0]))
+                owner, role = self._owner_of(child, choice, node)
+                pending.append(_Visit(child, owner, indexers, base, role))
         return result
+
+    def _looked_through(self, visit: _Visit) -> tuple[str, tuple[str, ...]]:
+        """The node behind copies that compute nothing, and what indices reach down from them."""
+        node, indexers = visit.node, visit.indexers
+        for _ in range(20 if visit.role not in ("operand", "loaded") else 0):
+            if self._indexes(node) and node != visit.base and indexers[-1:] != (node,):
+                indexers = (*indexers, node)
+            through = self.passes.get((visit.place, node))
+            if through is None:
+                break
+            node = self.graph.root(through)[0]
+        return node, indexers
 
     def _offsets(self, operation: Operation, node: str) -> str | None:
         """Indices that were stored as offsets within a window are made of them by a node of its
@@ -394,22 +408,35 @@ class Unifier:
                 return maker.name
         return None
 
-    def _indexer(self, node: str, known: str) -> str:
-        """The node whose indices reach down to loads below it."""
+    def _indexes(self, node: str) -> bool:
         value = self.graph.values.get(node)
-        return node if value is not None and value.op in INDEXERS else known
+        return value is not None and value.op in INDEXERS
 
-    def _owner_of(self, child: Place, choice: Choice, node: str) -> str:
+    def _owner_of(self, child: Place, choice: Choice, node: str) -> tuple[str, str]:
         """A value that is merely loaded belongs to the node that asked for it."""
         if choice[0] != "value":
-            return node
+            return node, choice[0]
         operation = self.region.operations[child]
         root = self.graph.root(choice[1])
         if operation.op == "load":
             held = self.held(operation.buffer)
             if held is not None and held[0] == root[0]:
-                return node
-        return root[0]
+                return node, "loaded"
+        return root[0], "value"
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """An operation to be given to a node."""
+
+    place: Place
+    node: str
+    indexers: tuple[str, ...]
+    """The nodes whose indices reach down to loads below it, outermost first."""
+    base: str
+    """The node whose index it belongs to."""
+    role: str
+    """`inside`, `operand`, `value`, or `loaded`: the node asked for what is only loaded."""
 
 
 def pieces_of(region: Region) -> dict[Place, int]:
