@@ -42,6 +42,7 @@ export function bytes(value: number): string {
 /** A part of a whole, 0 to 1, in percent. */
 export function share(value: number): string {
   const percent = value * 100;
+  if (percent > 0 && percent < 0.1) return `<${SPACE}0.1${SPACE}%`;
   return `${percent >= 99.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}${SPACE}%`;
 }
 

@@ -109,6 +109,18 @@ test("the chain leads from the source line to the time", () => {
   });
 });
 
+test("of a kernel with several calls only those of the selection are counted", () => {
+  const [one, two] = PICTURE.kernels as [Kernel, Kernel];
+  const shared = { ...one, calls: [...one.calls, { handle: 9, line: 905, permalink: "", fx: [] }] };
+  const picture = { ...PICTURE, kernels: [shared, two] };
+  const chain = chainOf(INDEX, picture, INDEX.selectLine("source:/u/model.py", 7));
+  const times = chain.steps.at(-1)?.links.map(({ label, note }) => [label, note]);
+  assert.deepEqual(times, [
+    ["≈ 1.50\u202fµs", "18.8\u202f% · 1 of 2 calls, 3.00\u202fµs · one"],
+    ["1.00\u202fµs", "12.5\u202f% · two"],
+  ]);
+});
+
 test("and back: from a kernel's line to the source line", () => {
   const chain = chainOf(INDEX, PICTURE, INDEX.selectLine("code", 205));
   const [source] = chain.steps;

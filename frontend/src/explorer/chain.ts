@@ -2,15 +2,8 @@
 // lines → call → time. Pure.
 import { count, microseconds, share } from "../figures";
 import { computedAgain, listedOnly } from "./computed";
-import { kernelsOf, linesOfKernel } from "./follow";
-import {
-  EVERY_CALL,
-  knownAt,
-  type LinkIndex,
-  type Matches,
-  type Selected,
-  within,
-} from "./selection";
+import { callsOfKernel, isPart, kernelsOf, linesOfKernel, type Spent, spentIn } from "./follow";
+import { EVERY_CALL, knownAt, type LinkIndex, type Matches, type Selected } from "./selection";
 import type { GraphPicture, Kernel } from "./shapes";
 
 export interface Link {
@@ -173,11 +166,7 @@ function callStep(
 ): Step {
   const limited = index.callsOf(selected, "code");
   const links = kernels.flatMap((kernel) => {
-    const calls = kernel.calls.filter((call) => {
-      const entity = index.entity(`call:${kernel.name}:${call.handle}`);
-      const lit = within(code, call.line, call.line).lines.length > 0;
-      return lit || !limited.size || (entity !== null && limited.has(entity));
-    });
+    const calls = callsOfKernel(index, limited, kernel, code);
     return calls.map((call) => ({
       label: String(call.line),
       place: { ...place("wrapper", "code", call.line), kernel, handle: call.handle },
@@ -195,14 +184,19 @@ function placeOfKernel(kernel: Kernel): LinkPlace | null {
   return call ? { ...place("wrapper", "code", call.line), kernel } : null;
 }
 
-function timeStep(kernels: readonly Kernel[], graphTime: number | null): Step {
-  const timed = kernels.filter((kernel) => kernel.time_us !== null);
-  const links = timed.map((kernel) => ({
-    label: microseconds(kernel.time_us ?? 0),
-    place: placeOfKernel(kernel),
-    known: 3,
-    note: `${graphTime ? `${share((kernel.time_us ?? 0) / graphTime)} · ` : ""}${kernel.name}`,
-  }));
+function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
+  const links = spent.map((one) => {
+    const { kernel, us } = one;
+    const of = graphTime ? `${share(us / graphTime)} · ` : "";
+    const whole = `${one.calls} of ${kernel.calls.length} calls, ${microseconds(kernel.time_us ?? 0)} · `;
+    return {
+      label: `${isPart(one) ? "≈ " : ""}${microseconds(us)}`,
+      place: placeOfKernel(kernel),
+      known: isPart(one) ? 2 : 3,
+      ...(isPart(one) ? { how: "a part of the kernel's time, as if its calls were alike" } : {}),
+      note: `${of}${isPart(one) ? whole : ""}${kernel.name}`,
+    };
+  });
   return step("Time a step", links, "no profile names its kernels");
 }
 
@@ -216,7 +210,7 @@ export function chainOf(index: LinkIndex, picture: GraphPicture, selected: Selec
     opsStep(index, selected),
     kernelStep(index, kernels, code),
     callStep(index, selected, kernels, code),
-    timeStep(kernels, picture.graph_time_us),
+    timeStep(spentIn(index, selected, kernels, code), picture.graph_time_us),
   ];
   return { steps, words: wordsOf(index, picture, selected, kernels) };
 }

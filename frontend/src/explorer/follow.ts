@@ -1,6 +1,6 @@
 // Which kernels, calls and files a selection leads to. Pure.
 import { EVERY_CALL, type LinkIndex, type Matches, type Selected, within } from "./selection";
-import type { GraphPicture, Kernel } from "./shapes";
+import type { GraphPicture, Kernel, KernelCall } from "./shapes";
 
 export function kernelNamed(picture: GraphPicture, name: string | null): Kernel | null {
   return picture.kernels.find((kernel) => kernel.name === name) ?? null;
@@ -32,6 +32,46 @@ export function kernelsOf(picture: GraphPicture, code: Matches): Kernel[] {
     if (kernel.first !== null) return linesOfKernel(code, kernel).lines.length > 0;
     return kernel.calls.some((call) => within(code, call.line, call.line).lines.length > 0);
   });
+}
+
+/** Calls of a kernel that compute a selection; `limited`: those that its lines are limited to. */
+export function callsOfKernel(
+  index: LinkIndex,
+  limited: ReadonlySet<number>,
+  kernel: Kernel,
+  code: Matches,
+): KernelCall[] {
+  return kernel.calls.filter((call) => {
+    const entity = index.entity(`call:${kernel.name}:${call.handle}`);
+    const lit = within(code, call.line, call.line).lines.length > 0;
+    return lit || !limited.size || (entity !== null && limited.has(entity));
+  });
+}
+
+/** What a selection takes of a kernel. Profiles tell a kernel's time, not that of each call: where
+ * the selection is of some of its calls, they count as if all calls were alike. */
+export interface Spent {
+  kernel: Kernel;
+  us: number;
+  calls: number;
+}
+
+export function spentIn(
+  index: LinkIndex,
+  selected: Selected,
+  kernels: readonly Kernel[],
+  code: Matches,
+): Spent[] {
+  const limited = index.callsOf(selected, "code");
+  return kernels.flatMap((kernel) => {
+    if (kernel.time_us === null) return [];
+    const calls = callsOfKernel(index, limited, kernel, code).length || kernel.calls.length;
+    return [{ kernel, calls, us: kernel.time_us * (calls / Math.max(kernel.calls.length, 1)) }];
+  });
+}
+
+export function isPart({ kernel, calls }: Spent): boolean {
+  return calls < kernel.calls.length;
 }
 
 /** The call to show when the chosen one does not compute the selection. */

@@ -2,7 +2,7 @@
 import { make } from "../elements";
 import { aimIn } from "./aim";
 import type { Explorer } from "./explorer";
-import { kernelsOf } from "./follow";
+import { kernelsOf, spentIn } from "./follow";
 import { type Marks, NO_MARKS } from "./lines";
 import type { Pane } from "./pane";
 import {
@@ -95,11 +95,15 @@ export class Lighting {
       const key = pane.content?.kind === "code" ? pane.content.key : "";
       return { key, matches: this.matchesOf(pane, selected) };
     });
+    const { index, picture } = this.explorer;
+    const code = index.matches(selected, "code");
+    const kernels = kernelsOf(picture, code);
     return {
       ...summed(lit, selected),
-      names: this.explorer.index.namesOf(selected),
-      from: selected.origin ? `from ${placeName(this.explorer.picture, selected.origin)}` : null,
-      kernels: kernelsOf(this.explorer.picture, this.explorer.index.matches(selected, "code")),
+      names: index.namesOf(selected),
+      from: selected.origin ? `from ${placeName(picture, selected.origin)}` : null,
+      kernels: kernels.length,
+      spent: spentIn(index, selected, kernels, code),
       match:
         this.explorer.stop && selected === this.explorer.selected ? this.explorer.stop.place : null,
       preview: selected === this.explorer.hoveredOne && this.explorer.selected !== null,

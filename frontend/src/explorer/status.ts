@@ -1,14 +1,18 @@
 // The status line: what is selected, how that is known, what it costs.
 import { make } from "../elements";
 import { count, microseconds, share } from "../figures";
-import type { Coverage, GraphPicture, Kernel } from "./shapes";
+import { isPart, type Spent } from "./follow";
+import type { Coverage, GraphPicture } from "./shapes";
 
 export interface Told {
   names: string[];
   from: string | null;
   /** Lit lines over all panes but the origin's own line. */
   lines: number;
-  kernels: Kernel[];
+  /** Kernels that compute it. */
+  kernels: number;
+  /** What of their time is the selection's. */
+  spent: Spent[];
   /** The least sure and the surest way that the lit lines are known: 1 kernel … 3 exact. */
   leastKnown: number;
   bestKnown: number;
@@ -32,13 +36,26 @@ function chipOf(told: Told): Node[] {
   return [make("button", { type: "button", class: `chip how ${least[1]}`, title }, label)];
 }
 
-function timeOf(kernels: readonly Kernel[], graphTime: number | null): Node[] {
-  const timed = kernels.filter((kernel) => kernel.time_us !== null);
-  if (!timed.length) return [];
-  const total = timed.reduce((sum, kernel) => sum + (kernel.time_us ?? 0), 0);
-  const parts: (Node | string)[] = [make("b", {}, microseconds(total)), " a step"];
+function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
+  if (!spent.length) return [];
+  const total = spent.reduce((sum, { us }) => sum + us, 0);
+  const inPart = spent.filter(isPart);
+  const parts: (Node | string)[] = [
+    make("b", {}, `${inPart.length ? "≈ " : ""}${microseconds(total)}`),
+    " a step",
+  ];
   if (graphTime) parts.push(` · ${share(total / graphTime)} of this graph`);
-  const span = make("span", { title: "Time of the whole kernels that compute the selection" });
+  const [one] = inPart;
+  if (one && spent.length === 1) parts.push(` · ${one.calls} of ${one.kernel.calls.length} calls`);
+  const title = [
+    "Time of the kernels that compute the selection, with all else that they compute.",
+    ...inPart.map(
+      ({ kernel, calls }) =>
+        `${calls} of ${kernel.calls.length} calls of ${kernel.name}, which takes ` +
+        `${microseconds(kernel.time_us ?? 0)}: counted as if its calls were alike.`,
+    ),
+  ];
+  const span = make("span", { title: title.slice(0, 12).join("\n") });
   span.append(...parts);
   return [span];
 }
@@ -62,11 +79,11 @@ export function tell(into: HTMLElement, told: Told | null, graphTime: number | n
   }
   if (told.from) parts.push(make("span", {}, told.from));
   const lines = count(told.lines, "line");
-  const kernels = told.kernels.length;
+  const kernels = told.kernels;
   const where = kernels ? `${count(kernels, "kernel")}, ${lines}` : lines;
   const linked = told.lines ? where : kernels ? count(kernels, "kernel") : "";
   parts.push(make("span", {}, linked || "nothing is linked to this line"));
-  parts.push(...chipOf(told), ...timeOf(told.kernels, graphTime));
+  parts.push(...chipOf(told), ...timeOf(told.spent, graphTime));
   if (told.match) parts.push(make("span", {}, `match ${told.match.at} of ${told.match.of}`));
   if (told.preview) parts.push(make("span", { class: "soft" }, "preview"));
   into.replaceChildren(...parts);
