@@ -110,6 +110,8 @@ class FxGraph:
         for order, node in enumerate(text.main()):
             self._add(order, node)
         self._roots: dict[str, Root] = {}
+        self.across: dict[str, bool | None] = {}
+        """Of values that are of one dimension: whether that is the last one where they are used."""
         self._places: dict[str, Place | None] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from inductorscope.correlate.axes import across_of, lies_across
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
 from inductorscope.correlate.lowerings import (
     CHOOSES,
@@ -69,6 +70,7 @@ class Unifier:
         """Copies that compute nothing: the operation is the value of this argument."""
         self.active: set[tuple[Place, str]] = set()
         self.pieces = pieces_of(region)
+        self.across = across_of(region)
         self.work = 0
 
     def value(self, place: Place, name: str, depth: int = 0) -> float:
@@ -133,7 +135,7 @@ class Unifier:
         op = operation.op
         if op in ("constant", "index_expr"):
             if op in STRICT.get(node.op, ()):
-                return 0.03
+                return 0.03 + self._turned(place, node)
             if node.op in SCANS:
                 return 0.5
             return 0.04 if node.constant or node.op not in STRICT else 0.5
@@ -155,6 +157,13 @@ class Unifier:
                 return cost
         self.choices[place, node.name] = choices
         return cost
+
+    def _turned(self, place: Place, node: FxValue) -> float:
+        """An index along columns for what is made of rows, or the other way round."""
+        across = self.across.get(place)
+        if across is None or not node.constant:
+            return 0.0
+        return _ELSEWHERE if lies_across(self.graph, node) is not across else 0.0
 
     def _top(self, operation: Operation, node: FxValue) -> float:
         op = operation.op
@@ -242,7 +251,8 @@ class Unifier:
             if placed is not None:
                 return placed
         if operation.op in ("constant", "index_expr"):
-            return self._literal(operation, index, node), ("inside", node.name)
+            cost = self._literal(operation, index, node) + self._turned(child, node)
+            return cost, ("inside", node.name)
         best, choice = BAD, ("inside", node.name)
         strict = node.op in STRICT
         inputs = node.inputs
