@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue
+from inductorscope.correlate.lowerings import CHOOSES
 from inductorscope.correlate.region import Place, Region
 
 _TERM = re.compile(r"(?:(\d{1,15})\*)?(p\d+)$")
@@ -28,16 +29,25 @@ def across_of(region: Region) -> dict[Place, bool]:
         found = _TERM.match(term.strip())
         if found is not None:
             strides[found.group(2)] = int(found.group(1) or 1)
-    known: dict[Place, int] = {}
+    compared = {
+        child
+        for operation in region.operations.values()
+        if operation.op in CHOOSES
+        for child in operation.children
+    }
+    known: tuple[dict[Place, int], dict[Place, int]] = ({}, {})
     for place, operation in region.operations.items():
         used = _INDEX.match(operation.index) if operation.op == "index_expr" else None
         if used is not None and used.group(1) in strides:
             step = int(used.group(2) or used.group(3) or 1)
-            known[place] = strides[used.group(1)] * step
-    if len(set(known.values())) < 2:
-        return {}
-    innermost = min(known.values())
-    return {place: stride == innermost for place, stride in known.items()}
+            known[place in compared][place] = strides[used.group(1)] * step
+    # Those that choose between pieces are of whatever dimension the pieces are joined in.
+    return {
+        place: stride == min(found.values())
+        for found in known
+        if len(set(found.values())) > 1
+        for place, stride in found.items()
+    }
 
 
 def lies_across(graph: FxGraph, value: FxValue) -> bool | None:

@@ -152,7 +152,8 @@ class BufferMakers(Candidates):
         for value in queue:
             for name in value.users:
                 child = self.graph.values.get(name)
-                if child is None or not child.view or len(queue) > 40:
+                part = child is not None and child.op == "getitem" and value.view
+                if child is None or not (child.view or part) or len(queue) > 40:
                     continue
                 if child.shape == buffer.size:
                     if begins is None or self.graph.offset(name) == begins:
@@ -189,6 +190,8 @@ class BufferMakers(Candidates):
                             continue  # what is asked for is a part of it
                         if shared and not is_copy:
                             return None
+                        if child.op == "convolution_backward" and _is_channels_last(buffer):
+                            return child.name  # it asks for its own choice once more
                         return value.name if shared else child.name
         return None
 
