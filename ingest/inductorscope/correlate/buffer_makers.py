@@ -32,6 +32,8 @@ class BufferMakers(Candidates):
 
     def __init__(self, graph: FxGraph, nodes: dict[str, IrTextNode]) -> None:
         super().__init__(graph, nodes)
+        self.given: set[str] = set()
+        """Views whose copies are outputs of the graph."""
         self.takes_as_is = TAKES_AS_IS
         if _chose_channels_last(graph, nodes):
             self.takes_as_is |= {"convolution"}
@@ -66,7 +68,8 @@ class BufferMakers(Candidates):
             if not is_copy and value is producer and _realized(followers, region):
                 return producer.name
             return followers[0].name
-        if value is not producer and (len(followers) != 1 or value.op == "getitem"):
+        shared = len(followers) != 1 or value.op == "getitem" or value.name in self.given
+        if value is not producer and shared:
             return value.name
         asked = (
             self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
@@ -146,8 +149,7 @@ class BufferMakers(Candidates):
         one that begins where the body reads."""
         if producer.shape is None or buffer.size is None or producer.shape == buffer.size:
             return None
-        begins = constant_term(operation.index) if operation.op == "load" else None
-        first: FxValue | None = None
+        alike: list[FxValue] = []
         queue = [producer]
         for value in queue:
             for name in value.users:
@@ -155,13 +157,18 @@ class BufferMakers(Candidates):
                 part = child is not None and child.op == "getitem" and value.view
                 if child is None or not (child.view or part) or len(queue) > 40:
                     continue
-                if child.shape == buffer.size:
-                    if begins is None or self.graph.offset(name) == begins:
-                        return child
-                    first = first or child
-                else:
+                (alike if child.shape == buffer.size else queue).append(child)
+                if not buffer.users and child.shape == buffer.size:
                     queue.append(child)
-        return first
+        if not buffer.users:  # nobody but the caller is given it
+            given = [v for v in alike if "output" in v.users and v.name not in self.given]
+            alike = given or alike
+        begins = constant_term(operation.index) if operation.op == "load" else None
+        fitting = (v for v in alike if begins is None or self.graph.offset(v.name) == begins)
+        found = next(fitting, alike[0] if alike else None)
+        if found is not None and not buffer.users:
+            self.given.add(found.name)
+        return found
 
     def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:
         """The extern call, or the last view before it when that has other users too."""
