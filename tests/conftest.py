@@ -28,6 +28,9 @@ from xdist.remote import Producer
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Torch's threads that wait for each other leave the core to the processes of other tests.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place(item.nodeid))
