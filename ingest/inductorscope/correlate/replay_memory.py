@@ -17,6 +17,8 @@ _NARROWS = re.compile(r"= (?:at::vec|c10)::convert<at::(?:BFloat16|Half)\b")
 _WIDENS = re.compile(r"= (?:at::vec|c10)::convert<float\b[^>]*>\(tmp\d+\);")
 # `tl.where(tmp4, tmp6, 0)`
 _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
+# `tl.where(xmask, tmp1, 0.0)`
+_OWN_MASK = re.compile(r"tl\.where\((?:\w*mask\b[\s&]*)+, tmp\d+, [-\d.]+\)$")
 _SEED = re.compile(r"\bload_seed_offset\d*")
 
 AHEAD = 3
@@ -113,9 +115,16 @@ class MemoryReplay(ReplayState):
     def _selected(self, last: int) -> int:
         """Triton broadcasts a single element, then chooses: `tmp7 = tl.where(tmp4, tmp6, 0)`."""
         numbered = self.block.numbered
-        if self.cpp or self.mask is None or last + 1 >= len(numbered):
+        if self.cpp or last + 1 >= len(numbered):
             return last
         following = numbered[last + 1]
+        spread = (
+            numbered[last].tags >= {"broadcast_to"} and following.uses == numbered[last].defines
+        )
+        if spread and _OWN_MASK.search(following.text):
+            return last + 1
+        if self.mask is None:
+            return last
         chosen = "where" in following.tags and numbered[last].tags >= {"broadcast_to"}
         names = (self.mask, *numbered[last].defines)
         fits = chosen and len(following.uses) == 2 and _CHOOSES.search(following.text)
