@@ -61,6 +61,13 @@ def test_every_task_is_read_once_wherever(pool: Pool, task: Task) -> None:
         assert outcome.quotes == here.quotes
 
 
+def test_with_fewer_processes_every_task_is_read_all_the_same(pool: Pool, task: Task) -> None:
+    first, *others = pool.processes
+    pool.keep(1)
+    assert [process.is_alive() for process in (first, *others)] == [True, *(False for _ in others)]
+    assert sorted(number for number, _ in pool.run([lambda: task] * 3)) == [0, 1, 2]
+
+
 def test_a_process_that_dies_costs_nothing(pool: Pool, task: Task) -> None:
     here = read_texts(deepcopy(task))
     for process in pool.processes:

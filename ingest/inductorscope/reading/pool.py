@@ -58,12 +58,17 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        for connection in self._connections:
+        self.keep(0)
+
+    def keep(self, most: int) -> None:
+        """Ends all processes but so many, none of which may be at work."""
+        for connection in self._connections[most:]:
             connection.close()
-        for process in self.processes:
+        kept = self.processes[:most]
+        for process in self.processes[most:]:
             process.terminate()
             process.join()
-        self._connections, self.processes = [], []
+        self._connections, self.processes = self._connections[:most], kept
 
     def run(self, tasks: Iterable[Make], most: int | None = None) -> Iterator[tuple[int, Outcome]]:
         """Number and outcome of each task, as they come. Tasks are made when their turn is.

@@ -89,6 +89,8 @@ def relink(
         progress("Aligning lines", 0, len(graphs), "graphs")
         tasks = [partial(_task, reading, each) for each in alike]
         alone = any(each.size >= ALONE for each in alike)
+        if alone and run is not None:
+            pool.keep(1)  # the others have no more to do, and hold memory
         for number, outcome in pool.run(tasks, 1 if alone else None):
             some = alike[number].graphs
             with bulk_write(engine), writing.begin() as session:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ..allocation import give_back
 from ..formats.capture_facts import CaptureFacts
 from ..intake.recognise import Dropped, Intake, recognise
 from ..settings import Settings
@@ -248,6 +249,7 @@ class _Reading:
         facts = extra or capture_facts(self.intake.files, self.notes)
         logs = self._read_logs()
         graphs = self._lay_out(logs)
+        give_back()  # of what the logs took, before other processes begin with a copy of the rest
         if not graphs:
             self.pool.close()  # a lone trace is large, and needs none
         quotes = self._read_graphs(graphs)
