@@ -1,0 +1,267 @@
+"""Which operation wrote which statement of a kernel, on lines that Inductor wrote."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.align import Aligner
+from inductorscope.correlate.cpp_text import read_kernel
+from inductorscope.correlate.statements import Block
+from inductorscope.correlate.triton_text import read_blocks
+from inductorscope.formats.ir import parse_ir
+
+
+def node(number: int, indexes: str, body: str) -> str:
+    """A scheduler node as `ir_post_fusion.txt` has it; `body` may hold further blocks."""
+    written = "\n".join(f"    {line}" for line in [*indexes.split("; "), "def body(self, ops):"])
+    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
+    return f"""\
+op{number}: SchedulerNode(ComputedBuffer)
+op{number}.outputs = [
+    buf{number}: ComputedBuffer
+    buf{number}.layout = FixedLayout('cuda:0', torch.float32, size=[8, 128], stride=[128, 1])
+]
+class op{number}_loop_body:
+    var_ranges = {{p0: 8, p1: 128}}
+{written}
+{lines}
+
+
+"""
+
+
+def written(
+    block: Block, ir: str, pointers: dict[str, str], *, cpp: bool = False
+) -> dict[str, str]:
+    """What each temporary's statement was written by, `op.operation`; stores by their pointer."""
+    places = {buffer: frozenset(names.split()) for buffer, names in pointers.items()}
+    aligner = Aligner(block, places, dict.fromkeys((f"buf{n}" for n in range(4)), False), cpp)
+    for each in parse_ir(ir).nodes:
+        aligner.replay(each)
+    found: dict[str, str] = {}
+    for statement in [*block.numbered, *block.others]:
+        owner = aligner.result.owner.get(id(statement))
+        name = statement.defines[0] if statement.defines else statement.pointer
+        found[name] = f"{owner[0]}.{owner[2]}" if owner is not None else ""
+    return found
+
+
+def triton(text: str) -> Block:
+    lines = ["def kernel(in_ptr0, out_ptr0):", *text.strip("\n").split("\n")]
+    (block,), _ = read_blocks(lines, 1, len(lines))
+    return block
+
+
+LOOKUP = """\
+    load = ops.load('arg0_1', index0)
+    set_indirect0 = self.set_indirect0(load)
+    get_index_1 = self.get_index('index1')
+    load_1 = ops.load('arg1_1', get_index_1)
+"""
+LOOKUPS = node(
+    0,
+    "index0 = p0; index1 = 128*indirect0 + p1",
+    LOOKUP
+    + """\
+    reduction = ops.reduction(torch.float32, torch.float32, 'sum', load_1)
+    store_reduction = ops.store_reduction('buf0', index0, reduction)
+    return store_reduction
+""",
+) + node(
+    1,
+    "index0 = p0; index1 = 128*indirect0 + p1; index2 = 128*p0 + p1",
+    LOOKUP
+    + """\
+    neg = ops.neg(load_1)
+    store = ops.store('buf1', index2, neg, None)
+    return store
+""",
+)
+
+TWO_LOOPS = """
+    tmp0 = tl.load(in_ptr0 + (x0), xmask, eviction_policy='evict_last')
+    _tmp8 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp1 = tl.full([1, 1], 1024, tl.int32)
+        tmp2 = tmp0 + tmp1
+        tmp3 = tmp0 < 0
+        tmp4 = tl.where(tmp3, tmp2, tmp0)
+        tl.device_assert(((0 <= tmp4) & (tmp4 < 1024)) | ~(xmask), "index out of bounds")
+        tmp6 = tl.load(in_ptr1 + (r0_1 + 128*tmp4), r0_mask & xmask, other=0.0)
+        tmp7 = tl.broadcast_to(tmp6, [XBLOCK, R0_BLOCK])
+        tmp9 = _tmp8 + tmp7
+        _tmp8 = tl.where(r0_mask & xmask, tmp9, _tmp8)
+    tmp8 = tl.sum(_tmp8, 1)[:, None]
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp10 = tl.full([1, 1], 1024, tl.int32)
+        tmp11 = tmp0 + tmp10
+        tmp12 = tmp0 < 0
+        tmp13 = tl.where(tmp12, tmp11, tmp0)
+        tl.device_assert(((0 <= tmp13) & (tmp13 < 1024)) | ~(xmask), "index out of bounds")
+        tmp15 = tl.load(in_ptr1 + (r0_1 + 128*tmp13), r0_mask & xmask, other=0.0)
+        tmp16 = -tmp15
+        tl.store(out_ptr1 + (r0_1 + 128*x0), tmp16, r0_mask & xmask)
+"""
+
+
+def test_an_index_is_wrapped_again_in_the_next_loop() -> None:
+    pointers = {"arg0_1": "in_ptr0", "arg1_1": "in_ptr1", "buf1": "out_ptr1"}
+    found = written(triton(TWO_LOOPS), LOOKUPS, pointers)
+    assert found["tmp4"] == "op0.set_indirect0"
+    assert {found[f"tmp{n}"] for n in (10, 11, 12, 13)} == {"op1.set_indirect0"}
+    assert (found["tmp15"], found["tmp16"]) == ("op1.load_1", "op1.neg")
+
+
+MASKED = node(
+    0,
+    "index0 = p1; index1 = 128*p0 + p1",
+    """\
+    index_expr = ops.index_expr(index0, torch.int64)
+    constant = ops.constant(2, torch.int64)
+    ge = ops.ge(index_expr, constant)
+    masked_subblock1 = self.masked_subblock1(ge, 0.0)
+    constant_1 = ops.constant(0.0, torch.float32)
+    where = ops.where(ge, masked_subblock1, constant_1)
+    lt = ops.lt(index_expr, constant)
+    masked_subblock2 = self.masked_subblock2(lt, 0.0)
+    add = ops.add(where, masked_subblock2)
+    store = ops.store('buf0', index1, add, None)
+    return store
+def masked_subblock1(self, ops):
+    load = ops.load('arg0_1', index1)
+    return load
+def masked_subblock2(self, ops):
+    load = ops.load('arg1_1', index1)
+    constant = ops.constant(0.0, torch.float32)
+    maximum = ops.maximum(load, constant)
+    return maximum
+""",
+)
+
+UNDER_MASKS = """
+    tmp0 = x0
+    tmp1 = tl.full([1], 2, tl.int64)
+    tmp2 = tmp0 >= tmp1
+    tmp3 = tl.load(in_ptr0 + (x4), tmp2 & xmask, other=0.0)
+    tmp4 = tl.full([1], 0.0, tl.float32)
+    tmp5 = tl.where(tmp2, tmp3, tmp4)
+    tmp6 = tmp0 < tmp1
+    tmp7 = tl.load(in_ptr1 + (x4), tmp6 & xmask, other=0.0)
+    tmp8 = tl.full([1], 0.0, tl.float32)
+    tmp9 = triton_helpers.maximum(tmp7, tmp8)
+    tmp10 = tl.full(tmp9.shape, 0.0, tmp9.dtype)
+    tmp11 = tl.where(tmp6, tmp9, tmp10)
+    tmp12 = tmp5 + tmp11
+    tl.store(out_ptr0 + (x4), tmp12, xmask)
+"""
+
+
+def test_constants_are_written_again_under_another_mask() -> None:
+    pointers = {"arg0_1": "in_ptr0", "arg1_1": "in_ptr1", "buf0": "out_ptr0"}
+    found = written(triton(UNDER_MASKS), MASKED, pointers)
+    assert (found["tmp4"], found["tmp5"]) == ("op0.constant_1", "op0.where")
+    assert (found["tmp8"], found["tmp9"]) == ("op0.constant", "op0.maximum")
+    assert found["tmp10"] == found["tmp11"] == "op0.masked_subblock2"
+    assert found["tmp12"] == "op0.add"
+
+
+LARGEST = node(
+    0,
+    "index0 = 128*p0 + p1; index1 = p0",
+    """\
+    load = ops.load('arg0_1', index0)
+    reduction = ops.reduction(torch.int64, torch.float32, 'argmax', load)
+    store_reduction = ops.store_reduction('buf0', index1, reduction)
+    return store_reduction
+""",
+) + node(
+    1,
+    "index0 = 128*p0 + p1; index1 = p0",
+    """\
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('buf0', index1)
+    to_dtype = ops.to_dtype(load_1, torch.float32, src_dtype = torch.int64)
+    add = ops.add(load, to_dtype)
+    store = ops.store('buf1', index0, add, None)
+    return store
+""",
+)
+
+PAIR = """
+    tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+    tmp1 = tl.broadcast_to(tmp0, [XBLOCK, R0_BLOCK])
+    tmp3 = tl.where(r0_mask & xmask, tmp1, float("-inf"))
+    tmp4 = tl.broadcast_to(rindex, tmp3.shape)
+    tmp2_val, tmp2_idx = triton_helpers.max_with_index(tmp3, tmp4, 1)
+    tmp2 = tmp2_idx[:, None]
+    tmp5 = tmp2.to(tl.float32)
+    tmp6 = tmp0 + tmp5
+    tl.store(out_ptr1 + (r0_1 + 128*x0), tmp6, r0_mask & xmask)
+"""
+
+
+def test_what_a_reduction_to_indices_prepares_is_its_own() -> None:
+    found = written(triton(PAIR), LARGEST, {"arg0_1": "in_ptr0", "buf1": "out_ptr1"})
+    assert {found[name] for name in ("tmp3", "tmp4", "tmp2_val", "tmp2")} == {"op0.reduction"}
+    assert (found["tmp5"], found["tmp6"]) == ("op1.to_dtype", "op1.add")
+
+
+SCATTER = node(
+    0,
+    "index0 = p0; index1 = indirect0",
+    """\
+    load = ops.load('arg0_1', index0)
+    set_indirect0 = self.set_indirect0(load)
+    index_expr = ops.index_expr(index0, torch.int64)
+    get_index_1 = self.get_index('index1')
+    store = ops.store('buf0', get_index_1, index_expr, None)
+    return store
+""",
+)
+
+VECTORISED = """\
+extern "C"  void  kernel(const int64_t* in_ptr0, int64_t* out_ptr0)
+{
+    auto tmp0 = at::vec::VectorizedN<int64_t,2>::loadu(in_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(8));
+    auto tmp1 = 56L;
+    auto tmp2 = c10::convert<int64_t>(tmp1);
+    auto tmp3 = at::vec::VectorizedN<int64_t,2>(tmp2);
+    auto tmp4 = tmp0 + tmp3;
+    auto tmp5 = static_cast<int64_t>(0);
+    auto tmp6 = at::vec::VectorizedN<int64_t,2>(tmp5);
+    auto tmp7 = at::vec::VecMask<int64_t,2>(tmp0 < tmp6);
+    auto tmp8 = decltype(tmp4)::blendv(tmp0, tmp4, tmp7.template cast<int64_t,2>());
+    auto tmp9 =
+    [&]
+    {
+        __at_align__ std::array<int64_t, 8> tmpbuf;
+        tmp8.store(tmpbuf.data(), static_cast<int64_t>(8));
+        return tmpbuf;
+    }
+    ()
+    ;
+    auto tmp10 =
+    [&]
+    {
+        __at_align__ std::array<int64_t, 8> tmpbuf;
+        #pragma GCC unroll 8
+        for (long x0_inner = 0; x0_inner < static_cast<int64_t>(8); x0_inner++)
+        {
+            tmpbuf[x0_inner] = static_cast<int64_t>(tmp9[x0_inner]);
+        }
+        return at::vec::VectorizedN<int64_t,2>::loadu(tmpbuf.data(), static_cast<int64_t>(8));
+    }
+    ()
+    ;
+    TORCH_CHECK((at::vec::VecMask<int64_t,2>((at::vec::VectorizedN<int64_t,2>(0) <= tmp10) & (tmp10 < at::vec::VectorizedN<int64_t,2>(56L)))).all_masked(), "index out of bounds: 0 <= tmp10 < 56L");
+    auto tmp12 = x0;
+    auto tmp13 = c10::convert<int64_t>(tmp12);
+    auto tmp14 = at::vec::VectorizedN<int64_t,2>::arange(tmp13, 1);
+}
+"""  # noqa: E501
+
+
+def test_vectorised_indices_are_wrapped_and_checked_by_who_looks_up() -> None:
+    lines = VECTORISED.split("\n")
+    (block,) = read_kernel(lines, 1, len(lines)).blocks
+    found = written(block, SCATTER, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"}, cpp=True)
+    assert {found[f"tmp{n}"] for n in (1, 4, 7, 8, 9, 10)} == {"op0.set_indirect0"}
+    assert found["tmp14"] == "op0.index_expr"
