@@ -11,13 +11,18 @@ folder alone. A line counts as right when it names the nodes of the truth and no
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from inductorscope.capture.builtin import BUILT_IN
 from inductorscope.capture.truth import NoTruth, write_truth
-from inductorscope.correlate.directory import kernel_lines
+from inductorscope.correlate.directory import kernel_lines, read_texts
+from inductorscope.correlate.reordering import reordered_nodes
+from inductorscope.correlate.texts import parse_texts
+from inductorscope.formats.capture_facts import LINE_RECORD
+from inductorscope.formats.ir import IrText
 from inductorscope.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine, sessions
@@ -28,6 +33,8 @@ from sqlalchemy import select
 
 from bench.explorer.captured import captured
 from bench.link_measure import Figures, ScoredLine, lines_of_program, scored_lines
+
+STORES = ("store", "store_reduction")
 
 
 def stored_answer(folder: Path, data: Path) -> dict[str, Any]:
@@ -49,6 +56,50 @@ def stored_answer(folder: Path, data: Path) -> dict[str, Any]:
             text = (read_blob(session, digest) or b"").decode()
             graphs.append({"name": name, "kernels": kernel_lines(text, unpack_links(payload))})
     return {"graphs": graphs}
+
+
+def count_by_maker(folder: Path, truth: Path) -> bool:
+    """Rewrite the truth of a capture so that reordered bodies are their makers'; False without."""
+    lines = json.loads((truth / "truth.json").read_text())
+    changed = False
+    for file in folder.rglob(LINE_RECORD):
+        for graph, record in json.loads(file.read_text())["graphs"].items():
+            code = next(truth.rglob(f"{graph}/output_code.py"), None)
+            texts = parse_texts(read_texts(code)) if code is not None else None
+            if texts is None or texts.ir_pre is None or texts.ir_post is None:
+                continue
+            reordered = reordered_nodes(texts.ir_pre, texts.ir_post)
+            entries = [
+                (line, op, *where.split(".", 1), node)
+                for call in record["calls"]
+                for line, found in call["lines"].items()
+                for op, where, node, _ in found
+            ]
+            ends = _stored_values(texts.ir_post)  # a store inside of the kernel may be left out
+            makers = {
+                scheduled: node
+                for _, op, scheduled, place, node in sorted(entries, key=lambda e: e[1] in STORES)
+                if op in STORES or (scheduled, place) in ends
+            }
+            anew: dict[str, list[list[str]]] = {}
+            for line, op, scheduled, place, node in entries:
+                maker = makers.get(scheduled, node) if scheduled in reordered else node
+                anew.setdefault(line, []).append([op, place.rpartition(".")[2], maker])
+            changed = changed or bool(reordered)
+            lines[graph] = anew
+    (truth / "truth.json").write_text(json.dumps(lines))
+    return changed
+
+
+def _stored_values(ir: IrText) -> set[tuple[str, str]]:
+    """(scheduler node, operation) of the values that loop bodies store."""
+    return {
+        (node.name, op.arguments[2])
+        for node in ir.nodes
+        if node.body is not None and "body" in node.body.blocks
+        for op in node.body.blocks["body"].ops
+        if op.op in STORES and len(op.arguments) > 2
+    }
 
 
 def show(name: str, lines: list[ScoredLine]) -> None:
@@ -85,6 +136,8 @@ def main() -> None:
                 stored = stored_answer(folder, Path(work) / "data")
                 show(f"{name}, stored", scored_lines(truth, stored))
                 show(f"{name}, uploaded", lines_of_program(truth))
+                if count_by_maker(folder, truth):
+                    show(f"{name}, by maker", lines_of_program(truth))
 
 
 if __name__ == "__main__":
