@@ -175,6 +175,8 @@ class Unifier:
             return 0.6
         if op in ("getitem", "scan") and by_library(node.op):
             return BAD
+        if op == "getitem" and node.op in MOVES:
+            return 0.05  # what has several results does not merely move
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
         if is_spelled_out(op, node.op) and node.name not in self.extern:
