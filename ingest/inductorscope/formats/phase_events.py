@@ -89,10 +89,14 @@ _event = msgspec.json.Decoder(_Event)
 _arguments = msgspec.json.Decoder(_Arguments)
 
 
+def _nobody(_compile_id: str | None) -> int:
+    return -1
+
+
 class PhaseEvents:
     """Takes the events of one log in their order."""
 
-    def __init__(self, owner: Callable[[str | None], int] = lambda compile_id: -1) -> None:
+    def __init__(self, owner: Callable[[str | None], int] = _nobody) -> None:
         """`owner`: the number of the compile that an id stands for just now."""
         self._owner = owner
         self.spans: list[Span] = []
@@ -140,6 +144,7 @@ class PhaseEvents:
             for phase in stack:
                 self.unread[f"phase {phase.name} without an end"] += 1
         self._open = {}
+        self._owner = _nobody  # it may know us: a circle would keep all events
 
     def _begin(self, event: _Event, compile_id: str | None, attempt: int, pid: int) -> None:
         stack = self._open.setdefault(pid, [])

@@ -57,6 +57,7 @@ class StoryGatherer:
         chunks = lay_out_phases(self.story, [log.phases for log in self.logs])
         settle(self.story)
         self.story.logs += self.copies
+        self.logs.clear()  # they know us: a circle would keep all of it as long as nobody looks
         return self.story, chunks
 
     def room(self, listed: Sequence[object], what: str) -> bool:
