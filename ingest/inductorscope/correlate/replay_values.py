@@ -57,7 +57,8 @@ class ValueReplay(ControlReplay):
                 raw = ("index", str(values[0]), self.body.var_ranges)
                 self.cse.setdefault(raw, statement.defines[0])
             return self._remember(expression, self.block.numbered[last].defines[0])
-        value = self._written_before(op, wanted) or self.cse.get(expression)
+        value = self._raw_index(values[0]) if op.op == "index_expr" else None
+        value = value or self._written_before(op, wanted) or self.cse.get(expression)
         if value is None:
             self._miss(0.3)
         return self._remember(expression, value)
@@ -71,9 +72,14 @@ class ValueReplay(ControlReplay):
             for position in self._upcoming(1)
         )
 
+    def _raw_index(self, index: Value) -> Value:
+        """The index before its conversion, where it was written before for another type."""
+        raw = self.cse.get(("index", str(index), self.body.var_ranges))
+        return raw if raw is not None and self._alive(raw) else None
+
     def _converted_index(self, index: Value, key: OpKey) -> Value:
         """An index that was written before and is wanted with another type: its conversion."""
-        raw = self.cse.get(("index", str(index), self.body.var_ranges))
+        raw = self._raw_index(index)
         for position in self._upcoming(1):
             statement = self.block.numbered[position]
             if isinstance(raw, str) and statement.is_cast and statement.uses == (raw,):
