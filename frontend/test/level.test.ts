@@ -31,6 +31,17 @@ test("lines of one node stand level though their words differ, and are marked", 
   assert.deepEqual([...left.spaces], [[1, 1]]);
 });
 
+test("what both sides have once but in another order is moved, not gone and new", () => {
+  const [left, right] = level(
+    same("op0: body", "op1: body", "op1: more", "op2: body", "]", "x"),
+    same("op2: body", "]", "op0: body", "op1: body", "op1: more", "y"),
+  );
+  assert.deepEqual(Object.fromEntries(left.moved), { 4: 1, 5: 2 });
+  assert.deepEqual(Object.fromEntries(right.moved), { 1: 4, 2: 5 });
+  assert.deepEqual([...left.only], [6]);
+  assert.deepEqual([...right.only], [6]);
+});
+
 test("every pair has equal tokens and both sides increase, whatever the texts", () => {
   let seed = 7;
   const random = (below: number) => {

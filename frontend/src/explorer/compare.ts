@@ -65,13 +65,14 @@ export class Comparison {
     right.level(other);
     this.stop = scrollTogether(left.scroller, right.scroller);
     // Begin where both have something, unless a line is kept that is in sight anyway.
-    const first = before.findIndex((_, line) => !one.only.has(line + 1));
+    const first = before.findIndex((_, line) => one.beside.has(line + 1));
     const start = left.content?.kind === "code" ? left.content.first : 1;
     if (first >= 0 && !this.explorer.selected) left.reveal(first + start);
     const changed = one.changed.size;
     return (
       `${left.stage?.title} beside ${right.stage?.title}: ` +
       `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
+      (one.moved.size ? `${one.moved.size.toLocaleString("en")} moved, ` : "") +
       `${changed.toLocaleString("en")} beside ${changed === 1 ? "one" : "ones"} of other words. d ends it.`
     );
   }

@@ -48,6 +48,12 @@ export function levelled(side: Side): Extension {
     for (const line of side.only) {
       if (line <= doc.lines) ranges.push(ONLY.range(doc.line(line).from));
     }
+    for (const [line, other] of side.moved) {
+      if (line > doc.lines) continue;
+      const title = `Moved: it is line ${other} on the other side`;
+      const moved = Decoration.line({ class: "level-moved", attributes: { title } });
+      ranges.push(moved.range(doc.line(line).from));
+    }
     for (const [line, spans] of side.changed) {
       if (line > doc.lines) continue;
       const { from, length } = doc.line(line);

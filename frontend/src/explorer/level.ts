@@ -18,6 +18,8 @@ export interface Side {
   spaces: Map<number, number>;
   /** Lines that only this side has. */
   only: Set<number>;
+  /** Line → the line of the other side that is the same, but stands elsewhere: fusion moves nodes. */
+  moved: Map<number, number>;
   /** Lines that stand beside one of another text, and where they differ. */
   changed: Map<number, Span[]>;
   /** Line → the line of the other side that stands beside it. */
@@ -173,7 +175,49 @@ export function level(left: readonly LevelLine[], right: readonly LevelLine[]): 
     }
     [at, beside] = [one + 1, other + 1];
   }
+  tellMoved(left, right, sides);
   return sides;
+}
+
+/** Lines that both sides have once, and that no order of the rest lets stand side by side. */
+function tellMoved(
+  left: readonly LevelLine[],
+  right: readonly LevelLine[],
+  [ours, theirs]: [Side, Side],
+): void {
+  const tell = (line: number, other: number): void => {
+    ours.only.delete(line);
+    theirs.only.delete(other);
+    ours.moved.set(line, other);
+    theirs.moved.set(other, line);
+  };
+  const there = alone(right, theirs.only);
+  const moved: Pair[] = [];
+  for (const [token, line] of alone(left, ours.only)) {
+    const other = there.get(token);
+    if (line !== null && other != null) moved.push([line, other]);
+  }
+  for (const [line, other] of moved) tell(line, other);
+  // What stands beside a moved line and is no line of its own, as a bracket is, moved with it.
+  const alike = (line: number, other: number): boolean =>
+    ours.only.has(line) &&
+    theirs.only.has(other) &&
+    left[line - 1]?.tokens[0] === right[other - 1]?.tokens[0];
+  for (const step of [1, -1]) {
+    for (const [line, other] of moved) {
+      for (let by = step; alike(line + by, other + by); by += step) tell(line + by, other + by);
+    }
+  }
+}
+
+/** Surest token → the only line that has it, or null for several; of lines that say something. */
+function alone(lines: readonly LevelLine[], some: ReadonlySet<number>): Map<string, number | null> {
+  const found = new Map<string, number | null>();
+  for (const line of some) {
+    const token = lines[line - 1]?.tokens[0] ?? "";
+    if (/\w\W*\w\W*\w/.test(token)) found.set(token, found.has(token) ? null : line);
+  }
+  return found;
 }
 
 /** Where two lines differ, word by word. */
@@ -228,5 +272,11 @@ export function operationOf(text: string): string {
 }
 
 function side(): Side {
-  return { spaces: new Map(), only: new Set(), changed: new Map(), beside: new Map() };
+  return {
+    spaces: new Map(),
+    only: new Set(),
+    moved: new Map(),
+    changed: new Map(),
+    beside: new Map(),
+  };
 }

@@ -123,10 +123,11 @@ class Beside {
 
   private tell([one, other]: [Side, Side]): void {
     const [left, right] = this.halves;
-    const alike = !one.only.size && !other.only.size && !one.changed.size;
+    const alike = [one.only, other.only, one.moved, one.changed].every((lines) => !lines.size);
     const words = alike
       ? `${left.title} and ${right.title} are the same, line for line.`
       : `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
+        (one.moved.size ? `${one.moved.size.toLocaleString("en")} moved, ` : "") +
         `${one.changed.size.toLocaleString("en")} in other words.`;
     this.say(words);
     const facts = this.halves.map((half, at) => {
@@ -170,7 +171,9 @@ class Beside {
       const line = chosen?.[at] ?? null;
       const current = line === null ? null : line + first - 1;
       code.mark({ ...NO_MARKS, current });
-      const lines = Int32Array.from([...side.only, ...side.changed.keys()].sort((a, b) => a - b));
+      const lines = Int32Array.from(
+        [...side.only, ...side.moved.keys(), ...side.changed.keys()].sort((a, b) => a - b),
+      );
       const pinned: Matches = {
         lines: lines.map((each) => each + first - 1),
         known: new Uint8Array(lines.length).fill(EXACT),

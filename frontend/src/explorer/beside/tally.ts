@@ -22,7 +22,7 @@ export function operationsOf(texts: readonly string[], lines: Iterable<number>):
 
 /** First lines (from 1) of the runs of lines that differ, in the rows of the left side. */
 export function differencesOf(left: Side, right: Side, lines: number): number[] {
-  const marked = new Set([...left.only, ...left.changed.keys()]);
+  const marked = new Set([...left.only, ...left.moved.keys(), ...left.changed.keys()]);
   // What only the right has stands before the left's line that leaves room for it.
   for (const line of left.spaces.keys()) marked.add(Math.min(line, lines));
   if (!lines && right.only.size) return [1];
