@@ -216,8 +216,9 @@ class _Walk(BufferMakers):
         producer: FxValue,
         owners: dict[Place, str],
     ) -> None:
-        """Where another node fits just as well, only the order of nodes decided: keep both."""
-        if not self.equals:
+        """Where another node fits just as well, only the order of nodes decided: keep both, unless
+        neither fits well."""
+        if not self.equals or self.result.costs[node.name] > DOUBTFUL:
             return
         self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
         for rival in self.equals:
@@ -252,7 +253,7 @@ class _Walk(BufferMakers):
             cost += penalty
             if piece and not self._joined(candidate, operation):
                 cost += 0.4
-            if cost > DOUBTFUL + 0.02 * operation.size:
+            if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
                 continue
             if self._only_cloned(candidate) and not too_large(region):
                 cost += 0.1

@@ -130,6 +130,13 @@ class Unifier:
         self.costs[key] = cost
         return cost
 
+    def refuses(self, place: Place, node: FxValue) -> bool:
+        """Whether the operation itself cannot be the node's, however little the rest would cost."""
+        operation = self.region.operations[place]
+        if operation.op in LEAVES or (place, node.name) in self.passes:
+            return False
+        return self._top(operation, node) >= BAD
+
     def _inside(self, place: Place, node: FxValue, depth: int) -> float:
         operation = self.region.operations[place]
         op = operation.op
