@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -62,8 +63,11 @@ class Intake:
         return any(file.role not in {"other", "source"} for file in self.files)
 
 
-def recognise(root: Path) -> Intake:
-    """Looks through a folder (or at one file) and tells what is in it. Follows no links."""
+def recognise(root: Path, noticed: Callable[[str], None] = lambda role: None) -> Intake:
+    """Looks through a folder (or at one file) and tells what is in it. Follows no links.
+
+    `noticed` is told a file's role when its beginning was seen: all of a large one takes a while.
+    """
     dropped: dict[str, list[str]] = {}
     paths = _walk(root, dropped) if root.is_dir() else [root]
     base = root if root.is_dir() else root.parent
@@ -71,7 +75,7 @@ def recognise(root: Path) -> Intake:
     intake = Intake()
     for path in paths:
         shown = PurePosixPath(*path.relative_to(base).parts[common:])
-        intake.files.append(_look_at(path, stored_text(str(shown))))
+        intake.files.append(_look_at(path, stored_text(str(shown)), noticed))
     intake.files.sort(key=lambda file: file.path)
     intake.content_digest = _content_digest(intake.files)
     for file in intake.files:
@@ -129,20 +133,21 @@ def _common_parts(paths: list[tuple[str, ...]]) -> int:
     return shortest
 
 
-def _look_at(path: Path, shown: str) -> File:
+def _look_at(path: Path, shown: str, noticed: Callable[[str], None]) -> File:
     """One pass over a file: its digest, size and role."""
     digest = hashlib.sha256()
-    size = 0
-    head = b""
     with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            if not size:
-                head = piece[:HEAD]
+        piece = file.read(PIECE)
+        role = role_of(path.name, piece[:HEAD])
+        noticed(role)
+        size = len(piece)
+        while piece:
             digest.update(piece)
+            piece = file.read(PIECE)
             size += len(piece)
     return File(
         path=shown,
-        role=role_of(path.name, head),
+        role=role,
         size=size,
         absolute=path,
         digest=digest.hexdigest(),

@@ -8,6 +8,9 @@ sources and the report, with which the run is complete.
 from __future__ import annotations
 
 import gc
+import importlib
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,6 +53,7 @@ Progress = Callable[[str, int, int | None, str | None], None]
 
 PROFILES = frozenset({"chrome_trace", "key_averages"})
 """Roles of files that profiles are made of."""
+READS_PROFILES = f"{__package__}.profile_join"
 SHOWN_FILES = 3
 ALIGNED_AT_ONCE = 256 * 1024
 """Bytes of codes whose lines are aligned while they are read: it takes less than a tenth of a
@@ -102,7 +106,7 @@ def read_run(
     """
     started = time.monotonic()
     progress("Looking through the files", 0, None, None)
-    intake = recognise(root)
+    intake = recognise(root, _load_ahead)
     if not intake.known:
         raise NothingToRead(_nothing(intake))
     notes = Notes(intake.dropped)
@@ -159,6 +163,13 @@ def read_run(
         seconds=time.monotonic() - started,
         browsable_seconds=None if reading.browsable is None else reading.browsable - started,
     )
+
+
+def _load_ahead(role: str) -> None:
+    """Loads what reads profiles, with numpy, while the rest of a trace is hashed: that goes on
+    beside, since hashing lets go of the interpreter's lock. Most uploads have none."""
+    if role in PROFILES and READS_PROFILES not in sys.modules:
+        threading.Thread(target=importlib.import_module, args=(READS_PROFILES,)).start()
 
 
 def _nothing(intake: Intake) -> str:
