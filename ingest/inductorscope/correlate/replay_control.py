@@ -112,7 +112,11 @@ class ControlReplay(MemoryReplay):
             statement = self.definitions.get(name)
             if statement is not None and name not in seen:
                 seen.add(name)
-                if statement.tags <= _WRAPS or (statement.is_cast or statement.has_inner):
+                if (
+                    statement.tags <= _WRAPS
+                    or "tmpbuf" in statement.text
+                    or (statement.is_cast or statement.has_inner)
+                ):
                     pending.extend(statement.uses)
         return False
 

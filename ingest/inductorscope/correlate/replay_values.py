@@ -16,6 +16,9 @@ from inductorscope.formats.ir import IrOp
 
 WINDOW = 14
 """How far ahead an operation's statement is looked for."""
+_NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::")
+"""How C++ converts to the small floats."""
+_SMALL = ("float16", "float8", "complex")
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 """How it is asked whether a remainder has another sign than it should."""
 ACCEPT = 1.6
@@ -172,7 +175,7 @@ class ValueReplay(ControlReplay):
             inside.update(statement.defines)
             if statement.is_load and not several:
                 break
-            fits = bool(statement.tags & wanted) if not cast else _converts(statement)
+            fits = bool(statement.tags & wanted) if not cast else _converts(statement, op)
             if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
                 continue
             uses = tuple(dict.fromkeys(outside)) if several else statement.uses
@@ -275,9 +278,10 @@ def _flat(values: list[Value]) -> list[Value]:
     return flat
 
 
-def _converts(statement: Statement) -> bool:
+def _converts(statement: Statement, op: IrOp) -> bool:
     if statement.is_cast:
-        return True
+        small = any(kind in argument for kind in _SMALL for argument in op.arguments[1:2])
+        return small or not any(narrow in statement.text for narrow in _NARROWS)
     if "tmpbuf" in statement.text and "bit_cast" not in statement.tags:
         return False  # computed lane by lane
     return len(statement.uses) == 1 and bool(
