@@ -176,13 +176,15 @@ def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Se
     page.get_by_role("button", name="The pane at the right").click()
     status = page.locator("#status")
     expect(status).to_contain_text("FX received beside FX post-grad")
+    expect(status).to_contain_text(" moved, ")
     page.wait_for_url("**compare=1**")
     assert axe(page) == []
 
-    # A node that a pass moved stands alone on each side; all others stand level.
+    # A node that a pass moved is marked so on each side; all others stand level.
     tops = """() => ["readable", "post_grad"].map((stage) => Object.fromEntries(
-        [...document.querySelectorAll(`[data-stage=${stage}] .cm-line:not(.level-only)`)].flatMap(
+        [...document.querySelectorAll(`[data-stage=${stage}] .cm-line`)].flatMap(
           (line) => {
+            if (line.matches(".level-only, .level-moved")) return [];
             const named = /^ *(\\w+): "/.exec(line.textContent);
             return named ? [[named[1], Math.round(line.getBoundingClientRect().top)]] : [];
           })))"""
@@ -209,7 +211,7 @@ def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Se
     Explorer(page)
     expect(status).to_contain_text("FX received beside FX post-grad")
     page.keyboard.press("d")
-    expect(page.locator(".level-changed, .level-only")).to_have_count(0)
+    expect(page.locator(".level-changed, .level-only, .level-moved")).to_have_count(0)
 
 
 def test_how_links_are_known_is_told_on_request(page: Page, zoo: Served) -> None:
