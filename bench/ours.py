@@ -24,6 +24,8 @@ from inductorscope.settings import Settings
 from bench.measure import MeasuredProcessError, MemoryWatch, family, run
 
 LOOK_SECONDS = 0.01
+ASK_SECONDS = 0.04
+"""Between requests: each takes the server some 10 ms of the processors that it measures."""
 START_SECONDS = 120
 LOADED_SECONDS = 3
 """What a process that is started ahead takes at most to load everything."""
@@ -194,7 +196,7 @@ def _follow(client: httpx.Client, job: str) -> tuple[float, float, str]:
             complete = time.monotonic()
             first = complete if browsable is None else min(browsable, complete)
             return first, complete, str(row["run_id"])
-        time.sleep(LOOK_SECONDS)
+        time.sleep(ASK_SECONDS)
 
 
 def _opens(client: httpx.Client, run_id: str) -> bool:

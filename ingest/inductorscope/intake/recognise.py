@@ -136,15 +136,15 @@ def _common_parts(paths: list[tuple[str, ...]]) -> int:
 def _look_at(path: Path, shown: str, noticed: Callable[[str], None]) -> File:
     """One pass over a file: its digest, size and role."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        piece = file.read(PIECE)
-        role = role_of(path.name, piece[:HEAD])
+    with path.open("rb", buffering=0) as file:
+        piece = memoryview(bytearray(min(PIECE, max(os.fstat(file.fileno()).st_size, HEAD))))
+        count = size = file.readinto(piece) or 0
+        role = role_of(path.name, bytes(piece[: min(count, HEAD)]))
         noticed(role)
-        size = len(piece)
-        while piece:
-            digest.update(piece)
-            piece = file.read(PIECE)
-            size += len(piece)
+        while count:
+            digest.update(piece[:count])
+            count = file.readinto(piece) or 0
+            size += count
     return File(
         path=shown,
         role=role,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from .sources import Sources
 from .texts import count_lines
 
 PIECE = 1024 * 1024
+HEAD = 8192
 GZIP = b"\x1f\x8b"
 
 Packed = tuple[Content, int | None]
@@ -105,17 +107,20 @@ class FileArtifacts:
 
 
 def _pack(file: File, folder: Path | None) -> Packed:
-    return content_of_file(file.absolute, folder), _count_lines(file.absolute)
+    content = content_of_file(file.absolute, folder)
+    return content, _count_lines(file.absolute, content)
 
 
-def _count_lines(path: Path) -> int | None:
+def _count_lines(path: Path, content: Content) -> int | None:
     """None for what is no text."""
-    count, last = 0, b"\n"
     with path.open("rb") as file:
-        head = file.read(PIECE)
-        if head.startswith(GZIP) or b"\0" in head[:8192]:
+        head = file.read(HEAD)
+        if head.startswith(GZIP) or b"\0" in head:
             return None
-        piece = head
+        if content.index is not None:  # which has counted their ends
+            file.seek(-1, os.SEEK_END)
+            return content.index.lines + (file.read() != b"\n")
+        count, last, piece = 0, b"\n", head
         while piece:
             count += piece.count(b"\n")
             last = piece[-1:]
