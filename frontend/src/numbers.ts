@@ -74,7 +74,7 @@ function chart(points: Point[]) {
         {
           type: "scatter",
           mode: "lines+text",
-          x: [0, last],
+          x: [-0.5, last + 0.5],
           y: [1, 1],
           text: ["", "allowed"],
           textposition: "top left",

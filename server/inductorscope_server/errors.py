@@ -170,6 +170,9 @@ async def _invalid(request: Request, error: Exception) -> Response:
     if first.get("type") == "json_invalid":
         return answer(request, Refusal(400, "The body is not JSON.", where="body"))
     message = str(first["msg"]).removeprefix("Value error, ")
+    if kind == "query" and first.get("type") == "string_pattern_mismatch":
+        # The pattern says nothing to people, who come with an address that was cut.
+        message = "it is not written as such values are; copy the address once more, whole"
     return answer(request, Refusal(422, f"`{name}` is not usable: {message}.", where=where))
 
 

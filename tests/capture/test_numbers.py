@@ -12,6 +12,7 @@ from inductorscope.capture.spec import CaptureSpec, SpecError
 
 torch = pytest.importorskip("torch")
 
+# Below the skip, since they import torch.
 from inductorscope.capture.faults.planted import planted  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers import diagnose  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers_lanes import compare_along  # noqa: E402

@@ -46,7 +46,7 @@ class GraphModule(torch.nn.Module):
         constant_pad_nd_1: "f32[8, 8][8, 1]cpu" = torch.ops.aten.constant_pad_nd.default(sooner, [0, 0, 1, 0], 0.0)
         cat: "f32[8, 24][24, 1]cpu" = torch.ops.aten.cat.default([constant_pad_nd, arg0_1, constant_pad_nd_1], 1)
         return (cat,)
-"""  # noqa: E501
+"""  # noqa: E501  # lines as torch writes them
 
 
 def test_a_concatenation_owns_its_masks_and_gives_each_piece_to_its_argument() -> None:
@@ -138,7 +138,7 @@ class GraphModule(torch.nn.Module):
         column: "i64[8, 1][1, 1]cpu" = torch.ops.aten.reshape.default(down, [8, 1])
         index: "f32[8, 8][8, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(arg0_1, [column, across])
         return (index,)
-"""  # noqa: E501
+"""  # noqa: E501  # lines as torch writes them
 
 
 def test_rows_and_columns_of_one_length_are_told_apart() -> None:
@@ -168,7 +168,7 @@ class GraphModule(torch.nn.Module):
         relu: "f32[2, 3, 8, 8]" = torch.ops.aten.relu.default(arg0_1)
         convolution: "f32[2, 4, 8, 8]" = torch.ops.aten.convolution.default(relu, arg1_1, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
         return (convolution,)
-"""  # noqa: E501
+"""  # noqa: E501  # lines as torch writes them
 
 CONVOLUTION = """\
 op0: SchedulerNode(ComputedBuffer)
@@ -196,7 +196,7 @@ op1.outputs = [
     buf1.users = []
 ]
 op1.node.kernel = extern_kernels.convolution
-"""  # noqa: E501
+"""  # noqa: E501  # lines as torch writes them
 
 
 def test_a_convolution_copies_what_it_takes_unless_inductor_chose_the_layout() -> None:

@@ -256,7 +256,7 @@ extern "C"  void  kernel(const int64_t* in_ptr0, int64_t* out_ptr0)
     auto tmp13 = c10::convert<int64_t>(tmp12);
     auto tmp14 = at::vec::VectorizedN<int64_t,2>::arange(tmp13, 1);
 }
-"""  # noqa: E501
+"""  # noqa: E501  # lines as torch writes them
 
 
 def test_vectorised_indices_are_wrapped_and_checked_by_who_looks_up() -> None:

@@ -42,3 +42,6 @@ def test_what_is_not_there_is_said(filled: TestClient, graph: str, right: str, w
 def test_a_side_that_names_nothing_is_a_wrong_request(filled: TestClient, graph: str) -> None:
     assert filled.get("/api/beside", params={"left": graph, "right": "x"}).status_code == 422
     assert filled.get("/beside", params={"left": f"{graph}/readable"}).status_code == 422
+    cut = filled.get("/beside", params={"left": f"{graph}/readable", "right": graph[:9]})
+    assert cut.status_code == 422
+    assert "copy the address once more, whole." in cut.text

@@ -16,7 +16,9 @@ def leave(status: int) -> Never:
 
     With torch that takes a second, and whoever waits for the process would wait for it too.
     """
-    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as the interpreter
+    # As the interpreter does: it ends pools of threads, which would else never end, and waits for
+    # the other threads. No public function does both.
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):  # the model may have shut it
