@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bench.truth_programs import (
+    blocks,
     compositions,
     convolutional,
     operators,
     optimizers,
     recurrent,
+    small_programs,
     transformer_models,
 )
 from bench.truth_programs.program import Program
@@ -16,7 +18,8 @@ from bench.truth_programs.program import Program
 def all_programs() -> list[Program]:
     found: list[Program] = []
     for family in (
-        transformer_models, recurrent, convolutional, optimizers, compositions, operators
+        transformer_models, recurrent, convolutional, optimizers, compositions, operators,
+        blocks, small_programs,
     ):  # fmt: skip
         found += family.programs()
     return found
