@@ -34,12 +34,6 @@ class Aligner(ValueReplay):
         self.node, self.values, self.by_index, self.mask = node.name, {}, {}, None
         self.indirect = {}
         self.body = body
-        self._converted = frozenset(
-            op.arguments[0]
-            for block in body.blocks.values()
-            for op in block.ops
-            if op.op == "to_dtype" and op.arguments
-        )
         self._walk("body", 0)
         return self.result.cost - before
 

@@ -22,6 +22,7 @@ from inductorscope.correlate.schedule import (
     shape_of,
     unpacked_outputs,
 )
+from inductorscope.correlate.small_floats import asked_by
 from inductorscope.correlate.text_stages import op_entity
 from inductorscope.formats.ir import IrText
 from inductorscope.formats.output_code import OutputCode
@@ -57,8 +58,12 @@ def link_lines(
     for entity, site, places in aligned_calls(code, lines, after, recorded):
         origins.doubtful.update(swallowing(site, places))
         for line, position, block, op in places:
-            key = (site.nodes[position].name, block, op)
-            _link(collector, line, key, entity, origins)
+            node = site.nodes[position]
+            asked = asked_by(node.body, block, op)
+            if asked != op:  # a conversion of the back end's: no line of the IR
+                own = op_entity(node.name, block, op)
+                collector.add("code", line, own, Confidence.inferred, call=entity)
+            _link(collector, line, (node.name, block, asked), entity, origins)
     _link_externs(collector, code, origins)
     return origins
 

@@ -18,6 +18,7 @@ from inductorscope.correlate.raise_lines import has_bodies, sure_below
 from inductorscope.correlate.raise_walk import RaisedWalk
 from inductorscope.correlate.reordering import reordered_nodes
 from inductorscope.correlate.schedule import unpacked_outputs
+from inductorscope.correlate.small_floats import asked_by
 from inductorscope.correlate.text_stages import op_entity
 from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.formats.ir import IrBlock, IrOp, IrText, IrTextNode
@@ -90,7 +91,8 @@ class Explainer:
             for entity, site, places in sites:
                 self.origins.doubtful.update(swallowing(site, places))
                 for number, position, block, op in places:
-                    key = (site.nodes[position].name, block, op)
+                    node = site.nodes[position]
+                    key = (node.name, block, asked_by(node.body, block, op))
                     self._of_line.setdefault(number, {}).setdefault(key, []).append(entity)
         return self._of_line.get(line, {})
 

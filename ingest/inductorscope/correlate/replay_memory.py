@@ -11,10 +11,6 @@ from inductorscope.formats.ir import IrOp
 _LOCAL = frozenset(["local_buffer_data_"])
 """Stands for memory that never leaves the kernel."""
 _NUMBER = re.compile(r"\d+")
-# `at::vec::convert<at::BFloat16,1,float,2>(tmp9)`, `c10::convert<at::Half>(tmp9)`
-_NARROWS = re.compile(r"= (?:at::vec|c10)::convert<at::(?:BFloat16|Half)\b")
-# `at::vec::convert<float,2,at::BFloat16,1>(tmp0)`, `c10::convert<float>(tmp0)`
-_WIDENS = re.compile(r"= (?:at::vec|c10)::convert<float\b[^>]*>\(tmp\d+\);")
 # `tl.where(tmp4, tmp6, 0)`
 _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
 # `tl.where(xmask, tmp1, 0.0)`
@@ -55,7 +51,7 @@ class MemoryReplay(ReplayState):
         if op.op == "load_seed" and not self._at_offset(statement.text, op.arguments[1:]):
             self.result.cost += WRONG_PLACE
         last = self._load_end(position, key)
-        last = self._selected(self._widened(op, last))
+        last = self._selected(last)
         for before in self.block.numbered[self._at() : position]:
             if "tmpbuf" in before.text:  # the index, spread over the lanes for this load
                 self._own(before, key)
@@ -130,21 +126,6 @@ class MemoryReplay(ReplayState):
         fits = chosen and len(following.uses) == 2 and _CHOOSES.search(following.text)
         return last + 1 if fits and set(following.uses) == set(names) else last
 
-    def _widened(self, op: IrOp, last: int) -> int:
-        """Small floats are computed with as `float`: the C++ back end converts what it loads.
-
-        A conversion that the loop body asks for itself is that operation's.
-        """
-        if not self.cpp or last + 1 >= len(self.block.numbered):
-            return last
-        following = self.block.numbered[last + 1]
-        widens = following.uses == self.block.numbered[last].defines and _WIDENS.search(
-            following.text
-        )
-        if not widens or op.name in self._converted:
-            return last
-        return last + 1
-
     def _loaded_before(self, places: frozenset[str], index: str) -> Value:
         """Another node read the same place under another name for its index."""
         wanted = set(_NUMBER.findall(index))
@@ -177,13 +158,6 @@ class MemoryReplay(ReplayState):
         if len(op.arguments) < 4 or "atomic" not in op.arguments[3]:
             self.stored[buffer] = value
         return value
-
-    def _narrowed(self, statement: Statement) -> OpKey | None:
-        """A result that is computed as `float` and kept smaller is converted by who computed it."""
-        if not self.cpp or _NARROWS.search(statement.text) is None or not statement.uses:
-            return None
-        source = self.definitions.get(statement.uses[0])
-        return None if source is None else self.result.owner.get(id(source))
 
     def _store_statement(self, places: frozenset[str], value: Value) -> Statement | None:
         fallback = None
@@ -221,7 +195,7 @@ class MemoryReplay(ReplayState):
             if source is None or id(source) in self.result.owner:
                 continue
             if self.place[id(source)] <= start + 6:
-                self._own(source, self._narrowed(source) or key)
+                self._own(source, key)
                 pending.extend(source.uses)
         if statement.fills:
             for other in self.block.others:

@@ -88,8 +88,6 @@ class ReplayState:
         self.indirect: dict[str, Value] = {}
         self.node = ""
         self.mask: Value = None
-        self._converted: frozenset[str] = frozenset()
-        """Operations of the node whose results it converts itself."""
 
     def _value(self, text: str, block: str) -> Value:
         known = self.values.get((block, text))

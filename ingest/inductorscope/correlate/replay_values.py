@@ -19,6 +19,7 @@ WINDOW = 14
 _NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::")
 """How C++ converts to the small floats."""
 _SMALL = ("float16", "float8", "complex")
+_SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 """How it is asked whether a remainder has another sign than it should."""
 ACCEPT = 1.6
@@ -129,8 +130,14 @@ class ValueReplay(ControlReplay):
         return last
 
     def _computed(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
-        expression = (op.op, *(str(v) if isinstance(v, Literal) else v for v in values))
-        if op.op in COMMUTATIVE and len(values) == 2:
+        expression: tuple[object, ...] = (
+            op.op,
+            *(str(v) if isinstance(v, Literal) else v for v in values),
+        )
+        cast_to = op.arguments[1] if op.op == "to_dtype" and len(op.arguments) > 1 else ""
+        if cast_to:
+            expression = _cast(values[0], cast_to)
+        elif op.op in COMMUTATIVE and len(values) == 2:
             pair = sorted(str(v) for v in values)
             expression = (op.op, *pair)
         known = self._known(expression) if None not in values else None
@@ -155,7 +162,10 @@ class ValueReplay(ControlReplay):
             results, last = self._carried(last)
         self.result.cost += cost
         self._own_run(first, last, key)
-        return self._remember(expression, results[0] if len(results) == 1 else results)
+        value: Value = results[0] if len(results) == 1 else results
+        if self.cpp and cast_to in _SMALL_FLOATS:
+            self._remember(_cast(value, "torch.float32"), values[0])  # nothing is converted back
+        return self._remember(expression, value)
 
     def _find(self, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
         start = self._at()
@@ -262,6 +272,11 @@ class ValueReplay(ControlReplay):
             if op not in COMMUTATIVE and op != "where" and order != sorted(order):
                 cost += 0.8
         return cost
+
+
+def _cast(value: Value, dtype: str) -> tuple[object, ...]:
+    """The same conversion whatever it is said to convert from."""
+    return ("to_dtype", value, dtype)
 
 
 def _right(statement: Statement) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from inductorscope.correlate.small_floats import SMALL, with_conversions
 from inductorscope.formats.ir import IrText, IrTextNode
 from inductorscope.formats.output_code import CodeCall, CodeKernel, OutputCode
 from inductorscope.formats.wrapper_lines import parse_wrapper
@@ -42,7 +43,7 @@ class CallSite:
     call: CodeCall
     kernel: CodeKernel
     nodes: list[IrTextNode] = field(default_factory=list)
-    """Innermost members in order of code generation."""
+    """Innermost members in order of code generation, as the back end writes them."""
     pointers: dict[str, frozenset[str]] = field(default_factory=dict)
     """Buffer → kernel parameters that may point to it; number → parameters that are it."""
 
@@ -55,6 +56,13 @@ def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]
         site.pointers = _pointers(site, names)
     _assign(sites, code, ir)
     _kept_inside(sites)
+    dtypes = {buffer.name: buffer.dtype for node in ir.nodes for buffer in node.buffers}
+    for name, layout in ir.layouts.items():
+        dtypes.setdefault(name, layout.dtype)
+    if not SMALL.isdisjoint(dtypes.values()):
+        for site in sites:
+            if site.kernel.kind == "cpp":
+                site.nodes = with_conversions(site.nodes, lambda name: dtypes.get(name, ""))
     return sites
 
 
