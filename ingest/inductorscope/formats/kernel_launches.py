@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from inductorscope.formats.kineto_regions import innermost, innermost_of
 from inductorscope.formats.trace_columns import (
@@ -38,11 +39,10 @@ class Launched:
 
     op: Numbers
     """The operator that launched it."""
-    op_name: Numbers
     launch: Numbers
     """The Triton launch."""
     region: Numbers
-    join: Numbers
+    join: npt.NDArray[np.int8]
     """How it was found: an index into `joins`."""
     call: Numbers
     """The driver's call."""
@@ -59,9 +59,7 @@ def find_launches(
     device, ops, calls = columns.device, columns.ops, columns.calls
     call = _lookup(device.correlation, calls.correlation)
     known = call != NOWHERE
-    external = np.where(
-        (device.external < 0) & known, _taken(calls.external, call), device.external
-    )
+    external = np.where((device.external < 0) & known, taken(calls.external, call), device.external)
     op = _lookup(external, ops.external)
     found = op != NOWHERE
     join = np.where(found, np.where(device.external >= 0, BY_EXTERNAL, BY_CORRELATION), BY_NONE)
@@ -69,21 +67,20 @@ def find_launches(
     if len(around):
         made = call[around]
         op[around] = innermost_of(
-            ops.lane, ops.ts, ops.end, _taken(calls.lane, made), calls.ts[made]
+            ops.lane, ops.ts, ops.end, taken(calls.lane, made), calls.ts[made]
         )
         join[around] = np.where(op[around] == NOWHERE, BY_NONE, BY_TIME)
-    launch = _taken(ops.kind, op)
-    op_name = _taken(ops.name, op)
-    region = _taken(region_of_op, op)
+    launch = taken(ops.kind, op)
+    region = taken(region_of_op, op)
     region = _region_by_call(columns, external, region, region_of_span)
     by_name = _launch_by_name(columns)[device.name] if len(device) else launch
     named = (launch == NOWHERE) & (by_name != NOWHERE)
     launch = np.where(named, by_name, launch).astype(np.int32)
-    join = np.where(named, BY_NAME, join).astype(np.int32)
+    join = np.where(named, BY_NAME, join).astype(np.int8)
     replays = np.array([_GRAPH_LAUNCH in name for name in [*columns.names, ""]])
-    replayed: Truths = replays[_taken(calls.name, call)] & known
+    replayed: Truths = replays[taken(calls.name, call)] & known
     compiled = _compiled(columns, op, call, region, replayed)
-    return Launched(op, op_name, launch, region, join, call, replayed, compiled)
+    return Launched(op, launch, region, join, call, replayed, compiled)
 
 
 def _compiled(
@@ -97,8 +94,8 @@ def _compiled(
     spans = [*columns.compiled, *columns.graph_calls, *columns.compiled_functions]
     if not spans:
         return np.full(len(device), bool(of_inductor.any()))
-    lane = _taken(columns.ops.lane, op)
-    lane = np.where(lane == NOWHERE, _taken(columns.calls.lane, call), lane).astype(np.int32)
+    lane = taken(columns.ops.lane, op)
+    lane = np.where(lane == NOWHERE, taken(columns.calls.lane, call), lane).astype(np.int32)
     moment = np.full(len(device), np.nan)
     for events, at in ((columns.calls, call), (columns.ops, op)):
         known = at != NOWHERE
@@ -124,7 +121,7 @@ def _region_by_call(
         span = at.get(where)
         if span is not None:
             number_of[place] = region_of_span[span]
-    found = _taken(number_of, _lookup(external, marks.external))
+    found = taken(number_of, _lookup(external, marks.external))
     return np.where(region == NOWHERE, found, region).astype(np.int32)
 
 
@@ -142,7 +139,7 @@ def _lookup(wanted: Integers, ids: Integers) -> Numbers:
     return found
 
 
-def _taken(values: Numbers | Integers, at: Numbers) -> Numbers:
+def taken(values: Numbers | Integers, at: Numbers) -> Numbers:
     """The values at these places, NOWHERE at no place."""
     if not len(values):
         return np.full(len(at), NOWHERE, np.int32)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from inductorscope.formats.chrome_events import EventReader, Repair
-from inductorscope.formats.kernel_launches import Launched, find_launches
+from inductorscope.formats.kernel_launches import Launched, find_launches, taken
 from inductorscope.formats.kineto_regions import Region, RegionTimes, find_regions
 from inductorscope.formats.trace_columns import (
     DEVICE_KINDS,
@@ -139,19 +141,24 @@ class ChromeTrace:
         return found
 
 
-def read_chrome_trace(path: Path, max_bytes: int = MAX_BYTES) -> ChromeTrace:
+def read_chrome_trace(
+    path: Path, max_bytes: int = MAX_BYTES, folder: Path | None = None
+) -> ChromeTrace:
     """Reads a trace, plain or compressed with gzip or zstd, whatever its state; what was mended is
-    in `.repairs`."""
+    in `.repairs`. `folder`: where events go that are too many for memory, for the time being."""
     with path.open("rb") as file:
-        return read_chrome_stream(open_plain(file), max_bytes)
+        return read_chrome_stream(open_plain(file), max_bytes, folder)
 
 
-def read_chrome_stream(stream: Readable, max_bytes: int = MAX_BYTES) -> ChromeTrace:
+def read_chrome_stream(
+    stream: Readable, max_bytes: int = MAX_BYTES, folder: Path | None = None
+) -> ChromeTrace:
     """Reads a trace from a stream of plain JSON."""
     reader = EventReader(stream, max_bytes)
-    columns = ColumnReader(reader)
+    columns = ColumnReader(reader, folder)
     for batch in reader.batches():
         columns.add(batch)
+    batch = []
     trace = _trace_of(columns.finish())
     trace.events = columns.events
     trace.devices = _device_names(reader.header) or _device_names(reader.trailer)
@@ -173,6 +180,7 @@ def _trace_of(columns: TraceColumns) -> ChromeTrace:
     regions, region_of_op, region_of_span = find_regions(
         columns.graph_calls, columns.compiled, times
     )
+    del times, token_of
     launched = find_launches(columns, region_of_op, region_of_span)
     kernels, row = _kernels(columns, launched)
     trace = ChromeTrace(kernels=kernels, regions=regions)
@@ -199,8 +207,9 @@ def _tokens(columns: TraceColumns) -> tuple[list[str], Numbers]:
     return list(tokens), of_op
 
 
-def grouped(*columns: Numbers | Integers) -> tuple[Integers, Integers]:
-    """Rows alike in all columns: the first row of each group, and for each row its group."""
+def grouped(*columns: npt.NDArray[Any]) -> tuple[Integers, Numbers]:
+    """Rows alike in all columns of whole numbers: the first row of each group, and for each row its
+    group."""
     key = np.zeros(len(columns[0]), np.int64)
     keys = 1
     for column in columns:
@@ -209,10 +218,12 @@ def grouped(*columns: Numbers | Integers) -> tuple[Integers, Integers]:
         if keys * size > LARGEST_KEY:
             _, dense = np.unique(key, return_inverse=True)
             key, keys = dense.astype(np.int64), len(key)
-        key = key * size + (column.astype(np.int64) - low)
+        key *= size
+        key += column
+        key -= low
         keys *= size
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    return first.astype(np.int64), group.astype(np.int64)
+    found, first = np.unique(key, return_index=True)
+    return first.astype(np.int64), np.searchsorted(found, key).astype(np.int32)
 
 
 def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime], Numbers]:
@@ -220,17 +231,21 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
     device = columns.device
     if not len(device):
         return [], np.zeros(0, np.int32)
+    op_name = taken(columns.ops.name, launched.op)
     first, group = grouped(
-        device.name, device.kind, launched.launch, launched.op_name, launched.region,
-        launched.join, launched.replayed.astype(np.int32),
-        launched.compiled.astype(np.int32),
+        device.name, device.kind, launched.launch, op_name, launched.region,
+        launched.join, launched.replayed, launched.compiled,
     )  # fmt: skip
+    op_name = op_name[first]
     calls = np.bincount(group, minlength=len(first))
-    total = np.bincount(group, weights=device.us, minlength=len(first))
+    us = device.us
+    total = np.bincount(group, weights=us, minlength=len(first))
     least = np.full(len(first), np.inf)
     most = np.zeros(len(first))
-    np.minimum.at(least, group, device.us)
-    np.maximum.at(most, group, device.us)
+    np.minimum.at(least, group, us)
+    np.maximum.at(most, group, us)
+    del us
+    name, kind = device.name[first], device.kind[first]
     order = np.lexsort((first, -total))
     rank = np.empty(len(first), np.int32)
     rank[order] = np.arange(len(first), dtype=np.int32)
@@ -239,11 +254,11 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
         event = first[which]
         known = launched.launch[event] != NOWHERE
         launch = columns.launches[launched.launch[event]] if known else Launch("", None, None)
-        op, region = launched.op_name[event], launched.region[event]
+        op, region = op_name[which], launched.region[event]
         kernels.append(
             KernelTime(
-                columns.names[device.name[event]],
-                DEVICE_KINDS[device.kind[event]],
+                columns.names[name[which]],
+                DEVICE_KINDS[kind[which]],
                 launch.file,
                 launch.hash,
                 None if op == NOWHERE else columns.names[op],
@@ -270,20 +285,22 @@ def _operators(
     if not len(ops):
         return [], []
     count = len(columns.names)
-    calls = np.bincount(ops.name, minlength=count)
-    total = np.bincount(ops.name, weights=ops.us, minlength=count)
+    name, us = ops.name, ops.us
+    calls = np.bincount(name, minlength=count)
+    total = np.bincount(name, weights=us, minlength=count)
     times = [
         OpTime(columns.names[number], int(calls[number]), float(total[number]))
         for number in np.flatnonzero(calls).tolist()
     ]
     generated = [CPU_KERNEL.match(name) for name in columns.names]
-    own = np.flatnonzero(np.array([found is not None for found in generated])[ops.name])
+    own = np.flatnonzero(np.array([found is not None for found in generated])[name])
+    name, us = name[own], us[own]
     kernels: list[CpuKernelTime] = []
     if len(own):
-        first, group = grouped(ops.name[own], region_of_op[own])
-        sums = np.bincount(group, weights=ops.us[own])
+        first, group = grouped(name, region_of_op[own])
+        sums = np.bincount(group, weights=us)
         for which, (place, runs) in enumerate(zip(first, np.bincount(group), strict=True)):
-            found = generated[ops.name[own[place]]]
+            found = generated[name[place]]
             assert found is not None
             region = int(region_of_op[own[place]])
             kernels.append(

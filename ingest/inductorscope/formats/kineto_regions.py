@@ -14,6 +14,8 @@ import numpy as np
 
 from inductorscope.formats.trace_columns import NOWHERE, Floats, Integers, Numbers, Span, Truths
 
+AT_ONCE = 65_536
+"""Events that are looked at one by one: as Python's numbers they take more room."""
 LOOK_BACK = 32
 """Spans before a moment that are tried for holding it."""
 
@@ -136,12 +138,13 @@ def outermost(group: Numbers, ts: Floats, us: Floats) -> Truths:
     them in the group have ended."""
     found = np.zeros(len(ts), np.bool_)
     end, current = float("-inf"), NOWHERE
-    for place, (which, start, duration) in enumerate(
-        zip(group.tolist(), ts.tolist(), us.tolist(), strict=True)
-    ):
-        if which != current or start >= end:
-            found[place] = True
-            end, current = start + duration, which
+    for first in range(0, len(ts), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        rows = zip(group[some].tolist(), ts[some].tolist(), us[some].tolist(), strict=True)
+        for place, (which, start, duration) in enumerate(rows, start=first):
+            if which != current or start >= end:
+                found[place] = True
+                end, current = start + duration, which
     return found
 
 

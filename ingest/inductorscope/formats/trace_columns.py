@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from inductorscope.formats.chrome_events import EventArgs, EventReader, TraceEvent
+from inductorscope.formats.columns import Column
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -76,27 +77,55 @@ class Launch:
     flop: float | None = None
 
 
-@dataclass(slots=True)
 class Events:
     """Events of one kind in the order of the file. Times are µs; `external` and `correlation` are
-    -1 where an event has none."""
+    -1 where an event has none.
 
-    name: Numbers
-    lane: Numbers
-    ts: Floats
-    us: Floats
-    external: Integers
-    correlation: Integers
-    kind: Numbers
-    """Of device work: `KERNEL`, `MEMCPY` or `MEMSET`; of operators: a `Launch`, else NOWHERE."""
+    There can be more than should be held in memory: each column is read when it is asked for.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.names, self.lanes, self.kinds = (Column("i", folder) for _ in range(3))
+        self.begins, self.lengths = (Column("d", folder) for _ in range(2))
+        self.externals, self.correlations = (Column("q", folder) for _ in range(2))
 
     def __len__(self) -> int:
-        return len(self.name)
+        return len(self.names)
+
+    @property
+    def name(self) -> Numbers:
+        return self.names.numbers()
+
+    @property
+    def lane(self) -> Numbers:
+        return self.lanes.numbers()
+
+    @property
+    def ts(self) -> Floats:
+        return self.begins.numbers()
+
+    @property
+    def us(self) -> Floats:
+        return self.lengths.numbers()
 
     @property
     def end(self) -> Floats:
-        ended: Floats = self.ts + self.us
+        ended: Floats = self.begins.numbers() + self.lengths.numbers()
         return ended
+
+    @property
+    def external(self) -> Integers:
+        return self.externals.numbers()
+
+    @property
+    def correlation(self) -> Integers:
+        return self.correlations.numbers()
+
+    @property
+    def kind(self) -> Numbers:
+        """Of device work: `KERNEL`, `MEMCPY` or `MEMSET`; of operators: a `Launch`, else
+        NOWHERE."""
+        return self.kinds.numbers()
 
 
 @dataclass(slots=True)
@@ -132,28 +161,11 @@ class TraceColumns:
     """Steps of the profiler."""
 
 
-class _Rows:
-    """Events of one kind while they are read."""
-
-    def __init__(self) -> None:
-        self.name, self.lane, self.kind = array("i"), array("i"), array("i")
-        self.ts, self.us = array("d"), array("d")
-        self.external, self.correlation = array("q"), array("q")
-
-    def events(self) -> Events:
-        """What was read; nothing can be added after."""
-        return Events(
-            np.frombuffer(self.name, np.int32), np.frombuffer(self.lane, np.int32),
-            np.frombuffer(self.ts, np.float64), np.frombuffer(self.us, np.float64),
-            np.frombuffer(self.external, np.int64), np.frombuffer(self.correlation, np.int64),
-            np.frombuffer(self.kind, np.int32),
-        )  # fmt: skip
-
-
 class ColumnReader:
     """Puts batches of events into columns."""
 
-    def __init__(self, reader: EventReader) -> None:
+    def __init__(self, reader: EventReader, folder: Path | None = None) -> None:
+        """`folder`: where columns that are too long for memory go, else the system's own."""
         self.events = 0
         self._reader = reader
         self._names: dict[str, int] = {}
@@ -161,7 +173,7 @@ class ColumnReader:
         self._launches: dict[Launch, int] = {}
         self._by_file: dict[tuple[str, str], int] = {}
         self._groups: dict[str, tuple[int, int] | None] = {}
-        self._rows = [_Rows() for _ in range(4)]
+        self._rows = [Events(folder) for _ in range(4)]
         self._graph_calls: list[Span] = []
         self._compiled: list[Span] = []
         self._compiled_functions: list[Span] = []
@@ -204,16 +216,16 @@ class ColumnReader:
             return False
         lanes = [(event.pid, event.tid) for event in events]
         columns = self._rows[which]
-        columns.name.extend(_numbered(self._names, names))
-        columns.lane.extend(_numbered(self._lanes, lanes))
+        columns.names.extend(_numbered(self._names, names))
+        columns.lanes.extend(_numbered(self._lanes, lanes))
         if which >= _OPERATOR:
-            columns.kind.extend([self._launch_of(event) for event in events])
+            columns.kinds.extend([self._launch_of(event) for event in events])
         else:
-            columns.kind.extend([kind] * len(events))
-        columns.ts.frombytes(ts.tobytes())
-        columns.us.frombytes(us.tobytes())
-        columns.external.frombytes(external.tobytes())
-        columns.correlation.frombytes(correlation.tobytes())
+            columns.kinds.extend([kind] * len(events))
+        columns.begins.add(ts)
+        columns.lengths.add(us)
+        columns.externals.add(external)
+        columns.correlations.add(correlation)
         return True
 
     def _launch_of(self, event: TraceEvent) -> int:
@@ -245,13 +257,13 @@ class ColumnReader:
             which = self._marked(which, lane, start, duration, name)
             kind = self._launch_of(event)
         columns = self._rows[which]
-        columns.name.extend(_numbered(self._names, [name]))
-        columns.lane.append(lane)
-        columns.kind.append(kind)
-        columns.ts.append(start)
-        columns.us.append(duration)
-        columns.external.append(external)
-        columns.correlation.append(correlation)
+        columns.names.extend(_numbered(self._names, [name]))
+        columns.lanes.append(lane)
+        columns.kinds.append(kind)
+        columns.begins.append(start)
+        columns.lengths.append(duration)
+        columns.externals.append(external)
+        columns.correlations.append(correlation)
 
     def _group(self, category: str) -> tuple[int, int] | None:
         """Which rows a category belongs to; most belong to none."""
@@ -291,7 +303,7 @@ class ColumnReader:
         return number
 
     def finish(self) -> TraceColumns:
-        device, calls, ops, annotations = (rows.events() for rows in self._rows)
+        device, calls, ops, annotations = self._rows
         return TraceColumns(
             names=list(self._names),
             lanes=[Lane(_shown(process), _shown(thread)) for process, thread in self._lanes],

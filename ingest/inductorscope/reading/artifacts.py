@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..intake.recognise import File, Intake
@@ -33,16 +31,6 @@ class FileArtifacts:
         self._notes = notes
         self._drafts: dict[int, ArtifactDraft | None] = {}
         self._graphs: Mapping[str, GraphDraft] = {}
-        self._packing: dict[int, Future[Packed]] = {}
-
-    @contextmanager
-    def ahead(self, files: list[File]) -> Iterator[None]:
-        """Compresses some files in a thread of its own, beside what is done meanwhile: compressing
-        lets go of the interpreter's lock."""
-        with ThreadPoolExecutor(1, "compressor") as thread:
-            for file in files:
-                self._packing[id(file)] = thread.submit(_pack, file, self._folder)
-            yield
 
     def draft(self, file: File) -> ArtifactDraft | None:
         """What became of a file, if it is kept."""
@@ -93,8 +81,7 @@ class FileArtifacts:
         """The file's artifact; none where it is too large."""
         self._drafts[id(file)] = None
         try:
-            ahead = self._packing.pop(id(file), None)
-            content, lines = _pack(file, self._folder) if ahead is None else ahead.result()
+            content, lines = _pack(file, self._folder)
         except TooLarge as error:
             self._notes.add(file.path, f"too large to be kept: {error}")
             return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from ..analyze.time.cpu import SelfTime
 from ..formats.capture_facts import CaptureFacts
@@ -50,8 +51,11 @@ class ProfileRead:
         )
 
 
-def read_profiles(files: list[File], facts: CaptureFacts | None, notes: Notes) -> list[ProfileRead]:
-    """Eager first, then compiled, then the rest by path."""
+def read_profiles(
+    files: list[File], facts: CaptureFacts | None, notes: Notes, folder: Path | None = None
+) -> list[ProfileRead]:
+    """Eager first, then compiled, then the rest by path. `folder`: where events go that are too
+    many for memory."""
     found: dict[str, ProfileRead] = {}
     for file in files:
         if file.role not in ("chrome_trace", "key_averages"):
@@ -63,7 +67,7 @@ def read_profiles(files: list[File], facts: CaptureFacts | None, notes: Notes) -
             profile.trace = notes.attempt(
                 file.path,
                 "Reading the trace",
-                partial(read_chrome_trace, file.absolute),
+                partial(read_chrome_trace, file.absolute, folder=folder),
                 None,
             )
             if profile.trace is not None:

@@ -291,12 +291,10 @@ class _Reading:
         from .profiles import draft_of, read_profiles
 
         self.progress("Reading profiles", 0, None, None)
-        traces = [file for file in self.intake.files if file.role == "chrome_trace"]
-        with self.files.ahead(traces):
-            profiles = read_profiles(self.intake.files, facts, self.notes)
-            join_profiles(profiles, graphs, self.benchmarks)
-            self.run.profiles = [draft_of(profile) for profile in profiles]
-            self.writer.add_profiles()
+        profiles = read_profiles(self.intake.files, facts, self.notes, self.folder)
+        join_profiles(profiles, graphs, self.benchmarks)
+        self.run.profiles = [draft_of(profile) for profile in profiles]
+        self.writer.add_profiles()
         return profiles
 
     def finish(self, ended: Callable[[Session, Run], None]) -> int:

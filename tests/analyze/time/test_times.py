@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.analyze.time import intervals
 from inductorscope.analyze.time.breakdown import break_down
 from inductorscope.analyze.time.eager_compiled import Entry, compare, fused_ops
 from inductorscope.analyze.time.extern_nodes import nodes_in_order
@@ -43,6 +44,21 @@ def test_covers_are_what_they_cover(
     assert inside == len((covered(one) | covered(other)) & set(range(at, at + length)))
     begins, ends = gaps(both, 0, 400)
     assert both.total + float((ends - begins).sum()) == 400
+
+
+@given(STRETCHES, st.integers(1, 5))
+def test_blocks_change_nothing(stretches: list[tuple[int, int]], size: int) -> None:
+    starts, lengths = columns(stretches)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "BLOCK", size)
+        found = cover(starts, lengths)
+    times = {moment for start, length in stretches for moment in range(start, start + length)}
+    assert (found.total, float(found.lengths().sum())) == (len(times), len(times))
+    assert (found.start[1:] > found.end[:-1]).all()
+    expected = cover(starts, lengths)
+    assert found.start.tolist() == expected.start.tolist()
+    assert found.end.tolist() == expected.end.tolist()
+    assert found.before.tolist() == expected.before.tolist()
 
 
 def test_many_stretches_are_merged_in_blocks() -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...formats.kineto import CPU_KERNEL, TraceEvents, grouped
-from ...formats.kineto_regions import innermost
-from ...formats.trace_columns import NOWHERE, Integers, Numbers
+from ...formats.kineto_regions import AT_ONCE, innermost
+from ...formats.trace_columns import NOWHERE, Events, Integers, Numbers
 from .categories import CPP, EAGER, EXTERN, operator_family
 from .intervals import Floats, cover, fitted
 from .timeline import GUARDS, OUTSIDE, PROLOGUE, Timeline, parts_of
@@ -42,11 +42,13 @@ def self_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers]:
     columns, ops = events.columns, events.columns.ops
     if not len(ops):
         return [], np.zeros(0, np.int32)
-    own = own_times(events)
+    own = own_times(events.columns.ops)
     compiled = _compiled(events)
     generated = np.array([CPU_KERNEL.match(name) is not None for name in columns.names])
-    region = np.where(generated[ops.name], events.region_of_op, NOWHERE).astype(np.int32)
-    first, group = grouped(ops.name, compiled, region)
+    name = ops.name
+    region = np.where(generated[name], events.region_of_op, NOWHERE).astype(np.int32)
+    first, group = grouped(name, compiled, region)
+    name = name[first]
     calls = np.bincount(group)
     self_us = np.bincount(group, weights=own)
     total = np.bincount(group, weights=ops.us)
@@ -57,12 +59,12 @@ def self_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers]:
     rank[order] = np.arange(len(first), dtype=np.int32)
     found = []
     for which in order.tolist():
-        name = columns.names[ops.name[first[which]]]
+        called = columns.names[name[which]]
         inside = int(region[first[which]])
         found.append(
             SelfTime(
-                name,
-                cpu_category(name, compiled=bool(compiled[first[which]])),
+                called,
+                cpu_category(called, compiled=bool(compiled[first[which]])),
                 None if inside == NOWHERE else inside,
                 int(calls[which]),
                 float(self_us[which]),
@@ -82,25 +84,26 @@ def cpu_category(name: str, *, compiled: bool) -> str:
     return EXTERN + operator_family(name) if compiled else EAGER
 
 
-def own_times(events: TraceEvents) -> Floats:
+def own_times(ops: Events) -> Floats:
     """For each operator its time without the operators inside of it."""
-    ops = events.columns.ops
-    own = ops.us.copy()
-    order = np.lexsort((-ops.us, ops.ts, ops.lane))
-    lanes, starts = ops.lane[order].tolist(), ops.ts[order].tolist()
-    lengths, numbers = ops.us[order].tolist(), order.tolist()
+    lane, ts, us = ops.lane, ops.ts, ops.us
+    own = us.copy()
+    order = np.lexsort((-us, ts, lane))
     open_: list[tuple[float, int]] = []
     current = NOWHERE
-    for lane, start, length, number in zip(lanes, starts, lengths, numbers, strict=True):
-        if lane != current:
-            open_, current = [], lane
-        while open_ and open_[-1][0] <= start:
-            open_.pop()
-        if open_:
-            end, parent = open_[-1]
-            # No more than what lies inside: threads' clocks can make the last one stick out.
-            own[parent] -= min(length, max(0.0, end - start))
-        open_.append((start + length, number))
+    for first in range(0, len(order), AT_ONCE):
+        some = order[first : first + AT_ONCE]
+        columns = (lane[some].tolist(), ts[some].tolist(), us[some].tolist(), some.tolist())
+        for thread, start, length, number in zip(*columns, strict=True):
+            if thread != current:
+                open_, current = [], thread
+            while open_ and open_[-1][0] <= start:
+                open_.pop()
+            if open_:
+                end, parent = open_[-1]
+                # No more than what lies inside: threads' clocks can make the last one stick out.
+                own[parent] -= min(length, max(0.0, end - start))
+            open_.append((start + length, number))
     return np.maximum(own, 0.0)
 
 
@@ -118,10 +121,11 @@ def thread_timeline(events: TraceEvents) -> Timeline | None:
     ops = events.columns.ops
     if not len(ops):
         return None
-    own = own_times(events)
-    busiest = int(np.argmax(np.bincount(ops.lane, weights=own)))
-    here = ops.lane == busiest
-    start, end = float(ops.ts[here].min()), float(ops.end[here].max())
+    own = own_times(events.columns.ops)
+    lane = ops.lane
+    here = lane == np.argmax(np.bincount(lane, weights=own))
+    begins, lengths = ops.ts[here], ops.us[here]
+    start, end = float(begins.min()), float((begins + lengths).max())
     compiled = _compiled(events)[here]
     names = events.columns.names
     sums: dict[str, float] = {}
@@ -129,7 +133,7 @@ def thread_timeline(events: TraceEvents) -> Timeline | None:
         category = cpu_category(names[key // 2], compiled=bool(key % 2))
         sums[category] = sums.get(category, 0.0) + us
     total = float(own[here].sum())
-    worked = min(cover(ops.ts[here], ops.us[here]).total, total)
+    worked = min(cover(begins, lengths).total, total)
     span = max(end - start, worked)
     whole = Timeline(span, worked, total)
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))

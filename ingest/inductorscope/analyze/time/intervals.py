@@ -21,6 +21,10 @@ class Cover:
     """How much the stretches before each cover."""
     total: float = 0.0
 
+    def lengths(self) -> Floats:
+        """How much each stretch covers."""
+        return np.diff(np.append(self.before, self.total))
+
     def until(self, moment: Floats) -> Floats:
         """How much is covered before each moment."""
         if not len(self.start):
@@ -40,15 +44,36 @@ def cover(start: Floats, length: Floats) -> Cover:
     """What stretches in any order cover together.
 
     Moments are known to a thousandth of a µs only, so that a stretch of its own counts its length.
-    Many are merged in blocks first: what traces hold touches or nests, so that little is left.
+    Many are merged block after block, in order: the last stretch of a block may go on in the next.
     """
     if len(start) <= BLOCK:
         return _cover(start, length)
-    blocks = [
-        _cover(start[first : first + BLOCK], length[first : first + BLOCK])
-        for first in range(0, len(start), BLOCK)
-    ]
-    return joined(*blocks)
+    order = None if (start[1:] >= start[:-1]).all() else np.argsort(start, kind="stable")
+    starts, ends, lengths = (np.empty(len(start)) for _ in range(3))
+    count = 0
+    for first in range(0, len(start), BLOCK):
+        which = slice(first, first + BLOCK) if order is None else order[first : first + BLOCK]
+        last = slice(max(count - 1, 0), count)
+        block = _cover(
+            np.concatenate((starts[last], start[which])),
+            np.concatenate((lengths[last], length[which])),
+        )
+        count = last.start + len(block.start)
+        added = slice(last.start, count)
+        starts[added], ends[added], lengths[added] = block.start, block.end, block.lengths()
+    del order
+    if not count:
+        return _cover(starts[:0], lengths[:0])
+    before = np.cumsum(lengths[:count])
+    total = float(before[-1])
+    before[1:] = before[:-1]
+    before[0] = 0.0
+    return Cover(_own(starts[:count]), _own(ends[:count]), before, total)
+
+
+def _own(part: Floats) -> Floats:
+    """Part of an array, without the rest where that is much."""
+    return part if part.base is None or 2 * len(part) > len(part.base) else part.copy()
 
 
 def _cover(start: Floats, length: Floats) -> Cover:
@@ -80,10 +105,13 @@ def _cover(start: Floats, length: Floats) -> Cover:
 
 def joined(*covers: Cover) -> Cover:
     """What any of them covers."""
+    some = [one for one in covers if len(one.start)]
+    if len(some) == 1:
+        return some[0]
     empty = np.zeros(0)
-    return _cover(
-        np.concatenate([empty, *(one.start for one in covers)]),
-        np.concatenate([empty, *(np.diff(np.append(one.before, one.total)) for one in covers)]),
+    return cover(
+        np.concatenate([empty, *(one.start for one in some)]),
+        np.concatenate([empty, *(one.lengths() for one in some)]),
     )
 
 

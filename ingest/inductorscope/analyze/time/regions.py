@@ -13,7 +13,7 @@ import numpy as np
 
 from ...formats.kineto import ChromeTrace, TraceEvents
 from ...formats.kineto_regions import Region, innermost
-from ...formats.trace_columns import NOWHERE, Integers, Numbers, Span
+from ...formats.trace_columns import NOWHERE, Numbers, Span, Truths
 from .intervals import Cover, Floats, cover
 from .timeline import GUARDS, PROLOGUE
 
@@ -54,36 +54,77 @@ class RegionTime:
     """What recording would save a call, estimated."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Device work that compiled graphs launched, sorted by region."""
+
+    region: Numbers
+    ts: Floats
+    us: Floats
+    call: Numbers
+    """The driver's call."""
+    replayed: Truths
+    lane: Numbers
+    moment: Floats
+    """Of the launch."""
+
+    def of(self, region: int) -> _Work:
+        which = slice(*np.searchsorted(self.region, (region, region + 1)).tolist())
+        return _Work(*(getattr(self, name)[which] for name in self.__slots__))
+
+
 def region_times(trace: ChromeTrace) -> list[RegionTime]:
     """In the order of the trace's regions."""
-    if trace.detail is None:
+    events = trace.detail
+    if events is None or not trace.regions:
         return []
-    shares = _guards(trace.detail)
-    return [_of(trace.detail, number, one, shares) for number, one in enumerate(trace.regions)]
+    shares = _guards(events)
+    work, driver = _work(events), events.columns.calls.us
+    times = [
+        _of(number, one, work.of(number), driver, shares)
+        for number, one in enumerate(trace.regions)
+    ]
+    for time in times:
+        _judge(time, has_device=bool(len(events.columns.device)))
+    return times
+
+
+def _work(events: TraceEvents) -> _Work:
+    columns, launched = events.columns, events.launched
+    own = np.flatnonzero(launched.region != NOWHERE)
+    own = own[np.argsort(launched.region[own], kind="stable")]
+    lane = np.full(len(own), NOWHERE, np.int32)
+    moment = np.full(len(own), np.nan)
+    for source, at in ((columns.calls, launched.call[own]), (columns.ops, launched.op[own])):
+        known = at != NOWHERE
+        lane[known] = source.lane[at[known]]
+        moment[known] = source.ts[at[known]]
+    device = columns.device
+    return _Work(
+        launched.region[own], device.ts[own], device.us[own], launched.call[own],
+        launched.replayed[own], lane, moment,
+    )  # fmt: skip
 
 
 def _of(
-    events: TraceEvents, number: int, region: Region, shares: dict[str, list[float]]
+    number: int, region: Region, own: _Work, driver_us: Floats, shares: dict[str, list[float]]
 ) -> RegionTime:
-    columns, launched = events.columns, events.launched
-    device = columns.device
-    own = np.flatnonzero(launched.region == number)
     calls = max(region.calls, 1)
     starts = np.array([span.ts for span in region.spans])
     ends = starts + np.array([span.us for span in region.spans])
-    call_of = innermost(region.spans, *_launched_at(events, own))
-    found = own[call_of != NOWHERE]
-    call_of = call_of[call_of != NOWHERE]
+    call_of = innermost(region.spans, own.lane, own.moment)
+    found = call_of != NOWHERE
+    call_of, ts, us = call_of[found], own.ts[found], own.us[found]
     reach = ends.copy()
-    np.maximum.at(reach, call_of, device.end[found])
-    worked = _worked(device.ts[found], device.us[found], call_of, starts, reach)
-    driver = np.unique(launched.call[own])
+    np.maximum.at(reach, call_of, ts + us)
+    worked = _worked(ts, us, call_of, starts, reach)
+    driver = np.unique(own.call)
     driver = driver[driver != NOWHERE]
     guards, prologue = (
         sum(shares.get(f"{region.compile_id} {kind}", ())) for kind in ("guards", "prologue")
     )
     entered = max(len(shares.get(f"{region.compile_id} guards", ())), 1)
-    time = RegionTime(
+    return RegionTime(
         region=number,
         compile_id=region.compile_id,
         key=region.key,
@@ -92,28 +133,14 @@ def _of(
         guards_us=guards / entered,
         prologue_us=prologue / entered,
         launches=len(driver) / calls,
-        launching_us=float(columns.calls.us[driver].sum()) / calls,
+        launching_us=float(driver_us[driver].sum()) / calls,
         device_us=worked / calls,
         call_us=float((reach - starts).sum()) / calls,
-        replayed=bool(len(own)) and bool(launched.replayed[own].any()),
+        replayed=bool(own.replayed.any()),
         verdict="",
         text="",
         graphs_save_us=0.0,
     )
-    _judge(time, has_device=bool(len(device)))
-    return time
-
-
-def _launched_at(events: TraceEvents, own: Integers) -> tuple[Numbers, Floats]:
-    """Thread and moment of the launches of these events."""
-    columns, launched = events.columns, events.launched
-    lane = np.full(len(own), NOWHERE, np.int32)
-    moment = np.full(len(own), np.nan)
-    for source, at in ((columns.calls, launched.call[own]), (columns.ops, launched.op[own])):
-        known = at != NOWHERE
-        lane[known] = source.lane[at[known]]
-        moment[known] = source.ts[at[known]]
-    return lane, moment
 
 
 def _worked(start: Floats, length: Floats, call: Numbers, begins: Floats, reach: Floats) -> float:
@@ -133,32 +160,39 @@ def _guards(events: TraceEvents) -> dict[str, list[float]]:
     """`<compile id> guards` and `… prologue` → times. Guards are looked up right before the region
     that they let in begins; the prologue is inside of it."""
     columns = events.columns
-    ops, compiled = columns.ops, columns.compiled
+    compiled = columns.compiled
     found: dict[str, list[float]] = {}
     if not compiled:
         return found
+    ops = columns.ops
+    name, lane, ts, us = ops.name, ops.lane, ops.ts, ops.us
     kinds = {"guards": GUARDS, "prologue": PROLOGUE}
     for kind, names in kinds.items():
         wanted = np.array([name in names for name in columns.names])
-        which = np.flatnonzero(wanted[ops.name])
+        which = np.flatnonzero(wanted[name])
         if kind == "guards":
-            owner = [_next(compiled, int(ops.lane[op]), float(ops.end[op])) for op in which]
+            owner = _next(compiled, lane[which], ts[which] + us[which])
         else:
-            owner = innermost(compiled, ops.lane[which], ops.ts[which]).tolist()
-        for op, region in zip(which.tolist(), owner, strict=True):
+            owner = innermost(compiled, lane[which], ts[which])
+        for op, region in zip(which.tolist(), owner.tolist(), strict=True):
             if region != NOWHERE:
-                found.setdefault(f"{compiled[region].text} {kind}", []).append(float(ops.us[op]))
+                found.setdefault(f"{compiled[region].text} {kind}", []).append(float(us[op]))
     return found
 
 
-def _next(compiled: list[Span], lane: int, moment: float) -> int:
-    """The first region of a thread that begins after a moment."""
-    after = [
-        (span.ts, number)
-        for number, span in enumerate(compiled)
-        if span.lane == lane and span.ts >= moment
-    ]
-    return min(after)[1] if after else NOWHERE
+def _next(spans: list[Span], lane: Numbers, moment: Floats) -> Numbers:
+    """For each moment of a thread the first span there that begins after it, else NOWHERE."""
+    found = np.full(len(moment), NOWHERE, np.int32)
+    lanes = np.array([span.lane for span in spans])
+    begins = np.array([span.ts for span in spans])
+    for number in np.unique(lane).tolist():
+        there = np.flatnonzero(lanes == number)
+        there = there[np.argsort(begins[there], kind="stable")]
+        here = np.flatnonzero(lane == number)
+        place = np.searchsorted(begins[there], moment[here])
+        known = place < len(there)
+        found[here[known]] = there[place[known]]
+    return found
 
 
 def _judge(time: RegionTime, *, has_device: bool) -> None:

@@ -10,11 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 
 from ...formats.kineto import TraceEvents
-from ...formats.trace_columns import KERNEL, NOWHERE, Events, Numbers, Span, Truths
+from ...formats.trace_columns import (
+    KERNEL,
+    NOWHERE,
+    Events,
+    Numbers,
+    Span,
+    TraceColumns,
+    Truths,
+)
 from .categories import COMMUNICATION
 from .intervals import Cover, Floats, cover, fitted, gaps, joined
 
@@ -69,22 +78,20 @@ def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None
         return None
     talks = np.array([one == COMMUNICATION for one in category])[events.row]
     kernel = device.kind == KERNEL
-    computing = _covered(device, kernel & ~talks)
-    talking = _covered(device, kernel & talks)
-    copying = _covered(device, ~kernel)
-    working = joined(computing, talking)
-    busy = joined(working, copying)
-    start, end = float(device.ts.min()), float(device.end.max())
-    total = float(device.us.sum())
+    ts, us = device.ts, device.us
+    start, end, total = float(ts.min()), float((ts + us).max()), float(us.sum())
+    busy = computing = _covered(ts, us, kernel & ~talks)
+    sums = {COMPUTING: computing.total}
+    for name, which in ((TALKING, kernel & talks), (COPYING, ~kernel)):
+        before = busy.total
+        busy = joined(busy, _covered(ts, us, which))
+        sums[name] = busy.total - before
     worked = min(busy.total, total)  # moments are rounded, lengths are not
     span = max(end - start, worked)
+    waits = gaps(busy, start, end)
+    del ts, us, busy, computing
     whole = Timeline(span, worked, total)
-    sums = {
-        COMPUTING: computing.total,
-        TALKING: working.total - computing.total,
-        COPYING: busy.total - working.total,
-    }
-    idle = idle_causes(events, busy, start, end)
+    idle = idle_causes(events, *waits)
     whole.parts = parts_of(fitted(sums, worked), fitted(idle, span - worked), span)
     return whole
 
@@ -95,42 +102,48 @@ def parts_of(busy: dict[str, float], idle: dict[str, float], span: float) -> lis
     return [Part(name, us, us / span if span else 0.0, idle) for name, us, idle in parts if us > 0]
 
 
-def _covered(events: Events, which: Truths) -> Cover:
-    return cover(events.ts[which], events.us[which])
+def _covered(ts: Floats, us: Floats, which: Truths) -> Cover:
+    return cover(ts, us) if which.all() else cover(ts[which], us[which])
 
 
-def idle_causes(events: TraceEvents, busy: Cover, start: float, end: float) -> dict[str, float]:
-    """What the device waited for; the causes sum to its idle time."""
-    begins, ends = gaps(busy, start, end)
+def idle_causes(events: TraceEvents, begins: Floats, ends: Floats) -> dict[str, float]:
+    """What the device waited for in these gaps of its work, which the causes sum to."""
     sums = dict.fromkeys(IDLE_PARTS, 0.0)
-    if not len(begins):
-        return sums
-    columns, launched = events.columns, events.launched
-    device = columns.device
-    order = np.argsort(device.ts, kind="stable")
-    ended_by = order[np.minimum(np.searchsorted(device.ts[order], ends), len(order) - 1)]
-    call, op = launched.call[ended_by], launched.op[ended_by]
-    lane, called = _launch_moment(events, call, op)
+    lane, called = _launch_moment(events, _ended_by(events, ends))
     known = lane != NOWHERE
-    lengths = ends - begins
-    sums[UNKNOWN] = float(lengths[~known].sum())
+    sums[UNKNOWN] = float((ends - begins)[~known].sum())
     # Before the launch the host was late; a launch before the gap was waiting in the queue.
-    late_until = np.clip(called, begins, ends)
     early = known & (called <= begins)
-    sums[QUEUED] = float(lengths[early].sum())
+    sums[QUEUED] = float((ends - begins)[early].sum())
     late = known & ~early
-    sums[LAUNCHING] = float((ends - late_until)[late].sum())
-    for number in np.unique(lane[late]).tolist():
-        here = late & (lane == number)
-        _host(events, number, begins[here], late_until[here], sums)
+    lane, begins, called, ends = lane[late], begins[late], called[late], ends[late]
+    np.minimum(called, ends, out=called)
+    sums[LAUNCHING] = float((ends - called).sum())
+    del ends
+    for number in np.unique(lane).tolist():
+        here = lane == number
+        _host(events.columns, number, begins[here], called[here], sums)
     return sums
 
 
-def _launch_moment(events: TraceEvents, call: Numbers, op: Numbers) -> tuple[Numbers, Floats]:
-    """Thread and begin of the launch: of the driver's call, else of the operator."""
-    lane = np.full(len(call), NOWHERE, np.int32)
-    moment = np.zeros(len(call))
-    for columns, at in ((events.columns.ops, op), (events.columns.calls, call)):
+def _ended_by(events: TraceEvents, ends: Floats) -> Numbers:
+    """The work that ended each gap."""
+    moments = events.columns.device.ts
+    order = np.argsort(moments, kind="stable").astype(np.int32)
+    moments = moments[order]
+    found: Numbers = order[np.minimum(np.searchsorted(moments, ends), len(order) - 1)]
+    return found
+
+
+def _launch_moment(events: TraceEvents, work: Numbers) -> tuple[Numbers, Floats]:
+    """Thread and begin of the launch of work: of the driver's call, else of the operator."""
+    lane = np.full(len(work), NOWHERE, np.int32)
+    moment = np.zeros(len(work))
+    launched = events.launched
+    for columns, at in (
+        (events.columns.ops, launched.op[work]),
+        (events.columns.calls, launched.call[work]),
+    ):
         known = at != NOWHERE
         lane[known] = columns.lane[at[known]]
         moment[known] = columns.ts[at[known]]
@@ -138,36 +151,35 @@ def _launch_moment(events: TraceEvents, call: Numbers, op: Numbers) -> tuple[Num
 
 
 def _host(
-    events: TraceEvents, lane: int, begins: Floats, ends: Floats, sums: dict[str, float]
+    columns: TraceColumns, lane: int, begins: Floats, ends: Floats, sums: dict[str, float]
 ) -> None:
     """Adds what a thread did in these stretches. What is inside of another counts as itself."""
     before = np.zeros(len(begins))
-    union = joined()
-    for name, layer in zip(HOST_PARTS, host_layers(events, lane), strict=False):
-        union = joined(union, layer)
+    for name, union in zip(HOST_PARTS, accumulate(_layers(columns, lane), joined), strict=False):
         covered = union.within(begins, ends)
         sums[name] += float((covered - before).sum())
         before = covered
     sums[HOST_PARTS[-1]] += float((ends - begins - before).sum())
 
 
-def host_layers(events: TraceEvents, lane: int) -> Iterator[Cover]:
+def _layers(columns: TraceColumns, lane: int) -> Iterator[Cover]:
     """Times of a thread in each of `HOST_PARTS` but the last, the most telling first."""
-    columns = events.columns
-    ops, calls = columns.ops, columns.calls
-    here, called = ops.lane == lane, calls.lane == lane
+    names = columns.names
+    waits = np.array([any(part in name for part in SYNCHRONIZE) for name in names])
+    yield _covered_by(columns.calls, lane, waits)
+    for wanted in (GUARDS, PROLOGUE):
+        yield _covered_by(columns.ops, lane, np.array([name in wanted for name in names]))
     spans = [*columns.graph_calls, *columns.compiled, *columns.compiled_functions]
-    waits = np.array([any(part in name for part in SYNCHRONIZE) for name in columns.names])
-    guards, prologue = (_named(columns.names, names) for names in (GUARDS, PROLOGUE))
-    yield _covered(calls, called & waits[calls.name])
-    yield _covered(ops, here & guards[ops.name])
-    yield _covered(ops, here & prologue[ops.name])
     yield spans_cover([span for span in spans if span.lane == lane])
-    yield joined(_covered(ops, here), _covered(calls, called))
+    yield joined(_covered_by(columns.ops, lane), _covered_by(columns.calls, lane))
 
 
-def _named(names: list[str], wanted: tuple[str, ...]) -> Truths:
-    return np.array([name in wanted for name in names])
+def _covered_by(events: Events, lane: int, named: Truths | None = None) -> Cover:
+    """What a thread's events cover, those with certain names if such are given."""
+    which = events.lane == lane
+    if named is not None:
+        which &= named[events.name]
+    return _covered(events.ts, events.us, which)
 
 
 def spans_cover(spans: list[Span]) -> Cover:

@@ -1,0 +1,76 @@
+"""Columns of numbers that grow while a file is read: few are held in memory, many in a file."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+HELD_BYTES = 64 * 1024
+"""Of one column; what exceeds it is written out."""
+
+
+class Column:
+    """Numbers of one type, in order. The file has no name and goes with the column."""
+
+    def __init__(self, code: str, folder: Path | None = None) -> None:
+        """`code`: the numbers' type, as of `array`. `folder`: where the file is made."""
+        self._held: array[Any] = array(code)
+        self._type = np.dtype(code)
+        self._folder = folder
+        self._file: IO[bytes] | None = None
+        self._written = 0
+
+    def __len__(self) -> int:
+        return self._written + len(self._held)
+
+    def append(self, value: float) -> None:
+        self._held.append(value)
+        self._write_out()
+
+    def extend(self, values: Iterable[float]) -> None:
+        self._held.extend(values)
+        self._write_out()
+
+    def add(self, values: npt.NDArray[Any]) -> None:
+        """Numbers that have the column's type already."""
+        self._held.frombytes(values.tobytes())
+        self._write_out()
+
+    def numbers(self) -> npt.NDArray[Any]:
+        """All of them. Read anew each time where they are in a file: to be asked for once by what
+        uses them often, and let go after."""
+        if self._file is None:
+            return np.frombuffer(self._held, self._type)
+        found = np.empty(len(self), self._type)
+        self._file.seek(0)
+        target = found.data.cast("B")
+        done = 0
+        size = self._written * self._type.itemsize
+        while done < size:
+            read = self._file.readinto(target[done:size])  # type: ignore[attr-defined]
+            if not read:
+                raise OSError("The temporary file of a column is shorter than what was written.")
+            done += read
+        if self._held:
+            target[size:] = memoryview(self._held).cast("B")
+        self._file.seek(0, 2)
+        return found
+
+    def _write_out(self) -> None:
+        if len(self._held) * self._held.itemsize < HELD_BYTES:
+            return
+        if self._file is None:
+            self._file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115  # as the column
+        data = memoryview(self._held).cast("B")
+        done = 0
+        while done < len(data):
+            done += self._file.write(data[done:])
+        data.release()
+        self._written += len(self._held)
+        self._held = array(self._held.typecode)
