@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ...formats.kineto import ChromeTrace, KernelTime
 from ...formats.trace_columns import Numbers
 from .categories import Work, category_of
-from .cpu import SelfTime, self_times, thread_timeline
+from .cpu import SelfTime, processor_times
 from .doctor import Finding, examine
 from .regions import RegionTime, region_times
 from .timeline import Timeline, device_timeline
@@ -47,9 +47,10 @@ def break_down(trace: ChromeTrace) -> Breakdown:
     row_of_op: Numbers | None = None
     timeline = None
     if trace.detail is not None:
-        if not trace.kernels:
-            cpu, row_of_op = self_times(trace.detail)
-        timeline = device_timeline(trace.detail, of_kernel) or thread_timeline(trace.detail)
+        if trace.kernels:
+            timeline = device_timeline(trace.detail, of_kernel)
+        else:
+            cpu, row_of_op, timeline = processor_times(trace.detail)
     if trace.kernels:
         entries = [
             (category, kernel.name, kernel.calls, kernel.total_us)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...formats.kineto import CPU_KERNEL, TraceEvents, grouped
 from ...formats.kineto_regions import AT_ONCE, innermost
-from ...formats.trace_columns import NOWHERE, Events, Integers, Numbers
+from ...formats.trace_columns import NOWHERE, Events, Numbers, Truths
 from .categories import CPP, EAGER, EXTERN, operator_family
 from .intervals import Floats, cover, fitted
 from .timeline import GUARDS, OUTSIDE, PROLOGUE, Timeline, parts_of
@@ -36,14 +36,25 @@ class SelfTime:
     """On how many threads it was seen; what it forked with OpenMP inside is not in traces."""
 
 
-def self_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers]:
-    """The longest first, and for each operator of the trace its entry. Own times never overlap on
-    one thread. Generated kernels of one name are told apart by the graph that called them."""
-    columns, ops = events.columns, events.columns.ops
+def processor_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers, Timeline | None]:
+    """What ran by itself, the longest first; for each operator of the trace its entry; what the
+    busiest thread did."""
+    ops = events.columns.ops
     if not len(ops):
-        return [], np.zeros(0, np.int32)
-    own = own_times(events.columns.ops)
-    compiled = _compiled(events)
+        return [], np.zeros(0, np.int32), None
+    own, compiled = own_times(ops), _compiled(events)
+    return (
+        *_self_times(events, own, compiled),
+        _thread_timeline(events.columns.names, ops, own, compiled),
+    )
+
+
+def _self_times(
+    events: TraceEvents, own: Floats, compiled: Truths
+) -> tuple[list[SelfTime], Numbers]:
+    """Own times never overlap on one thread. Generated kernels of one name are told apart by the
+    graph that called them."""
+    columns, ops = events.columns, events.columns.ops
     generated = np.array([CPU_KERNEL.match(name) is not None for name in columns.names])
     name = ops.name
     region = np.where(generated[name], events.region_of_op, NOWHERE).astype(np.int32)
@@ -104,44 +115,38 @@ def own_times(ops: Events) -> Floats:
                 # No more than what lies inside: threads' clocks can make the last one stick out.
                 own[parent] -= min(length, max(0.0, end - start))
             open_.append((start + length, number))
-    return np.maximum(own, 0.0)
+    return np.maximum(own, 0.0, out=own)
 
 
-def _compiled(events: TraceEvents) -> Numbers:
-    """For each operator, 1 where a compiled graph called it."""
+def _compiled(events: TraceEvents) -> Truths:
+    """Whether a compiled graph called each operator."""
     columns = events.columns
     spans = [*columns.graph_calls, *columns.compiled_functions] or columns.compiled
-    inside = innermost(spans, columns.ops.lane, columns.ops.ts)
-    flags: Numbers = (inside != NOWHERE).astype(np.int32)
-    return flags
+    inside: Truths = innermost(spans, columns.ops.lane, columns.ops.ts) != NOWHERE
+    return inside
 
 
-def thread_timeline(events: TraceEvents) -> Timeline | None:
+def _thread_timeline(names: list[str], ops: Events, own: Floats, compiled: Truths) -> Timeline:
     """Of the thread that worked longest, in parts that sum to its span."""
-    ops = events.columns.ops
-    if not len(ops):
-        return None
-    own = own_times(events.columns.ops)
     lane = ops.lane
     here = lane == np.argmax(np.bincount(lane, weights=own))
+    del lane
     begins, lengths = ops.ts[here], ops.us[here]
     start, end = float(begins.min()), float((begins + lengths).max())
-    compiled = _compiled(events)[here]
-    names = events.columns.names
+    covered = cover(begins, lengths).total
+    del begins, lengths
+    own, compiled = own[here], compiled[here]
+    name = ops.name[here]
     sums: dict[str, float] = {}
-    for key, us in _summed(ops.name[here].astype(np.int64) * 2 + compiled, own[here]):
-        category = cpu_category(names[key // 2], compiled=bool(key % 2))
-        sums[category] = sums.get(category, 0.0) + us
-    total = float(own[here].sum())
-    worked = min(cover(begins, lengths).total, total)
+    for inside in (False, True):
+        us_of_name = np.bincount(name, weights=np.where(compiled == inside, own, 0.0))
+        for number in np.flatnonzero(us_of_name).tolist():
+            category = cpu_category(names[number], compiled=inside)
+            sums[category] = sums.get(category, 0.0) + float(us_of_name[number])
+    total = float(own.sum())
+    worked = min(covered, total)
     span = max(end - start, worked)
     whole = Timeline(span, worked, total)
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
     whole.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
     return whole
-
-
-def _summed(key: Integers, weight: Floats) -> list[tuple[int, float]]:
-    keys, group = np.unique(key, return_inverse=True)
-    sums = np.bincount(group, weights=weight)
-    return [(int(one), float(us)) for one, us in zip(keys, sums, strict=True)]
