@@ -22,14 +22,8 @@ def test_what_was_added_comes_back(pieces: list[list[int]], held: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "HELD_BYTES", held)
         column = Column("i")
-        for number, piece in enumerate(pieces):
-            if number % 3 == 0:
-                column.extend(piece)
-            elif number % 3 == 1:
-                column.add(np.array(piece, np.int32))
-            else:
-                for value in piece:
-                    column.append(value)
+        for piece in pieces:
+            column.add(np.array(piece, np.int64))
         expected = [value for piece in pieces for value in piece]
         assert len(column) == len(expected)
         assert column.numbers().tolist() == expected

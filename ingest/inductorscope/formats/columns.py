@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -29,17 +28,8 @@ class Column:
     def __len__(self) -> int:
         return self._written + len(self._held)
 
-    def append(self, value: float) -> None:
-        self._held.append(value)
-        self._write_out()
-
-    def extend(self, values: Iterable[float]) -> None:
-        self._held.extend(values)
-        self._write_out()
-
     def add(self, values: npt.NDArray[Any]) -> None:
-        """Numbers that have the column's type already."""
-        self._held.frombytes(values.tobytes())
+        self._held.frombytes(values.astype(self._type, copy=False).tobytes())
         self._write_out()
 
     def numbers(self) -> npt.NDArray[Any]:

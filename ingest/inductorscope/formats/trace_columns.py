@@ -92,6 +92,15 @@ class Events:
     def __len__(self) -> int:
         return len(self.names)
 
+    def add(self, *columns: npt.NDArray[Any]) -> None:
+        """Events that follow: name, lane, kind, ts, us, external, correlation."""
+        own = (
+            self.names, self.lanes, self.kinds, self.begins, self.lengths, self.externals,
+            self.correlations,
+        )  # fmt: skip
+        for column, values in zip(own, columns, strict=True):
+            column.add(values)
+
     @property
     def name(self) -> Numbers:
         return self.names.numbers()
@@ -196,7 +205,7 @@ class ColumnReader:
         as nearly all are."""
         names = [event.name for event in events]
         distinct = set(names)
-        if None in distinct or (which >= _OPERATOR and any(map(_is_mark, distinct))):
+        if None in distinct:
             return False
         # Events without arguments raise AttributeError, which is caught: hence the silenced types.
         arguments = [event.args for event in events]
@@ -214,18 +223,27 @@ class ColumnReader:
             return False
         if not (np.isfinite(ts).all() and (us >= 0).all() and (us < LONGEST_US).all()):
             return False
-        lanes = [(event.pid, event.tid) for event in events]
-        columns = self._rows[which]
-        columns.names.extend(_numbered(self._names, names))
-        columns.lanes.extend(_numbered(self._lanes, lanes))
+        lanes = _numbered(self._lanes, [(event.pid, event.tid) for event in events])
         if which >= _OPERATOR:
-            columns.kinds.extend([self._launch_of(event) for event in events])
+            kinds = [self._launch_of(event) for event in events]
         else:
-            columns.kinds.extend([kind] * len(events))
-        columns.begins.add(ts)
-        columns.lengths.add(us)
-        columns.externals.add(external)
-        columns.correlations.add(correlation)
+            kinds = [kind] * len(events)
+        columns = (
+            np.array(_numbered(self._names, names), np.int32), np.array(lanes, np.int32),
+            np.array(kinds, np.int32), ts, us, external, correlation,
+        )  # fmt: skip
+        marks = set(filter(_is_mark, distinct)) if which >= _OPERATOR else None
+        if not marks:
+            self._rows[which].add(*columns)
+            return True
+        group = np.full(len(events), which)
+        for place, name in enumerate(names):
+            if name in marks:
+                group[place] = self._marked(
+                    which, lanes[place], float(ts[place]), float(us[place]), str(name)
+                )
+        for one in np.unique(group).tolist():
+            self._rows[one].add(*(column[group == one] for column in columns))
         return True
 
     def _launch_of(self, event: TraceEvent) -> int:
@@ -256,14 +274,9 @@ class ColumnReader:
         if which >= _OPERATOR:
             which = self._marked(which, lane, start, duration, name)
             kind = self._launch_of(event)
-        columns = self._rows[which]
-        columns.names.extend(_numbered(self._names, [name]))
-        columns.lanes.append(lane)
-        columns.kinds.append(kind)
-        columns.begins.append(start)
-        columns.lengths.append(duration)
-        columns.externals.append(external)
-        columns.correlations.append(correlation)
+        (number,) = _numbered(self._names, [name])
+        row = (number, lane, kind, start, duration, external, correlation)
+        self._rows[which].add(*map(np.array, row))
 
     def _group(self, category: str) -> tuple[int, int] | None:
         """Which rows a category belongs to; most belong to none."""
