@@ -68,6 +68,8 @@ class Aligner(ValueReplay):
             if name == "set_indirect":
                 self.indirect["".join(c for c in op.arguments[0] if c.isdigit())] = value
             return value
+        if name == "device_assert_async":
+            return self._asserted(key, values)
         if name in ("constant", "index_expr"):
             return self._leaf(op, key, values)
         return self._computed(op, key, values)

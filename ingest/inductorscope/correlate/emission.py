@@ -124,6 +124,13 @@ EXTENDED = frozenset(["remainder", "floordiv"])
 """Their first step may look complete while corrections follow."""
 
 
+def is_called(op: str, tags: frozenset[str]) -> bool:
+    """Whether a function bears the name of an operation that is not listed: `calc_polygamma`."""
+    if op in EXPECTED:
+        return False
+    return any(tag.endswith(f"_{op}") or tag.startswith(f"{op}_") for tag in tags)
+
+
 def expected(op: str) -> frozenset[str]:
     found = EXPECTED.get(op)
     return found if found is not None else frozenset((op, op.rstrip("_")))

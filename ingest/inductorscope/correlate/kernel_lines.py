@@ -17,6 +17,8 @@ MORE_TRIES = 24
 """The same when none of those fits at all."""
 
 
+_FOR_A_STORE = "auto at_"
+"""`auto at_Half_tmp_acc0_vec = at::vec::convert<at::Half,1,float,2>(tmp_acc0_vec);`"""
 NEVER = 1e6
 STUCK = 0.5
 """Cost for each statement of a node that hardly fits."""
@@ -127,7 +129,8 @@ def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit]) -> _Fit:
         best, cost = 0, 0.0
         if len(waiting) > 1:
             best, cost = _next_node(fit, waiting)
-        if cost >= STUCK and _put_earlier(waiting, earlier):
+        passed_over = MORE_TRIES if cost >= STUCK else best
+        if passed_over > 0 and _put_earlier(waiting, passed_over, earlier):
             continue
         if best < 0:
             break
@@ -137,9 +140,9 @@ def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit]) -> _Fit:
     return fit
 
 
-def _put_earlier(waiting: list[IrTextNode], earlier: list[_Fit]) -> bool:
+def _put_earlier(waiting: list[IrTextNode], most: int, earlier: list[_Fit]) -> bool:
     """A reduction that repeats another one has no block of its own, and others wait for it."""
-    for node in waiting[:MORE_TRIES]:
+    for node in waiting[:most]:
         if node.body is None or not any(
             op.op == "reduction" for block in node.body.blocks.values() for op in block.ops
         ):
@@ -228,7 +231,7 @@ def _outside(
         nearest = _nearest(statement, records)
         if nearest is None:
             continue
-        if not statement.stores:
+        if not statement.stores and not statement.text.startswith(_FOR_A_STORE):
             for line in statement.lines:
                 result.add(line, nearest.reduction)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inductorscope.correlate.reductions import accumulation_end, persistent_end
 from inductorscope.correlate.replay_memory import MemoryReplay
-from inductorscope.correlate.replay_state import Accumulation, OpKey, Value
+from inductorscope.correlate.replay_state import Accumulation, Literal, OpKey, Value
 from inductorscope.correlate.statements import Statement
 from inductorscope.formats.ir import IrOp
 
@@ -16,6 +16,12 @@ _WRAPS = frozenset(
     ]
 )  # fmt: skip
 """What the steps from an index to the check of it are written with."""
+
+
+_ACCUMULATED = Literal("accumulated")
+"""The value of a reduction in C++, which the loop that it is in never sees."""
+NO_REDUCTION = 3.0
+"""Cost of a reduction in a loop that accumulates nothing like it."""
 
 
 class ControlReplay(MemoryReplay):
@@ -53,8 +59,8 @@ class ControlReplay(MemoryReplay):
                 for name in statement.accumulators:
                     record = Accumulation(name, statement.scope, key)
                     self.result.accumulations.append(record)
-                return None
-        self._miss()
+                return _ACCUMULATED
+        self._miss(NO_REDUCTION)
         return None
 
     def _check(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
@@ -133,6 +139,20 @@ class ControlReplay(MemoryReplay):
                     return members
         return set()
 
+    def _asserted(self, key: OpKey, values: list[Value]) -> Value:
+        """`(tmp1 ? 0 : (throw std::runtime_error("…"), 0));`, `tl.device_assert(tmp1, "…")`"""
+        condition = values[0] if values else None
+        for statement in self.block.others:
+            asserts = statement.asserts or statement.checks
+            if not asserts or id(statement) in self.result.owner:
+                continue
+            if isinstance(condition, str) and any(
+                self._same(used, condition) for used in statement.uses
+            ):
+                self._own(statement, key)
+                break
+        return None
+
     def _combined(self, mask: Value, outer: Value, key: OpKey) -> Value:
         """A mask inside of another one holds where both do: `tmp22 = tmp20 & tmp16`."""
         for position in self._upcoming(2):
@@ -141,7 +161,8 @@ class ControlReplay(MemoryReplay):
                 isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
                 for value in (mask, outer)
             ):
-                self._own(statement, key)
+                for place in self._behind(statement.defines, self._at()):
+                    self._own(self.block.numbered[place], key)  # it, and masks as vectors
                 return self._remember(("combined", mask, outer), statement.defines[0])
         return self.cse.get(("combined", mask, outer))
 

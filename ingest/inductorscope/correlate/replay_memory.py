@@ -148,11 +148,10 @@ class MemoryReplay(ReplayState):
         buffer = op.arguments[0].strip("'") if op.arguments else ""
         value = values[2] if len(values) > 2 else None
         places = self.pointers.get(buffer, frozenset())
-        statement = self._store_statement(places, value)
-        if statement is not None:
+        if self.cpp and op.op == "store_reduction":
+            self.result.stores.append((buffer, key))  # behind the loop
+        elif (statement := self._store_statement(places, value)) is not None:
             self._own_store(statement, key)
-        elif self.cpp and op.op == "store_reduction":
-            self.result.stores.append((buffer, key))
         elif places and not self.inside.get(buffer):  # else its memory may be reused unwritten
             self._miss(0.5)
         if len(op.arguments) < 4 or "atomic" not in op.arguments[3]:

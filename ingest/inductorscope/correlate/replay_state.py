@@ -52,7 +52,7 @@ class Alignment:
 
     def complete(self, block: Block) -> bool:
         return all(id(s) in self.owner for s in block.numbered) and all(
-            id(s) in self.owner for s in block.others if s.stores or s.accumulators
+            id(s) in self.owner for s in block.others if s.stores or s.accumulators or s.asserts
         )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from inductorscope.correlate.emission import (
     COMMUTATIVE,
     EXPECTED,
     EXTENDED,
     SEVERAL_STEPS,
     expected,
+    is_called,
 )
 from inductorscope.correlate.replay_control import ControlReplay
 from inductorscope.correlate.replay_state import Literal, OpKey, Value
@@ -20,6 +23,7 @@ _NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::")
 """How C++ converts to the small floats."""
 _SMALL = ("float16", "float8", "complex")
 _SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
+_COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 """How it is asked whether a remainder has another sign than it should."""
 ACCEPT = 1.6
@@ -47,8 +51,9 @@ class ValueReplay(ControlReplay):
             indirect = (
                 op.op == "index_expr"
                 and not statement.pointer
-                and not statement.tags & {"where", "?", "<", "blendv"}
-                and "indirect" in str(values[0])
+                and not statement.tags & {"where", "?", "blendv"}
+                and ("<" not in statement.tags or "tmpbuf" in statement.text)
+                and _looked_up(values[0])
             )
             if not statement.is_leaf and not indirect:
                 break
@@ -183,9 +188,13 @@ class ValueReplay(ControlReplay):
             statement = numbered[position]
             outside += [u for u in statement.uses if u not in inside]
             inside.update(statement.defines)
-            if statement.is_load and not several:
+            if statement.is_load and not several and id(statement) not in self.result.owner:
                 break
-            fits = bool(statement.tags & wanted) if not cast else _converts(statement, op)
+            fits = (
+                bool(statement.tags & wanted) or is_called(op.op, statement.tags)
+                if not cast
+                else _converts(statement, op)
+            )
             if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
                 continue
             uses = tuple(dict.fromkeys(outside)) if several else statement.uses
@@ -272,6 +281,11 @@ class ValueReplay(ControlReplay):
             if op not in COMMUTATIVE and op != "where" and order != sorted(order):
                 cost += 0.8
         return cost
+
+
+def _looked_up(index: Value) -> bool:
+    """Whether an index depends on computed values: `8 - tmp13`."""
+    return isinstance(index, Literal) and _COMPUTED.search(index.text) is not None
 
 
 def _cast(value: Value, dtype: str) -> tuple[object, ...]:

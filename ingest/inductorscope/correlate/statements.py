@@ -86,6 +86,8 @@ class Statement:
     pointer: str = ""
     stores: bool = False
     checks: bool = False
+    asserts: bool = False
+    """It throws unless a value holds: an operation of its own."""
     fills: bool = False
     """It transposes a tile into memory or memory into a tile."""
     literals: tuple[float, ...] = ()
