@@ -12,6 +12,8 @@ def test_symbolic_sizes_are_products_of_their_factors() -> None:
     assert numel(("s0", "6")) == numel(("3", "2*s0")) == "6*s"
     assert numel(("4*((s0//2))", "3")) == numel(("12", "((s0//2))"))
     assert numel(("s0*s1",)) == numel(("s1", "s0"))
+    assert numel(("s48", "((s74**2)//s74)", "s74")) == numel(("s48", "s74**2"))
+    assert numel(("s48", "s74**2")) == numel(("s48", "s74", "s74"))
     assert numel(None) == ""
 
 

@@ -37,6 +37,9 @@ Root = tuple[str, int]
 """(producing node, which of its outputs)"""
 
 # Sizes that are equal may be named differently in the graph and in the loops: `s29`, `s50`.
+# `((s74**2)//s74)`, `s74**2`
+_CANCELLED = re.compile(r"\(\((\w+)\*\*2\)//\1\)")
+_POWER = re.compile(r"\(*(\w+)\*\*(\d)\)*")
 _SYMBOL = re.compile(r"\b[su]\d+\b")
 
 
@@ -75,7 +78,7 @@ def numel(shape: tuple[str, ...] | None) -> str:
     product = 1
     symbols: list[str] = []
     for size in shape:
-        for factor in _factors(size):
+        for factor in _factors(_CANCELLED.sub(r"\1", size)):
             if factor.isdigit() and len(factor) < 16:
                 product *= int(factor)
             elif factor:
@@ -84,6 +87,9 @@ def numel(shape: tuple[str, ...] | None) -> str:
 
 
 def _factors(size: str) -> list[str]:
+    power = _POWER.fullmatch(size)
+    if power is not None:
+        return [power.group(1)] * int(power.group(2))
     parts = _times(size) if "*" in size and "**" not in size else [size]
     return [part.strip("() ") if part.count("(") == part.count(")") else part for part in parts]
 

@@ -118,7 +118,9 @@ class Unifier:
         scatters = node.op in SCATTERS
         # A copy of what is itself only looked up; what is stored is told by its direct source.
         unread = depth > 0 and not computed and cost >= BAD
-        moves = node.op in MOVES and (operation.reaches or unread or node.op not in INDEXERS)
+        moves = node.op in MOVES and (
+            operation.reaches or unread or node.op not in INDEXERS or self._folds(node)
+        )
         passes = scatters or (moves and (computed or unread))
         if cost > 0.0 and passes and node.op != "select_scatter":
             for name in node.inputs:
@@ -129,6 +131,11 @@ class Unifier:
         self.active.discard(key)
         self.costs[key] = cost
         return cost
+
+    def _folds(self, node: FxValue) -> bool:
+        """Its indices follow from positions alone, and are written into those of loads."""
+        known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
+        return len(node.inputs) > 1 and all(value.constant for value in known)
 
     def refuses(self, place: Place, node: FxValue) -> bool:
         """Whether the operation itself cannot be the node's, however little the rest would cost."""
