@@ -39,6 +39,24 @@ def test_ingest_prints_what_scripts_need(tmp_path: Path, fixtures: Path) -> None
     assert json.loads(run("runs", "--data", data, "--json").stdout) == []
 
 
+def test_after_much_lines_are_aligned_by_a_fresh_program(tmp_path: Path, fixtures: Path) -> None:
+    data = str(tmp_path / "data")
+    little = """
+import inductorscope.cli as cli
+import inductorscope.local as local
+cli.MUCH = 0
+local.read_run.__kwdefaults__["aligned_at_once"] = 0
+cli.app()
+"""
+    command = [sys.executable, "-c", little, "ingest", str(fixtures / "cuda-foo1"), "--data", data]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("The lines of its kernels are aligned too.\n")
+    (listed,) = json.loads(run("runs", "--data", data, "--json").stdout)
+    again = run("relink", listed["id"], "--data", data)
+    assert (again.returncode, again.stdout) == (0, ""), "all is aligned"
+
+
 def test_several_paths_are_one_run(tmp_path: Path, fixtures: Path) -> None:
     parts = sorted((fixtures / "cuda-foo1").iterdir())
     data = str(tmp_path / "data")

@@ -7,6 +7,7 @@ could not be reached or refused. Imports that cost time happen inside the comman
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -16,10 +17,13 @@ import typer
 from inductorscope import __version__
 
 if TYPE_CHECKING:
-    from inductorscope.reading import ReadResult
+    from inductorscope.reading import Pool, ReadResult
     from inductorscope.settings import Settings
 
 FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4
+MUCH = 256 * 1024 * 1024
+"""Bytes of an upload after which lines are aligned by a fresh program in this one's place: so much
+reading leaves memory in pieces, and large graphs would need theirs beside it."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -160,7 +164,7 @@ def ingest(
         if not path.exists():
             fail(f"{path} does not exist.", USAGE)
     settings = load_settings(data=data)
-    print_result(settings, paths, name, tag or [], origin="ingest", as_json=as_json)
+    print_result(settings, paths, name, tag or [], origin="ingest", as_json=as_json, last=True)
 
 
 def print_result(
@@ -171,14 +175,17 @@ def print_result(
     *,
     origin: str,
     as_json: bool,
+    last: bool = False,
 ) -> None:
-    """Read paths into the database and print what became of them."""
+    """Read paths into the database and print what became of them. `last`: the program has nothing
+    else to do."""
     from inductorscope.allocation import return_large_blocks
 
     return_large_blocks()
     from inductorscope.console import Progress
     from inductorscope.intake.unpack import Refused
-    from inductorscope.local import align_lines, read_paths
+    from inductorscope.jobs.processes import environment
+    from inductorscope.local import read_paths
     from inductorscope.reading import NothingToRead, Pool
 
     # The pool first: it forks, and progress is shown by a thread.
@@ -200,11 +207,25 @@ def print_result(
                     _print_json({"error": {"what": str(error)}})
                 fail(str(error), REFUSED)
         _report(settings, result, as_json)
-        sys.stdout.flush()
         # The run is complete and told of; what follows only links it more finely.
-        with Progress(quiet=as_json) as progress:
-            aligned = align_lines(settings, result.run_id, progress, pool)
-    if aligned and not as_json:
+        if result.bytes_in < MUCH or not last:
+            _align(settings, result.run_id, pool, quiet=as_json)
+            return
+    quiet = ["--quiet"] if as_json else []
+    command = [sys.executable, "-m", "inductorscope", "relink", result.run_id, *quiet]
+    sys.stdout.flush()
+    os.execve(sys.executable, command, environment(settings))  # noqa: S606  # our own program
+
+
+def _align(settings: Settings, run: str, pool: Pool, *, quiet: bool) -> None:
+    """Align the lines of a run's kernels, as far as that is still to be done."""
+    from inductorscope.console import Progress
+    from inductorscope.local import align_lines
+
+    sys.stdout.flush()
+    with Progress(quiet=quiet) as progress:
+        aligned = align_lines(settings, run, progress, pool)
+    if aligned and not quiet:
         typer.echo("The lines of its kernels are aligned too.")
 
 
@@ -301,20 +322,31 @@ def links(
 
 
 @app.command()
-def relink(data: Data = None) -> None:
+def relink(
+    run: Annotated[str | None, typer.Argument(help="Of this run alone.")] = None,
+    data: Data = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
     """Align lines that are still to be aligned, and make links anew that an older version made;
     workers do both by themselves."""
     settings = load_settings(data=data)
+    from inductorscope.allocation import return_large_blocks
+
+    return_large_blocks()
     from inductorscope.jobs.relinking import relink_all
     from inductorscope.reading import Pool
     from inductorscope.store.engine import migrate
 
     migrate(settings)
     with Pool() as pool:
+        if run is not None:
+            _align(settings, run, pool, quiet=quiet)
+            return
         done = relink_all(settings, pool)
     if done is None:
         fail("A worker is making the links anew already.", REFUSED)
-    typer.echo(f"Made the links of {done.done:,} graphs anew; {done.failed:,} keep theirs.")
+    if not quiet:
+        typer.echo(f"Made the links of {done.done:,} graphs anew; {done.failed:,} keep theirs.")
 
 
 @app.command()

@@ -96,9 +96,15 @@ def _nobody(_compile_id: str | None) -> int:
 class PhaseEvents:
     """Takes the events of one log in their order."""
 
-    def __init__(self, owner: Callable[[str | None], int] = _nobody) -> None:
-        """`owner`: the number of the compile that an id stands for just now."""
+    def __init__(
+        self,
+        owner: Callable[[str | None], int] = _nobody,
+        tells: Callable[[str], bool] = lambda name: True,
+    ) -> None:
+        """`owner`: the number of the compile that an id stands for just now. `tells`: whether
+        instants of a name are wanted; logs hold them by the thousand."""
         self._owner = owner
+        self._tells = tells
         self.spans: list[Span] = []
         """In the order of their ends."""
         self.instants: list[Instant] = []
@@ -130,6 +136,8 @@ class PhaseEvents:
     def _tell(
         self, event: _Event, compile_id: str | None, line: int, duration_us: float | None = None
     ) -> None:
+        if not self._tells(event.name):
+            return
         if len(self.instants) >= MOST_INSTANTS:
             self.unread[f"instants beyond the first {MOST_INSTANTS:,}"] += 1
             return

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 
+from ..allocation import give_back
 from ..dying import die_with
 from .graph_content import Outcome, Task, read_texts
 
@@ -131,6 +132,7 @@ def _serve(connection: Connection, others: list[Connection], parent: int) -> Non
             return
         if not large:
             _read(connection)
+            give_back()  # another may be at a large graph meanwhile
         elif not _in_fork(connection):
             return
 

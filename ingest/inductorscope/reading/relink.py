@@ -15,6 +15,7 @@ from functools import partial
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from ..allocation import give_back
 from ..store.engine import Sessions, bulk_write, sessions
 from ..store.models import Artifact, Graph, Links
 from ..store.relinked import count_stored, give_up, outdated, renew_links
@@ -77,6 +78,7 @@ def relink(
     result = Relinked()
     reading, writing = sessions(engine, read_only=True), sessions(engine)
     tried: set[int] = set()
+    give_back()  # of what reading the run took
     while True:
         with reading() as session:
             found = _next_run(session, run, tried)

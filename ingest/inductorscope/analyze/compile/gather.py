@@ -14,7 +14,7 @@ from ...formats.phase_events import PhaseEvents
 from ...formats.shape_records import tensor_in_short
 from ...formats.trace_log import UNKNOWN_FILE
 from .model import Compile, Frame, LogTold, Story
-from .phases import Chunk, lay_out_phases
+from .phases import Chunk, lay_out_phases, tells
 from .settle import settle
 
 MOST = 20_000
@@ -89,7 +89,7 @@ class LogGatherer:
         self.number = number
         self.told = LogTold(path, rank, None, 0, None, None, None)
         self.strings: Mapping[int, str] = {}
-        self.phases = PhaseEvents(self._owner)
+        self.phases = PhaseEvents(self._owner, tells)
         self.expressions: dict[int, int] = {}
         """Torch's number of an expression → ours."""
         self._compiles: dict[str | None, Compile] = {}

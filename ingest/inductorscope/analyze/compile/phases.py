@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ...formats.guard_failures import spoken
-from ...formats.phase_events import Instant, PhaseEvents, Span
+from ...formats.phase_events import TUNING, Instant, PhaseEvents, Span
 from .kinds import CPP, TRITON, kind_of
 from .model import BecameDynamic, CacheEvent, Choice, PhaseRow, Story, Tuning
 
@@ -17,6 +17,8 @@ CHUNK = 4000
 ON_TIMELINE = 2500
 """Phases of the whole process that are drawn at once: the longest."""
 LEAST_SHARE = 2e-4
+
+BECAME_DYNAMIC, DISABLED = "automatic_dynamic", "_cache_disabled"
 
 Chunk = list[Span]
 
@@ -107,12 +109,17 @@ def _times_of_logs(story: Story, logs: Sequence[PhaseEvents]) -> None:
             told.end_us = max(span.start_us + span.duration_us for span in log.spans)
 
 
+def tells(name: str) -> bool:
+    """Whether the story takes something from instants of that name."""
+    return name == BECAME_DYNAMIC or name.endswith((DISABLED, TUNING))
+
+
 def _instants(story: Story, logs: Sequence[list[Instant]]) -> None:
     for number, instants in enumerate(logs):
         for instant in instants:
-            if instant.name == "automatic_dynamic":
+            if instant.name == BECAME_DYNAMIC:
                 _became(story, instant)
-            elif instant.name.endswith("_cache_disabled") and instant.owner >= 0:
+            elif instant.name.endswith(DISABLED) and instant.owner >= 0:
                 story.caches.append(
                     CacheEvent(instant.owner, number, instant.line, "FX graph", "disabled",
                                reason=_told(instant, "cache_bypass_reason") or "not enabled")
