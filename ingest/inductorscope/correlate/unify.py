@@ -42,6 +42,8 @@ _INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "t
 _POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
 _ELSEWHERE = 0.02
 """Cost of another offset: pieces of a concatenation are shifted, so it only decides ties."""
+_BIAS = 0.05
+"""Cost of a bias that is added to what a library computed."""
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
@@ -92,8 +94,23 @@ class Unifier:
         ):
             return BAD  # what follows from indices alone reads nothing, and the other way round
         if producer.name in self.extern:
-            return 0.4 + self.inside(place, producer, depth)
+            cost = self.inside(place, producer, depth)
+            return _BIAS if cost < BAD and self._adds_bias(operation, producer) else 0.4 + cost
         return self.inside(place, producer, depth)
+
+    def _adds_bias(self, operation: Operation, library: FxValue) -> bool:
+        """What a library computed, and the one of the values it was given that is a vector."""
+        if operation.op != "add":
+            return False
+        loads = [self.region.operations[child] for child in operation.children]
+        held = [self.held(load.buffer) if load.op == "load" else None for load in loads]
+        names = [root[0] for root in held if root is not None]
+        given = {
+            self.graph.root(name)[0]
+            for name in library.inputs
+            if len(self.graph.values[name].shape or ()) == 1
+        }
+        return len(names) == 2 and library.name in names and bool(given.intersection(names))
 
     def _misplaced(self, operation: Operation, name: str) -> float:
         """A load that begins elsewhere than the view it is taken for: perhaps its neighbour."""
