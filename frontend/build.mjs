@@ -17,6 +17,19 @@ const withoutForeignStyles = {
     build.onLoad({ filter: /node_modules.*\.css$/ }, () => ({ contents: "", loader: "empty" })),
 };
 
+// Code views hold 1000 pixels of lines around those in sight, and draw them all when a selection
+// leads elsewhere. Half of that is enough for scrolling, and panes stand four abreast.
+const narrowMargins = {
+  name: "narrow-margins",
+  setup: (build) =>
+    build.onLoad({ filter: /@codemirror\/view\/dist\/index\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const contents = text.replaceAll("1000 /* VP.Margin */", "500");
+      if (contents === text) throw new Error(`${path} names its margins in another way.`);
+      return { contents };
+    }),
+};
+
 const shared = {
   absWorkingDir: here,
   outdir: "dist",
@@ -28,6 +41,7 @@ const shared = {
   sourcemap: watching,
   legalComments: "eof",
   define: { global: "globalThis" },
+  plugins: [withoutForeignStyles, narrowMargins],
   logLevel: "warning",
 };
 
@@ -35,7 +49,6 @@ const pages = {
   ...shared,
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
-  plugins: [withoutForeignStyles],
   entryPoints: {
     app: "src/app.ts",
     beside: "src/explorer/beside/main.ts",

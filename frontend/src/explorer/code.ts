@@ -2,7 +2,13 @@
 // light, a ruler, a caret that moves by keyboard.
 import { standardKeymap } from "@codemirror/commands";
 import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension, type StateEffect } from "@codemirror/state";
+import {
+  Compartment,
+  EditorState,
+  type Extension,
+  type StateEffect,
+  Text,
+} from "@codemirror/state";
 import { EditorView, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { coloured } from "./colour";
 import { foldedAnnotations } from "./fold";
@@ -11,6 +17,7 @@ import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
 import { levelled } from "./level-view";
 import { isDark, litLines, type Marks, NO_MARKS, setMarks } from "./lines";
+import { type Coming, exchange, type Goal, LASTING, scrollTo } from "./putting";
 import { foldedRest } from "./rest";
 import { Ruler } from "./ruler";
 import { foldedRuns, GAPS, HEADS } from "./runs";
@@ -47,31 +54,6 @@ export interface CodeOptions {
   only: boolean;
 }
 
-const LOOK = EditorView.theme({
-  "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)" },
-  "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
-  ".cm-content": { padding: "4px 0", caretColor: "var(--accent)" },
-  ".cm-line": { padding: "0 8px 0 4px" },
-  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
-  ".cm-lineNumbers .cm-gutterElement": { padding: "0 6px 0 4px", minWidth: "32px" },
-  ".cm-activeLineGutter": { backgroundColor: "transparent" },
-  "&.cm-focused .cm-activeLineGutter": { color: "var(--accent)", fontWeight: "700" },
-  ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
-  ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
-  ".cm-panel.cm-search": { fontFamily: "var(--ui)", fontSize: "12px" },
-  ".cm-panel.cm-search :is(input, button, label)": { fontSize: "12px" },
-  ".cm-lineWrapping": { wordBreak: "break-all" },
-  ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
-  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
-  ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },
-  ".cm-searchMatch-selected": {
-    backgroundColor: "color-mix(in srgb, var(--warn) 55%, transparent)",
-  },
-});
-
-const PHRASES = EditorState.phrases.of({ Find: "Find in this pane" });
-
 /** A line to bring into sight; sideways too when it would show nothing but its indentation. */
 export interface Aim {
   line: number;
@@ -80,6 +62,8 @@ export interface Aim {
 
 export class Code {
   private made: EditorView | null = null;
+  /** It is put in with the first lines that light: drawn and laid out once, not twice. */
+  private coming: Coming | null = null;
   private window = new Sight(null);
   readonly ruler: Ruler;
   private readonly events: CodeEvents;
@@ -107,12 +91,17 @@ export class Code {
 
   /** There is one as soon as a text is shown: an empty one first would be laid out for nothing. */
   get view(): EditorView {
+    if (this.coming) this.put([], null);
     if (!this.made) throw new Error("No text is shown yet.");
     return this.made;
   }
 
-  private listen(): void {
-    const { dom } = this.view;
+  /** The text that the view shows, or is about to. */
+  private get doc(): Text {
+    return this.coming?.doc ?? this.view.state.doc;
+  }
+
+  private listen({ dom, scrollDOM }: EditorView): void {
     dom.addEventListener("mousemove", (event) => {
       const { clientY } = event;
       cancelAnimationFrame(this.frame);
@@ -124,7 +113,7 @@ export class Code {
     });
     // No `click`: lighting lines redraws them between press and release, and a press whose element
     // is gone makes no click.
-    this.view.scrollDOM.addEventListener("mousedown", (pressed) => {
+    scrollDOM.addEventListener("mousedown", (pressed) => {
       if (pressed.button !== 0) return;
       const line = this.lineAtHeight(pressed.clientY);
       const released = (event: MouseEvent) => {
@@ -154,16 +143,34 @@ export class Code {
     this.side = null;
     this.start = start ?? shown.first;
     this.marks = NO_MARKS;
-    const extensions = this.extensions(shown, options);
-    const state = EditorState.create({ doc: shown.text, extensions });
-    if (this.made) this.made.setState(state);
-    else {
-      this.made = new EditorView({ state });
-      this.parent.prepend(this.made.dom);
-      this.window = new Sight(this.made.scrollDOM);
-      this.listen();
-    }
-    this.ruler.show(this.marks, shown.first, this.view.state.doc.lines);
+    const doc = Text.of(shown.text.split(/\r\n?|\n/));
+    this.coming = { doc, extensions: this.extensions(shown, options), effects: [] };
+    this.ruler.show(this.marks, shown.first, doc.lines);
+  }
+
+  /** Have the view show what is coming, and what changes with it, in one go: each change that is put
+   * in costs a layout. */
+  private put(effects: readonly StateEffect<unknown>[], aim: Aim | null = null): void {
+    const goal = this.goalOf(aim);
+    const { coming, made } = this;
+    this.coming = null;
+    if (!coming) this.view.dispatch({ effects: goal ? [...effects, scrollTo(goal)] : effects });
+    else if (!made) this.make(coming, effects, goal);
+    else exchange(made, { ...coming, effects: [...coming.effects, ...effects] }, goal);
+  }
+
+  private make(
+    { doc, extensions, effects: before }: Coming,
+    effects: readonly StateEffect<unknown>[],
+    goal: Goal | null,
+  ): void {
+    const { state } = EditorState.create({ doc, extensions }).update({
+      effects: [...before, ...effects],
+    });
+    this.made = new EditorView(goal ? { state, scrollTo: scrollTo(goal) } : { state });
+    this.parent.prepend(this.made.dom);
+    this.window = new Sight(this.made.scrollDOM);
+    this.listen(this.made);
   }
 
   private extensions(shown: CodeText, options: CodeOptions): Extension {
@@ -181,8 +188,7 @@ export class Code {
       highlightActiveLineGutter(),
       search({ top: true }),
       keymap.of([...searchKeymap, ...standardKeymap]),
-      PHRASES,
-      LOOK,
+      LASTING,
       litLines(shown.first),
       coloured(shown.language),
       narrowIndents(shown.language),
@@ -213,7 +219,9 @@ export class Code {
   }
 
   warm(heat: Heat): void {
-    if (this.shown?.timed) this.view.dispatch({ effects: setHeat.of(heat) });
+    if (!this.shown?.timed) return;
+    if (this.coming) this.coming.effects.push(setHeat.of(heat));
+    else this.view.dispatch({ effects: setHeat.of(heat) });
   }
 
   adjust(options: CodeOptions): void {
@@ -237,32 +245,30 @@ export class Code {
     const dark = isDark(marks) && isDark(this.marks);
     if (dark && !aim && this.start === null) return; // nothing lights, as before
     this.marks = marks;
-    const effects: StateEffect<unknown>[] = [setMarks.of(marks)];
-    if (aim && this.holds(aim.line)) effects.push(this.towards(aim));
-    else if (this.start !== null) effects.push(this.beginning(this.start));
+    this.put([setMarks.of(marks)], aim);
     this.start = null;
-    this.view.dispatch({ effects });
-    this.ruler.show(marks, this.shown.first, this.view.state.doc.lines);
+    this.ruler.show(marks, this.shown.first, this.doc.lines);
   }
 
   /** The artifact's line that the caret stands on. */
   caretLine(): number {
+    if (this.coming) return this.shown?.first ?? 1;
     const { state } = this.view;
     return state.doc.lineAt(state.selection.main.head).number + (this.shown?.first ?? 1) - 1;
   }
 
   holds(line: number): boolean {
     if (!this.shown) return false;
-    return line >= this.shown.first && line < this.shown.first + this.view.state.doc.lines;
+    return line >= this.shown.first && line < this.shown.first + this.doc.lines;
   }
 
   text(line: number): string | null {
     if (!this.holds(line)) return null;
-    return this.view.state.doc.line(line - (this.shown?.first ?? 1) + 1).text;
+    return this.doc.line(line - (this.shown?.first ?? 1) + 1).text;
   }
 
   private positionOf(line: number): number {
-    const { doc } = this.view.state;
+    const { doc } = this;
     const wanted = line - (this.shown?.first ?? 1) + 1;
     return doc.line(Math.min(Math.max(1, wanted), doc.lines)).from;
   }
@@ -286,7 +292,7 @@ export class Code {
   /** Bring a line into sight; one that is in sight already stays where it is. */
   reveal(line: number, always = false): void {
     if (!this.holds(line) || (!always && this.inSight(line))) return;
-    this.view.dispatch({ effects: this.towards(this.aimAt(line)) });
+    this.put([], this.aimAt(line));
   }
 
   /** How to bring a line into sight. Reads the layout: best before anything is changed. */
@@ -294,16 +300,22 @@ export class Code {
     return { line, sideways: !this.textInSight(line) };
   }
 
-  private towards({ line, sideways }: Aim): StateEffect<unknown> {
-    const from = this.positionOf(line);
-    const target = sideways ? from + this.indentOf(line) : from;
-    const along = sideways ? { x: "start" as const, xMargin: 30 } : {};
-    return EditorView.scrollIntoView(target, { y: "center", ...along });
+  /** The place that is to come into sight: of an aim, or where the reading of a new text begins. */
+  private goalOf(aim: Aim | null): Goal | null {
+    if (aim && this.holds(aim.line)) return this.towards(aim);
+    const { start, made } = this;
+    if (start === null || (!made && start === this.shown?.first)) return null;
+    return { at: this.positionOf(start), how: { y: "start", yMargin: 24 } }; // near the upper edge
   }
 
-  /** Has reading begin at a line: it stands near the upper edge. */
-  private beginning(line: number): StateEffect<unknown> {
-    return EditorView.scrollIntoView(this.positionOf(line), { y: "start", yMargin: 24 });
+  private towards({ line, sideways }: Aim): Goal {
+    const at = this.positionOf(line);
+    if (!sideways) return { at, how: { y: "center" } };
+    // Before there is a view nobody knows its width: then only where the line begins beyond it.
+    const along = this.made
+      ? { x: "start" as const, xMargin: 30 }
+      : { x: "nearest" as const, xMargin: 160 };
+    return { at: at + this.indentOf(line), how: { y: "center", ...along } };
   }
 
   private indentOf(line: number): number {
@@ -312,13 +324,14 @@ export class Code {
 
   /** Whether a deeply indented line shows its text, rather than the empty room before it. */
   private textInSight(line: number): boolean {
-    const { view } = this;
+    const { made } = this;
+    if (!made) return false;
     // A pane behind another tab has no width to scroll in.
-    if (view.lineWrapping) return true;
+    if (made.lineWrapping) return true;
     const { left, width } = this.window.seen();
     if (this.start === null && !width) return true;
     const narrow = partKept(this.shown?.language ?? "");
-    const start = this.indentOf(line) * view.defaultCharacterWidth * narrow;
+    const start = this.indentOf(line) * made.defaultCharacterWidth * narrow;
     if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
     this.room = width - this.window.gutter();
     return start >= left && start <= left + this.room / 2;

@@ -58,6 +58,7 @@ export class Pane {
   private code: Code | null = null;
   private view: PictureView | null = null;
   private shownAs = "";
+  private headAs = "";
   private showing = 0;
 
   constructor(address: PaneAddress, host: PaneHost) {
@@ -127,8 +128,10 @@ export class Pane {
   show(kernel: Kernel | null, handle: number | null): Promise<void> | null {
     const content = contentOf(this.host.picture, this.address, kernel);
     this.content = content;
-    this.renderHead(content, kernel, handle);
     const as = JSON.stringify(content);
+    const head = this.address.stage === "kernel" ? `${as}${kernel?.name}${handle}` : as;
+    if (head !== this.headAs) this.renderHead(content, kernel, handle);
+    this.headAs = head;
     if (as === this.shownAs) return null;
     this.shownAs = as;
     return this.fetched(content, kernel, handle);

@@ -49,9 +49,12 @@ export class Ruler {
     this.later();
   }
 
+  /** A frame after the lines themselves: what one looks at first comes first. */
   private later(): void {
     cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.draw());
+    this.frame = requestAnimationFrame(() => {
+      this.frame = requestAnimationFrame(() => this.draw());
+    });
   }
 
   private draw(): void {
