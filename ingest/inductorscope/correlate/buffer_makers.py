@@ -199,8 +199,16 @@ class BufferMakers(Candidates):
                             return None
                         if child.op == "convolution_backward" and _is_channels_last(buffer):
                             return child.name  # it asks for its own choice once more
+                        if self._copied_by(child, value):
+                            return child.name
                         return value.name if shared else child.name
         return None
+
+    def _copied_by(self, child: FxValue, value: FxValue) -> bool:
+        """Convolutions in Inductor's own layout copy an input of the graph themselves, unless it
+        is given back."""
+        as_is = child.op == "convolution" and child.op in self.takes_as_is
+        return as_is and value.placeholder and "output" not in value.users
 
     def _unrepeated(self, value: FxValue) -> str:
         """The size of a value without the repetition a view makes of it, which nobody copies."""
@@ -243,7 +251,8 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
         and (weight := graph.values[value.inputs[1]]).placeholder
         and not _is_line(weight.shape)
     }
-    return bool(read) and bool(weights - read)
+    on_cpu = all(b.device in ("cpu", "") for node in nodes.values() for b in node.buffers)
+    return bool(read) and (on_cpu or bool(weights - read))
 
 
 def _is_channels_last(buffer: IrBuffer) -> bool:
