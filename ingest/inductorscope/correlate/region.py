@@ -37,6 +37,8 @@ class Operation:
     """Operations at and below it."""
     loads: bool = False
     """Something at or below it reads a buffer."""
+    looks_up: bool = False
+    """An index at or below it is computed: it may stand in for a table of positions."""
 
 
 class Region:
@@ -89,6 +91,9 @@ class Region:
             read = op.op in ("load", "load_seed") and not self.fixed(operation.buffer)
             operation.loads = read or any(
                 self.operations[child].loads for child in operation.children
+            )
+            operation.looks_up = (op.op == "index_expr" and operation.indirect) or any(
+                self.operations[child].looks_up for child in operation.children
             )
             if op.op in ("store", "store_reduction"):
                 self.stores.append(operation)

@@ -89,9 +89,9 @@ class Unifier:
         producer = self.graph.values.get(root[0])
         if producer is None or producer.placeholder:
             return BAD
-        if operation.loads == producer.constant and not (
-            producer.op in FILLS and not operation.loads
-        ):
+        filled = producer.op in FILLS and not operation.loads
+        looked_up = producer.constant and operation.looks_up
+        if operation.loads == producer.constant and not (filled or looked_up):
             return BAD  # what follows from indices alone reads nothing, and the other way round
         if producer.name in self.extern:
             cost = self.inside(place, producer, depth)
@@ -279,6 +279,10 @@ class Unifier:
             placed = self._selected(parent, index, child, node, depth)
             if placed is not None:
                 return placed
+        if node.op == "slice_scatter":
+            placed = self._sliced(parent, index, child, node, depth)
+            if placed is not None:
+                return placed
         if node.op == "cat" and parent.place in self.pieces:
             placed = self._joined(parent, index, child, node, depth)
             if placed is not None:
@@ -319,6 +323,21 @@ class Unifier:
             fits = node.arguments[3] in (str(int(literal)) if literal.is_integer() else "", "-1")
             return 0.0 if fits else 0.02, ("inside", node.name)
         return None
+
+    def _sliced(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """`where(inside, masked(inside, source), self)`: the mask lets nothing but the source
+        through, which may be such a choice itself."""
+        if len(node.arguments) < 2 or self.region.operations[child].op in LEAVES:
+            return None
+        if parent.op == "where" and self.region.operations[child].op == "masked_subblock":
+            return self.inside(child, node, depth + 1), ("inside", node.name)
+        if parent.op != "masked_subblock" or index > 0:
+            return None
+        name = node.arguments[1]
+        cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
+        return (cost, ("value", name)) if cost < BAD else None
 
     def _joined(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
