@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, slice } from "../src/explorer/content";
+import { callOf } from "../src/explorer/follow";
+import { LinkIndex } from "../src/explorer/selection";
 import type { GraphPicture, Kernel } from "../src/explorer/shapes";
 
 const kernel = (name: string, first: number | null): Kernel => ({
@@ -77,4 +79,37 @@ test("slices count lines from one and keep the last", () => {
   assert.equal(slice(text, 1, 9), text);
   assert.equal(slice("a\nb", 2, 2), "b");
   assert.equal(slice("a\nb", 5, 6), "");
+});
+
+test("a library's kernel leads to the call that is looked at", () => {
+  const two = kernel("extern_kernels.mm", null);
+  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [] });
+  const pane = { stage: "kernel", file: null, hops: 0 };
+  const content = contentOf(picture, pane, two, two.calls[1]);
+  assert.ok(content.kind === "empty");
+  assert.equal(content.go?.line, 95);
+});
+
+test("the call looked at is the chosen one, the one selected, or the first that computes", () => {
+  const two = kernel("extern_kernels.mm", null);
+  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [] });
+  const index = new LinkIndex({
+    engine: "1",
+    entities: ["kernel:extern_kernels.mm", "fx:mm", "fx:mm_1"],
+    stages: {
+      code: {
+        lines: [90, 90, 95, 95],
+        entities: [0, 1, 0, 2],
+        confidence: [3, 3, 3, 3],
+        call: [-1, -1, -1, -1],
+      },
+      post_grad: { lines: [7], entities: [2], confidence: [3], call: [-1] },
+    },
+  });
+  const line = (key: string, at: number, handle: number | null = null) =>
+    callOf(index, index.selectLine(key, at), two, handle)?.line;
+  assert.equal(line("post_grad", 7), 95);
+  assert.equal(line("code", 95), 95);
+  assert.equal(line("post_grad", 7, 1), 90);
+  assert.equal(line("post_grad", 8), undefined);
 });

@@ -1,7 +1,5 @@
 // One read-only code view on CodeMirror: text with the artifact's own line numbers, lines that
 // light, a ruler, a caret that moves by keyboard.
-import { standardKeymap } from "@codemirror/commands";
-import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
 import {
   Compartment,
   EditorState,
@@ -9,9 +7,10 @@ import {
   type StateEffect,
   Text,
 } from "@codemirror/state";
-import { EditorView, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, highlightActiveLineGutter, lineNumbers } from "@codemirror/view";
 import { coloured } from "./colour";
 import { foldedAnnotations } from "./fold";
+import { afterPaint, whenIdle } from "./frames";
 import { type Heat, heatStrip, setHeat } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
@@ -60,6 +59,14 @@ export interface Aim {
   sideways: boolean;
 }
 
+let equipped: typeof import("./editing") | null = null;
+const none: Extension = [];
+
+async function equip(): Promise<typeof import("./editing")> {
+  equipped ??= await import("./editing");
+  return equipped;
+}
+
 export class Code {
   private made: EditorView | null = null;
   /** It is put in with the first lines that light: drawn and laid out once, not twice. */
@@ -69,6 +76,7 @@ export class Code {
   private readonly events: CodeEvents;
   private readonly folding = new Compartment();
   private readonly wrapping = new Compartment();
+  private readonly equipment = new Compartment();
   private shown: CodeText | null = null;
   private marks: Marks = NO_MARKS;
   private frame = 0;
@@ -77,6 +85,7 @@ export class Code {
   /** Width for text, as last seen. */
   private room = 0;
   private side: Side | null = null;
+  private gone = false;
 
   constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
     this.events = events;
@@ -171,6 +180,14 @@ export class Code {
     this.parent.prepend(this.made.dom);
     this.window = new Sight(this.made.scrollDOM);
     this.listen(this.made);
+    if (!equipped) afterPaint(() => whenIdle(() => void equip().then(() => this.equipped())));
+  }
+
+  /** Keys and search come after the text. */
+  private equipped(): void {
+    const { made } = this;
+    if (!made || this.gone || !equipped || this.equipment.get(made.state) !== none) return;
+    made.dispatch({ effects: this.equipment.reconfigure(equipped.editing) });
   }
 
   private extensions(shown: CodeText, options: CodeOptions): Extension {
@@ -186,8 +203,7 @@ export class Code {
       }),
       lineNumbers({ formatNumber: (number) => String(number + shown.first - 1) }),
       highlightActiveLineGutter(),
-      search({ top: true }),
-      keymap.of([...searchKeymap, ...standardKeymap]),
+      this.equipment.of(equipped?.editing ?? none),
       LASTING,
       litLines(shown.first),
       coloured(shown.language),
@@ -346,10 +362,14 @@ export class Code {
   }
 
   find(): void {
-    openSearchPanel(this.view);
+    void equip().then(({ openSearchPanel }) => {
+      this.equipped();
+      openSearchPanel(this.view);
+    });
   }
 
   close(): void {
+    this.gone = true;
     this.ruler.close();
     this.window.close();
     this.made?.destroy();

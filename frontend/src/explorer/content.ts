@@ -1,7 +1,7 @@
 // What a pane is to show: which file, which of its lines, or why there is nothing. Pure.
 import type { PaneAddress } from "./address";
 import { pictured } from "./picture/stages";
-import type { GraphPicture, Kernel, StageFile } from "./shapes";
+import type { GraphPicture, Kernel, KernelCall, StageFile } from "./shapes";
 
 export interface CodeContent {
   kind: "code";
@@ -68,13 +68,14 @@ function kernelContent(
   file: StageFile,
   title: string,
   kernel: Kernel | null,
+  called: KernelCall | null,
 ): Content {
   if (!kernel && picture.reading) return stillReading("kernels", picture.reading);
   if (!kernel) {
     return empty("This graph has no kernels.", "Its code calls nothing that computes on tensors.");
   }
   if (kernel.first === null || kernel.last === null) {
-    const call = kernel.calls[0];
+    const call = called ?? kernel.calls[0];
     return empty(
       `${kernel.name} is called, not generated.`,
       "Its code lies in a library, so that no trace holds it.",
@@ -95,10 +96,12 @@ function kernelContent(
   };
 }
 
+/** `called`: the kernel's call that is looked at; its first where none is. */
 export function contentOf(
   picture: GraphPicture,
   pane: PaneAddress,
   kernel: Kernel | null,
+  called: KernelCall | null = null,
 ): Content {
   const stage = picture.stages.find((each) => each.id === pane.stage);
   if (!stage) return empty("This stage is not known here.", "Choose another one above.");
@@ -110,7 +113,7 @@ export function contentOf(
   }
   if (drawn && picture.reading) return stillReading("nodes and kernels", picture.reading);
   if (drawn) return { kind: "picture", of: drawn };
-  if (stage.id === "kernel") return kernelContent(picture, file, stage.title, kernel);
+  if (stage.id === "kernel") return kernelContent(picture, file, stage.title, kernel, called);
   const ofCode = stage.id === "wrapper" || stage.id === "code";
   return {
     kind: "code",

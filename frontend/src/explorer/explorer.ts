@@ -8,7 +8,15 @@ import { Commands } from "./commands";
 import { Comparison } from "./compare";
 import { type Entry, entriesOf } from "./compare-menu";
 import { fileOf } from "./content";
-import { callEntity, handleFor, kernelAt, kernelNamed, kernelsOf, selectNamed } from "./follow";
+import {
+  callEntity,
+  callOf,
+  handleFor,
+  kernelAt,
+  kernelNamed,
+  kernelsOf,
+  selectNamed,
+} from "./follow";
 import { afterPaint, whenIdle } from "./frames";
 import { fetchHeat, type Heat } from "./heat";
 import { KernelList } from "./kernels";
@@ -283,8 +291,10 @@ export class Explorer implements RowHost {
 
   /** Show kernel, call, files and lines as the state says. */
   private async refresh(reveal: boolean): Promise<void> {
+    const { index, selected, kernel, handle } = this;
+    const called = kernel?.first === null ? callOf(index, selected, kernel, handle) : null;
     const shows = this.panes.flatMap((pane) => {
-      const coming = pane.show(this.kernel, this.handle);
+      const coming = pane.show(this.kernel, this.handle, called);
       if (coming && this.comparison.holds(pane)) this.comparison.end(); // of another text
       return coming ?? [];
     });
@@ -450,7 +460,7 @@ export class Explorer implements RowHost {
   opened(stage: string, line: number): void {
     const found = this.row.for(stage);
     if (!found) return;
-    const shown = found.show(this.kernel, this.handle) ?? Promise.resolve();
+    const shown = found.show(this.kernel, this.handle, null) ?? Promise.resolve();
     this.settled = shown.then(() => this.pin(found, line));
   }
 

@@ -74,6 +74,28 @@ export function isPart({ kernel, calls }: Spent): boolean {
   return calls < kernel.calls.length;
 }
 
+/** The call that one looks at: the chosen one, else the one selected or the first that computes what
+ * is; null when nothing says which. */
+export function callOf(
+  index: LinkIndex,
+  selected: Selected | null,
+  kernel: Kernel | null,
+  handle: number | null,
+): KernelCall | null {
+  if (!kernel) return null;
+  const chosen = kernel.calls.find((call) => call.handle === handle);
+  if (chosen || !selected) return chosen ?? null;
+  const { origin } = selected;
+  const code = index.matches(selected, "code");
+  return (
+    kernel.calls.find(
+      ({ line }) => origin?.key === "code" && origin.first <= line && line <= origin.last,
+    ) ??
+    kernel.calls.find(({ line }) => within(code, line, line).lines.length > 0) ??
+    null
+  );
+}
+
 /** The call to show when the chosen one does not compute the selection. */
 export function handleFor(
   index: LinkIndex,

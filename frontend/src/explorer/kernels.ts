@@ -10,6 +10,15 @@ const PIECE = 40;
 /** About how high a kernel stands in the list, in pixels. */
 const HIGH = 36;
 
+/** What an entry says when one points at it. */
+function aboutOf(kernel: Kernel): string {
+  const kinds = new Set([spoken(kernel.kind), spoken(kernel.category)]);
+  const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
+  if (kernel.time_us !== null) about.push(microseconds(kernel.time_us));
+  if (kernel.time_source) about.push(kernel.time_source);
+  return about.join("\n");
+}
+
 export class KernelList {
   private readonly list: HTMLElement;
   private readonly filter: HTMLInputElement;
@@ -46,7 +55,12 @@ export class KernelList {
     this.kinds.addEventListener("change", () => this.narrow());
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.narrow();
-    if (this.kernels.length > PIECE) void calm.then(() => this.fillRest(most));
+    void calm.then(() => {
+      this.fillRest(most);
+      for (const kernel of this.kernels) {
+        this.options.get(kernel.name)?.setAttribute("title", aboutOf(kernel));
+      }
+    });
   }
 
   private fill(from: number, to: number, most: number): void {
@@ -60,17 +74,13 @@ export class KernelList {
   }
 
   private fillRest(most: number): void {
+    if (this.kernels.length <= PIECE) return;
     this.fill(PIECE, this.kernels.length, most);
     this.narrow();
     this.showChosen();
   }
 
   private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
-    const kinds = new Set([spoken(kernel.kind), spoken(kernel.category)]);
-    const about = [kernel.name, [...kinds].join(" ")];
-    about.push(count(kernel.calls.length, "call"));
-    if (kernel.time_us !== null) about.push(microseconds(kernel.time_us));
-    if (kernel.time_source) about.push(kernel.time_source);
     const time = kernel.share === null ? kernel.time_us : null;
     const figure =
       kernel.share !== null ? share(kernel.share) : time !== null ? microseconds(time) : "";
@@ -82,7 +92,6 @@ export class KernelList {
         class: this.matched.has(kernel.name) ? "matched" : null,
         "aria-selected": String(kernel.name === this.chosen),
         "data-kernel": kernel.name,
-        title: about.join("\n"),
       },
       cutName(kernel.name),
       make("span", { class: "time num" }, figure),

@@ -1,5 +1,6 @@
 // Panes side by side: splitters that drag or move by arrow keys, tabs where only one fits.
 import { make } from "../elements";
+import { whenIdle } from "./frames";
 import type { Pane } from "./pane";
 
 const STEP = 0.08;
@@ -27,9 +28,10 @@ function splitter(left: Pane, right: Pane): HTMLElement {
     "aria-controls": left.id,
     "aria-valuemin": 8,
     "aria-valuemax": 92,
+    "aria-valuenow": 50,
   });
   const move = (by: number) => handle.setAttribute("aria-valuenow", String(shift(left, right, by)));
-  move(0);
+  whenIdle(() => handle.isConnected && move(0)); // asks for a style, which costs a layout
   handle.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();

@@ -18,6 +18,7 @@ import { placeName, summed } from "./telling";
 
 export class Lighting {
   private readonly explorer: Explorer;
+  private lit = false;
 
   constructor(explorer: Explorer) {
     this.explorer = explorer;
@@ -52,10 +53,16 @@ export class Lighting {
     const aims = this.explorer.panes.map((pane, at) =>
       reveal ? aimIn(pane, marks[at]?.pinned ?? NO_MATCHES, marks[at]?.origin ?? null) : null,
     );
+    // A code view that is made asks for the layout of the page, again and again where others were
+    // made before it: for the first ones there is none.
+    const into = this.explorer.part(".panes");
+    into.hidden = !this.lit;
     this.explorer.panes.forEach((pane, at) => {
       pane.mark(marks[at] ?? NO_MARKS, aims[at] ?? null);
       pane.light(this.explorer.selected, this.explorer.hoveredOne);
     });
+    into.hidden = false;
+    this.lit = true;
     this.say();
   }
 

@@ -9,9 +9,9 @@ import type { Heat } from "./heat";
 import type { Side } from "./level";
 import { type Marks, NO_MARKS } from "./lines";
 import type { Pictures } from "./picture/pictures";
-import { PictureView } from "./picture/view";
+import type { PictureView } from "./picture/view";
 import type { Selected } from "./selection";
-import type { GraphPicture, Kernel, Stage } from "./shapes";
+import type { GraphPicture, Kernel, KernelCall, Stage } from "./shapes";
 import type { Texts } from "./texts";
 
 export interface PaneHost {
@@ -125,8 +125,12 @@ export class Pane {
   }
 
   /** Show what the address says; null when it is shown already, else resolves when it is. */
-  show(kernel: Kernel | null, handle: number | null): Promise<void> | null {
-    const content = contentOf(this.host.picture, this.address, kernel);
+  show(
+    kernel: Kernel | null,
+    handle: number | null,
+    called: KernelCall | null,
+  ): Promise<void> | null {
+    const content = contentOf(this.host.picture, this.address, kernel, called);
     this.content = content;
     const as = JSON.stringify(content);
     const head = this.address.stage === "kernel" ? `${as}${kernel?.name}${handle}` : as;
@@ -175,14 +179,16 @@ export class Pane {
     kernel: Kernel | null,
     handle: number | null,
   ): Promise<void> {
-    this.empty();
-    const { pictures } = this.host;
-    const view = new PictureView(this.body, content.of, this.address.hops, pictures);
-    this.view = view;
+    const turn = this.showing;
     try {
-      await view.load();
+      const { PictureView } = await import("./picture/drawing");
+      if (turn !== this.showing) return;
+      this.empty();
+      const { pictures } = this.host;
+      this.view = new PictureView(this.body, content.of, this.address.hops, pictures);
+      await this.view.load();
     } catch (trouble) {
-      if (this.view !== view) return;
+      if (turn !== this.showing) return;
       this.shownAs = "";
       this.say("The graph could not be fetched.", sentenceOf(trouble), null, () =>
         this.fetched(content, kernel, handle),

@@ -103,7 +103,10 @@ export class LinkIndex {
 
   constructor(links: Links) {
     this.entities = links.entities;
-    this.tiers = Uint8Array.from(links.entities, tierOf);
+    this.tiers = new Uint8Array(links.entities.length);
+    for (let at = 0; at < this.tiers.length; at++) {
+      this.tiers[at] = tierOf(links.entities[at] as string);
+    }
     for (const [key, columns] of Object.entries(links.stages)) {
       this.stages.set(key, new StageIndex(columns));
     }

@@ -3,9 +3,8 @@ import { ask } from "../../server";
 import type { Target } from "../address";
 import type { LinkIndex, Selected } from "../selection";
 import type { GraphPicture } from "../shapes";
-import { fxGraph, type NodeColumns } from "./fx-graph";
+import type { NodeColumns } from "./fx-graph";
 import type { Graph } from "./graph";
-import { irGraph } from "./ir-graph";
 import type { PictureHost } from "./view";
 
 export interface PicturesHost {
@@ -45,11 +44,13 @@ export class Pictures implements PictureHost {
   }
 
   private async fx(): Promise<Graph> {
+    const { fxGraph } = await import("./drawing");
     return fxGraph(await ask<NodeColumns>(this.host.urls.nodes), this.host.picture.kernels);
   }
 
   private async ir(stage: string): Promise<Graph> {
     const { index, picture } = this.host;
+    const { irGraph } = await import("./drawing");
     return irGraph(stage, await this.host.stageLines(stage), index, picture.kernels);
   }
 
