@@ -7,20 +7,22 @@ window.bench = {
     const look = () => {
       if (!isUsable()) requestAnimationFrame(look);
       else
-        window.bench.painted().then(() => {
+        window.bench.afterThisFrame(() => {
           window.bench.usableAt = performance.now();
         });
     };
     requestAnimationFrame(look);
   },
+  /** Called while a frame is made: does something when it is painted. */
+  afterThisFrame(done) {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => done();
+    channel.port2.postMessage(null);
+  },
   /** Resolves after the next frame is painted. */
   painted() {
     return new Promise((done) => {
-      requestAnimationFrame(() => {
-        const channel = new MessageChannel();
-        channel.port1.onmessage = () => done();
-        channel.port2.postMessage(null);
-      });
+      requestAnimationFrame(() => window.bench.afterThisFrame(done));
     });
   },
   /** Milliseconds of each action until what it changed is painted. What an action is done to comes
