@@ -11,11 +11,14 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import gcd, prod
 
 LONGEST = 3000
 """Characters of an index that is looked at."""
 LARGEST = 2**62
+REMEMBERED = 10_000
+"""Indices that are read once: a few MB."""
 
 _CAST = re.compile(r"\bstatic_cast<[\w: ]+>\(")
 _NUMBER = re.compile(r"(?<=\d)L+\b")
@@ -55,8 +58,8 @@ class Space:
         for name in names:
             if name in self.ranges:
                 found.add(name)
-            else:
-                found |= self.depends.get(name, frozenset())
+            elif name in self.depends:
+                found |= self.depends[name]
         return frozenset(found)
 
 
@@ -130,8 +133,10 @@ def values(index: str, space: Space) -> int | None:
     return None if found is None else found[1]
 
 
+@lru_cache(maxsize=REMEMBERED)
 def parsed_index(index: str) -> ast.expr | None:
-    """C++ is brought to the spelling that Triton has."""
+    """C++ is brought to the spelling that Triton has. Kernels have most of their indices in common;
+    what is given back is not to be changed."""
     if len(index) > LONGEST:
         return None
     if "static_cast" in index:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from inductorscope.analyze.bytes_index import Space, reach
+
+_NAME = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
@@ -47,20 +50,9 @@ class SourceWork:
         into = access.writes if store else access.reads
         # The same text in loops of other lengths is another piece.
         ranges = sorted(
-            (name, space.ranges[name]) for name in space.decided_by(_names(index))
+            (name, space.ranges[name]) for name in space.decided_by(_NAME.findall(index))
             if name in space.ranges
         )  # fmt: skip
         into[f"{index} {ranges}"] = found.count
         access.exact = access.exact and found.exact
         access.adds = access.adds or adds
-
-
-def _names(index: str) -> list[str]:
-    name, names = "", []
-    for character in f"{index} ":
-        if character.isalnum() or character == "_":
-            name += character
-        elif name:
-            names.append(name)
-            name = ""
-    return names

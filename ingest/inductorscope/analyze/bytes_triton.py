@@ -109,10 +109,9 @@ class _Reader:
             self._depends(assigned.group(1), assigned.group(2))
 
     def _operation(self, target: str, expression: str) -> None:
-        self._depends(target, expression)
+        inputs = self._depends(target, expression)
         if expression.startswith(_FULL):
             return
-        inputs = self.space.decided_by(_NAME.findall(expression))
         count = len(_OPERATOR.findall(expression)) + len(_FUNCTION.findall(expression))
         reduced = len(_REDUCES.findall(expression))
         if count and target.startswith(("tmp", "_tmp")):
@@ -125,10 +124,11 @@ class _Reader:
                     name for name in inputs if not name.startswith("r")
                 )
 
-    def _depends(self, target: str, expression: str) -> None:
-        """Values accumulate over loops: what decided them before still does."""
+    def _depends(self, target: str, expression: str) -> frozenset[str]:
+        """The variables that decide an expression, and so what it is assigned to."""
         found = self.space.decided_by(_NAME.findall(expression))
         for name in target.split(","):
             bare = name.strip()
             if bare.startswith(("tmp", "_tmp")):
                 self.space.depends[bare] = found
+        return found
