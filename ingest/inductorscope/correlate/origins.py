@@ -261,9 +261,10 @@ class _Walk(BufferMakers):
                 cost += 0.05
             distance = candidate.order - self.reached
             copied = piece and self._holds(operation, candidate)
+            completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (
                 cost
-                + (0.15 if self._taken(candidate, operation) and not copied else 0.0)
+                + (0.15 if self._taken(candidate, operation) and not (copied or completed) else 0.0)
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
                 + (0.0005 * min(abs(distance), 150)),
                 float(candidate.order),

@@ -95,10 +95,10 @@ class Unifier:
             return BAD  # what follows from indices alone reads nothing, and the other way round
         if producer.name in self.extern:
             cost = self.inside(place, producer, depth)
-            return _BIAS if cost < BAD and self._adds_bias(operation, producer) else 0.4 + cost
+            return cost if self.adds_bias(operation, producer) else 0.4 + cost
         return self.inside(place, producer, depth)
 
-    def _adds_bias(self, operation: Operation, library: FxValue) -> bool:
+    def adds_bias(self, operation: Operation, library: FxValue) -> bool:
         """What a library computed, and the one of the values it was given that is a vector."""
         if operation.op != "add":
             return False
@@ -187,6 +187,8 @@ class Unifier:
             if cost >= 4 * BAD:
                 return cost
         self.choices[place, node.name] = choices
+        if node.name in self.extern and cost < BAD and self.adds_bias(operation, node):
+            return _BIAS
         return cost
 
     def _turned(self, place: Place, node: FxValue) -> float:
