@@ -44,6 +44,8 @@ _ELSEWHERE = 0.02
 """Cost of another offset: pieces of a concatenation are shifted, so it only decides ties."""
 _BIAS = 0.05
 """Cost of a bias that is added to what a library computed."""
+_MOST_OF_INDEX = 0.1
+"""Cost of what an index is computed from, however badly that reads."""
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 
 Choice = tuple[str, str]
@@ -169,7 +171,8 @@ class Unifier:
                 return 0.03 + self._turned(place, node)
             if node.op in SCANS:
                 return 0.5
-            return 0.04 if node.constant or node.op not in STRICT else 0.5
+            looked_up = 0.0 if node.constant else self._looked_up(operation, node, depth)
+            return looked_up + (0.04 if node.constant or node.op not in STRICT else 0.5)
         if op in ("load", "load_seed"):
             return self._load(operation, node, depth)
         cost = self._top(operation, node)
@@ -190,6 +193,17 @@ class Unifier:
         if node.name in self.extern and cost < BAD and self.adds_bias(operation, node):
             return _BIAS
         return cost
+
+    def _looked_up(self, operation: Operation, node: FxValue, depth: int) -> float:
+        """Cost of what an index is computed from, which the node may have been given."""
+        cost = 0.0
+        choices: list[Choice] = []
+        for index, child in enumerate(operation.children):
+            best, choice = self._child(operation, index, child, node, depth)
+            cost += best
+            choices.append(choice)
+        self.choices[operation.place, node.name] = choices
+        return min(cost, _MOST_OF_INDEX)
 
     def _turned(self, place: Place, node: FxValue) -> float:
         """An index along columns for what is made of rows, or the other way round."""
