@@ -206,3 +206,69 @@ def test_a_convolution_copies_what_it_takes_unless_inductor_chose_the_layout() -
     kept = CONVOLUTION.format(taken="[192, 64, 8, 1]", made="[256, 64, 8, 1]", weight="arg1_1")
     found = origins(LAYOUTS, kept).nodes
     assert found["op0", "body", "store"] == "convolution"
+
+
+WRITTEN = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[10, 10][10, 1]cpu"):
+        neg: "f32[10, 10][10, 1]cpu" = torch.ops.aten.neg.default(arg0_1)
+        full_default: "f32[10, 12][12, 1]cpu" = torch.ops.aten.full.default([10, 12], 0)
+        inner: "f32[10, 12][12, 1]cpu" = torch.ops.aten.slice_scatter.default(full_default, neg, 1, 1, 11)
+        full_default_1: "f32[12, 12][12, 1]cpu" = torch.ops.aten.full.default([12, 12], 0)
+        outer: "f32[12, 12][12, 1]cpu" = torch.ops.aten.slice_scatter.default(full_default_1, inner, 0, 0, 10)
+        return (outer,)
+"""  # noqa: E501  # lines as torch writes them
+
+
+def test_a_slice_written_into_another_one_keeps_its_own_masks() -> None:
+    body = """
+index_expr = ops.index_expr(index0, torch.int64)
+constant = ops.constant(10, torch.int64)
+lt = ops.lt(index_expr, constant)
+masked_subblock1 = self.masked_subblock1(lt, 0.0)
+constant_1 = ops.constant(0.0, torch.float32)
+where = ops.where(lt, masked_subblock1, constant_1)
+store = ops.store('buf0', index3, where, None)"""
+    blocks = """\
+    def masked_subblock1(self, ops):
+        index_expr = ops.index_expr(index1, torch.int64)
+        constant = ops.constant(1, torch.int64)
+        ge = ops.ge(index_expr, constant)
+        masked_subblock2 = self.masked_subblock2(ge, 0.0)
+        constant_1 = ops.constant(0.0, torch.float32)
+        where = ops.where(ge, masked_subblock2, constant_1)
+        return where
+    def masked_subblock2(self, ops):
+        load = ops.load('arg0_1', index2)
+        neg = ops.neg(load)
+        return neg
+"""
+    indexes = "index0 = p0; index1 = p1; index2 = 10*p0 + p1 - 1; index3 = 12*p0 + p1"
+    found = origins(WRITTEN, body_of(body, "[12, 12]", indexes, blocks)).nodes
+    assert {found["op0", "body", n] for n in ("lt", "where", "masked_subblock1")} == {"outer"}
+    own = ("ge", "where", "masked_subblock2")
+    assert {found["op0", "masked_subblock1", name] for name in own} == {"inner"}
+    assert found["op0", "masked_subblock2", "neg"] == "neg"
+
+
+MIRRORED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[8, 8][8, 1]cpu"):
+        exp: "f32[8, 8][8, 1]cpu" = torch.ops.aten.exp.default(arg0_1)
+        iota: "i64[10][1]cpu" = torch.ops.prims.iota.default(10, start = -1, step = 1, dtype = torch.int64)
+        abs_1: "i64[10][1]cpu" = torch.ops.aten.abs.default(iota)
+        index: "f32[8, 10][10, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(exp, [None, abs_1])
+        index_1: "f32[10, 10][10, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(index, [abs_1])
+        return (index_1,)
+"""  # noqa: E501  # lines as torch writes them
+
+
+def test_what_is_mirrored_twice_is_computed_by_its_own_node() -> None:
+    body = """
+load = ops.load('arg0_1', index0)
+exp = ops.exp(load)
+store = ops.store('buf0', index1, exp, None)"""
+    indexes = "index0 = 8*Abs(p0 - 1) + Abs(p1 - 1); index1 = 10*p0 + p1"
+    found = origins(MIRRORED, body_of(body, "[10, 10]", indexes)).nodes
+    assert found["op0", "body", "exp"] == "exp"
+    assert found["op0", "body", "store"] == "index_1"

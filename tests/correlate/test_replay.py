@@ -265,3 +265,161 @@ def test_vectorised_indices_are_wrapped_and_checked_by_who_looks_up() -> None:
     found = written(block, SCATTER, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"}, cpp=True)
     assert {found[f"tmp{n}"] for n in (1, 4, 7, 8, 9, 10)} == {"op0.set_indirect0"}
     assert found["tmp14"] == "op0.index_expr"
+
+
+SLICES = node(
+    0,
+    "index0 = p1; index1 = p2; index2 = 100*p0 + 10*p1 + p2 - 1; index4 = 144*p0 + 12*p1 + p2",
+    """\
+    get_index = self.get_index('index0')
+    index_expr = ops.index_expr(get_index, torch.int64)
+    constant = ops.constant(10, torch.int64)
+    lt = ops.lt(index_expr, constant)
+    masked_subblock1 = self.masked_subblock1(lt, 0.0)
+    constant_1 = ops.constant(0.0, torch.float32)
+    where = ops.where(lt, masked_subblock1, constant_1)
+    get_index_2 = self.get_index('index4')
+    store = ops.store('buf0', get_index_2, where, None)
+    return store
+def masked_subblock1(self, ops):
+    get_index = self.get_index('index1')
+    index_expr = ops.index_expr(get_index, torch.int64)
+    constant = ops.constant(1, torch.int64)
+    ge = ops.ge(index_expr, constant)
+    masked_subblock2 = self.masked_subblock2(ge, 0.0)
+    constant_2 = ops.constant(0.0, torch.float32)
+    where = ops.where(ge, masked_subblock2, constant_2)
+    return where
+def masked_subblock2(self, ops):
+    get_index = self.get_index('index2')
+    load = ops.load('tangents_1', get_index)
+    neg = ops.neg(load)
+    return neg
+""",
+)
+
+NESTED = """\
+extern "C"  void  kernel(const float* in_ptr0, float* out_ptr0)
+{
+    auto tmp0 = x1;
+    auto tmp1 = c10::convert<int64_t>(tmp0);
+    auto tmp2 = static_cast<int64_t>(10);
+    auto tmp3 = tmp1 < tmp2;
+    auto tmp4 = [&]
+    {
+        auto tmp5 = x2;
+        auto tmp6 = c10::convert<int64_t>(tmp5);
+        auto tmp7 = at::vec::VectorizedN<int64_t,2>::arange(tmp6, 1);
+        auto tmp8 = static_cast<int64_t>(1);
+        auto tmp9 = at::vec::VectorizedN<int64_t,2>(tmp8);
+        auto tmp10 = at::vec::VecMask<int64_t,2>(tmp7 >= tmp9);
+        auto tmp16 = at::vec::VecMask<float,1>::from(tmp3);
+        auto tmp17 = tmp10 & tmp16;
+        auto tmp15 = [&]
+        {
+            auto tmp18 = tmp17.template cast<float,1>().template loadu<float,1>(in_ptr0 + static_cast<int64_t>((-1L) + x2 + 10L*x1 + 100L*x0));
+            auto tmp19 = tmp18.neg();
+            return tmp19;
+        }
+        ;
+        auto tmp22 =
+        [&]
+        {
+            if (tmp17.all_zero())
+            {
+                return at::vec::Vectorized<float>(static_cast<float>(0.0));
+            }
+            else
+            {
+                auto tmp20 = tmp15();
+                auto tmp21 = at::vec::Vectorized<float>(static_cast<float>(0.0));
+                return decltype(tmp20)::blendv(tmp21, tmp20, tmp17.template cast<float,1>());
+            }
+        }
+        ()
+        ;
+        auto tmp23 = static_cast<float>(0.0);
+        auto tmp24 = at::vec::Vectorized<float>(tmp23);
+        auto tmp25 = decltype(tmp22)::blendv(tmp24, tmp22, tmp10.template cast<float,1>());
+        return tmp25;
+    }
+    ;
+    auto tmp26 = tmp3 ? tmp4() : at::vec::Vectorized<float>(static_cast<float>(0.0));
+    auto tmp27 = static_cast<float>(0.0);
+    auto tmp28 = at::vec::VecMask<float,1>::from(tmp3);
+    auto tmp29 = at::vec::Vectorized<float>(tmp27);
+    auto tmp30 = decltype(tmp26)::blendv(tmp29, tmp26, tmp28.template cast<float,1>());
+    tmp30.store(out_ptr0 + static_cast<int64_t>(x2 + 12L*x1 + 144L*x0), static_cast<int64_t>(8));
+}
+"""  # noqa: E501  # lines as torch writes them
+
+
+def test_a_mask_within_a_mask_is_a_vector_first() -> None:
+    lines = NESTED.split("\n")
+    (block,) = read_kernel(lines, 1, len(lines)).blocks
+    found = written(block, SLICES, {"tangents_1": "in_ptr0", "buf0": "out_ptr0"}, cpp=True)
+    assert found["tmp16"] == found["tmp17"] == found["tmp20"] == "op0.masked_subblock2"
+    assert (found["tmp19"], found["tmp26"]) == ("op0.neg", "op0.masked_subblock1")
+    assert found["tmp25"] == found["tmp30"] == found["tmp28"] == "op0.where"
+
+
+ASSERTED = node(
+    0,
+    "index0 = 0",
+    """\
+    get_index = self.get_index('index0')
+    load = ops.load('buf5', get_index)
+    device_assert_async = ops.device_assert_async(load, 'one_hot: no class')
+    store = ops.store('buf6', get_index, device_assert_async, None)
+    return store
+""",
+)
+TABLE = node(
+    1,
+    "index0 = p0; index1 = 8 - indirect0",
+    """\
+    load = ops.load('primals_2', index0)
+    set_indirect0 = self.set_indirect0(load)
+    get_index_1 = self.get_index('index1')
+    index_expr = ops.index_expr(get_index_1, torch.float32)
+    digamma = ops.digamma(index_expr)
+    store = ops.store('buf1', index0, digamma, None)
+    return store
+""",
+)
+LOOKED_UP = """\
+extern "C"  void  kernel(const int64_t* in_ptr0, float* out_ptr0)
+{
+    {
+        auto tmp0 = in_ptr1[static_cast<int64_t>(0L)];
+        (tmp0 ? 0 : (throw std::runtime_error("one_hot: no class"), 0));
+    }
+    {
+        auto tmp0 = at::vec::VectorizedN<int64_t,2>::loadu(in_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(8));
+        auto tmp1 =
+        [&]
+        {
+            __at_align__ std::array<float, 8> tmpbuf;
+            #pragma GCC unroll 8
+            for (long x0_inner = 0; x0_inner < static_cast<int64_t>(8); x0_inner++)
+            {
+                tmpbuf[x0_inner] = static_cast<int64_t>(8L + ((-1L)*tmp0[x0_inner]));
+            }
+            return at::vec::Vectorized<float>::loadu(tmpbuf.data(), static_cast<int64_t>(8));
+        }
+        ()
+        ;
+        auto tmp2 = calc_digamma(tmp1);
+        tmp2.store(out_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(8));
+    }
+}
+"""  # noqa: E501  # lines as torch writes them
+
+
+def test_looked_up_positions_called_functions_and_assertions_are_found() -> None:
+    lines = LOOKED_UP.split("\n")
+    asserting, computing = read_kernel(lines, 1, len(lines)).blocks
+    found = written(asserting, ASSERTED, {"buf5": "in_ptr1"}, cpp=True)
+    assert found[""] == "op0.device_assert_async"
+    found = written(computing, TABLE, {"primals_2": "in_ptr0", "buf1": "out_ptr0"}, cpp=True)
+    assert (found["tmp1"], found["tmp2"]) == ("op1.index_expr", "op1.digamma")
