@@ -50,7 +50,6 @@ const pages = {
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
   entryPoints: {
-    app: "src/app.ts",
     beside: "src/explorer/beside/main.ts",
     charts: "src/charts/main.ts",
     compile: "src/compile.ts",
@@ -62,6 +61,9 @@ const pages = {
     styles: "styles/app.css",
   },
 };
+
+// Every page begins with this: pieces shared with other scripts would be five requests more on each.
+const app = { ...shared, entryPoints: { app: "src/app.ts" } };
 
 // The explorer shares no piece with other pages: each would be a request, and a page is usable only when
 // the last of them has come. What is not needed for the first texts is in pieces that come later.
@@ -136,7 +138,7 @@ async function finish(bundle, { outputs }) {
   await writeManifest();
 }
 
-const bundles = [pages, explorer];
+const bundles = [pages, app, explorer];
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 for (const bundle of bundles) {
