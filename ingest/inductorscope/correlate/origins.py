@@ -10,6 +10,7 @@ from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.lowerings import (
     MOVES,
     SCANS,
+    SCATTERS,
     STRICT,
     TAKES_AS_IS,
     extern_name,
@@ -309,10 +310,17 @@ class _Walk(BufferMakers):
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
         """Checks and other operations nobody uses go with what follows them in their block."""
+        scatters = self.graph.values[fallback].op in SCATTERS
         following: dict[str, str] = {}
+        looked_up: set[Place] = set()
         for place in reversed(region.order):
             if place in owners:
                 following[place[0]] = owners[place]
+                continue
+            operation = region.operations[place]
+            if scatters and (operation.op == "set_indirect" or place in looked_up):
+                owners[place] = fallback  # where only one place can be meant, no index shows it
+                looked_up.update(operation.children)
             else:
                 owners[place] = following.get(place[0], fallback)
 
