@@ -1,6 +1,7 @@
 """Which kinds of line inference gets wrong most, and in which step.
 
     python -m bench.worst_lines TRUTH_DIR… [--show 10] [--only PATTERN] [--confidence inferred]
+        [--operations]
 
 Reads the half of the programs that the engine may be changed for.
 """
@@ -23,6 +24,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--half", choices=["tune", "all"], default="tune")
     parser.add_argument("--confidence", help="only lines that are called so: inferred, kernel")
+    parser.add_argument(
+        "--operations", action="store_true", help="lines whose operation is not found instead"
+    )
     options = parser.parse_args()
     wanted = re.compile(options.only)
     folders = program_folders(options.roots, None if options.half == "all" else "tune")
@@ -36,7 +40,7 @@ def main() -> None:
         lines = [line for line in lines if options.confidence in (None, line.confidence)]
         total += len(lines)
         for line in lines:
-            if not line.right:
+            if not (line.op_found if options.operations else line.right):
                 causes[line.cause] += 1
                 kinds[line.cause, line.kind] += 1
                 programs[line.program] += 1
