@@ -36,14 +36,14 @@ ROW = "main table tbody tr"
 
 def addresses(profile: int, kernels: int) -> dict[str, str]:
     """Pages by name; those far down are near the end of their table."""
-    lines, events = 2 * kernels - 200, LAUNCHES * kernels - 200
+    lines, events = (max(0, rows - 200) for rows in (2 * kernels, LAUNCHES * kernels))
     table = "/time/table?of="
     return {
         "times": "/time",
         "roofline": "/roofline",
         "kernels": f"{table}kernels",
         "kernels by name": f"{table}kernels&sort=name",
-        "kernels, filtered": f"{table}kernels&q=_499",
+        "kernels, filtered": f"{table}kernels&q=_{kernels // 10}",
         "lines": f"{table}lines",
         "lines, far down": f"{table}lines&first={lines}",
         "nodes": f"{table}nodes",

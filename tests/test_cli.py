@@ -48,13 +48,20 @@ cli.MUCH = 0
 local.read_run.__kwdefaults__["aligned_at_once"] = 0
 cli.app()
 """
-    command = [sys.executable, "-c", little, "ingest", str(fixtures / "cuda-foo1"), "--data", data]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-P", "-c", little, "ingest", str(fixtures / "cuda-foo1")]
+    hostile = tmp_path / "upload"
+    hostile.mkdir()
+    (hostile / "typer.py").write_text("raise SystemExit(9)")
+    done = subprocess.run(
+        [*command, "--data", data], capture_output=True, text=True, check=False, cwd=hostile
+    )
     assert (done.returncode, done.stderr.strip()) == (0, "")
     assert done.stdout.endswith("The lines of its kernels are aligned too.\n")
     (listed,) = json.loads(run("runs", "--data", data, "--json").stdout)
-    again = run("relink", listed["id"], "--data", data)
+    again = run("relink", listed["id"][:6], "--data", data)
     assert (again.returncode, again.stdout) == (0, ""), "all is aligned"
+    unknown = run("relink", "ffff", "--data", data)
+    assert (unknown.returncode, unknown.stderr) == (1, "No run starts with ffff.\n")
 
 
 def test_several_paths_are_one_run(tmp_path: Path, fixtures: Path) -> None:

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from inductorscope import __version__
+from inductorscope.programs import program
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from inductorscope.reading import Pool, ReadResult
     from inductorscope.settings import Settings
 
@@ -185,7 +188,7 @@ def print_result(
     from inductorscope.console import Progress
     from inductorscope.intake.unpack import Refused
     from inductorscope.jobs.processes import environment
-    from inductorscope.local import read_paths
+    from inductorscope.local import is_to_align, read_paths
     from inductorscope.reading import NothingToRead, Pool
 
     # The pool first: it forks, and progress is shown by a thread.
@@ -208,11 +211,11 @@ def print_result(
                 fail(str(error), REFUSED)
         _report(settings, result, as_json)
         # The run is complete and told of; what follows only links it more finely.
-        if result.bytes_in < MUCH or not last:
+        if result.bytes_in < MUCH or not last or not is_to_align(settings, result.run_id):
             _align(settings, result.run_id, pool, quiet=as_json)
             return
     quiet = ["--quiet"] if as_json else []
-    command = [sys.executable, "-m", "inductorscope", "relink", result.run_id, *quiet]
+    command = program("inductorscope", "relink", result.run_id, *quiet)
     sys.stdout.flush()
     os.execve(sys.executable, command, environment(settings))  # noqa: S606  # our own program
 
@@ -323,7 +326,9 @@ def links(
 
 @app.command()
 def relink(
-    run: Annotated[str | None, typer.Argument(help="Of this run alone.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(help="Of this run alone; the begin of its id is enough.")
+    ] = None,
     data: Data = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -335,9 +340,12 @@ def relink(
     return_large_blocks()
     from inductorscope.jobs.relinking import relink_all
     from inductorscope.reading import Pool
-    from inductorscope.store.engine import migrate
+    from inductorscope.store.engine import make_engine, migrate, sessions
 
     migrate(settings)
+    if run is not None:
+        with sessions(make_engine(settings)).begin() as session:
+            run = _one_run(session, run)
     with Pool() as pool:
         if run is not None:
             _align(settings, run, pool, quiet=quiet)
@@ -396,17 +404,25 @@ def delete(
     """Delete a run and free what only it used."""
     settings = load_settings(data=data)
     from inductorscope.store.engine import make_engine, migrate, sessions
-    from inductorscope.store.runs import delete_run, find_run_ids
+    from inductorscope.store.runs import delete_run
 
     migrate(settings)
     with sessions(make_engine(settings)).begin() as session:
-        found = find_run_ids(session, run)
-        if not found:
-            fail(f"No run starts with {run}.", FAILED)
-        if len(found) > 1:
-            fail(f"{run} could be any of {', '.join(found)}.", USAGE)
-        freed = delete_run(session, found[0])
-    typer.echo(f"Deleted {found[0]}, {freed:,} bytes freed.")
+        run = _one_run(session, run)
+        freed = delete_run(session, run)
+    typer.echo(f"Deleted {run}, {freed:,} bytes freed.")
+
+
+def _one_run(session: Session, beginning: str) -> str:
+    """The run whose id begins so."""
+    from inductorscope.store.runs import find_run_ids
+
+    found = find_run_ids(session, beginning)
+    if not found:
+        fail(f"No run starts with {beginning}.", FAILED)
+    if len(found) > 1:
+        fail(f"{beginning} could be any of {', '.join(found)}.", USAGE)
+    return found[0]
 
 
 def _print_json(value: object) -> None:

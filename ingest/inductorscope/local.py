@@ -14,6 +14,7 @@ from inductorscope.reading import Pool, ReadResult, read_run
 from inductorscope.reading.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.engine import make_engine, migrate, sessions
+from inductorscope.store.relinked import outdated
 
 Progress = Callable[[str, int, int | None, str | None], None]
 
@@ -63,6 +64,16 @@ def read_paths(
             )
         finally:
             engine.dispose()
+
+
+def is_to_align(settings: Settings, run: str) -> bool:
+    """Whether reading left lines of a run's kernels to be aligned."""
+    engine = make_engine(settings)
+    try:
+        with sessions(engine, read_only=True)() as session:
+            return bool(outdated(session, run))
+    finally:
+        engine.dispose()
 
 
 def align_lines(settings: Settings, run: str, progress: Progress, pool: Pool | None = None) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time.breakdown import break_down
 from inductorscope.formats import columns
-from inductorscope.formats.columns import Column
+from inductorscope.formats.columns import Column, NoRoomError
 from inductorscope.formats.kineto import read_chrome_trace
 
 
@@ -28,6 +28,12 @@ def test_what_was_added_comes_back(pieces: list[list[int]], held: int) -> None:
         assert len(column) == len(expected)
         assert column.numbers().tolist() == expected
         assert column.numbers().tolist() == expected, "a second time"
+
+
+def test_without_room_for_a_file_the_folder_is_named(tmp_path: Path) -> None:
+    column = Column("d", tmp_path / "gone")
+    with pytest.raises(NoRoomError, match=r"gone .*Make room there"):
+        column.add(np.zeros(columns.HELD_BYTES))
 
 
 def test_events_in_files_tell_the_same(

@@ -17,8 +17,8 @@ from math import gcd, prod
 LONGEST = 3000
 """Characters of an index that is looked at."""
 LARGEST = 2**62
-REMEMBERED = 10_000
-"""Indices that are read once: a few MB."""
+REMEMBERED, SHORT = 1000, 200
+"""How many indices, no longer than so many characters, are read once: each takes some 5 KB."""
 
 _CAST = re.compile(r"\bstatic_cast<[\w: ]+>\(")
 _NUMBER = re.compile(r"(?<=\d)L+\b")
@@ -133,10 +133,13 @@ def values(index: str, space: Space) -> int | None:
     return None if found is None else found[1]
 
 
-@lru_cache(maxsize=REMEMBERED)
 def parsed_index(index: str) -> ast.expr | None:
     """C++ is brought to the spelling that Triton has. Kernels have most of their indices in common;
     what is given back is not to be changed."""
+    return _remembered(index) if len(index) <= SHORT else _parsed(index)
+
+
+def _parsed(index: str) -> ast.expr | None:
     if len(index) > LONGEST:
         return None
     if "static_cast" in index:
@@ -148,6 +151,9 @@ def parsed_index(index: str) -> ast.expr | None:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_parsed)
 
 
 def _add(total: _Sum, node: ast.expr, factor: int, space: Space) -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from array import array
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import IO, Any
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
 
-HELD_BYTES = 64 * 1024
+HELD_BYTES = 256 * 1024
 """Of one column; what exceeds it is written out."""
+
+
+class NoRoomError(OSError):
+    """A column cannot be written out; the message says where."""
 
 
 class Column:
@@ -33,10 +38,12 @@ class Column:
         self._write_out()
 
     def numbers(self) -> npt.NDArray[Any]:
-        """All of them. Read anew each time where they are in a file: to be asked for once by what
-        uses them often, and let go after."""
+        """All of them; nothing may be added after. Read anew each time where they are in a file: to
+        be asked for once by what uses them often, and let go after."""
         if self._file is None:
-            return np.frombuffer(self._held, self._type)
+            held = np.frombuffer(self._held, self._type)
+            held.flags.writeable = False
+            return held
         found = np.empty(len(self), self._type)
         self._file.seek(0)
         target = found.data.cast("B")
@@ -55,12 +62,20 @@ class Column:
     def _write_out(self) -> None:
         if len(self._held) * self._held.itemsize < HELD_BYTES:
             return
-        if self._file is None:
-            self._file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115  # as the column
-        data = memoryview(self._held).cast("B")
-        done = 0
-        while done < len(data):
-            done += self._file.write(data[done:])
+        try:
+            if self._file is None:
+                self._file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115  # as the column
+                finalize(self, self._file.close)
+            data = memoryview(self._held).cast("B")
+            done = 0
+            while done < len(data):
+                done += self._file.write(data[done:])
+        except OSError as error:
+            place = self._folder or gettempdir()
+            raise NoRoomError(
+                f"a long trace's events cannot be written to {place} for the time being "
+                f"({error.strerror}). Make room there, or name another folder with TMPDIR."
+            ) from error
         data.release()
         self._written += len(self._held)
         self._held = array(self._held.typecode)

@@ -158,7 +158,7 @@ def read_chrome_stream(
     columns = ColumnReader(reader, folder)
     for batch in reader.batches():
         columns.add(batch)
-    batch = []
+    batch = []  # the last one is not needed while all are joined
     trace = _trace_of(columns.finish())
     trace.events = columns.events
     trace.devices = _device_names(reader.header) or _device_names(reader.trailer)

@@ -85,56 +85,56 @@ class Events:
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self.names, self.lanes, self.kinds = (Column("i", folder) for _ in range(3))
-        self.begins, self.lengths = (Column("d", folder) for _ in range(2))
-        self.externals, self.correlations = (Column("q", folder) for _ in range(2))
+        self._names, self._lanes, self._kinds = (Column("i", folder) for _ in range(3))
+        self._begins, self._lengths = (Column("d", folder) for _ in range(2))
+        self._externals, self._correlations = (Column("q", folder) for _ in range(2))
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self._names)
 
     def add(self, *columns: npt.NDArray[Any]) -> None:
         """Events that follow: name, lane, kind, ts, us, external, correlation."""
         own = (
-            self.names, self.lanes, self.kinds, self.begins, self.lengths, self.externals,
-            self.correlations,
+            self._names, self._lanes, self._kinds, self._begins, self._lengths, self._externals,
+            self._correlations,
         )  # fmt: skip
         for column, values in zip(own, columns, strict=True):
             column.add(values)
 
     @property
     def name(self) -> Numbers:
-        return self.names.numbers()
+        return self._names.numbers()
 
     @property
     def lane(self) -> Numbers:
-        return self.lanes.numbers()
+        return self._lanes.numbers()
 
     @property
     def ts(self) -> Floats:
-        return self.begins.numbers()
+        return self._begins.numbers()
 
     @property
     def us(self) -> Floats:
-        return self.lengths.numbers()
+        return self._lengths.numbers()
 
     @property
     def end(self) -> Floats:
-        ended: Floats = self.begins.numbers() + self.lengths.numbers()
+        ended: Floats = self._begins.numbers() + self._lengths.numbers()
         return ended
 
     @property
     def external(self) -> Integers:
-        return self.externals.numbers()
+        return self._externals.numbers()
 
     @property
     def correlation(self) -> Integers:
-        return self.correlations.numbers()
+        return self._correlations.numbers()
 
     @property
     def kind(self) -> Numbers:
         """Of device work: `KERNEL`, `MEMCPY` or `MEMSET`; of operators: a `Launch`, else
         NOWHERE."""
-        return self.kinds.numbers()
+        return self._kinds.numbers()
 
 
 @dataclass(slots=True)
@@ -197,8 +197,7 @@ class ColumnReader:
         for category, events in alike.items():
             group = None if category is None else self._group(category)
             if group is not None and not self._add_regular(events, *group):
-                for event in events:
-                    self._add(event, *group)
+                self._add_each(events, *group)
 
     def _add_regular(self, events: list[TraceEvent], which: int, kind: int) -> bool:
         """Adds events of one kind all at once; False, and nothing added, where one of them is not
@@ -216,7 +215,10 @@ class ColumnReader:
             if None in given:
                 given = [_external_id(each) for each in arguments]
             external = _ids(given)
-            correlation = _ids([each.correlation for each in arguments])  # type: ignore[union-attr]
+            if which <= _RUNTIME:
+                correlation = _ids([each.correlation for each in arguments])  # type: ignore[union-attr]
+            else:
+                correlation = np.full(len(events), -1, np.int64)
         except (TypeError, ValueError, OverflowError, AttributeError):
             return False
         if external is None or correlation is None:
@@ -252,16 +254,28 @@ class ColumnReader:
             return NOWHERE
         return self._launch(event.name or "", given)
 
-    def _add(self, event: TraceEvent, which: int, kind: int) -> None:
-        """Adds one event, whatever is missing of it."""
+    def _add_each(self, events: list[TraceEvent], which: int, kind: int) -> None:
+        """Adds events one by one, whatever is missing of them."""
+        rows: dict[int, list[tuple[float, ...]]] = defaultdict(list)
+        for event in events:
+            row = self._row(event, which, kind)
+            if row is not None:
+                rows[row[0]].append(row[1])
+        for one, listed in rows.items():
+            self._rows[one].add(*map(np.array, zip(*listed, strict=True)))
+
+    def _row(
+        self, event: TraceEvent, which: int, kind: int
+    ) -> tuple[int, tuple[float, ...]] | None:
+        """The group of an event, and its row there; None for what is left out."""
         name, duration, start = event.name, event.dur, event.ts
         if name is None:
-            return
+            return None
         if duration is None:
             duration = 0.0
         elif not 0 <= duration < LONGEST_US:  # also when it is no number
             self._reader.repair("an event with an impossible duration was left out", name)
-            return
+            return None
         if start is None or not math.isfinite(start):
             self._reader.repair("an event without a time of its own counts from 0", name)
             start = 0.0
@@ -275,8 +289,7 @@ class ColumnReader:
             which = self._marked(which, lane, start, duration, name)
             kind = self._launch_of(event)
         (number,) = _numbered(self._names, [name])
-        row = (number, lane, kind, start, duration, external, correlation)
-        self._rows[which].add(*map(np.array, row))
+        return which, (number, lane, kind, start, duration, external, correlation)
 
     def _group(self, category: str) -> tuple[int, int] | None:
         """Which rows a category belongs to; most belong to none."""
@@ -339,8 +352,9 @@ def _is_mark(name: str | None) -> bool:
 
 def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
     """The number of each value, new ones being given the next."""
-    for value in set(values).difference(known):
-        known[value] = len(known)
+    for value in dict.fromkeys(values):
+        if value not in known:
+            known[value] = len(known)
     return [known[value] for value in values]
 
 

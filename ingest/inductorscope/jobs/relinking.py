@@ -18,6 +18,7 @@ from contextlib import contextmanager
 
 from ..allocation import return_large_blocks
 from ..dying import die_with
+from ..programs import program
 from ..reading import Pool
 from ..reading.relink import Relinked, outdated_graphs, relink
 from ..settings import Settings, load
@@ -62,7 +63,7 @@ def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | No
     """Starts a process of its own where there is something to do; it ends with this one."""
     if not outdated_graphs(factory):
         return None
-    command = [sys.executable, "-m", "inductorscope.jobs.relinking", "--parent", str(os.getpid())]
+    command = program("inductorscope.jobs.relinking", "--parent", str(os.getpid()))
     return subprocess.Popen(command, env=environment(settings), start_new_session=True)
 
 

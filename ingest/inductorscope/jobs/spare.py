@@ -10,12 +10,12 @@ import json
 import logging
 import os
 import subprocess
-import sys
 import threading
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from ..programs import program
 from ..settings import Settings
 from .processes import MARK, environment, write_mark
 from .transitions import Attempt
@@ -39,7 +39,7 @@ class Spare:
             if self._process is not None and self._process.poll() is None:
                 return
             self._mark = f"spare-{uuid.uuid4().hex}"
-            command = [sys.executable, "-m", "inductorscope.jobs.child", "--wait"]
+            command = program("inductorscope.jobs.child", "--wait")
             try:
                 self._process = subprocess.Popen(
                     [*command, "--parent", str(os.getpid())],

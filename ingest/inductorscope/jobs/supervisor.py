@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from functools import partial
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..dying import die_with
+from ..programs import program
 from ..settings import Settings
 from ..store.migrate import MigrationError
 from .errors import without_password
@@ -132,9 +132,9 @@ def supervise(
 def _processes(workers: list[str], web: bool) -> list[Kept]:
     kept = []
     if web:
-        kept.append(Kept("web process", [sys.executable, "-m", "inductorscope_server"]))
+        kept.append(Kept("web process", program("inductorscope_server")))
     for name in workers:
-        module = [sys.executable, "-m", "inductorscope.jobs.worker", "--executor-id", name]
+        module = program("inductorscope.jobs.worker", "--executor-id", name)
         kept.append(Kept(f"worker {name}", module))
     return kept
 

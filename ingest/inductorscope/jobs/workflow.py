@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pathlib import Path
 from dbos import DBOS
 
 from ..capture.diagnosis import KINDS
+from ..programs import program
 from ..settings import PREFIX, Settings
 from ..store.engine import Sessions
 from . import folders, transitions
@@ -62,7 +62,7 @@ def set_work(work: Work) -> None:
 
 def child_command(attempt: Attempt) -> list[str]:
     """The process that does a job's work."""
-    module = [sys.executable, "-m", "inductorscope.jobs.child", attempt.kind, attempt.job_id]
+    module = program("inductorscope.jobs.child", attempt.kind, attempt.job_id)
     return [*module, "--attempt", str(attempt.number), "--parent", str(os.getpid())]
 
 

@@ -64,14 +64,11 @@ def read_profiles(
         profile = found.setdefault(label, ProfileRead(label, graph=file.graph))
         if file.role == "chrome_trace" and profile.trace_file is None:
             profile.trace_file = file
-            profile.trace = notes.attempt(
-                file.path,
-                "Reading the trace",
-                partial(read_chrome_trace, file.absolute, folder=folder),
-                None,
+            read = notes.attempt(
+                file.path, "Reading the trace", partial(_read_trace, file, folder), None
             )
-            if profile.trace is not None:
-                profile.kept = keep_trace(profile.trace)
+            if read is not None:
+                profile.trace, profile.kept = read
             for repair in profile.trace.repairs if profile.trace is not None else []:
                 notes.add(file.path, f"{repair.reason} (such as {repair.example})", repair.count)
         elif file.role == "key_averages" and profile.rows is None:
@@ -133,6 +130,11 @@ def _label(file: File, facts: CaptureFacts | None) -> str:
             if start == label or start.startswith((f"{label}_", f"{label}-")):
                 return label
     return file.path
+
+
+def _read_trace(file: File, folder: Path | None) -> tuple[ChromeTrace, TraceRead]:
+    trace = read_chrome_trace(file.absolute, folder=folder)
+    return trace, keep_trace(trace)
 
 
 def _read_rows(file: File) -> KeyAverages:

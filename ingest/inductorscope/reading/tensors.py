@@ -6,13 +6,13 @@ import importlib.util
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..formats.intermediate_values import saved_value
 from ..intake.recognise import File
+from ..programs import program
 from ..store.blobs import content_of_bytes
 from ..store.draft import ArtifactDraft, artifact_of
 from .notes import Notes
@@ -60,7 +60,7 @@ def _printed(asked: list[list[str]], first: str, notes: Notes) -> bytes:
     with tempfile.TemporaryDirectory(prefix="inductorscope-tensors-") as scratch:
         folder = Path(scratch)
         (folder / ASKED).write_text(json.dumps(asked), "utf-8")
-        command = [sys.executable, "-m", "inductorscope.reading.tensors_child", str(folder)]
+        command = program("inductorscope.reading.tensors_child", str(folder))
         try:
             ended = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

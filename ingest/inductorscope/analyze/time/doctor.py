@@ -44,7 +44,8 @@ def examine(trace: ChromeTrace) -> list[Finding]:
 
 
 def _whole_microseconds(events: Events) -> bool:
-    return bool(len(events)) and bool((events.us == np.floor(events.us)).all())
+    us = events.us
+    return bool(len(us)) and bool((us == np.floor(us)).all())
 
 
 def _overlaps(events: TraceEvents) -> list[Finding]:
