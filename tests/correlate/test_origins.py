@@ -168,3 +168,94 @@ def test_a_check_under_a_mask_is_not_the_masks_own() -> None:
     assert "tmp7" in check.uses
     (mask,) = [statement for statement in block.numbered if statement.has_inner]
     assert 8 not in mask.lines
+
+
+ALIKE = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[8][1]cpu"):
+        cummax = torch.ops.aten.cummax.default(arg0_1, 0)
+        getitem: "f32[8][1]cpu" = cummax[0]
+        cummin = torch.ops.aten.cummin.default(arg0_1, 0)
+        getitem_1: "f32[8][1]cpu" = cummin[0]
+        return (getitem, getitem_1)
+"""
+
+
+def test_scans_that_read_alike_are_taken_in_order() -> None:
+    """They are stored when they are lowered: the first is not the second, which comes later."""
+    ir = ""
+    for number in (0, 1):
+        body = f"""
+get_index = self.get_index('index0')
+load = ops.load('arg0_1', get_index)
+index_expr = ops.index_expr(get_index, torch.int64)
+scan1 = self.scan1((torch.float32, torch.int64), (load, index_expr))
+getitem = scan1[0]
+getitem_1 = scan1[1]
+store = ops.store('buf{number}', get_index, getitem, None)"""
+        ir += node(number, body, "[8]", user("OUTPUT"))
+    both = origins(ALIKE, ir)
+    assert both.nodes["op0", "body", "scan1"] == "cummax"
+    assert both.nodes["op1", "body", "scan1"] == "cummin"
+    assert not both.others
+    only = origins(ALIKE, node(0, body.replace("buf1", "buf0"), "[8]", user("OUTPUT")))
+    assert only.others["op0", "body", "scan1"] == ["cummin"]  # nobody else is that one
+
+
+LOOKED_UP = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[1, 8, 8, 8][512, 1, 64, 8]cpu", arg1_1: "f32[8, 8, 1, 1][]cpu", \
+arg2_1: "f32[8][1]cpu", arg3_1: "f32[1, 8, 8, 8][512, 1, 64, 8]cpu"):
+        convolution: "f32[1, 8, 8, 8][512, 1, 64, 8]cpu" = torch.ops.aten.convolution.default(\
+arg0_1, arg1_1, arg2_1, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+        add: "f32[1, 8, 8, 8][512, 1, 64, 8]cpu" = torch.ops.aten.add.Tensor(convolution, arg3_1)
+        iota: "i64[16][1]cpu" = torch.ops.prims.iota.default(16, start = 0, step = 1)
+        convert: "f32[16][1]cpu" = torch.ops.prims.convert_element_type.default(iota, torch.float32)
+        mul: "f32[16][1]cpu" = torch.ops.aten.mul.Tensor(convert, 0.5)
+        convert_1: "i64[16][1]cpu" = torch.ops.prims.convert_element_type.default(mul, torch.int64)
+        rows: "i64[16, 1][1, 1]cpu" = torch.ops.aten.unsqueeze.default(convert_1, -1)
+        index: "f32[1, 8, 16, 16][]cpu" = torch.ops.aten._unsafe_index.Tensor(\
+add, [None, None, rows, convert_1])
+        return (index,)
+"""
+CONVOLUTION = """\
+op0: ExternKernelSchedulerNode(ExternKernelAlloc)
+op0.outputs = [
+    buf0: ExternKernelAlloc
+    buf0.layout = FixedLayout('cpu', torch.float32, size=[1, 8, 8, 8], stride=[512, 1, 64, 8])
+    buf0.users = []
+]
+op0.node.kernel = extern_kernels.convolution
+
+
+"""
+
+
+def test_a_bias_is_added_to_what_a_library_computed_where_both_are_looked_up() -> None:
+    body = """
+index_expr = ops.index_expr(p1, torch.float32)
+constant = ops.constant(0.5, torch.float32)
+mul = ops.mul(index_expr, constant)
+to_dtype = ops.to_dtype(mul, torch.int64, src_dtype = torch.float32)
+set_indirect0 = self.set_indirect0(to_dtype)
+index_expr_1 = ops.index_expr(p2, torch.float32)
+constant_1 = ops.constant(0.5, torch.float32)
+mul_1 = ops.mul(index_expr_1, constant_1)
+to_dtype_1 = ops.to_dtype(mul_1, torch.int64, src_dtype = torch.float32)
+set_indirect1 = self.set_indirect1(to_dtype_1)
+get_index_2 = self.get_index('index2')
+load = ops.load('buf0', get_index_2)
+get_index_3 = self.get_index('index3')
+load_1 = ops.load('arg2_1', get_index_3)
+add = ops.add(load, load_1)
+load_2 = ops.load('arg3_1', get_index_2)
+add_1 = ops.add(add, load_2)
+get_index_4 = self.get_index('index0')
+store = ops.store('buf1', get_index_4, add_1, None)"""
+    text = node(1, body, "[1, 8, 16, 16]", user("OUTPUT")).replace(
+        "    index1 = p0 + 8\n", "    index2 = 64*indirect0 + 8*indirect1 + p3\n    index3 = p3\n"
+    )
+    found = origins(LOOKED_UP, CONVOLUTION + text)
+    assert found.nodes["op1", "body", "add"] == "convolution"
+    assert found.nodes["op1", "body", "load_1"] == "convolution"
+    assert found.nodes["op1", "body", "add_1"] == "add"

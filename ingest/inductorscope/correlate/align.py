@@ -9,6 +9,8 @@ statements by their own operands, so that one unknown emission costs one operati
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from inductorscope.correlate.replay_state import (
     Accumulation,
     Alignment,
@@ -17,9 +19,23 @@ from inductorscope.correlate.replay_state import (
     Value,
 )
 from inductorscope.correlate.replay_values import ValueReplay
-from inductorscope.formats.ir import IrOp, IrTextNode
+from inductorscope.formats.ir import IrLoopBody, IrOp, IrTextNode
 
 __all__ = ["Accumulation", "Aligner", "Alignment", "OpKey"]
+
+
+_LOOP_END = 24
+"""How many statements a loop's reductions may end with behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    """A loop body that is one reduction."""
+
+    buffer: str
+    store: IrOp
+    reading: tuple[object, ...]
+    """What it computes, whatever buffer that is for."""
 
 
 class Aligner(ValueReplay):
@@ -34,8 +50,35 @@ class Aligner(ValueReplay):
         self.node, self.values, self.by_index, self.mask = node.name, {}, {}, None
         self.indirect = {}
         self.body = body
-        self._walk("body", 0)
+        reduced = None if self.cpp else _reduced(body, self.same)
+        if reduced is None:
+            self._walk("body", 0)
+        elif not self._repeats(reduced):
+            self._walk("body", 0)
+            self.reduced[reduced.reading] = reduced.buffer, self._loop()
         return self.result.cost - before
+
+    def _repeats(self, reduced: _Reduced) -> bool:
+        """Whether the loop that was written last holds the same reduction, for another buffer:
+        only the store of it is written again, nothing of it in the next loop."""
+        buffer, loop = self.reduced.get(reduced.reading, ("", ()))
+        if not loop or loop != self._loop() or buffer not in self.stored:
+            return False
+        self.same[reduced.buffer] = buffer
+        self._store(
+            reduced.store,
+            (self.node, "body", reduced.store.name),
+            [None, None, self.stored[buffer]],
+        )
+        return True
+
+    def _loop(self) -> tuple[int, ...]:
+        """The loop that was written to last."""
+        last = self._at() - 1
+        for position in range(last, max(last - _LOOP_END, -1), -1):
+            if self.block.numbered[position].scope:
+                return self.block.numbered[position].scope
+        return ()
 
     def _walk(self, block: str, depth: int) -> Value:
         found = self.body.blocks.get(block)
@@ -102,3 +145,25 @@ class Aligner(ValueReplay):
         if start <= position:
             self._own_run(start, position, key)
         return self._remember(expression, self.block.numbered[position].defines[0])
+
+
+def _reduced(body: IrLoopBody, same: dict[str, str]) -> _Reduced | None:
+    """`same`: buffers that hold what another one holds."""
+    ops = [op for block in body.blocks.values() for op in block.ops]
+    stores = [op for op in ops if op.op.startswith("store")]
+    if len(body.blocks) != 1 or len(stores) != 1 or not any(op.op == "reduction" for op in ops):
+        return None
+    (store,) = stores
+    if store.op != "store_reduction" or not store.arguments:
+        return None
+    reading = [
+        (op.name, op.op, *(same.get(each.strip("'"), each.strip("'")) for each in op.arguments))
+        for op in ops
+        if op is not store
+    ]
+    indexes = tuple(body.indexes.items())
+    return _Reduced(
+        store.arguments[0].strip("'"),
+        store,
+        (body.var_ranges, indexes, *reading, *store.arguments[2:3]),
+    )

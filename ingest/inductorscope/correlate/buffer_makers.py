@@ -56,7 +56,7 @@ class BufferMakers(Candidates):
             if joining is not None:
                 return joining
         value = self._shaped(producer, buffer, operation)
-        value = value or self._output(producer, index, operation)
+        value = value or self._output(producer, index, operation, region)
         if self._piece(buffer) and is_copy:
             joining = self._joining(value)
             if joining is not None:
@@ -114,8 +114,12 @@ class BufferMakers(Candidates):
         best = min(waiting or found, key=lambda each: each.order, default=None)
         return None if best is None else best.name
 
-    def _output(self, producer: FxValue, index: int, operation: Operation) -> FxValue:
-        """Of a node with several outputs, the one that is meant, unless a reduction makes it."""
+    def _output(
+        self, producer: FxValue, index: int, operation: Operation, region: Region
+    ) -> FxValue:
+        """Of a node with several outputs, the one that is meant, unless a reduction makes it.
+
+        Inductor decides for each output alone, when it comes to it, whether to store it."""
         if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
             return producer
         for name in producer.users:
@@ -126,7 +130,8 @@ class BufferMakers(Candidates):
                 and (self.graph.root(name) == (producer.name, index))
             ):
                 last = len(child.users) == 1 and child.users[0] == "output"
-                return child if last or len(child.users) > 1 else producer
+                stored = last or len(child.users) > 1 or too_large(region)
+                return child if stored else producer
         return producer
 
     def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:

@@ -116,7 +116,7 @@ COMMUTATIVE = frozenset(
 SEVERAL_STEPS = frozenset(
     [
         "remainder", "set_indirect", "sort", "scan", "rand", "randn", "randint64", "bucketize",
-        "floordiv", "sign", "frexp",
+        "floordiv", "sign", "frexp", "sigmoid",
     ]
 )  # fmt: skip
 

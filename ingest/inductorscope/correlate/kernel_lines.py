@@ -277,16 +277,17 @@ def _store_of(
 
 
 def _helpers(result: LineOps, text: KernelText, done: list[Alignment]) -> None:
-    """The functions a scan combines with belong to the scan."""
+    """The function a scan combines with belongs to the first scan that calls it: it is written for
+    that one."""
+    waiting = dict(text.helpers)
     for block, alignment in zip(text.blocks, done, strict=True):
         for statement in block.numbered:
             key = alignment.owner.get(id(statement))
             if key is None or "_triton_helper_fn" not in statement.text:
                 continue
-            for name, lines in text.helpers.items():
-                if name in statement.text:
-                    for line in lines:
-                        result.add(line, key)
+            for name in [name for name in waiting if _names(statement.text, name)]:
+                for line in waiting.pop(name):
+                    result.add(line, key)
 
 
 def _indices(result: LineOps, text: KernelText) -> None:

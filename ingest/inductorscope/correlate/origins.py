@@ -32,6 +32,10 @@ MOST_RIVALS = 3
 _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already: it decides ties."""
 
+_EAGER = frozenset(["scan", "sort", "reduction"])
+_ABSORBED = 0.01
+"""What each operation costs that is merely a part of a larger one."""
+
 COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
 
 
@@ -62,6 +66,8 @@ class _Walk(BufferMakers):
         self.reordered = reordered
         self.placed: set[tuple[str, str]] = set()
         """Of concatenations, which values their pieces hold so far."""
+        self.eager: set[str] = set()
+        """Scheduler nodes that scan, sort or reduce, where several nodes fit."""
         self.equals: list[FxValue] = []
         """What fits the loop body just read as well as the node chosen."""
 
@@ -74,7 +80,21 @@ class _Walk(BufferMakers):
                 self._computed(node)
             else:
                 self._extern(node)
+        self._settle()
         return self.result
+
+    def _settle(self) -> None:
+        """Scans and reductions are stored when they are lowered, in the order of the graph: a rival
+        that a later loop body computes was not meant by the earlier one."""
+        settled = {
+            name
+            for name, rivals in self.result.rivals.items()
+            if name in self.eager and all(rival in self.used for rival in rivals)
+        }
+        for name in settled:
+            del self.result.rivals[name]
+        others = self.result.others
+        self.result.others = {key: v for key, v in others.items() if key[0] not in settled}
 
     # -- extern calls ----------------------------------------------------------------------------
 
@@ -187,7 +207,7 @@ class _Walk(BufferMakers):
             done, asked_of = region.operations[place].op, self.graph.values[name].op
             if not reordered and is_foreign(done, asked_of):
                 self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
-        self.result.costs[node.name] = cost
+        self.result.costs[node.name] = max(0.0, cost - _ABSORBED * operation.size)
         self._rivals(node, value, unifier, producer, owners)
         if node.name in self.reordered:
             self.result.makers[node.name] = self.graph.values[owner].owner
@@ -221,6 +241,8 @@ class _Walk(BufferMakers):
         neither fits well."""
         if not self.equals or self.result.costs[node.name] > DOUBTFUL:
             return
+        if any(each.op in _EAGER for each in unifier.region.operations.values()):
+            self.eager.add(node.name)
         self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
         for rival in self.equals:
             for place, name in unifier.owners(value, rival.name).items():

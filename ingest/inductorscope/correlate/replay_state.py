@@ -86,6 +86,12 @@ class ReplayState:
         self.by_index: dict[str, str] = {}
         """Within the node: temporaries of loads already bound to another index."""
         self.indirect: dict[str, Value] = {}
+        self.reduced: dict[tuple[object, ...], tuple[str, tuple[int, ...]]] = {}
+        """What reductions read → the first buffer of it, and the loop that it was written in."""
+        self.scanned: dict[Value, set[str]] = {}
+        """What a scan was written to → which of its results are in buffers."""
+        self.same: dict[str, str] = {}
+        """Buffer → the first one that holds the same."""
         self.node = ""
         self.mask: Value = None
 

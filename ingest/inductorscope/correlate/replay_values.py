@@ -26,6 +26,9 @@ _SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
 _COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 """How it is asked whether a remainder has another sign than it should."""
+_WHOLE_DIVISION = frozenset(["where", "//"])
+"""Triton's division of integers, which corrects its sign in one statement."""
+_QUOTIENTS = frozenset(["sigmoid", "/"])
 ACCEPT = 1.6
 """The worst match that is still taken."""
 
@@ -146,7 +149,7 @@ class ValueReplay(ControlReplay):
             pair = sorted(str(v) for v in values)
             expression = (op.op, *pair)
         known = self._known(expression) if None not in values else None
-        if known is not None:
+        if known is not None and not (op.op == "scan" and self._scans_again(op, known, values)):
             return known
         found = self._find(op, values)
         earlier = self.cse.get(expression) if None not in values else None
@@ -162,15 +165,40 @@ class ValueReplay(ControlReplay):
             last = self._extended(first, last)
         if op.op == "sign":
             last = self._typed_back(last)
+        if op.op == "sigmoid":
+            last = self._divided(last)
         results: tuple[str, ...] = self.block.numbered[last].defines
         if op.op == "scan":
             results, last = self._carried(last)
         self.result.cost += cost
         self._own_run(first, last, key)
         value: Value = results[0] if len(results) == 1 else results
+        if op.op == "scan":
+            self.scanned[value] = self._results_used(op)
         if self.cpp and cast_to in _SMALL_FLOATS:
             self._remember(_cast(value, "torch.float32"), values[0])  # nothing is converted back
         return self._remember(expression, value)
+
+    def _scans_again(self, op: IrOp, known: Value, values: list[Value]) -> bool:
+        """Loop bodies do not tell what a scan combines with: the largest and the smallest so far
+        read alike. Another one of the same values is told by a result that is in a buffer already,
+        and by being written next."""
+        results = self._results_used(op)
+        taken = self.scanned.setdefault(known, set())
+        if taken.isdisjoint(results):
+            taken.update(results)
+            return False
+        names = [v for v in _flat(values) if isinstance(v, str)]
+        return any(
+            "associative_scan" in statement.tags
+            and all(any(self._same(used, name) for used in statement.uses) for name in names)
+            for statement in (self.block.numbered[position] for position in self._upcoming(1))
+        )
+
+    def _results_used(self, op: IrOp) -> set[str]:
+        ops = [each for block in self.body.blocks.values() for each in block.ops]
+        used = {argument for each in ops for argument in each.arguments}
+        return {each.arguments[1] for each in ops if _takes(each, op) and each.name in used}
 
     def _find(self, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
         start = self._at()
@@ -213,6 +241,8 @@ class ValueReplay(ControlReplay):
     def _extended(self, first: int, last: int) -> int:
         """The sign of a remainder is corrected in further steps that end in a choice."""
         numbered = self.block.numbered
+        if numbered[last].tags >= _WHOLE_DIVISION:
+            return last
         for position in range(last + 1, min(last + 14, len(numbered))):
             statement = numbered[position]
             if statement.is_load:
@@ -223,6 +253,16 @@ class ValueReplay(ControlReplay):
                 if last in members and min(members) >= first and not tags.isdisjoint(_SIGNS):
                     return position
                 break
+        return last
+
+    def _divided(self, last: int) -> int:
+        """Triton has no sigmoid of doubles: `exp` is added to one, which is divided by that."""
+        numbered = self.block.numbered
+        if not numbered[last].tags.isdisjoint(_QUOTIENTS):
+            return last
+        for position in range(last + 1, min(last + 3, len(numbered))):
+            if "/" in numbered[position].tags:
+                return position if last in self._behind(numbered[position].defines, last) else last
         return last
 
     def _typed_back(self, last: int) -> int:
@@ -286,6 +326,11 @@ class ValueReplay(ControlReplay):
 def _looked_up(index: Value) -> bool:
     """Whether an index depends on computed values: `8 - tmp13`."""
     return isinstance(index, Literal) and _COMPUTED.search(index.text) is not None
+
+
+def _takes(op: IrOp, of: IrOp) -> bool:
+    """Whether it is one of several results of the other."""
+    return op.op == "getitem" and len(op.arguments) > 1 and op.arguments[0] == of.name
 
 
 def _cast(value: Value, dtype: str) -> tuple[object, ...]:

@@ -229,7 +229,8 @@ class Unifier:
         if is_spelled_out(op, node.op) and node.name not in self.extern:
             return 0.02
         if by_library(node.op):
-            return 0.05 if op in ("add", "to_dtype") and operation.size < 12 else BAD
+            small = op in ("add", "to_dtype") and operation.size < 12
+            return 0.05 if small or self.adds_bias(operation, node) else BAD
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
             fits = not node.dtype or operation.dtype in ("", node.dtype)
             return 0.03 if fits else BAD if node.op in STRICT else 0.05

@@ -1,0 +1,190 @@
+"""Which operation wrote which statement of a Triton kernel: scans, repeated reductions, doubles."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.kernel_lines import align_call, read_kernel_text
+from inductorscope.correlate.schedule import CallSite
+from inductorscope.formats.ir import parse_ir
+from inductorscope.formats.output_code import CodeCall, CodeKernel
+
+from tests.correlate.test_replay import node, triton, written
+
+DOUBLES = """
+    tmp0 = tl.load(in_ptr0 + (x1), xmask, eviction_policy='evict_last')
+    tmp1 = tl.full([1], 1, tl.int32)
+    tmp2 = -tmp0
+    tmp3 = libdevice.exp(tmp2)
+    tmp4 = tmp1 + tmp3
+    tmp5 = (tmp1 / tmp4)
+    tmp6 = tmp0 * tmp5
+    tl.store(out_ptr0 + (x1), tmp6, xmask)
+"""
+
+
+def test_a_sigmoid_of_doubles_is_all_of_its_steps() -> None:
+    ir = node(
+        0,
+        "index0 = p0",
+        """\
+    load = ops.load('arg0_1', index0)
+    sigmoid = ops.sigmoid(load)
+    mul = ops.mul(load, sigmoid)
+    store = ops.store('buf0', index0, mul, None)
+    return store
+""",
+    )
+    found = written(triton(DOUBLES), ir, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"})
+    assert {found[f"tmp{n}"] for n in range(1, 6)} == {"op0.sigmoid"}
+    assert found["tmp6"] == "op0.mul"
+
+
+BYTES = """
+    tmp0 = tl.load(in_ptr0 + (r0_1 + 40*x0), r0_mask & xmask, other=0.0)
+    tmp4 = tl.full([1, 1], 3, tl.uint8)
+    tmp5 = tl.where((tmp0 < 0) != (tmp4 < 0), tl.where(tmp0 % tmp4 != 0, tmp0 // tmp4 - 1, \
+tmp0 // tmp4), tmp0 // tmp4)
+    tmp7 = tl.full([1, 1], 5, tl.uint8)
+    tmp8 = (tmp5 % tmp7)
+    tmp9 = tl.full([1, 1], 0, tl.int32)
+    tmp10 = tmp8 != tmp9
+    tmp11 = (libdevice.signbit(tmp8) != 0) if (tmp8).dtype is tl.float32 else tmp8 < 0
+    tmp12 = (libdevice.signbit(tmp7) != 0) if (tmp7).dtype is tl.float32 else tmp7 < 0
+    tmp13 = tmp11 != tmp12
+    tmp14 = tmp10 & tmp13
+    tmp15 = tmp8 + tmp7
+    tmp16 = tl.where(tmp14, tmp15, tmp8)
+    tl.store(out_ptr0 + (x0), tmp16, xmask)
+"""
+
+
+def test_a_division_ends_before_the_remainder_of_it() -> None:
+    ir = node(
+        0,
+        "index0 = p0",
+        """\
+    load = ops.load('arg0_1', index0)
+    constant = ops.constant(3, torch.uint8)
+    floordiv = ops.floordiv(load, constant)
+    constant_1 = ops.constant(5, torch.uint8)
+    remainder = ops.remainder(floordiv, constant_1)
+    store = ops.store('buf0', index0, remainder, None)
+    return store
+""",
+    )
+    found = written(triton(BYTES), ir, {"arg0_1": "in_ptr0", "buf0": "out_ptr0"})
+    assert (found["tmp5"], found["tmp7"]) == ("op0.floordiv", "op0.constant_1")
+    assert {found[f"tmp{n}"] for n in range(8, 17)} == {"op0.remainder"}
+
+
+def scan(number: int, result: int) -> str:
+    """A body that stores one of the two results of a scan; all of them read alike."""
+    item = "getitem_1" if result else "getitem"
+    return node(
+        number,
+        "index0 = 50*p0 + p1; index1 = p1",
+        f"""\
+    get_index = self.get_index('index0')
+    load = ops.load('arg0_1', get_index)
+    get_index_1 = self.get_index('index1')
+    index_expr = ops.index_expr(get_index_1, torch.int64)
+    scan1 = self.scan1((torch.float32, torch.int64), (load, index_expr))
+    getitem = scan1[0]
+    getitem_1 = scan1[1]
+    get_index_2 = self.get_index('index0')
+    store = ops.store('buf{number}', get_index_2, {item}, None)
+    return store
+""",
+    )
+
+
+LARGEST, SMALLEST = "_triton_helper_fn_gt_eq_where1", "_triton_helper_fn_lt_eq_where10"
+SCANS = f"""\
+def {LARGEST}(arg0_0, arg0_1, arg1_0, arg1_1):
+    tmp0 = arg0_0 > arg1_0
+    return tl.where(tmp0, arg0_0, arg1_0), tl.where(tmp0, arg0_1, arg1_1)
+
+def {SMALLEST}(arg0_0, arg0_1, arg1_0, arg1_1):
+    tmp0 = arg0_0 < arg1_0
+    return tl.where(tmp0, arg0_0, arg1_0), tl.where(tmp0, arg0_1, arg1_1)
+
+def kernel(in_ptr0, out_ptr0, out_ptr1, out_ptr2, out_ptr3):
+    tmp0 = tl.load(in_ptr0 + (r0_1 + 50*x0), r0_mask & xmask, other=0.0)
+    tmp1 = r0_1
+    tmp2 = tmp0.to(tl.float32)
+    tmp3 = tl.broadcast_to(tmp2, [XBLOCK, R0_BLOCK])
+    tmp4 = tmp1.to(tl.int64)
+    tmp5 = tl.broadcast_to(tmp4, [XBLOCK, R0_BLOCK])
+    tmp6, tmp7, = tl.associative_scan((tmp3, tmp5,), 1, {LARGEST})
+    tmp8, tmp9, = tl.associative_scan((tmp3, tmp5,), 1, {SMALLEST})
+    tmp10, tmp11, = tl.associative_scan((tmp8, tmp5,), 1, {SMALLEST})
+    tl.store(out_ptr0 + (r0_1 + 50*x0), tmp6, r0_mask & xmask)
+    tl.store(out_ptr1 + (r0_1 + 50*x0), tmp7, r0_mask & xmask)
+    tl.store(out_ptr2 + (r0_1 + 50*x0), tmp8, r0_mask & xmask)
+    tl.store(out_ptr3 + (r0_1 + 50*x0), tmp10, r0_mask & xmask)
+"""
+
+
+def test_scans_that_read_alike_are_told_apart_and_own_their_helpers() -> None:
+    lines = SCANS.rstrip("\n").split("\n")
+    start = next(n for n, line in enumerate(lines, 1) if line.startswith("def kernel"))
+    kernel = CodeKernel("kernel", "triton", "per", 1, len(lines), 1, start, len(lines))
+    last = scan(3, 0).replace("'arg0_1'", "'buf2'")
+    nodes = parse_ir(scan(0, 0) + scan(1, 1) + scan(2, 0) + last).nodes
+    pointers = {"arg0_1": frozenset(["in_ptr0"])}
+    pointers |= {f"buf{n}": frozenset([f"out_ptr{n}"]) for n in range(4)}
+    site = CallSite(CodeCall("kernel", 0, True, 1, []), kernel, nodes, pointers)
+    found = align_call(read_kernel_text(kernel, lines), site).lines
+    owners = {n: {key[0] for key in keys} for n, keys in found.items()}
+    assert [owners[start + n] for n in (7, 8, 9)] == [{"op0"}, {"op2"}, {"op3"}]
+    assert [owners[start + n] for n in (10, 11, 12, 13)] == [{f"op{n}"} for n in range(4)]
+    assert owners[2] == {"op0"}
+    assert owners[6] == {"op2"}  # written for the first that calls it, and not for `…where1`
+
+
+SOFTMAX = """
+    _tmp1 = tl.full([XBLOCK, R0_BLOCK], float("-inf"), tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp0 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp2 = triton_helpers.maximum(_tmp1, tmp0)
+        _tmp1 = tl.where(r0_mask & xmask, tmp2, _tmp1)
+    tmp1 = triton_helpers.max2(_tmp1, 1)[:, None]
+    tl.store(out_ptr0 + (x0), tmp1, xmask)
+    tl.store(out_ptr1 + (x0), tmp1, xmask)
+    _tmp6 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp3 = tl.load(in_ptr0 + (r0_1 + 128*x0), r0_mask & xmask, other=0.0)
+        tmp4 = tmp3 - tmp1
+        tmp5 = libdevice.exp(tmp4)
+        tmp7 = _tmp6 + tmp5
+        _tmp6 = tl.where(r0_mask & xmask, tmp7, _tmp6)
+    tmp6 = tl.sum(_tmp6, 1)[:, None]
+    tl.store(out_ptr2 + (x0), tmp6, xmask)
+"""
+
+
+def test_a_reduction_for_two_buffers_is_written_once_and_leaves_the_next_loop_alone() -> None:
+    largest = """\
+    load = ops.load('arg0_1', index0)
+    reduction = ops.reduction(torch.float32, torch.float32, 'max', load)
+    store_reduction = ops.store_reduction('buf{n}', index1, reduction)
+    return None
+"""
+    total = """\
+    load = ops.load('arg0_1', index0)
+    load_1 = ops.load('buf{of}', index1)
+    sub = ops.sub(load, load_1)
+    exp = ops.exp(sub)
+    reduction = ops.reduction(torch.float32, torch.float32, 'sum', exp)
+    store_reduction = ops.store_reduction('buf{n}', index1, reduction)
+    return None
+"""
+    indexes = "index0 = 128*p0 + p1; index1 = p0"
+    ir = "".join(node(n, indexes, largest.format(n=n)) for n in (0, 1))
+    ir += "".join(node(n, indexes, total.format(n=n, of=n - 2)) for n in (2, 3))
+    pointers = {"arg0_1": "in_ptr0", **{f"buf{n}": f"out_ptr{n}" for n in range(3)}}
+    found = written(triton(SOFTMAX), ir, pointers)
+    assert (found["out_ptr0"], found["out_ptr1"]) == ("op0.store_reduction", "op1.store_reduction")
+    assert [found[f"tmp{n}"] for n in (3, 4, 5, 6)] == [
+        "op2.load", "op2.sub", "op2.exp", "op2.reduction",
+    ]  # fmt: skip
+    assert found["tmp1"] == "op0.reduction"
