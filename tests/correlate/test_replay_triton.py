@@ -188,3 +188,43 @@ def test_a_reduction_for_two_buffers_is_written_once_and_leaves_the_next_loop_al
         "op2.load", "op2.sub", "op2.exp", "op2.reduction",
     ]  # fmt: skip
     assert found["tmp1"] == "op0.reduction"
+
+
+CARRIED = f"""
+    tmp3 = tl.full([XBLOCK, 1], float('nan'), tl.float32)
+    tmp6 = tl.full([XBLOCK, 1], 0, tl.int64)
+    tmp15 = tl.full([XBLOCK, 1], float('nan'), tl.float32)
+    tmp16 = tl.full([XBLOCK, 1], 0, tl.int64)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        tmp0 = tl.load(in_ptr0 + (r0_1 + 50*x0), r0_mask & xmask, other=0.0)
+        tmp1 = r0_1
+        tmp2 = tl.broadcast_to(tmp0, [XBLOCK, R0_BLOCK])
+        tmp4 = tmp1.to(tl.int64)
+        tmp5 = tl.broadcast_to(tmp4, [XBLOCK, R0_BLOCK])
+        tmp7, tmp8, = tl.associative_scan((tmp2, tmp5,), 1, {LARGEST})
+        tmp9 = triton_helpers.select_one((tmp7), rbase == (RBLOCK - 1), dim=-1, keep_dims=True)
+        tmp10 = triton_helpers.select_one((tmp8), rbase == (RBLOCK - 1), dim=-1, keep_dims=True)
+        tmp11 = tmp3 > tmp9
+        tmp12 = tmp3 > tmp7
+        tmp13 = tl.where(roffset > 0, tmp12, tmp7)
+        tmp14 = tl.where(roffset > 0, tmp12, tmp8)
+        tmp3 = tl.where(roffset > 0, tmp11, tmp9)
+        tmp6 = tl.where(roffset > 0, tmp11, tmp10)
+        tmp17 = tmp15 > tmp9
+        tmp18 = tmp15 > tmp7
+        tmp19 = tl.where(roffset > 0, tmp18, tmp7)
+        tmp20 = tl.where(roffset > 0, tmp18, tmp8)
+        tmp15 = tl.where(roffset > 0, tmp17, tmp9)
+        tmp16 = tl.where(roffset > 0, tmp17, tmp10)
+        tl.store(out_ptr0 + (r0_1 + 50*x0), tmp13, r0_mask & xmask)
+        tl.store(out_ptr1 + (r0_1 + 50*x0), tmp20, r0_mask & xmask)
+"""
+
+
+def test_a_looped_scan_carries_its_own_values_also_where_another_scanned_the_same() -> None:
+    pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
+    found = written(triton(CARRIED), scan(0, 0) + scan(1, 1), pointers)
+    own = (2, 4, 5, 7, 9, 10, 11, 12, 13, 14)
+    assert {found[f"tmp{n}"] for n in own} == {"op0.scan1"}
+    assert {found[f"tmp{n}"] for n in (17, 18, 19, 20)} == {"op1.scan1"}
+    assert (found["out_ptr0"], found["out_ptr1"]) == ("op0.store", "op1.store")

@@ -85,7 +85,7 @@ def align_call(text: KernelText, site: CallSite) -> LineOps:
         if block.again and used:
             fit = _fit(_Fit(block, aligner, []), list(used), [])
         else:
-            fit = _fit(_Fit(block, aligner, []), remaining, fits)
+            fit = _fit(_Fit(block, aligner, []), remaining, fits, alone=len(text.blocks) == 1)
             used = fit.taken
         fits.append(fit)
         _collect(result, block, aligner.result)
@@ -122,13 +122,14 @@ def _with_aliases(
     }
 
 
-def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit]) -> _Fit:
+def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit], *, alone: bool = False) -> _Fit:
     """Replay nodes until the block is explained; what it took waits no longer. Fused nodes may be
-    written in another order."""
+    written in another order. Nothing that waits has another block to go to where this is the
+    kernel's only one: then also what hardly fits is taken, so that no more than that is lost."""
     while waiting and not (fit.taken and fit.aligner.result.complete(fit.block)):
         best, cost = 0, 0.0
         if len(waiting) > 1:
-            best, cost = _next_node(fit, waiting)
+            best, cost = _next_node(fit, waiting, alone)
         passed_over = MORE_TRIES if cost >= STUCK else best
         if passed_over > 0 and _put_earlier(waiting, passed_over, earlier):
             continue
@@ -160,7 +161,7 @@ def _put_earlier(waiting: list[IrTextNode], most: int, earlier: list[_Fit]) -> b
     return False
 
 
-def _next_node(fit: _Fit, waiting: list[IrTextNode]) -> tuple[int, float]:
+def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, float]:
     """The next node in order, unless another one fits what follows and it does not; what it costs
     for each statement it explains."""
     costs: list[float] = []
@@ -183,7 +184,7 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode]) -> tuple[int, float]:
         else:  # all of it was written before, for others
             costs.append(cost + 2.0 if cost <= 1.0 else cost + 5.0)
     best = min(range(len(costs)), key=lambda i: costs[i])
-    if fit.taken and costs[best] >= 5.0:
+    if fit.taken and costs[best] >= 5.0 and not (alone and costs[best] < NEVER):
         return -1, costs[best]
     return best, costs[best]
 

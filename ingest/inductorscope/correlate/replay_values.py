@@ -29,6 +29,9 @@ _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
 _WHOLE_DIVISION = frozenset(["where", "//"])
 """Triton's division of integers, which corrects its sign in one statement."""
 _QUOTIENTS = frozenset(["sigmoid", "/"])
+_CARRIES = "tl.where(roffset > 0, "
+_LOOPED_SCAN = 40
+"""How many statements a looped scan may take for each of its results."""
 ACCEPT = 1.6
 """The worst match that is still taken."""
 
@@ -148,6 +151,8 @@ class ValueReplay(ControlReplay):
         elif op.op in COMMUTATIVE and len(values) == 2:
             pair = sorted(str(v) for v in values)
             expression = (op.op, *pair)
+        if op.op == "scan" and (looped := self._looped_scan(key, values)) is not None:
+            return self._remember(expression, looped)
         known = self._known(expression) if None not in values else None
         if known is not None and not (op.op == "scan" and self._scans_again(op, known, values)):
             return known
@@ -168,8 +173,6 @@ class ValueReplay(ControlReplay):
         if op.op == "sigmoid":
             last = self._divided(last)
         results: tuple[str, ...] = self.block.numbered[last].defines
-        if op.op == "scan":
-            results, last = self._carried(last)
         self.result.cost += cost
         self._own_run(first, last, key)
         value: Value = results[0] if len(results) == 1 else results
@@ -273,28 +276,39 @@ class ValueReplay(ControlReplay):
                 return last + 1
         return last
 
-    def _carried(self, last: int) -> tuple[tuple[str, ...], int]:
-        """A looped scan goes on from what the turn before it left: `tl.where(roffset > 0, …)`."""
+    def _looped_scan(self, key: OpKey, values: list[Value]) -> Value:
+        """A looped scan goes on from what the turn before it left, `tl.where(roffset > 0, …)`: that
+        is written again for each scan, also where another one has scanned the same values."""
+        names = [value for value in _flat(values) if isinstance(value, str)]
         numbered = self.block.numbered
-        results = list(numbered[last].defines)
-        end = last
-        for position in range(last + 1, min(last + 1 + 6 * len(results), len(numbered))):
-            text = numbered[position].text
-            if "roffset > 0" not in text:
-                continue
-            end = position
-            for index, name in enumerate(numbered[last].defines):
-                if text.endswith(f", {name})"):
-                    results[index] = numbered[position].defines[0]
-        return tuple(results), end
+        start = self._at()
+        results: list[str] = []
+        for position in range(start, min(start + _LOOPED_SCAN * len(names), len(numbered))):
+            statement = numbered[position]
+            if "associative_scan" in statement.tags and not all(
+                any(self._same(used, name) for used in statement.uses) for name in names
+            ):
+                return None
+            first = self.definitions.get(statement.defines[0]) is statement
+            if first and _CARRIES in statement.text:  # else it is what the next turn is left
+                results.append(statement.defines[0])
+            if len(results) == len(names) > 0:
+                self._own_run(start, position, key)
+                return results[0] if len(results) == 1 else tuple(results)
+        return None
 
     def _strays(self, start: int, position: int) -> int:
-        """Statements before `position` that do not lead to it."""
-        members = self._behind(self.block.numbered[position].defines, start)
+        """Statements before `position` that do not lead to it, and are no declarations of what the
+        loop around it carries from turn to turn."""
+        numbered = self.block.numbered
+        members = self._behind(numbered[position].defines, start)
+        loops = len(numbered[position].scope)
         return sum(
             1
             for place in range(start, position)
-            if place not in members and id(self.block.numbered[place]) not in self.result.owner
+            if place not in members
+            and id(numbered[place]) not in self.result.owner
+            and not (numbered[place].is_leaf and len(numbered[place].scope) < loops)
         )
 
     def _operand_cost(

@@ -12,6 +12,7 @@ _BRANCH = re.compile(r"(if|elif) pid\b|else:")
 # `tmp3, = …`, `tmp9, tmp10 = …`, `_tmp5 = …`, `tmp8_mean = …`
 _ASSIGN = re.compile(r"((?:_?tmp\d+\w*)(?:\s*,\s*_?tmp\d+\w*)*)\s*,?\s*=(?!=)\s*")
 _PAIR = re.compile(r"_(?:val|idx)$")
+_CARRIES = "tl.where(roffset > 0, "
 _INDEX = re.compile(r"([xyzr]\w*)\s*=(?!=)\s*")
 
 
@@ -62,10 +63,15 @@ def read_blocks(lines: list[str], first: int, last: int) -> tuple[list[Block], l
 def _put_behind(statements: list[Statement]) -> None:
     """A reduction to indices takes its number before it spreads what it reduces over the lanes:
     `tmp2_val, tmp2_idx = triton_helpers.max_with_index(tmp3, tmp4, 1)`, `tmp2 = tmp2_idx[:, None]`.
+    So does a looped scan what it carries to the next turn:
+    `tmp3 = tl.where(roffset > 0, tmp6, tmp5)`.
     """
     behind: dict[str, float] = {}
     for statement in statements:
-        if statement.defines and _PAIR.search(statement.defines[0]):
+        if _CARRIES in statement.text and statement.uses:
+            used = [float(number) for name in statement.uses for number in TEMPORARY.findall(name)]
+            statement.number = max(statement.number, max(used) + 0.5)
+        elif statement.defines and _PAIR.search(statement.defines[0]):
             used = [float(number) for name in statement.uses for number in TEMPORARY.findall(name)]
             number = max(used, default=-1.0) + 0.5
             if number > statement.number:
