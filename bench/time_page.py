@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -71,7 +72,7 @@ def measure(browser: Browser, url: str, pid: int, pages: dict[str, str], times: 
             for _ in range(10):
                 client.get(address).raise_for_status()
             took = (processor_seconds(pid) - before) / 10
-            first = best(times, lambda address=address: opened(browser, address, ROW))  # type: ignore[misc]
+            first = best(times, partial(opened, browser, address, ROW))
             print(f"{name:24} {first:6.2f} s to the first row, {took:5.2f} s of the server's")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"{url}/time/table?of=kernels")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from io import FileIO
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, Any
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -27,7 +28,7 @@ class Column:
         self._held: array[Any] = array(code)
         self._type = np.dtype(code)
         self._folder = folder
-        self._file: IO[bytes] | None = None
+        self._file: FileIO | None = None
         self._written = 0
 
     def __len__(self) -> int:
@@ -50,7 +51,7 @@ class Column:
         done = 0
         size = self._written * self._type.itemsize
         while done < size:
-            read = self._file.readinto(target[done:size])  # type: ignore[attr-defined]
+            read = self._file.readinto(target[done:size])
             if not read:
                 raise OSError("The temporary file of a column is shorter than what was written.")
             done += read
