@@ -12,8 +12,7 @@ from dbos import DBOS, DBOSClient, DBOSConfig
 from dbos._serialization import DBOSPortableJSON, DefaultSerializer
 
 from ..settings import Settings
-from ..store.engine import database_url
-from ..store.migrate import migrate
+from ..store.engine import database_url, migrate
 
 APPLICATION = "inductorscope"
 APPLICATION_VERSION = "1"

@@ -161,7 +161,9 @@ def _is_sqlite(session: Session) -> bool:
 
 
 def _write_in_pieces(session: Session, content: Content) -> None:
-    """A large content goes from its file into the database without being held in memory."""
+    """A large content goes from its file into the database without being held in memory: where
+    `data` is the last column, as in every database made by this version. SQLite writes the zeros
+    out where another column follows."""
     room = "UPDATE blobs SET data = zeroblob(:size) WHERE digest = :digest RETURNING rowid"
     given = {"size": content.stored_size, "digest": content.digest}
     row = session.execute(text(room), given).scalar_one()
