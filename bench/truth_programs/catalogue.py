@@ -6,6 +6,7 @@ from bench.truth_programs import (
     blocks,
     compositions,
     convolutional,
+    more_programs,
     operators,
     optimizers,
     recurrent,
@@ -19,7 +20,7 @@ def all_programs() -> list[Program]:
     found: list[Program] = []
     for family in (
         transformer_models, recurrent, convolutional, optimizers, compositions, operators,
-        blocks, small_programs,
+        blocks, small_programs, more_programs,
     ):  # fmt: skip
         found += family.programs()
     return found

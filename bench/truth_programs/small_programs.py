@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -180,7 +180,7 @@ def physics(x: torch.Tensor, v: torch.Tensor) -> _Tensors:
     return torch.where(out, 2 * x.round() - x, x), torch.where(out, -v, v), torch.hypot(x, v), angle
 
 
-def _floats(*shapes: tuple[int, ...]) -> Callable[[str], _Tensors]:
+def floats(*shapes: tuple[int, ...]) -> Callable[[str], _Tensors]:
     return lambda device: tuple(torch.randn(shape, device=device) for shape in shapes)
 
 
@@ -213,38 +213,47 @@ def _keys(device: str) -> _Tensors:
     return torch.randint(0, 9999, (70,), device=device), torch.randn(16, 4, device=device)
 
 
-_PROGRAMS: tuple[tuple[str, Callable[..., object], Callable[[str], _Tensors], bool], ...] = (
+Written = tuple[str, Callable[..., object], Callable[[str], _Tensors], bool]
+"""Its name, what it computes, its arguments on a device, and whether it is trained."""
+
+_PROGRAMS: tuple[Written, ...] = (
     ("focal", focal, _classes, True),
     ("smoothed", smoothed, _classes, True),
-    ("contrastive", contrastive, _floats((14, 20), (14, 20)), True),
-    ("robust", robust, _floats((11, 30), (11, 30)), True),
-    ("boxes", boxes, _floats((9, 4), (13, 4)), False),
-    ("anchors", anchors, _floats((36, 4), (36,)), False),
+    ("contrastive", contrastive, floats((14, 20), (14, 20)), True),
+    ("robust", robust, floats((11, 30), (11, 30)), True),
+    ("boxes", boxes, floats((9, 4), (13, 4)), False),
+    ("anchors", anchors, floats((36, 4), (36,)), False),
     ("messages", messages, _graph, True),
     ("bag", bag, _bags, True),
-    ("selective", selective, _floats((3, 40, 6), (3, 40, 6), (6,)), True),
-    ("extremes", extremes, _floats((7, 50)), False),
+    ("selective", selective, floats((3, 40, 6), (3, 40, 6), (6,)), True),
+    ("extremes", extremes, floats((7, 50)), False),
     ("quantised", quantised, _eights, False),
     ("packed", packed, _bytes, False),
-    ("sound", sound, _floats((2, 96), (16,), (16, 12)), True),
-    ("warped", warped, _floats((2, 3, 10, 10), (2, 10, 10, 2)), True),
-    ("kalman", kalman, _floats((9, 33), (9, 33), (9, 33)), True),
-    ("sampled", sampled, _floats((4, 50)), False),
+    ("sound", sound, floats((2, 96), (16,), (16, 12)), True),
+    ("warped", warped, floats((2, 3, 10, 10), (2, 10, 10, 2)), True),
+    ("kalman", kalman, floats((9, 33), (9, 33), (9, 33)), True),
+    ("sampled", sampled, floats((4, 50)), False),
     ("hashed", hashed, _keys, False),
-    ("physics", physics, _floats((20, 2), (20, 2)), False),
+    ("physics", physics, floats((20, 2), (20, 2)), False),
 )
 _AGAIN = (torch.bfloat16, torch.float16, torch.float64)
 
 
 def programs() -> list[Program]:
+    return both_of_each("small", _PROGRAMS)
+
+
+def both_of_each(family: str, written: Sequence[Written]) -> list[Program]:
     """Each as it is, and once more: with another dtype or with dynamic shapes, by turns."""
     found = []
-    for place, (name, function, inputs, train) in enumerate(_PROGRAMS):
+    for place, (name, function, inputs, train) in enumerate(written):
         dtype = _AGAIN[place // 2 % 3] if place % 2 == 0 else None
         again = f"{name}-{str(dtype)[6:]}" if dtype is not None else f"{name}-dynamic"
-        found.append(Program(f"small-{name}", _maker(function, inputs, train, None, None)))
+        found.append(Program(f"{family}-{name}", _maker(function, inputs, train, None, None)))
         found.append(
-            Program(f"small-{again}", _maker(function, inputs, train, dtype, dtype is None or None))
+            Program(
+                f"{family}-{again}", _maker(function, inputs, train, dtype, dtype is None or None)
+            )
         )
     return found
 

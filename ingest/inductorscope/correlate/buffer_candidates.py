@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root, numel
-from inductorscope.correlate.lowerings import FILLS, REDUCES, SCATTERS, by_library, is_spelled_out
+from inductorscope.correlate.lowerings import (
+    CHOOSE_BY_PLACE,
+    FILLS,
+    REDUCES,
+    SCATTERS,
+    by_library,
+    is_spelled_out,
+)
 from inductorscope.correlate.region import Operation, Region
 from inductorscope.formats.ir import IrBuffer, IrTextNode
 
@@ -13,6 +20,10 @@ OpKey = tuple[str, str, str]
 
 _CANDIDATES = 48
 _REACH = 500
+_OTHER_TYPE = 0.6
+ACCUMULATED = 0.05
+_OTHER_SIZE = 0.3
+"""Cost of a size that is a number in the loops and a name in the graph."""
 
 
 @dataclass(slots=True)
@@ -114,10 +125,14 @@ class Candidates:
                     self._offer(found, value, 0, -0.3)
                 continue
             same = value.numel == size
-            penalty = 0.0 if value.dtype == dtype else 0.6
+            penalty = self._of_type(value, dtype, operation)
             differs = 0.0 if value.shape == buffer.size else 0.06
             penalty += differs
-            if refilled and value.op in SCATTERS and not value.op.endswith("_") and same:
+            if refilled and same and value.op in FILLS and self._awaited(value):
+                self._offer(found, value, 0, penalty - 0.095)
+                continue
+            filled = value.op in SCATTERS and value.op not in CHOOSE_BY_PLACE
+            if refilled and filled and not value.op.endswith("_") and same:
                 self._offer(found, value, 0, penalty - 0.1)
                 continue
             if value.op == "getitem":
@@ -136,6 +151,8 @@ class Candidates:
                 or value.op in SCATTERS
             ):
                 self._offer(found, value, 0, penalty + 0.4)
+        if all(penalty > _OTHER_SIZE for _, _, penalty in found.values()):
+            self._of_any_size(found, nearby, buffer)
         held = self._held(operation.buffer) if operation.op == "load" else None
         if held is not None and not operation.indirect:
             source = self.graph.values.get(held[0])
@@ -143,6 +160,35 @@ class Candidates:
                 self._offer(found, source, held[1], 0.0)
         ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
         return ordered[:_CANDIDATES]
+
+    def _of_any_size(
+        self,
+        found: dict[str, tuple[FxValue, int, float]],
+        nearby: list[FxValue],
+        buffer: IrBuffer,
+    ) -> None:
+        """Lowering may find out that a size is a number: the loops then say `12` where the graph
+        says `(s27//2)`."""
+        for value in nearby:
+            named = value.numel and not value.numel.isdigit()
+            if not named or value.view or value.placeholder or value.op == "output":
+                continue
+            root, index = self.graph.root(value.name)
+            maker = self.graph.values[root]
+            if value.dtype != buffer.dtype or maker.placeholder or value.constant:
+                continue
+            if not by_library(maker.op):
+                self._offer(found, maker, index, _OTHER_SIZE)
+
+    def _of_type(self, value: FxValue, dtype: str, operation: Operation) -> float:
+        """Cost of a buffer of another type than the value's. Reductions of half precision are
+        accumulated in single precision, and converted where they are finished."""
+        if value.dtype == dtype:
+            return 0.0
+        maker = self.graph.values.get(self.graph.root(value.name)[0], value)
+        accumulates = operation.op in ("reduction", "getitem") and maker.op in REDUCES
+        halved = value.dtype in ("bfloat16", "float16") and dtype == "float32"
+        return ACCUMULATED if accumulates and halved else _OTHER_TYPE
 
     def _through_view(
         self, found: dict[str, tuple[FxValue, int, float]], view: FxValue, buffer: IrBuffer
@@ -156,6 +202,14 @@ class Candidates:
             return
         penalty = 0.1 if view.shape == buffer.size else 0.2
         self._offer(found, producer, index, penalty)
+
+    def _awaited(self, fill: FxValue) -> bool:
+        """The next node that writes into it does so in place: the memory is the fill's own."""
+        users = [self.graph.values[name] for name in fill.users if name in self.graph.values]
+        writers = [user for user in users if user.op.rstrip("_") in SCATTERS]
+        waiting = [user for user in writers if user.name not in self.used]
+        first = min(waiting, key=lambda each: each.order, default=None)
+        return first is not None and first.op.endswith("_") and fill.name not in self.used
 
     def _refilled(self, buffer: IrBuffer) -> bool:
         """Somebody writes into the buffer later on: it is a copy or a fill made for that."""

@@ -35,6 +35,11 @@ _REMAINDER = re.compile(
     r"if\(C10_UNLIKELY|else|for\((?:long|int64_t) \w+=static_cast<\w+>\((?!0L?\))"
 )
 
+# A masked body of which everything was written before.
+_RETURNS_KNOWN = re.compile(r"= \[&\] \{ return tmp\d+; \}")
+
+_MASKING = frozenset(["&", "from", "VecMask", "cast"])
+
 
 @dataclass(slots=True)
 class Scope:
@@ -65,6 +70,11 @@ class CppKernel:
 
 def read_kernel(lines: list[str], first: int, last: int) -> CppKernel:
     return _Reader(lines, first, last).read()
+
+
+def _is_mask_of(statement: Statement, head: Statement) -> bool:
+    """A mask under a mask stands before the body under both, and has a later number."""
+    return 0 < statement.number - head.number <= 2 and statement.tags <= _MASKING
 
 
 class _Reader:
@@ -220,9 +230,13 @@ class _Reader:
         head = Statement(" ".join(pieces), own, outer.path())
         describe(head, assigned.group(1), head.text[assigned.end() :])
         inside = [s for s in block.numbered if s.scope[: len(scope.path())] == scope.path()]
-        head.has_inner = bool(inside)
+        known = not inside and _RETURNS_KNOWN.search(head.text) is not None
+        head.has_inner = bool(inside) or known
+        if known:
+            inside = [s for s in block.numbered[-2:] if _is_mask_of(s, head)]
         if inside:
             head.number = max(head.number, max(s.number for s in inside) + 0.5)
+        if head.has_inner:
             head.pointer = ""
         block.numbered.append(head)
         return number

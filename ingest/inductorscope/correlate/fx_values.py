@@ -40,6 +40,9 @@ Root = tuple[str, int]
 # `((s74**2)//s74)`, `s74**2`
 _CANCELLED = re.compile(r"\(\((\w+)\*\*2\)//\1\)")
 _POWER = re.compile(r"\(*(\w+)\*\*(\d)\)*")
+_SHORT = frozenset("012345678")
+# `s0 - 1)//2)) + 1`, its outer brackets stripped
+_STEPS = re.compile(r"([\w*]+)(?: ([+-]) (\d{1,9}))?\)*//(\d{1,9})\)* \+ (\d{1,9})")
 _SYMBOL = re.compile(r"\b[su]\d+\b")
 
 
@@ -82,7 +85,7 @@ def numel(shape: tuple[str, ...] | None) -> str:
             if factor.isdigit() and len(factor) < 16:
                 product *= int(factor)
             elif factor:
-                symbols.append(_SYMBOL.sub("s", factor))
+                symbols.append(_SYMBOL.sub("s", _stepped(factor)))
     return "*".join([str(product), *sorted(symbols)])
 
 
@@ -92,6 +95,18 @@ def _factors(size: str) -> list[str]:
         return [power.group(1)] * int(power.group(2))
     parts = _times(size) if "*" in size and "**" not in size else [size]
     return [part.strip("() ") if part.count("(") == part.count(")") else part for part in parts]
+
+
+def _stepped(size: str) -> str:
+    """`s0 - 1)//2)) + 1` → `s0 + 1)//2`: one step more is the same as one more divisor."""
+    found = _STEPS.fullmatch(size)
+    if found is None:
+        return size
+    inside, sign, number, divisor, more = found.groups()
+    added = int(f"{sign or ''}{number or 0}") + int(divisor) * int(more)
+    if not added:
+        return f"{inside}//{divisor}"
+    return f"{inside} {'-' if added < 0 else '+'} {abs(added)})//{divisor}"
 
 
 def _times(size: str) -> list[str]:
@@ -162,7 +177,7 @@ class FxGraph:
         value = FxValue(
             node.name, node.op, order, node.line, node.arguments, list(node.inputs), node.users,
             DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
-            node.kind in ("placeholder", "get_attr"),
+            node.kind == "placeholder" or (node.kind == "get_attr" and not _is_short(node.shape)),
             node.name, asks_for_strides(node.op, node.target),
         )  # fmt: skip
         value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
@@ -191,7 +206,9 @@ class FxGraph:
                 current = value.inputs[0]
             else:
                 break
-        root = self._roots.get(current, (current, index))
+        root = self._roots.get(current, (current, 0))
+        if root[0] == current:
+            root = (current, index)
         for passed in trail:
             self._roots[passed] = root
         self._roots.setdefault(name, root)
@@ -240,6 +257,11 @@ class FxGraph:
                     if child is not None and child.op != "output":
                         found.append(child)
         return found
+
+
+def _is_short(shape: tuple[str, ...] | None) -> bool:
+    """Constants of a few numbers are written into loops: a choice by position between them."""
+    return shape is not None and len(shape) < 2 and all(s in _SHORT for s in shape)
 
 
 def _index(value: FxValue) -> int:

@@ -166,6 +166,9 @@ SCATTERS = frozenset(
     ]
 )  # fmt: skip
 
+# Scatters that write into nothing: each of their elements is chosen by where it is.
+CHOOSE_BY_PLACE = frozenset(["select_scatter", "slice_scatter"])
+
 # Kernels of libraries compute them; a loop body adds a bias to their result at most.
 LIBRARY = frozenset(
     [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.correlate.buffer_candidates import Origins, numel_of
+from inductorscope.correlate.buffer_candidates import ACCUMULATED, Origins, numel_of
 from inductorscope.correlate.buffer_makers import BufferMakers, too_large
 from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.lowerings import (
     MOVES,
+    POOLS,
+    REDUCES,
     SCANS,
     SCATTERS,
     STRICT,
@@ -17,8 +19,9 @@ from inductorscope.correlate.lowerings import (
     is_foreign,
     same_operation,
 )
+from inductorscope.correlate.reading_costs import BAD, LEAVES
 from inductorscope.correlate.region import Operation, Place, Region
-from inductorscope.correlate.unify import BAD, LEAVES, Unifier
+from inductorscope.correlate.unify import Unifier
 from inductorscope.formats.ir import IrBuffer, IrText, IrTextNode
 
 _NUMBER = re.compile(r"\d+")
@@ -31,6 +34,12 @@ SAME = 0.001
 MOST_RIVALS = 3
 _PLACED = 0.1
 """Cost of a value that another piece of the same concatenation holds already: it decides ties."""
+
+_NEXT_IN_TURN = 0.15
+"""Reductions are stored in the order of the graph: one of half precision that comes first is meant,
+even if one of the buffer's own type fits better by this much."""
+
+_RESHAPED = 0.6
 
 _EAGER = frozenset(["scan", "sort", "reduction"])
 _ABSORBED = 0.01
@@ -223,6 +232,7 @@ class _Walk(BufferMakers):
         else:
             self.used[producer.name] = self.used.get(producer.name, 0) + 1
             self.parts.add((producer.name, operation.part))
+            self.parts.add((producer.name, f"output {index}"))
         self.reached = max(self.reached, producer.order)
         self.result.held[buffer.name] = (producer.name, index)
         if self._exact(producer, buffer):
@@ -264,6 +274,7 @@ class _Walk(BufferMakers):
         value: Place,
     ) -> tuple[float, FxValue, int] | None:
         best: tuple[tuple[float, float], float, FxValue, int] | None = None
+        halved = best
         fitting: list[tuple[float, FxValue]] = []
         operation = region.operations[value]
         whole = self._whole(buffer)
@@ -273,7 +284,7 @@ class _Walk(BufferMakers):
                 cost = self._copy_cost(operation, candidate, unifier, value, piece)
             else:
                 cost = unifier.inside(value, candidate)
-            cost += penalty
+            cost += penalty + self._reshaped(operation, candidate, buffer)
             if piece and not self._joined(candidate, operation):
                 cost += 0.4
             if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
@@ -287,26 +298,40 @@ class _Walk(BufferMakers):
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (
                 cost
-                + (0.15 if self._taken(candidate, operation) and not (copied or completed) else 0.0)
+                + (
+                    0.15
+                    if self._taken(candidate, operation, index) and not (copied or completed)
+                    else 0.0
+                )
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
                 + (0.0005 * min(abs(distance), 150)),
                 float(candidate.order),
             )
-            if not self._taken(candidate, operation) and (whole, candidate.name) not in self.placed:
+            if (
+                not self._taken(candidate, operation, index)
+                and (whole, candidate.name) not in self.placed
+            ):
                 fitting.append((cost, candidate))
             if best is None or rank < best[0]:
                 best = (rank, cost, candidate, index)
+            waits = penalty == ACCUMULATED and candidate.name not in self.used
+            if waits and (halved is None or rank < halved[0]):
+                halved = (rank, cost, candidate, index)
         if best is None:
             return None
+        if halved is not None and best[2].op in REDUCES and halved[2].order < best[2].order:
+            best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
         chosen, limit = best[2], best[1] + SAME
         equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
         self.equals = equals[:MOST_RIVALS]
         return best[1], chosen, best[3]
 
-    def _taken(self, candidate: FxValue, operation: Operation) -> bool:
+    def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:
         """Its value, or this one of its values, is in another buffer already."""
         if candidate.name not in self.used:
             return False
+        if candidate.op.startswith(POOLS) and candidate.name not in self.extern:
+            return (candidate.name, f"output {index}") in self.parts
         return not operation.part or (candidate.name, operation.part) in self.parts
 
     def _copy_cost(
@@ -325,6 +350,17 @@ class _Walk(BufferMakers):
         if candidate.op in MOVES or cost >= BAD:
             return cost
         return 0.5 if candidate.op not in STRICT else 1.5
+
+    def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
+        """Cost of a copy in the shape of what is copied for a node of another shape: memory that is
+        laid out anew is of the value itself."""
+        if operation.op != "load" or operation.indirect or candidate.shape == buffer.size:
+            return 0.0
+        held = self._held(operation.buffer)
+        source = self.graph.values.get(held[0]) if held is not None else None
+        if source is None or source.shape != buffer.size or source is candidate:
+            return 0.0
+        return _RESHAPED
 
     def _holds(self, operation: Operation, candidate: FxValue) -> bool:
         held = self._held(operation.buffer) if operation.op == "load" else None
