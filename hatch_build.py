@@ -19,7 +19,15 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NODE_AT_LEAST = 22
 """plotly.js 4 asks for it."""
-SOURCES = ("src", "styles", "package.json", "package-lock.json", "build.mjs", "tsconfig.json")
+SOURCES = (
+    "src",
+    "styles",
+    "package.json",
+    "package-lock.json",
+    "build.mjs",
+    "codemirror.mjs",
+    "tsconfig.json",
+)
 
 
 class FrontEndHook(BuildHookInterface[Any]):

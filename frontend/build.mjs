@@ -5,6 +5,7 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promi
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
+import { leanViews } from "./codemirror.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
@@ -15,19 +16,6 @@ const withoutForeignStyles = {
   name: "without-foreign-styles",
   setup: (build) =>
     build.onLoad({ filter: /node_modules.*\.css$/ }, () => ({ contents: "", loader: "empty" })),
-};
-
-// Code views hold 1000 pixels of lines around those in sight, and draw them all when a selection
-// leads elsewhere. Half of that is enough for scrolling, and panes stand four abreast.
-const narrowMargins = {
-  name: "narrow-margins",
-  setup: (build) =>
-    build.onLoad({ filter: /@codemirror\/view\/dist\/index\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, "utf8");
-      const contents = text.replaceAll("1000 /* VP.Margin */", "500");
-      if (contents === text) throw new Error(`${path} names its margins in another way.`);
-      return { contents };
-    }),
 };
 
 const shared = {
@@ -41,7 +29,7 @@ const shared = {
   sourcemap: watching,
   legalComments: "eof",
   define: { global: "globalThis" },
-  plugins: [withoutForeignStyles, narrowMargins],
+  plugins: [withoutForeignStyles, leanViews],
   logLevel: "warning",
 };
 

@@ -4,12 +4,14 @@
 
 FOLDER holds a TORCH_COMPILE_DEBUG folder and the TORCH_TRACE log of the same run. The folder is
 ingested into a database of its own and served; tlparse (from PyPI, in `bench/.venv`) makes its page
-from the log. One Chromium opens both, each time in a fresh context with nothing cached.
+from the log. One Chromium opens both, each time in a fresh context with nothing cached, once it has
+made that context: making one keeps both cores of a small machine busy for a second.
 
-Printed for each: time from navigation to the first painted frame in which lines can be selected,
-and time from a selection to the painted frame that shows it, over the same number of random lines
-that have links. Beside both stands the processor time of the page's main thread, which other work
-on the machine does not lengthen.
+Printed for each: time from navigation to the first painted frame that shows a line and in which a
+selection answers: the explorer is opened once more, one is made at once there, and the next frame
+must show it; tlparse's page is believed. Then time from a selection to the painted frame that shows
+it, over the same number of random lines that have links. Beside both stands the processor time of
+the page's main thread, which other work on the machine does not lengthen.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 LONGEST_SECONDS = 180
+SETTLING_MS = 1200
+"""How long the browser gets to finish making a context."""
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
@@ -43,10 +47,20 @@ from serving import serve  # noqa: E402  # after the path
 
 IN_PAGE = (HERE / "in_page.js").read_text()
 USABLE = {
-    "explorer": """() => window.bench.watch(() => window.inductorscope?.explorer?.ready
-                     && document.querySelector(".pane .cm-line"))""",
-    "tlparse": """() => window.bench.watch(() => document.readyState === "complete"
-                    && document.querySelector(".editor .line"))""",
+    "explorer": """(line) => window.bench.watch({
+                     isUsable: () => window.inductorscope?.explorer?.ready
+                       && document.querySelector(".pane .cm-line"),
+                     select: () => line
+                       && window.inductorscope.explorer.selectLine("post_grad", line),
+                     shows: () => document.querySelector("[data-stage=post_grad] .origin")
+                       && document.querySelector("[data-stage=kernel] .lit"),
+                   })""",
+    "tlparse": """(line) => window.bench.watch({
+                    isUsable: () => document.readyState === "complete"
+                      && document.querySelector(".editor .line"),
+                    select: () => line,
+                    shows: () => true,
+                  })""",
 }
 SELECT = {
     "explorer": """(lines) => window.bench.time(lines.map((line) => ({
@@ -147,16 +161,27 @@ def processor(client: CDPSession) -> float:
     return 1000 * float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
-def opened(browser: Browser, url: str, kind: str) -> tuple[Page, float, CDPSession]:
-    """A fresh page at the address, the milliseconds until it could be used, its meter."""
+def opened(browser: Browser, url: str, kind: str, line: int = 0) -> tuple[Page, float, CDPSession]:
+    """A fresh page at the address, the milliseconds until it could be used, its meter. A line that
+    is given is selected as soon as the page can be used."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
     page.set_default_timeout(LONGEST_SECONDS * 1000)
     client = context.new_cdp_session(page)
     client.send("Performance.enable", {"timeDomain": "threadTicks"})
-    page.add_init_script(IN_PAGE + f"\n({USABLE[kind]})();")
+    page.add_init_script(IN_PAGE + f"\n({USABLE[kind]})({line});")
+    page.wait_for_timeout(SETTLING_MS)
     page.goto(url, wait_until="commit")
     return page, usable_at(client), client
+
+
+def check_answers(browser: Browser, url: str, kind: str, line: int) -> None:
+    """Open the page once more, untimed: usable means that a selection made there and then shows."""
+    page, _, _ = opened(browser, url, kind, line)
+    page.wait_for_function("() => window.bench.answered !== null")
+    if not page.evaluate("() => Boolean(window.bench.answered)"):
+        sys.exit(f"{url} seemed usable, and did not show a selection in the next frame.")
+    page.context.close()
 
 
 def usable_at(client: CDPSession) -> float:
@@ -178,6 +203,8 @@ def measure(browser: Browser, url: str, kind: str, times: int, selections: int) 
     cpu: list[float] = []
     each = 0.0
     lines = code = 0
+    linked: list[int] = []
+    chosen: list[int] = []
     for again in range(times):
         page, after, client = opened(browser, url, kind)
         cpu.append(processor(client))
@@ -191,6 +218,8 @@ def measure(browser: Browser, url: str, kind: str, times: int, selections: int) 
             taken = page.evaluate(SELECT[kind], chosen)
             each = (processor(client) - before) / max(1, len(taken))
         page.context.close()
+    if linked and kind == "explorer":
+        check_answers(browser, url, kind, chosen[0])
     return Measured(usable, taken, lines, cpu, each, code)
 
 

@@ -2,13 +2,19 @@
 // a selection takes until its frame is painted.
 window.bench = {
   usableAt: null,
-  /** Note the time of the first painted frame in which a condition holds. */
-  watch(isUsable) {
+  /** Whether the selection that was made then showed in the next painted frame. */
+  answered: null,
+  /** Note the time of the first painted frame in which a condition holds, and select there and then. */
+  watch({ isUsable, select, shows }) {
     const look = () => {
       if (!isUsable()) requestAnimationFrame(look);
       else
         window.bench.afterThisFrame(() => {
           window.bench.usableAt = performance.now();
+          select();
+          window.bench.painted().then(() => {
+            window.bench.answered = Boolean(shows());
+          });
         });
     };
     requestAnimationFrame(look);

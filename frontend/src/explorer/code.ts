@@ -152,7 +152,8 @@ export class Code {
     this.side = null;
     this.start = start ?? shown.first;
     this.marks = NO_MARKS;
-    const doc = Text.of(shown.text.split(/\r\n?|\n/));
+    // By a pattern it takes several times as long, and few texts need one.
+    const doc = Text.of(shown.text.split(shown.text.includes("\r") ? /\r\n?|\n/ : "\n"));
     this.coming = { doc, extensions: this.extensions(shown, options), effects: [] };
     this.ruler.show(this.marks, shown.first, doc.lines);
   }

@@ -1,6 +1,7 @@
 // Entry of the explorer's page: fetch the graph and its links, then hand over.
 import { make } from "../elements";
 import { ask, sentenceOf } from "../server";
+import { startTop } from "../top";
 import { Explorer } from "./explorer";
 import { withPictures } from "./picture/stages";
 import { follow } from "./reading";
@@ -49,6 +50,12 @@ function within(milliseconds: number, work: Promise<unknown>): Promise<unknown> 
   return Promise.race([work, new Promise((done) => setTimeout(done, milliseconds))]);
 }
 
+/** Files may be dropped on every page. Nobody does before the first texts are painted. */
+async function takeFiles(calm: Promise<void>): Promise<void> {
+  await calm;
+  (await import("../upload/panel")).startUploads();
+}
+
 async function start(root: HTMLElement): Promise<void> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return;
@@ -70,6 +77,7 @@ async function start(root: HTMLElement): Promise<void> {
     picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
     if (picture.aligning) waitForLines(explorerUrl);
     const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce);
+    void takeFiles(explorer.calm);
     const handle = handleOf(explorer);
     window.inductorscope = { ...window.inductorscope, explorer: handle };
     await explorer.settled;
@@ -84,8 +92,10 @@ async function start(root: HTMLElement): Promise<void> {
     words.append(make("p", {}, "Load the page again; if it stays so, see the server's log."));
     panes?.replaceChildren(words);
     root.dataset.ready = "failed";
+    void takeFiles(Promise.resolve());
   }
 }
 
+startTop();
 const root = document.querySelector<HTMLElement>("#explorer");
 if (root) void start(root);

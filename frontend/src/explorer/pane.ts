@@ -4,7 +4,7 @@ import { sentenceOf } from "../server";
 import type { PaneAddress } from "./address";
 import { type Aim, Code, type CodeOptions } from "./code";
 import { compareMenu, type Entry } from "./compare-menu";
-import { type Content, contentOf, slice } from "./content";
+import { type Content, contentOf } from "./content";
 import type { Heat } from "./heat";
 import type { Side } from "./level";
 import { type Marks, NO_MARKS } from "./lines";
@@ -154,13 +154,8 @@ export class Pane {
     if (content.kind === "picture") return this.drawn(content, kernel, handle);
     const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
     try {
-      // A kernel is a part of a long text: its lines are known, they need not be counted again.
-      const { texts } = this.host;
-      const { artifact } = content.file;
-      const { first, last } = content;
-      const part =
-        first > 1 ? (await texts.lines(artifact)).slice(first - 1, last).join("\n") : null;
-      const text = part ?? slice(await texts.of(artifact), first, last);
+      const { file, first, last } = content;
+      const text = await this.host.texts.part(file.artifact, first, last);
       if (turn !== this.showing) return;
       this.place(text, content);
     } catch (trouble) {

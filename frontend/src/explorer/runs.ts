@@ -108,19 +108,25 @@ export function foldedRuns({ runsOf, words }: Folding, first: number): Extension
     // A match of the search stands selected.
     return !main.empty && main.to >= doc.line(run.first).from && main.from <= doc.line(run.last).to;
   };
-  const show = (state: EditorState, runs: readonly Run[], open: ReadonlySet<number>): Folds => {
+  const show = (
+    state: EditorState,
+    runs: readonly Run[],
+    open: ReadonlySet<number>,
+    before: Folds | null,
+  ): Folds => {
     const closed = runs.filter((run) => !isOpen(state, run, open));
+    const folded = closed.map((run) => run.first).join();
+    if (folded === before?.folded) return before; // marks are made by the thousand: not for nothing
     const ranges = closed.map((run) =>
       Decoration.replace({ widget: new Mark(run, words) }).range(
         state.doc.line(run.first).from,
         state.doc.line(run.last).to,
       ),
     );
-    const folded = closed.map((run) => run.first).join();
     return { runs, open, folded, shown: Decoration.set(ranges) };
   };
   return StateField.define<Folds>({
-    create: (state) => show(state, runsOf(state.doc.iterLines()), new Set()),
+    create: (state) => show(state, runsOf(state.doc.iterLines()), new Set(), null),
     update: (folds, transaction) => {
       const { state } = transaction;
       const asked = transaction.effects.flatMap((effect) =>
@@ -133,8 +139,7 @@ export function foldedRuns({ runsOf, words }: Folding, first: number): Extension
         marks.origin !== before.origin ||
         marks.current !== before.current;
       if (!asked.length && !changed && !transaction.selection) return folds;
-      const now = show(state, folds.runs, new Set([...folds.open, ...asked]));
-      return now.folded === folds.folded ? folds : now;
+      return show(state, folds.runs, new Set([...folds.open, ...asked]), folds);
     },
     provide: (field) => EditorView.decorations.from(field, (folds) => folds.shown),
   });

@@ -1,5 +1,7 @@
 // Texts of artifacts, fetched once each, and their single lines.
 import { askText } from "../server";
+import { slice } from "./content";
+import { whenIdle } from "./frames";
 
 export class Texts {
   private readonly urlOf: (artifact: number) => string;
@@ -18,6 +20,17 @@ export class Texts {
       this.known.set(artifact, text);
     }
     return text;
+  }
+
+  /** Lines first to last of a text, both counted from 1 and included. A long text is not split into
+   * all its lines while somebody waits for the first few, only for those to come. */
+  async part(artifact: number, first: number, last: number): Promise<string> {
+    if (first > 1 && this.split.has(artifact)) {
+      return (await this.lines(artifact)).slice(first - 1, last).join("\n");
+    }
+    const text = await this.of(artifact);
+    if (first > 1) whenIdle(() => void this.lines(artifact));
+    return slice(text, first, last);
   }
 
   /** The lines of a text; the first has number 0. */

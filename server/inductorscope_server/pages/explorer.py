@@ -9,7 +9,12 @@ import zstandard
 from fastapi import APIRouter, Depends, Query
 from inductorscope.store.queries.graph import Explorer as Found
 from inductorscope.store.queries.graph import explorer as query
-from inductorscope.store.queries.graph import first_texts, graphs_of, links_payload
+from inductorscope.store.queries.graph import (
+    explorer_stamp,
+    first_texts,
+    graphs_of,
+    links_payload,
+)
 from inductorscope.store.queries.lines import LineTime, line_times
 from inductorscope.store.queries.parts import graph_of, run_name
 from pydantic_core import to_json
@@ -100,20 +105,24 @@ def get_graph(session: Reading, run: RunId, slug: Slug, state: Asked) -> Explore
     responses=documented(404, 422),
 )
 def get_explorer(
-    session: Reading, run: RunId, slug: Slug, accept_encoding: AcceptEncoding = ""
+    parts: Shared, session: Reading, run: RunId, slug: Slug, accept_encoding: AcceptEncoding = ""
 ) -> Response:
     """Which artifact holds the text of which stage, and the kernels by time."""
-    # Written from the rows themselves: panes wait for this, and calls come by the thousand.
-    return _packed(to_json(_found(session, run, slug)), accept_encoding)
 
+    def make() -> bytes:
+        # Written from the rows themselves: panes wait for this, and calls come by the thousand.
+        text = to_json(_found(session, run, slug))
+        return zstandard.ZstdCompressor(level=3).compress(text)
 
-def _packed(text: bytes, accept_encoding: str) -> Response:
-    """JSON, compressed for who takes that: a fifth of the size for less than a millisecond."""
+    stamp = explorer_stamp(session, run, slug)
+    packed = make() if stamp is None else parts.kept.of(stamp, make)
     sent = {"Vary": "Accept-Encoding"}
     if takes_zstd(accept_encoding):
-        text = zstandard.ZstdCompressor(level=3).compress(text)
-        sent["Content-Encoding"] = "zstd"
-    return Response(text, media_type="application/json", headers=sent)
+        return Response(
+            packed, media_type="application/json", headers={**sent, "Content-Encoding": "zstd"}
+        )
+    plain = zstandard.ZstdDecompressor().decompress(packed)
+    return Response(plain, media_type="application/json", headers=sent)
 
 
 @twin.get(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import func, or_, select
@@ -87,6 +87,19 @@ def links_payload(session: Session, run: str, slug: str) -> bytes | None:
     """The packed links of a graph."""
     query = select(Links.payload).join(Graph, Graph.id == Links.graph_id)
     return session.scalar(query.where(Graph.run_id == run, Graph.slug == slug))
+
+
+def explorer_stamp(session: Session, run: str, slug: str) -> tuple[Hashable, ...] | None:
+    """What the explorer of a graph depends on: it is the same as long as this is. None as long as
+    its run is being read, and where there is no such graph."""
+    query = (
+        select(Graph.id, Run.created_at, Run.read_at, Links.engine)
+        .join(Run, Run.id == Graph.run_id)
+        .outerjoin(Links, Links.graph_id == Graph.id)
+        .where(Graph.run_id == run, Graph.slug == slug, Run.state != READING)
+    )
+    row = session.execute(query).one_or_none()
+    return None if row is None else (run, slug, *row)
 
 
 def explorer(session: Session, run: str, slug: str) -> Explorer | None:

@@ -19,10 +19,13 @@ from ..texts import read_blob
 
 LARGEST = 32 * 1024 * 1024
 """Bytes of a graph's texts that pages work on; reading takes linear time."""
-KEPT = 24
+KEPT = 64 * 1024 * 1024
+"""Bytes of texts whose results are remembered, which may take some times as much."""
 ROLES = ("output_code", "ir_pre_fusion", "ir_post_fusion", "fx_transformed")
 
 Found = TypeVar("Found")
+Key = tuple[tuple[str, str], ...]
+"""Role and digest of each text."""
 
 
 class TooLong(ValueError):
@@ -67,21 +70,36 @@ def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
 class Remembered(Generic[Found]):
     """The latest results of a pure function of texts. Safe among threads."""
 
-    def __init__(self, work: Callable[[dict[str, str]], Found]) -> None:
+    def __init__(self, work: Callable[[dict[str, str]], Found], kept: int = KEPT) -> None:
+        """`kept`: bytes of texts whose results are remembered, and the latest in any case."""
         self._work = work
+        self._kept = kept
         self._guard = threading.Lock()
-        self._known: OrderedDict[tuple[tuple[str, str], ...], Found] = OrderedDict()
+        self._known: OrderedDict[Key, tuple[Found, int]] = OrderedDict()
+        self._size = 0
+        self._at_work: dict[Key, threading.Lock] = {}
 
     def of(self, session: Session, stored: GraphTextsStored) -> Found:
-        """Raises TooLong."""
+        """Raises TooLong. Who asks while it is worked out waits for it."""
         key = tuple(sorted(stored.digests.items()))
+        with self._guard:
+            at_work = self._at_work.setdefault(key, threading.Lock())
+        try:
+            with at_work:
+                return self._found(key, session, stored)
+        finally:
+            with self._guard:
+                self._at_work.pop(key, None)
+
+    def _found(self, key: Key, session: Session, stored: GraphTextsStored) -> Found:
         with self._guard:
             if key in self._known:
                 self._known.move_to_end(key)
-                return self._known[key]
+                return self._known[key][0]
         found = self._work(stored.read(session))
         with self._guard:
-            self._known[key] = found
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
+            self._known[key] = found, stored.size
+            self._size += stored.size
+            while self._size > self._kept and len(self._known) > 1:
+                self._size -= self._known.popitem(last=False)[1][1]
         return found
