@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated
 
 from fastapi import Depends
@@ -15,6 +16,8 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
+from .ahead import Ahead
+from .kept import KeptAnswers
 from .templating import Pages
 
 
@@ -29,8 +32,13 @@ class Parts:
     write: Sessions
     jobs: JobsClient
     pages: Pages
+    kept: KeptAnswers = field(default_factory=KeptAnswers)
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to stop: streams end themselves."""
+
+    @cached_property
+    def ahead(self) -> Ahead:
+        return Ahead(self.read, self.stopping)
 
     def close(self) -> None:
         self.jobs.close()

@@ -65,7 +65,10 @@ def delete(request: Request, parts: Shared, run: RunId) -> Response:
 
 @html.get("/runs/{run}")
 def run_page(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    return parts.pages.render(request, "run.html", load(session, run))
+    page = load(session, run)
+    if page.reading is None and page.kernel_time_us:
+        parts.ahead.opened(run, page.kernel_count)
+    return parts.pages.render(request, "run.html", page)
 
 
 @html.get("/runs/{run}/explorer")

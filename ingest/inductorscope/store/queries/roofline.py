@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from ...analyze.bytes_graph import CallWork, graph_work
@@ -22,6 +23,8 @@ DRAWN = 400
 """Kernels in the chart: those that take longest."""
 MOST_TEXT = 64 * 1024 * 1024
 """Bytes of texts that one page looks at; graphs that take longest come first."""
+KEPT_TEXT = 2 * MOST_TEXT
+"""What is worked out of so much is remembered. It takes a fraction of that."""
 
 Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over"]
@@ -29,7 +32,8 @@ Bound = Literal["", "memory", "compute", "unknown", "over"]
 _WORK = Remembered(
     lambda texts: graph_work(
         texts.get("output_code", ""), texts.get("ir_post_fusion"), texts.get("fx_transformed")
-    )
+    ),
+    kept=KEPT_TEXT,
 )
 
 
@@ -120,6 +124,13 @@ def step_time(session: Session, run: Run) -> tuple[float | None, str]:
     return known, "the sum of all kernels' times" if known else ""
 
 
+def work_out(session: Session, run_id: str, stop: Callable[[], bool] = lambda: False) -> None:
+    """Works out what every call of a run has to do, which is remembered for its pages."""
+    graphs = session.scalars(_graphs_of(run_id)).all()
+    for _ in takewhile(lambda _: not stop(), _works(session, graphs, [])):
+        pass
+
+
 def roofline_page(
     session: Session,
     run_id: str,
@@ -134,13 +145,13 @@ def roofline_page(
         return None
     peaks = run_peaks(run)
     step_us, step_from = step_time(session, run)
-    graphs = session.scalars(
-        select(Graph)
-        .where(Graph.run_id == run_id)
-        .order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
-    ).all()
+    graphs = session.scalars(_graphs_of(run_id)).all()
     notes: list[str] = []
-    everything = _kernels(session, graphs, peaks, step_us, notes)
+    everything = [
+        row
+        for one, works in _works(session, graphs, notes)
+        for row in _of_graph(session, one, works, peaks, step_us)
+    ]
     whole = [row for row in everything if not graph or row.graph == graph]
     timed = [row for row in whole if row.time_us]
     counted = [row for row in timed if row.bytes is not None]
@@ -202,14 +213,19 @@ _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
 }
 
 
-def _kernels(
-    session: Session,
-    graphs: Sequence[Graph],
-    peaks: Peaks | None,
-    step_us: float | None,
-    notes: list[str],
-) -> list[KernelWork]:
-    rows: list[KernelWork] = []
+def _graphs_of(run_id: str) -> Select[Graph]:
+    """Those that take longest first."""
+    return (
+        select(Graph)
+        .where(Graph.run_id == run_id)
+        .order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
+    )
+
+
+def _works(
+    session: Session, graphs: Sequence[Graph], notes: list[str]
+) -> Iterator[tuple[Graph, list[CallWork]]]:
+    """What the calls of each graph have to do, as far as one page looks."""
     room = MOST_TEXT
     left_out = 0
     for graph in graphs:
@@ -218,18 +234,15 @@ def _kernels(
             left_out += 1
             continue
         try:
-            works = graph_works(session, graph)
+            yield graph, graph_works(session, graph)
         except TooLong as error:
             notes.append(f"{graph.slug}: {error}")
-            continue
-        rows += _of_graph(session, graph, works, peaks, step_us)
     if left_out:
         notes.append(
             f"{left_out:,} of {len(graphs):,} graphs are left out: together their texts are longer "
             f"than the {MOST_TEXT / 2**20:.0f} MiB that one page looks at. Those that take longest "
             "are here; choose another graph to see it."
         )
-    return rows
 
 
 def _of_graph(

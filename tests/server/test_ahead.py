@@ -1,0 +1,62 @@
+"""Bytes of a large run's kernels, worked out while somebody looks at its first page."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+from inductorscope.analyze.bytes_graph import CallWork
+from inductorscope.settings import Settings
+from inductorscope.store.engine import make_engine, migrate, sessions
+from inductorscope.store.queries import roofline
+from inductorscope_server import ahead
+from inductorscope_server.ahead import Ahead
+from inductorscope_server.parts import Parts
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+
+def test_who_opens_a_run_finds_its_bytes_worked_out(
+    filled: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = str(filled.get("/api/").json()["runs"][0]["id"])
+    parts: Parts = filled.app.state.parts  # type: ignore[attr-defined]  # the test client's type hides it
+    asked: list[str] = []
+    work = roofline.graph_work
+
+    def counted(texts: dict[str, str]) -> list[CallWork]:
+        asked.append("graph")
+        return work(texts["output_code"], texts.get("ir_post_fusion"), texts.get("fx_transformed"))
+
+    monkeypatch.setattr(roofline, "_WORK", roofline.Remembered(counted))
+    assert filled.get(f"/runs/{run}").status_code == 200
+    parts.ahead.wait()
+    assert asked == [], "few kernels are worked out when they are asked for"
+    monkeypatch.setattr(ahead, "MANY", 1)
+    for _ in range(2):
+        assert filled.get(f"/runs/{run}").status_code == 200
+    parts.ahead.wait()
+    assert asked == ["graph"]
+    (row,) = filled.get(f"/api/runs/{run}/roofline").json()["kernels"]
+    assert row["bytes"] == 134248.0
+    assert asked == ["graph"]
+
+
+def test_what_is_wrong_with_one_run_keeps_no_other_from_being_worked_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(data=tmp_path, database_url="")
+    migrate(settings)
+    engine = make_engine(settings)
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE graphs RENAME TO gone"))
+    there = Ahead(sessions(engine, read_only=True), threading.Event())
+    with caplog.at_level(logging.WARNING):
+        for run in ("a", "b"):
+            there.opened(run, ahead.MANY)
+        there.wait()
+    told = [record.getMessage() for record in caplog.records if record.name == ahead.__name__]
+    assert told == [f"The bytes of run {run} were not worked out ahead." for run in ("a", "b")]
+    engine.dispose()
