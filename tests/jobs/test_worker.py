@@ -43,7 +43,7 @@ def test_ends_of_every_kind(crew, engine: Engine) -> None:
     assert ends["spawn 60"].state == "done"
     assert ends["temporary"].state == "done"
     assert ends["temporary"].attempts == 3
-    crew.until(lambda: not processes_of(jobs["spawn 60"]), 5, "left-over processes to end")
+    crew.until(lambda: not processes_of(jobs["spawn 60"]), 30, "left-over processes to end")
     assert sorted(runs(engine)) == sorted(
         jobs[name][-16:] for name in ("sleep 0.5", "spawn 60", "temporary")
     )
@@ -59,7 +59,7 @@ def test_cancel_ends_processes_and_frees_the_worker(crew, engine: Engine) -> Non
     assert crew.client.cancel(long)
     assert not crew.client.cancel(long)
     assert crew.client.job(long).state == "cancelled"
-    crew.until(lambda: not processes_of(long), 5, "its processes to end")
+    crew.until(lambda: not processes_of(long), 30, "its processes to end")
     assert time.monotonic() - asked < 5
     assert crew.wait(next_one).state == "done"
     assert crew.client.job(never).state == "cancelled"
@@ -72,10 +72,10 @@ def test_cancel_ends_processes_and_frees_the_worker(crew, engine: Engine) -> Non
 def test_a_job_cancelled_while_its_run_is_written_leaves_none(crew, engine: Engine) -> None:
     crew.start()
     job = crew.ask("slow-commit 3")
-    crew.until(lambda: crew.client.job(job).state == "running", 20, "the job to run")
+    crew.until(lambda: crew.client.job(job).state == "running", 60, "the job to run")
     time.sleep(1.5)
     assert crew.client.cancel(job)
-    crew.until(lambda: not processes_of(job), 10, "its processes to end")
+    crew.until(lambda: not processes_of(job), 30, "its processes to end")
     assert runs(engine) == []
 
 
@@ -86,7 +86,7 @@ def test_a_worker_killed_and_started_again_finishes_once(crew, engine: Engine) -
     crew.wait_running(job)
     worker.kill()
     worker.wait()
-    crew.until(lambda: not processes_of(job), 5, "the child to die with its worker")
+    crew.until(lambda: not processes_of(job), 30, "the child to die with its worker")
     assert crew.client.job(job).state == "running"
     crew.start()
     end = crew.wait(job)
@@ -176,14 +176,14 @@ def test_what_never_reaches_the_database_is_not_called_a_death(
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # a lock on a file decides
 def test_two_workers_cannot_have_one_name(crew, settings: Settings) -> None:
     crew.start(1)
-    crew.until(crew.client.workers, 20, "the first worker")
+    crew.until(crew.client.workers, 60, "the first worker")
     second = crew.start(1)
     assert second.wait(30) == 1
 
 
 def test_workers_are_listed_with_signs_of_life(crew, engine: Engine) -> None:
     crew.start(1)
-    (worker,) = crew.until(crew.client.workers, 20, "the worker")
+    (worker,) = crew.until(crew.client.workers, 60, "the worker")
     assert worker.alive
     assert worker.pid == crew.living[0].pid
     with sessions(engine).begin() as session:
