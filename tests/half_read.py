@@ -58,7 +58,7 @@ class HalfRead:
         """The first graph's kernels."""
         graph = self.draft.graphs[0]
         graph.kernels = [KernelDraft("triton_poi_fused_mul_0", "triton", "pointwise", 2, 3, {})]
-        self.writer.fill_graph(graph, 1, "1 of 2 graphs are linked")
+        self.writer.fill_graphs([graph], 1, "1 of 2 graphs are linked")
 
     def finish(self) -> None:
         self.writer.finish([], lambda session, run: None)

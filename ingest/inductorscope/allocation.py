@@ -6,6 +6,9 @@ import ctypes
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 LARGE = 2 * 1024 * 1024
+KEPT = 2 * LARGE
+"""What is freed at the end of the heap and stays ours. A batch of events is less: given back after
+each, its pages would be asked for again, which takes a fifth of the time of reading a trace."""
 
 
 def return_large_blocks() -> None:
@@ -21,7 +24,7 @@ def return_large_blocks() -> None:
         return
     mallopt(M_ARENA_MAX, 1)
     mallopt(M_MMAP_THRESHOLD, LARGE)
-    mallopt(M_TRIM_THRESHOLD, LARGE)
+    mallopt(M_TRIM_THRESHOLD, KEPT)
 
 
 def give_back() -> None:

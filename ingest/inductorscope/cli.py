@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inductorscope.settings import Settings
 
 FAILED, USAGE, REFUSED, SERVER = 1, 2, 3, 4
-MUCH = 256 * 1024 * 1024
+MUCH = 24 * 1024 * 1024
 """Bytes of an upload after which lines are aligned by a fresh program in this one's place: so much
 reading leaves memory in pieces, and large graphs would need theirs beside it."""
 

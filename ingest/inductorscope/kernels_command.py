@@ -24,12 +24,17 @@ def kernels(
     """
     import msgspec
 
+    from inductorscope.allocation import return_large_blocks
     from inductorscope.analyze.time.breakdown import break_down
     from inductorscope.analyze.time.summary import summary_of
+    from inductorscope.forks import Forks, cores
     from inductorscope.formats.kineto import read_chrome_trace
+    from inductorscope.formats.trace_halves import begin_second_half, is_long
 
+    return_large_blocks()
     try:
-        read = read_chrome_trace(trace)
+        with Forks(1 if cores() > 1 and is_long(trace) else 0) as forks:
+            read = read_chrome_trace(trace, half=begin_second_half(trace, forks))
     except OSError as error:
         fail(f"{trace} cannot be read: {error.strerror or error}.", REFUSED)
     if not read.events:

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.formats.log_repeats import Repeats
 from inductorscope.formats.log_segments import without_empty_lines
 from inductorscope.formats.trace_log import (
     EMPTY_LINE,
@@ -295,3 +296,51 @@ def test_all_before_the_damage_is_read(noise: bytes, place: int) -> None:
 def test_damaged_streams_never_raise(data: bytes) -> None:
     unpacked(b"\x1f\x8b" + data)
     unpacked(b"\x28\xb5\x2f\xfd" + data)
+
+
+REPEATED = st.lists(
+    st.one_of(
+        st.sampled_from([record(b"x\ny"), record(b"x\ny", b"b"), record(b"z" * 9)]), FRAGMENTS
+    ),
+    max_size=14,
+).map(b"".join)
+
+
+def same(pieces: list[Piece]) -> list[tuple[object, ...]]:
+    return [
+        (each.raw, each.line, each.lines, each.offset, each.payload_start, each.payload_exact)
+        + (() if (one := each.record) is None else
+           (one.kind, one.line, one.lines, one.payload, one.payload_sound, one.metadata))
+        for each in pieces
+    ]  # fmt: skip
+
+
+@given(REPEATED, st.integers(1, 120))
+@settings(deadline=None)
+def test_payloads_that_came_before_are_the_same_payloads(data: bytes, block: int) -> None:
+    """However the log is cut, and whatever it claims."""
+    limits = Limits(block=block)
+    repeats = Repeats(lambda offset, size: data[offset : offset + size], least=1)
+    log = TraceLog(io.BytesIO(data), limits=limits, repeats=repeats)
+    found = list(log.pieces())
+    plain, other = pieces_of(data, limits)
+    assert same(found) == same(plain)
+    assert told(log) == told(other)
+    assert log.counts == other.counts
+
+
+def test_a_payload_is_known_again_in_a_file(tmp_path: Path) -> None:
+    large = b"".join(b"line %d\n" % number for number in range(2000))
+    lie = record(large).replace(b"line 7\n", b"line 8\n")
+    longer = record(large) + b"\tone more\n"
+    data = b"".join([record(large), record(large, b"b"), lie, longer, record(large)])
+    path = tmp_path / "a.log"
+    path.write_bytes(data)
+    with path.open("rb") as file:
+        log = read_trace_log(file)
+        found = list(log.pieces())
+    records = [each.record for each in found if each.record is not None]
+    assert [one.repeated for one in records] == [False, True, False, False, False]
+    assert [one.payload_sound for one in records] == [True, True, False, False, True]
+    assert records[1].payload == large
+    assert b"".join(each.raw for each in found) == data

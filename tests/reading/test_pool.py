@@ -89,7 +89,7 @@ def test_a_large_graph_is_read_in_a_process_that_ends_with_it(
         return outcome
 
     monkeypatch.setattr(pools, "LARGE", 1)
-    monkeypatch.setattr(pools, "read_texts", read)
+    monkeypatch.setattr(pools, "read_task", read)
     with Pool(workers=1) as pool:
         for outcome in outcomes(pool, [task] * 3).values():
             (reader,) = outcome.quotes
@@ -108,7 +108,7 @@ def test_what_a_fork_dies_of_is_read_here(monkeypatch: pytest.MonkeyPatch, task:
         return read_texts(given)
 
     monkeypatch.setattr(pools, "LARGE", 1)
-    monkeypatch.setattr(pools, "read_texts", read)
+    monkeypatch.setattr(pools, "read_task", read)
     with Pool(workers=2) as pool:
         assert sorted(outcomes(pool, [task] * 3)) == [0, 1, 2]
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading.notes import Notes
+from inductorscope.reading.pool import Pool
 from inductorscope.reading.profiles import draft_of, read_profiles
+from inductorscope.reading.traces_ahead import TracesAhead
 
 DEVICE = {
     "triton_poi_fused_neg_0": "kernel",
@@ -23,7 +25,9 @@ WANTED = {
 
 
 def kinds(folder: Path) -> dict[str, str]:
-    (profile,) = read_profiles(recognise(folder).files, None, Notes())
+    (profile,) = read_profiles(
+        recognise(folder).files, None, Notes(), TracesAhead(Pool(workers=0), None)
+    )
     return {row.name: row.category for row in draft_of(profile).rows}
 
 

@@ -45,19 +45,28 @@ class Column:
             held = np.frombuffer(self._held, self._type)
             held.flags.writeable = False
             return held
-        found = np.empty(len(self), self._type)
-        self._file.seek(0)
-        target = found.data.cast("B")
-        done = 0
-        size = self._written * self._type.itemsize
-        while done < size:
-            read = self._file.readinto(target[done:size])
-            if not read:
-                raise OSError("The temporary file of a column is shorter than what was written.")
-            done += read
-        if self._held:
-            target[size:] = memoryview(self._held).cast("B")
-        self._file.seek(0, 2)
+        return self.some(0, len(self))
+
+    def some(self, begin: int, end: int) -> npt.NDArray[Any]:
+        """A copy of those from `begin` to `end`, or to the last."""
+        end = min(end, len(self))
+        found = np.empty(max(0, end - begin), self._type)
+        in_file = max(0, min(end, self._written) - begin)
+        if self._file is not None and in_file:
+            target = found[:in_file].data.cast("B")
+            self._file.seek(begin * self._type.itemsize)
+            done = 0
+            while done < len(target):
+                read = self._file.readinto(target[done:])
+                if not read:
+                    raise OSError(
+                        "The temporary file of a column is shorter than what was written."
+                    )
+                done += read
+            self._file.seek(0, 2)
+        if in_file < len(found):
+            held = np.frombuffer(self._held, self._type)
+            found[in_file:] = held[begin + in_file - self._written : end - self._written]
         return found
 
     def _write_out(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from inductorscope.formats.chrome_events import EventReader, Repair
+from inductorscope.formats.column_reader import ColumnReader
 from inductorscope.formats.kernel_launches import Launched, find_launches, taken
 from inductorscope.formats.kineto_regions import Region, RegionTimes, find_regions
 from inductorscope.formats.trace_columns import (
     DEVICE_KINDS,
     NOWHERE,
-    ColumnReader,
     Integers,
     Launch,
     Numbers,
     TraceColumns,
 )
+from inductorscope.formats.trace_halves import SecondHalf
 from inductorscope.formats.unpacked import Readable, open_plain
 
 __all__ = ["ChromeTrace", "CpuKernelTime", "KernelTime", "OpTime", "Region", "read_chrome_trace"]
@@ -142,21 +144,29 @@ class ChromeTrace:
 
 
 def read_chrome_trace(
-    path: Path, max_bytes: int = MAX_BYTES, folder: Path | None = None
+    path: Path,
+    max_bytes: int = MAX_BYTES,
+    folder: Path | None = None,
+    half: SecondHalf | None = None,
 ) -> ChromeTrace:
     """Reads a trace, plain or compressed with gzip or zstd, whatever its state; what was mended is
-    in `.repairs`. `folder`: where events go that are too many for memory, for the time being."""
+    in `.repairs`. `folder`: where events go that are too many for memory, for the time being.
+    `half`: of the same trace, being read already."""
     with path.open("rb") as file:
-        return read_chrome_stream(open_plain(file), max_bytes, folder)
+        return read_chrome_stream(open_plain(file), max_bytes, folder, half)
 
 
 def read_chrome_stream(
-    stream: Readable, max_bytes: int = MAX_BYTES, folder: Path | None = None
+    stream: Readable,
+    max_bytes: int = MAX_BYTES,
+    folder: Path | None = None,
+    half: SecondHalf | None = None,
 ) -> ChromeTrace:
     """Reads a trace from a stream of plain JSON."""
     reader = EventReader(stream, max_bytes)
     columns = ColumnReader(reader, folder)
-    for batch in reader.batches():
+    rest = () if half is None else (half.place, partial(half.give, columns))
+    for batch in reader.batches(*rest):
         columns.add(batch)
     batch = []  # the last one is not needed while all are joined
     trace = _trace_of(columns.finish())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ LARGEST = 2**63
 _PREFIX = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\[[^\]\s]{1,40}\]: ?){0,4}([A-Z]?)(\d{4}|\d{8}) "
     rb"(\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) {1,20}(\d{1,18}) {1,20}(.{1,1000}?):(\d{1,9})\]"
-    rb"(?: \[[^\]\n]{0,80}\]){0,4} (?=\{)"
+    rb"(?: \[[^\]\n]{0,80}\]){0,4} (?=\{(?:\"(\w{1,80})\":)?)"
 )
 _SURROGATE = re.compile(r"\\u[dD][89abAB]")
 
@@ -38,6 +39,24 @@ class _Context(msgspec.Struct, gc=False):
     attempt: Any = None
     has_payload: Any = None
 
+
+class _Head(_Context, forbid_unknown_fields=True, gc=False):
+    """All of the metadata but what stands under its kind."""
+
+    subgraph_name: msgspec.Raw = msgspec.Raw()
+    stack: msgspec.Raw = msgspec.Raw()
+    process_name: msgspec.Raw = msgspec.Raw()
+    thread_name: msgspec.Raw = msgspec.Raw()
+    severity: msgspec.Raw = msgspec.Raw()
+    timestamp: msgspec.Raw = msgspec.Raw()
+    pathname: msgspec.Raw = msgspec.Raw()
+    thread: msgspec.Raw = msgspec.Raw()
+
+
+MOST_DECODERS = 200
+_decoders: dict[bytes, msgspec.json.Decoder[_Head]] = {}
+"""For metadata that begins with its kind, as torch writes it: one look tells that it has no other
+and what its context is."""
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _context = msgspec.json.Decoder(_Context)
@@ -62,14 +81,7 @@ class LogRecord:
     kind: str
     line: int
     """Line of the log, from 1."""
-    level: str
-    """One letter; empty where the log has none."""
-    date: str
-    """MMDD, in some logs YYYYMMDD. There is no time zone."""
-    time: str
     pid: int
-    module: str
-    """Source file and line of torch that logged it."""
     rank: int | None
     compile_id: str | None
     """`0/1`, with compiled autograd `!2/0/1`; without the attempt."""
@@ -78,12 +90,49 @@ class LogRecord:
     """MD5 of the payload, as the log claims it."""
     lines: int = 1
     """Lines of the log, those of the payload included."""
-    payload: bytes | None = None
     payload_sound: bool | None = None
     """Whether the payload has that MD5; None without a payload."""
     head: bytes = b""
     """The metadata as logged."""
+    prefix: tuple[bytes, bytes, bytes, bytes, bytes] = (b"", b"", b"", b"", b"")
+    """What stands ahead of it: level, date, time, module and its line."""
+    repeated: bool = False
+    """Whether its payload, sound, came before in the same log."""
     _metadata: dict[str, Any] | None = None
+    _payload: bytes | Callable[[], bytes] | None = None
+
+    @property
+    def level(self) -> str:
+        """One letter; empty where the log has none."""
+        return self.prefix[0].decode()
+
+    @property
+    def date(self) -> str:
+        """MMDD, in some logs YYYYMMDD. There is no time zone."""
+        return self.prefix[1].decode()
+
+    @property
+    def time(self) -> str:
+        return self.prefix[2].decode()
+
+    @property
+    def module(self) -> str:
+        """Source file and line of torch that logged it."""
+        return f"{self.prefix[3].decode('utf-8', 'replace')}:{self.prefix[4].decode()}"
+
+    @property
+    def payload(self) -> bytes | None:
+        if callable(self._payload):
+            self._payload = self._payload()
+        return self._payload
+
+    @payload.setter
+    def payload(self, payload: bytes | None) -> None:
+        self._payload = payload
+
+    def hold(self, make: Callable[[], bytes]) -> None:
+        """What gives the payload, for whoever asks for it."""
+        self._payload = make
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -130,31 +179,55 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
         remarks.append(Remark("a line that is no record", "dropped"))
         return None
     head = line[prefix.end() :]
-    metadata = None
-    keys: dict[str, Any]
-    try:
-        if not head.isascii():
-            head.decode()
-        keys, context = _keys.decode(head), _context.decode(head)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        metadata = _object(head)  # NaN and Infinity occur, which msgspec does not take
-        if metadata is None:
-            remarks.append(Remark("a record whose metadata is no JSON object", "dropped"))
-            return None
-        if isinstance(error, UnicodeDecodeError):
-            remarks.append(Remark("metadata that is no UTF-8, which was replaced", "repaired"))
-        keys, context = metadata, msgspec.convert(metadata, _Context)
-    kinds = [key for key in keys if key not in CONTEXT]
-    kind = kinds[0] if kinds else "stack" if "stack" in keys else NO_KIND
-    if len(kinds) > 1:
-        remarks.append(Remark("a record of several kinds, of which the first was taken", "guessed"))
-    level, date, time, pid, module, at = prefix.groups()
+    level, date, time, pid, module, at, first = prefix.groups()
+    context = _context_of(first, head)
+    kind, metadata = "" if context is None else first.decode(), None
+    if context is None:
+        keys: dict[str, Any]
+        try:
+            if not head.isascii():
+                head.decode()
+            keys, context = _keys.decode(head), _context.decode(head)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            metadata = _object(head)  # NaN and Infinity occur, which msgspec does not take
+            if metadata is None:
+                remarks.append(Remark("a record whose metadata is no JSON object", "dropped"))
+                return None
+            if isinstance(error, UnicodeDecodeError):
+                remarks.append(Remark("metadata that is no UTF-8, which was replaced", "repaired"))
+            keys, context = metadata, msgspec.convert(metadata, _Context)
+        kinds = [key for key in keys if key not in CONTEXT]
+        kind = kinds[0] if kinds else "stack" if "stack" in keys else NO_KIND
+        if len(kinds) > 1:
+            remarks.append(
+                Remark("a record of several kinds, of which the first was taken", "guessed")
+            )
     return LogRecord(
-        kind, number, level.decode(), date.decode(), time.decode(), int(pid),
-        f"{module.decode('utf-8', 'replace')}:{at.decode()}",
+        kind, number, int(pid),
         integer(context.rank), _compile_id(context), integer(context.attempt),
-        _text(context.has_payload), head=head, _metadata=metadata,
+        _text(context.has_payload), head=head, prefix=(level, date, time, module, at),
+        _metadata=metadata,
     )  # fmt: skip
+
+
+def _context_of(kind: bytes | None, head: bytes) -> _Context | None:
+    """The context of plain metadata of that kind and of no other; None where it may be anything
+    else, and has to be looked at closely."""
+    if kind is None or not head.isascii():
+        return None
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        if kind.decode() in CONTEXT or len(_decoders) >= MOST_DECODERS:
+            return None
+        body = ("body", msgspec.Raw, msgspec.Raw())
+        type_ = msgspec.defstruct(
+            "Head", [body], bases=(_Head,), rename={"body": kind.decode()}, gc=False
+        )
+        decoder = _decoders[kind] = msgspec.json.Decoder(type_)
+    try:
+        return decoder.decode(head)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 def interned_string(record: LogRecord) -> tuple[str, int] | None:

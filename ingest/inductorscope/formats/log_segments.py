@@ -10,7 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from inductorscope.formats.log_repeats import Known, Repeats
+
 MIB = 1024 * 1024
+_NO_RECORD = {b"", b"\t", b"\r", b"\n"}
+"""How no record begins."""
 
 _BOUNDARY = re.compile(rb"\n[^\t]")
 _EMPTY_LINES = re.compile(rb"(?:\r?\n)++")
@@ -46,19 +50,26 @@ class Segment:
     whole: bool
     """Whether that is all of it; what is left follows as segments that continue it."""
     continues: bool
+    repeated: Known | None = None
+    """The payload that all but its first line is, where that stands in the log before."""
 
 
-def segments(read: Callable[[int], bytes], limits: Limits = LIMITS) -> Iterator[Segment]:
+def segments(
+    read: Callable[[int], bytes], limits: Limits = LIMITS, repeats: Repeats | None = None
+) -> Iterator[Segment]:
     """`read` gives as many bytes as it is asked for, and fewer only at the end."""
-    cutter = _Cutter(limits)
+    cutter = _Cutter(limits, repeats)
     while block := read(cutter.wanted):
         yield from cutter.cut(block)
     yield from cutter.finish()
 
 
 class _Cutter:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, repeats: Repeats | None) -> None:
         self.limits = limits
+        self.repeats = repeats
+        self.awaited = 0
+        """Bytes that a payload which came before has to have, of which some are still to come."""
         self.held = b""
         """The segment that has begun and not ended."""
         self.searched = 0
@@ -71,7 +82,8 @@ class _Cutter:
     @property
     def wanted(self) -> int:
         """More while much is held, so that joining takes linear time."""
-        return max(self.limits.block, min(len(self.held), 16 * self.limits.block))
+        least = max(self.limits.block, min(len(self.held), 16 * self.limits.block))
+        return max(least, self.awaited - len(self.held))
 
     def cut(self, block: bytes) -> Iterator[Segment]:
         data, self.held = self.held + block, b""
@@ -84,7 +96,18 @@ class _Cutter:
             if empty := _EMPTY_LINES.match(data):
                 self.empty_lines = True
                 position = empty.end() - 1
-        while boundary := _BOUNDARY.search(data, position):
+        while True:
+            if self.repeats is not None and position == start:
+                repeated = self._repeated(data, start)
+                if self.awaited:
+                    break
+                if repeated is not None:
+                    yield repeated
+                    start = position = start + len(repeated.raw)
+                    continue
+            boundary = _BOUNDARY.search(data, position)
+            if boundary is None:
+                break
             following = boundary.start() + 1
             if data[following] in b"\r\n":
                 if empty := _EMPTY_LINES.match(data, following):
@@ -97,10 +120,29 @@ class _Cutter:
             start = position = following
         self.held = data[start:]
         del data  # not held twice while the segments are used
-        self.searched = max(0, len(self.held) - 2)
+        self.searched = 0 if self.awaited else max(0, len(self.held) - 2)
         if self._too_much():
             raw, self.held, self.searched = self.held[:-2], self.held[-2:], 0
             yield self._segment(raw, whole=False)
+
+    def _repeated(self, data: bytes, start: int) -> Segment | None:
+        """The segment that begins here, if its payload is one that came before. `awaited` says
+        where more has to be read to know."""
+        assert self.repeats is not None
+        self.awaited = 0
+        if self.empty_lines or self.overflown or data[start : start + 1] in _NO_RECORD:
+            return None
+        head_end = data.find(b"\n", start) + 1
+        known = self.repeats.claimed(data, start, head_end) if head_end else None
+        if known is None or head_end - start > self.limits.line:
+            return None
+        end = head_end + known.size
+        if end >= len(data):  # one byte more tells that it ends there
+            self.awaited = end + 1 - start
+            return None
+        if not self.repeats.stands_at(known, data, head_end):
+            return None
+        return Segment(data[start:end], head_end - start, False, True, False, known)
 
     def finish(self) -> Iterator[Segment]:
         if self.held:

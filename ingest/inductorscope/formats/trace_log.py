@@ -24,6 +24,7 @@ from inductorscope.formats.log_record import (
     interned_string,
     read_head,
 )
+from inductorscope.formats.log_repeats import Known, Repeats, repeats_of
 from inductorscope.formats.log_segments import (
     LIMITS,
     MIB,
@@ -36,7 +37,7 @@ from inductorscope.formats.unpacked import Readable, open_plain
 
 __all__ = [
     "EMPTY_LINE", "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Frame",
-    "Limits", "LogRecord", "Piece", "TraceLog", "read_trace_log",
+    "Limits", "LogRecord", "Piece", "TraceLog", "payload_in", "read_trace_log",
 ]  # fmt: skip
 
 EXAMPLE = 160
@@ -84,9 +85,14 @@ class TraceLog(Iterator[LogRecord]):
     `counts` grow meanwhile."""
 
     def __init__(
-        self, stream: Readable, max_bytes: int | None = None, limits: Limits = LIMITS
+        self,
+        stream: Readable,
+        max_bytes: int | None = None,
+        limits: Limits = LIMITS,
+        repeats: Repeats | None = None,
     ) -> None:
-        """Reads no more than `max_bytes` of plain bytes, and says so where it stops."""
+        """Reads no more than `max_bytes` of plain bytes, and says so where it stops. `repeats`:
+        finds payloads again that came before."""
         self.dropped: dict[str, Dropped] = {}
         self.strings: dict[int, str] = {}
         """Interned file names. A forked child's log can lack some of its parent's."""
@@ -99,6 +105,7 @@ class TraceLog(Iterator[LogRecord]):
         self._offset = 0
         self._limits = limits
         self._max_bytes = max_bytes
+        self._repeats = repeats
         # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
         self._source = getattr(stream, "read1", stream.read)
         self._orphans: str | None = "a payload line before any record"
@@ -183,7 +190,7 @@ class TraceLog(Iterator[LogRecord]):
         return block
 
     def _read(self) -> Iterator[Piece]:
-        for segment in segments(self._read_block, self._limits):
+        for segment in segments(self._read_block, self._limits, self._repeats):
             record = self._record(segment) if segment.head_end else None
             if record is not None and self._holds_payload(record, segment):
                 yield self._with_payload(record, segment)
@@ -245,6 +252,22 @@ class TraceLog(Iterator[LogRecord]):
             self.strings[number] = name
 
     def _with_payload(self, record: LogRecord, segment: Segment) -> Piece:
+        raw, end, repeated = segment.raw, segment.head_end, segment.repeated
+        if repeated is not None and repeated.claim == record.digest:
+            record.payload_sound, record.repeated = True, True
+            record.hold(lambda: _untabbed(raw[end + 1 : -1], repeated.lines - 1))
+            record.lines, exact = 1 + repeated.lines, True
+        else:
+            exact = self._check_payload(record, segment)
+        piece = self._piece(raw, record.lines, record)
+        piece.payload_start, piece.payload_exact = end, exact
+        if exact and record.payload_sound and self._repeats is not None and record.digest:
+            place = Known(record.digest, piece.offset + end, len(raw) - end, record.lines - 1)
+            self._repeats.learn(place)
+        return piece
+
+    def _check_payload(self, record: LogRecord, segment: Segment) -> bool:
+        """Whether the payload's lines are what they give by the book, as `Piece` says."""
         raw, end = segment.raw, segment.head_end
         newlines = raw.count(b"\n")
         ended = raw.endswith(b"\n")
@@ -266,9 +289,7 @@ class TraceLog(Iterator[LogRecord]):
             reason = "a payload that is damaged (its MD5 differs; kept)"
             self.drop(reason, payload, record.line, kind="repaired")
         record.lines = newlines + (not ended)
-        piece = self._piece(raw, record.lines, record)
-        piece.payload_start, piece.payload_exact = end, exact
-        return piece
+        return exact
 
     def _without_empty_lines(self, region: bytes) -> bytes:
         region, count = without_empty_lines(region)
@@ -304,7 +325,14 @@ def read_trace_log(
     stream: BinaryIO, max_bytes: int | None = None, limits: Limits = LIMITS
 ) -> TraceLog:
     """Reads a log, plain or compressed with gzip or zstd, from a stream that can seek."""
-    return TraceLog(open_plain(stream), max_bytes, limits)
+    plain = open_plain(stream)
+    repeats = repeats_of(stream) if plain is stream else None
+    return TraceLog(plain, max_bytes, limits, repeats)
+
+
+def payload_in(lines: bytes) -> bytes:
+    """The payload of whole lines that each begin with a TAB, as `Piece.payload_exact` says."""
+    return _untabbed(lines[1:-1], lines.count(b"\n") - 1)
 
 
 def _untabbed(lines: bytes, newlines: int) -> bytes:

@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from inductorscope.formats.log_record import integer
 from inductorscope.formats.trace_log import EXAMPLE, OTHERS, Dropped, LogRecord, TraceLog
+
+Item = TypeVar("Item", int, str)
 
 MAX_REASON = 4000
 """Characters of a reason, and of any text among the metrics."""
@@ -116,15 +118,13 @@ class Summariser:
 
     def add(self, record: LogRecord) -> None:
         self._count(record.kind)
-        if record.rank is not None and self._room(self.ranks, record.rank, "ranks", record):
-            self.ranks[record.rank] = None
-        if self._room(self.pids, record.pid, "processes", record):
-            self.pids[record.pid] = None
-        compile_id = record.compile_id
-        if compile_id is not None and self._room(
-            self.compile_ids, compile_id, "compile ids", record
-        ):
-            self.compile_ids[compile_id] = None
+        rank, pid, compile_id = record.rank, record.pid, record.compile_id
+        if rank is not None and rank not in self.ranks:
+            self._list(self.ranks, rank, "ranks", record)
+        if pid not in self.pids:
+            self._list(self.pids, pid, "processes", record)
+        if compile_id is not None and compile_id not in self.compile_ids:
+            self._list(self.compile_ids, compile_id, "compile ids", record)
         if record.kind == "artifact":
             self._artifact(record)
         elif record.kind == "dynamo_start":
@@ -135,6 +135,10 @@ class Summariser:
     def _count(self, name: str) -> None:
         counts = self.summary.counts
         counts[name if name in counts or len(counts) < MOST_LISTED else OTHERS] += 1
+
+    def _list(self, listed: dict[Item, None], item: Item, what: str, record: LogRecord) -> None:
+        if self._room(listed, item, what, record):
+            listed[item] = None
 
     def _room(self, listed: Collection[object], item: object, what: str, record: LogRecord) -> bool:
         """Whether one more can be listed; says so where not. Dictionaries list each item once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -17,6 +18,10 @@ from inductorscope.settings import MIB
 __all__ = ["Dropped", "File", "GraphFolder", "Intake", "recognise"]
 
 PIECE = MIB
+LARGE = 4 * MIB
+"""Bytes of a log that is hashed while it is read already."""
+LARGE_PIECE = 4 * MIB
+"""Of a file that is hashed beside other work: fewer turns to wait for."""
 
 JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
 JUNK_FOLDERS = {"__macosx", "__pycache__", ".git"}
@@ -32,7 +37,9 @@ class File:
     size: int
     absolute: Path
     digest: str
-    """SHA-256 of its bytes as they are."""
+    """SHA-256 of its bytes as they are; empty until `Intake.settle`, where that was asked for."""
+    modified: int = 0
+    """When it was changed last, before it was looked at: nanoseconds."""
     graph: str | None = None
     """Slug of the graph it belongs to."""
     source_path: str | None = None
@@ -56,6 +63,17 @@ class Intake:
     files: list[File] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     content_digest: str = ""
+    hashing: Future[None] | None = None
+    """What goes on beside: until it is done, large logs and the whole have no digest."""
+
+    @property
+    def settled(self) -> bool:
+        return self.hashing is None or self.hashing.done()
+
+    def settle(self) -> None:
+        """Waits for all digests."""
+        if self.hashing is not None:
+            self.hashing.result()
 
     @property
     def known(self) -> bool:
@@ -63,10 +81,17 @@ class Intake:
         return any(file.role not in {"other", "source"} for file in self.files)
 
 
-def recognise(root: Path, noticed: Callable[[str], None] = lambda role: None) -> Intake:
+def recognise(
+    root: Path,
+    noticed: Callable[[str, Path], None] = lambda role, path: None,
+    *,
+    beside: bool = False,
+) -> Intake:
     """Looks through a folder (or at one file) and tells what is in it. Follows no links.
 
-    `noticed` is told a file's role when its beginning was seen: all of a large one takes a while.
+    `noticed` is told a file's role, and where it is, when its beginning was seen: all of a large
+    one takes a while.
+    `beside`: large logs are hashed by another thread, until `settle`.
     """
     dropped: dict[str, list[str]] = {}
     paths = _walk(root, dropped) if root.is_dir() else [root]
@@ -75,9 +100,9 @@ def recognise(root: Path, noticed: Callable[[str], None] = lambda role: None) ->
     intake = Intake()
     for path in paths:
         shown = PurePosixPath(*path.relative_to(base).parts[common:])
-        intake.files.append(_look_at(path, stored_text(str(shown)), noticed))
+        intake.files.append(_look_at(path, stored_text(str(shown)), noticed, beside))
     intake.files.sort(key=lambda file: file.path)
-    intake.content_digest = _content_digest(intake.files)
+    _hash_rest(intake)
     for file in intake.files:
         if file.role == NESTED:
             reason = "an archive inside the upload is not unpacked; upload it by itself"
@@ -133,14 +158,17 @@ def _common_parts(paths: list[tuple[str, ...]]) -> int:
     return shortest
 
 
-def _look_at(path: Path, shown: str, noticed: Callable[[str], None]) -> File:
-    """One pass over a file: its digest, size and role."""
+def _look_at(path: Path, shown: str, noticed: Callable[[str, Path], None], beside: bool) -> File:
+    """One pass over a file: its digest, size and role. `beside`: no digest yet of a large log."""
     digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
-        piece = memoryview(bytearray(min(PIECE, max(os.fstat(file.fileno()).st_size, HEAD))))
+        status = os.fstat(file.fileno())
+        piece = memoryview(bytearray(min(PIECE, max(status.st_size, HEAD))))
         count = size = file.readinto(piece) or 0
         role = role_of(path.name, bytes(piece[: min(count, HEAD)]))
-        noticed(role)
+        noticed(role, path)
+        if beside and role == "trace_log" and status.st_size >= LARGE:
+            return File(shown, role, status.st_size, path, "", status.st_mtime_ns)
         while count:
             digest.update(piece[:count])
             count = file.readinto(piece) or 0
@@ -151,7 +179,37 @@ def _look_at(path: Path, shown: str, noticed: Callable[[str], None]) -> File:
         size=size,
         absolute=path,
         digest=digest.hexdigest(),
+        modified=status.st_mtime_ns,
     )
+
+
+def _hash_rest(intake: Intake) -> None:
+    """Of the files without a digest, and of the whole; beside other work, if there are any."""
+    files = list(intake.files)
+    large = [file for file in files if not file.digest]
+
+    def settle() -> None:
+        for file in large:
+            file.digest, file.size = _digest_of(file.absolute)
+        intake.content_digest = _content_digest(files)
+
+    if not large:
+        settle()
+        return
+    hasher = ThreadPoolExecutor(1, "hasher")
+    intake.hashing = hasher.submit(settle)
+    hasher.shutdown(wait=False)
+
+
+def _digest_of(path: Path) -> tuple[str, int]:
+    """Digest and size of a file."""
+    digest, size = hashlib.sha256(), 0
+    piece = memoryview(bytearray(LARGE_PIECE))
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(piece):
+            digest.update(piece[:count])
+            size += count
+    return digest.hexdigest(), size
 
 
 def _content_digest(files: list[File]) -> str:

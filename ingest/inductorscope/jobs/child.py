@@ -38,7 +38,7 @@ from ..intake.limits import Limits, Refused
 from ..intake.several import any_archive, lay_out
 from ..intake.unpack import unpack
 from ..reading import NothingToRead, Pool, ReadResult, read_run
-from ..reading.run import READS_PROFILES
+from ..reading.traces_ahead import READS_PROFILES
 from ..settings import PREFIX, Settings, load
 from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, Upload
@@ -273,9 +273,9 @@ def _wait_for_work() -> int:
     """Everything an ingest takes is loaded and started before it is known."""
     _limit_memory(load())
     configure_mappers()
+    importlib.import_module(READS_PROFILES)
     gc.freeze()  # what is loaded stays: looking through it again finds nothing
     with Pool() as pool:
-        importlib.import_module(READS_PROFILES)  # not before: the pool's processes need none of it
         line = sys.stdin.buffer.readline()
         if not line:
             return 0

@@ -27,14 +27,17 @@ class Benchmarks:
     became: dict[str, str] = field(default_factory=dict)
     """Path of a report → what is in it, in words."""
 
-    def give(self, kernels: list[KernelDraft]) -> None:
-        """Adds what is known of each kernel to its facts."""
+    def give(self, kernels: list[KernelDraft]) -> bool:
+        """Adds what is known of each kernel to its facts; whether anything is."""
         if not self.by_key and not self.by_name:
-            return
+            return False
+        given = False
         for kernel in kernels:
             found = self._of(kernel)
             if found is not None:
                 kernel.facts = kernel.facts | _facts(found)
+                given = True
+        return given
 
     def _of(self, kernel: KernelDraft) -> KernelBandwidth | None:
         path = kernel.facts.get("kernel_path")

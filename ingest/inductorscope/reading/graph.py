@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import msgspec
 
 from ..store.draft import GraphDraft
+from ..store.nodes import pack_kernels
 from .benchmarks import Benchmarks
 from .graph_content import Given, GraphContent, Outcome, Task, worth_reading
 from .graph_sources import GraphSource
+from .graphs_ahead import GraphsAhead, Key, key_of
 from .notes import Notes
 from .pool import Pool
 from .sources import Quotes
-from .texts import check_length
 
 DIRECTIONS = ("forward", "backward", "inference")
 # model__0_forward_1.0, or the AOT id 0_forward
@@ -51,10 +52,16 @@ class GraphReader:
         benchmarks: Benchmarks,
         pool: Pool,
         aligned_at_once: int,
+        database: str,
+        ahead: GraphsAhead,
     ) -> None:
         """`aligned_at_once`: so many bytes of codes have their lines aligned while they are read;
-        where there are more, all of them are left for later (`reading.relink`)."""
-        """`records`: the capture's exact record of lines, by the folder's name."""
+        where there are more, all of them are left for later (`reading.relink`). `records`: the
+        capture's exact record of lines, by the folder's name. `database`: where texts are stored.
+        `ahead`: graphs that are being read already.
+        """
+        self._ahead = ahead
+        self._database = database
         self._benchmarks = benchmarks
         self._notes = notes
         self._records = records
@@ -64,8 +71,11 @@ class GraphReader:
         self.quotes: Quotes = {}
         """What stack comments quote of the user's files."""
 
-    def read(self, graphs: list[GraphRead]) -> Iterator[GraphRead]:
-        """Fills the drafts of all graphs, in the order in which they get ready."""
+    def read(
+        self, graphs: list[GraphRead], meanwhile: Callable[[], None]
+    ) -> Iterator[list[GraphRead]]:
+        """Fills the drafts of all graphs, in the order in which they get ready: those of the same
+        texts together. `meanwhile` is done while other processes read the first of them."""
         alike: dict[object, list[GraphRead]] = {}
         for graph in graphs:
             record = self._records.get(graph.source.folder or "")
@@ -75,23 +85,62 @@ class GraphReader:
         groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
         codes = sum(_size_of_code(group[0]) for group in groups)
         self._align = codes <= self._aligned_at_once
-        tasks = [partial(self._task, group[0]) for group in groups]
-        for number, outcome in self._pool.run(tasks):
-            self._take(outcome)
-            for graph in groups[number]:
-                _fill(graph, outcome.content)
-                self._benchmarks.give(graph.draft.kernels)
-                yield graph
+        self._ahead.stop()
+        begun = {} if self._align else self._begun(groups)
+        taken = {id(group) for group in begun.values()}
+        rest = [group for group in groups if id(group) not in taken]
+        tasks = [partial(self._task, group[0]) for group in rest]
+        busy = not self._pool.free
+        if busy:  # with what was begun
+            meanwhile()
+            yield from self._read_ahead(begun)
+        for number, outcome in self._pool.run(
+            tasks, meanwhile=(lambda: None) if busy else meanwhile
+        ):
+            yield self._filled(rest[number], outcome)
+        yield from self._read_ahead(begun)
+
+    def _read_ahead(self, begun: dict[Key, list[GraphRead]]) -> Iterator[list[GraphRead]]:
+        """What was begun; what of it came to nothing is read now."""
+        for key, found in self._ahead.outcomes():
+            group = begun.pop(key, None)
+            if group is None:
+                continue
+            known = None if found is None or found.notes.any_of("") else found
+            tasks = [partial(self._task, group[0])] if known is None else []
+            for _, outcome in self._pool.run(tasks):
+                known = outcome
+            assert known is not None, "a task has an outcome"
+            yield self._filled(group, known)
+
+    def _begun(self, groups: list[list[GraphRead]]) -> dict[Key, list[GraphRead]]:
+        """The groups that are being read ahead."""
+        return {
+            key_of(group[0].source.texts): group
+            for group in groups
+            if group[0].source.folder is None and self._ahead.knows(group[0].source.texts)
+        }
+
+    def _filled(self, group: list[GraphRead], outcome: Outcome) -> list[GraphRead]:
+        self._take(outcome)
+        for graph in group:
+            _fill(graph, outcome.content)
+            if self._benchmarks.give(graph.draft.kernels):
+                graph.draft.nodes = graph.draft.nodes | pack_kernels(graph.draft.kernels)
+        return group
 
     def _task(self, graph: GraphRead) -> Task:
         source = graph.source
-        task = Task(source.slug, {}, self._records.get(source.folder or ""), align=self._align)
+        record = self._records.get(source.folder or "")
+        task = Task(source.slug, {}, record, self._align, self._database)
         for role in worth_reading(source.texts, align=self._align):
             text = source.texts[role]
-            read = partial(check_length, text.read, text.size)
-            data = self._notes.attempt(text.label, "Reading", read, None)
-            if data is not None:
-                task.texts[role] = Given(text.label, text.digest, data)
+            given = Given(text.label, text.digest, size=text.size, place=text.place)
+            task.texts[role] = given
+            if text.file is not None:
+                given.file = text.file.absolute
+            elif text.put_together:
+                given.data = text.read()
         return task
 
     def _take(self, outcome: Outcome) -> None:

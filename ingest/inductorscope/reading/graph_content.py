@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..correlate.graph import graph_links
 from ..correlate.kernel_nodes import nodes_of_calls
@@ -21,7 +22,7 @@ from ..formats.output_code import OutputCode, parse_output_code
 from ..formats.provenance import Provenance, parse_provenance
 from ..store.draft import FxNodeDraft, IrNodeDraft, KernelDraft, PackedLinks
 from ..store.links import packed
-from ..store.nodes import pack_nodes
+from ..store.nodes import pack_kernels, pack_nodes
 from .kernels import kernel_drafts
 from .notes import Notes
 from .sources import Quotes, add_quotes
@@ -64,13 +65,27 @@ class GraphContent:
     devices: set[str] = field(default_factory=set)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a log has a payload, with a TAB ahead of each line."""
+
+    log: Path
+    offset: int
+    size: int
+
+
 @dataclass(slots=True)
 class Given:
-    """One text: its digest and its bytes."""
+    """One text: its digest, and its bytes or where they lie."""
 
     label: str
     digest: str
-    data: bytes
+    data: bytes | None = None
+    """Without it the text is read from its file, its place in a log or the database
+    (`task_texts`)."""
+    size: int = 0
+    file: Path | None = None
+    place: Place | None = None
 
 
 @dataclass(slots=True)
@@ -84,6 +99,13 @@ class Task:
     """What the capture recorded of its lines."""
     align: bool = True
     """Whether lines of kernels are aligned with nodes now; else that is left for later."""
+    database: str = ""
+    """Where texts are that have neither bytes nor a file: its address."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the texts."""
+        return sum(given.size or len(given.data or b"") for given in self.texts.values())
 
 
 @dataclass(slots=True)
@@ -124,7 +146,7 @@ class _Reading:
         self.texts: dict[str, str] = {}
         for role in worth_reading(task.texts, align=task.align) - set(PROVENANCE):
             given = task.texts[role]
-            self.texts[role] = given.data.decode("utf-8", "replace")
+            self.texts[role] = (given.data or b"").decode("utf-8", "replace")
             given.data = b""  # graphs are large: one of the two is enough
 
     def content(self) -> GraphContent:
@@ -138,6 +160,7 @@ class _Reading:
         if "output_code" in self.texts:
             self._read_code(provenance)
         self._link(provenance)
+        self.result.nodes |= pack_kernels(self.result.kernels)
         return self.result
 
     def _label(self, role: str) -> str:
@@ -150,7 +173,7 @@ class _Reading:
             given = self.task.texts.get(role)
             if given is None:
                 continue
-            read = parse_provenance(given.data)
+            read = parse_provenance(given.data or b"")
             self.notes.problems(given.label, read.problems)
             if read.kernel_to_post:
                 return read

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..intake.recognise import File
+from .graph_content import Place
 from .texts import count_lines
 
 # # AOT ID: ['0_forward']
 _AOT_ID = re.compile(rb"(?:#|//) AOT ID: \['([\w.]{1,80})'")
 HEAD = 64 * 1024
+NOT_READ = "?"
 _ANNOTATION = re.compile(rb': "[^"\n]*"')
 
 
@@ -33,6 +35,10 @@ class GraphText:
     lines: int | None = None
     put_together: bool = False
     """Whether it was made of several files, and is none of them."""
+    place: Place | None = None
+    """Where the log has it, byte for byte."""
+    aot_id: str | None = NOT_READ
+    """Of a code: what `aot_id_of` says, where somebody who had it at hand has looked."""
 
 
 @dataclass(slots=True)
@@ -76,7 +82,12 @@ def together(parts: list[bytes], label: str, wrapper: str) -> GraphText:
 
 def aot_id_of(code: GraphText) -> str | None:
     """The id that AOTAutograd gave the graph, as its code says: `3_backward`."""
-    return _keys(code)[1]
+    return _keys(code)[1] if code.aot_id == NOT_READ else code.aot_id
+
+
+def aot_id_in(code: bytes) -> str | None:
+    found = _AOT_ID.search(code, 0, HEAD)
+    return None if found is None else found.group(1).decode()
 
 
 def code_key(code: GraphText) -> str:
@@ -87,9 +98,7 @@ def code_key(code: GraphText) -> str:
 @lru_cache(maxsize=4096)
 def _keys(code: GraphText) -> tuple[str, str | None]:
     plain = code.read()
-    found = _AOT_ID.search(plain, 0, HEAD)
-    aot_id = None if found is None else found.group(1).decode()
-    return hashlib.sha256(plain.strip()).hexdigest(), aot_id
+    return hashlib.sha256(plain.strip()).hexdigest(), aot_id_in(plain)
 
 
 def nodes_key(graph: GraphText) -> str:

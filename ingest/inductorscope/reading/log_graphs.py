@@ -9,6 +9,7 @@ its graphs.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..formats.trace_log import LogRecord
@@ -38,6 +39,8 @@ BEFORE_CODE = {
     "inductor_post_grad_graph": "fx_transformed",
     "after_post_grad_graph": "fx_transformed",
 }
+ENDS = {"compilation_metrics", "bwd_compilation_metrics"}
+"""With these a compile ends."""
 CODE = {"inductor_output_code", "inductor_aot_wrapper_code", "inductor_aot_code"}
 KERNELS = "inductor_aot_kernel_code"
 """What a wrapper in C++ calls, in a record of its own, which a folder has in the same file."""
@@ -57,6 +60,9 @@ ROLES = {
     **AFTER_CODE,
     **dict.fromkeys(CODE, "output_code"),
 }
+
+
+Ahead = Callable[[Mapping[str, GraphText]], None]
 
 
 def rank_of(log: str) -> int | None:
@@ -92,6 +98,8 @@ class _Compile:
     kernels: list[tuple[GraphSource, GraphText]] = field(default_factory=list)
     """What a graph's wrapper calls, where that is a text of its own."""
     line: int = 0
+    told: int = 0
+    """How many of its graphs were told ahead."""
 
     def add_aot(self, role: str, text: GraphText) -> None:
         """A joint graph, or a forward one without a joint graph ahead of it, begins anew."""
@@ -126,8 +134,10 @@ class _Compile:
 class LogGraphs:
     """Takes the records of one log in their order; `finish` gives its graphs."""
 
-    def __init__(self, log: str) -> None:
+    def __init__(self, log: str, ahead: Ahead = lambda texts: None) -> None:
+        """`ahead` is told the texts of graphs that seem to be whole."""
         self._log = log
+        self._ahead = ahead
         self._rank = rank_of(log)
         self._current: dict[str | None, _Compile] = {}
         self._all: list[_Compile] = []
@@ -137,6 +147,9 @@ class LogGraphs:
         named = what(record)
         if named == "dynamo_start":
             self._start(record)
+            return
+        if named in ENDS:
+            self._tell_ahead(record)
             return
         if text is None or (named not in ROLES and named != KERNELS):
             return
@@ -160,6 +173,14 @@ class LogGraphs:
             # Maps come after their code; those of AOTInductor partly before it.
             done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
             (compile_.open if compile_.open else done).setdefault(AFTER_CODE[named], text)
+
+    def _tell_ahead(self, record: LogRecord) -> None:
+        """A compile that has ended says no more of its graphs, as a rule."""
+        known = self._current.get(record.compile_id)
+        if known is not None and not known.kernels:
+            for graph in known.graphs[known.told :]:
+                self._ahead(known.shared | graph.texts)
+            known.told = len(known.graphs)
 
     def _start(self, record: LogRecord) -> None:
         """A restart goes on with its compile; the same id a second time is another one."""

@@ -17,10 +17,12 @@ HASHED_AT_ONCE = 1024 * 1024
 class LogStore:
     """Takes the pieces of a log in their order; `finish` gives the log's content."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, *, hashed: bool) -> None:
+        """`hashed`: who calls `finish` knows the digest of all pieces."""
         self._target = TemporaryFile(dir=folder)  # noqa: SIM115  # it is handed on, open
         self._frames = FrameWriter(self._target, LEVEL_LARGE)
         self._digest = hashlib.sha256()
+        self._hashed = hashed
         # Hashing lets go of the interpreter's lock. One thread: pieces keep their order.
         self._hasher = ThreadPoolExecutor(1, "hasher")
         self._hashing: Future[None] | None = None
@@ -52,6 +54,8 @@ class LogStore:
             self._bytes = 0
 
     def _hash(self, raw: bytes) -> None:
+        if self._hashed:
+            return
         self._unhashed.append(raw)
         self._unhashed_bytes += len(raw)
         if self._unhashed_bytes >= HASHED_AT_ONCE:
@@ -66,12 +70,11 @@ class LogStore:
     def close(self) -> None:
         self._hasher.shutdown()
 
-    def finish(self) -> Content:
+    def finish(self, digest: str | None = None) -> Content:
         self._flush()
         self._hash_rest()
         self.close()
         index = self._frames.finish()
         check_size(index.stored, self._target)
-        return Content(
-            self._digest.hexdigest(), index.size, index.stored, "parts", self._target, index
-        )
+        digest = digest if self._hashed and digest else self._digest.hexdigest()
+        return Content(digest, index.size, index.stored, "parts", self._target, index)

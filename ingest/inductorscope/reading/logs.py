@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,8 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from ..analyze.compile.gather import LogGatherer, StoryGatherer
+from ..analyze.compile.model import Story
 from ..analyze.compile.words import total_seconds
-from ..formats.trace_log import LogRecord, TraceLog, read_trace_log
+from ..formats.trace_log import LogRecord, Piece, TraceLog, read_trace_log
 from ..formats.trace_summary import LogSummary, Summariser
 from ..intake.magic import kind_of
 from ..intake.names import stored_text
@@ -24,7 +26,10 @@ from ..store.engine import Sessions
 from ..store.models import JsonObject
 from ..store.texts import read_blob
 from ..store.writer import RunWriter
-from .graph_sources import GraphSource, GraphText
+from .beginning import Beginning
+from .graph_content import Place
+from .graph_sources import NOT_READ, GraphSource, GraphText, aot_id_in
+from .graphs_ahead import GraphsAhead
 from .log_graphs import ROLES, LogGraphs, rank_of, role_of, what
 from .log_store import LogStore
 from .notes import Notes
@@ -101,7 +106,11 @@ class LogFacts:
     copies: dict[str, str] = field(default_factory=dict)
     """Path of a log → path of the same log under another name, which was read."""
     compile_seconds: float | None = None
-    """All that compiling took, as the story of the run tells it."""
+    """All that compiling took, as the story of the run tells it: known once that is stored."""
+    story: StoryGatherer | None = None
+    """What is to be told of the compiles, until `store_story`."""
+    torch_logs: Story | None = None
+    """What TORCH_LOGS texts add to it."""
 
     @property
     def summaries(self) -> list[LogSummary]:
@@ -155,6 +164,9 @@ class LogReading:
     """Bytes that a compressed log may unpack to."""
     notes: Notes
     progress: Progress
+    beginning: Beginning
+    """Makes the run appear, ahead of anything that is written."""
+    ahead: GraphsAhead
 
 
 def read_logs(files: list[File], reading: LogReading) -> LogFacts:
@@ -162,9 +174,10 @@ def read_logs(files: list[File], reading: LogReading) -> LogFacts:
     facts = LogFacts()
     story = StoryGatherer()
     first: dict[str, File] = {}
-    for file in files:
-        if file.role != "trace_log":
-            continue
+    logs = [file for file in files if file.role == "trace_log"]
+    if len(logs) > 1:
+        reading.beginning.now()  # digests tell which of them are the same
+    for file in logs:
         known = first.setdefault(file.digest, file)
         if known is file:
             told = story.log(file.path, rank_of(file.path))
@@ -172,12 +185,23 @@ def read_logs(files: list[File], reading: LogReading) -> LogFacts:
         else:
             facts.copies[file.path] = known.path
             story.copy(file.path, rank_of(file.path), known.path)
+    reading.beginning.now()
     _compare_strings(facts, reading.notes)
-    whole, chunks = story.finish()
-    facts.compile_seconds = total_seconds(whole)
-    if read_torch_logs(files, whole, reading.notes) or facts.logs:
-        reading.writer.add_story(pack_story(whole, chunks))
+    facts.torch_logs = Story()
+    spoken = read_torch_logs(files, facts.torch_logs, reading.notes)
+    facts.story = story if spoken or facts.logs else None
     return facts
+
+
+def store_story(facts: LogFacts, writer: RunWriter) -> None:
+    """What the logs tell of compiling. Nobody waits for it to look at texts."""
+    if facts.story is None or facts.torch_logs is None:
+        return
+    whole, chunks = facts.story.finish()
+    whole.spoken += facts.torch_logs.spoken
+    facts.compile_seconds = total_seconds(whole)
+    writer.add_story(pack_story(whole, chunks))
+    facts.story = None  # stored now, and of no more use here
 
 
 def _compare_strings(facts: LogFacts, notes: Notes) -> None:
@@ -210,11 +234,17 @@ class _OneLog:
         self._story = story
         self._reading = reading
         self._summariser = Summariser()
-        self._graphs = LogGraphs(file.path)
-        self._store = LogStore(reading.folder)
+        self._graphs = LogGraphs(file.path, reading.ahead.offer)
+        self._packed = kind_of_file(file.absolute) is not None
+        self._store = LogStore(reading.folder, hashed=not self._packed)
         self._kept: dict[str, str] = {}
         """MD5 of a sound payload → its digest: a payload is stored once."""
-        self._sizes: dict[str, tuple[int, int]] = {}
+        self._sizes: dict[str, tuple[int, int, bool]] = {}
+        """Digest of a payload → its bytes, its lines, and whether it looks like JSON."""
+        self._aot_ids: dict[str, str | None] = {}
+        """The same of codes."""
+        self._places: dict[str, Place] = {}
+        """Where the log has it first, byte for byte."""
         self._pending: _Pending = []
         self._pending_bytes = 0
         self._packing: _Packing = []
@@ -222,7 +252,6 @@ class _OneLog:
         """What is written next: by then its payloads are packed."""
         self._files: set[int] = set()
         """Numbers of file names that stacks refer to."""
-        self._packed = kind_of_file(file.absolute) is not None
         self.stored: str | None = None
         """Under which path the log itself is kept."""
         self._rows: Counter[str] = Counter()
@@ -242,13 +271,16 @@ class _OneLog:
             log = read_trace_log(raw, self._reading.max_unpacked if self._packed else None)
             for piece in log.pieces():
                 self._position += len(piece.raw)
-                kept = None if piece.record is None else self._take(piece.record)
+                kept = None if piece.record is None else self._take(piece.record, piece)
                 self._store.add(piece, kept)
+                self._reading.beginning.when_known()
                 enough = self._pending_bytes > HELD or len(self._pending) > HELD_RECORDS
                 if enough and self._write():
                     self._told(raw.tell())
+            status = os.fstat(raw.fileno())
+            unchanged = self._file.modified == status.st_mtime_ns
         self._write(last=True)
-        self._keep_log(log)
+        self._keep_log(log, unchanged)
         self._story.finish(log.strings)
         summary = self._summariser.finish(log)
         self._tell_ranks(summary)
@@ -289,7 +321,7 @@ class _OneLog:
     def _told(self, done: int) -> None:
         self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
 
-    def _take(self, record: LogRecord) -> str | None:
+    def _take(self, record: LogRecord, piece: Piece) -> str | None:
         """A record; the digest of its payload where that is kept by itself."""
         self._summariser.add(record)
         self._story.add(record)
@@ -304,11 +336,16 @@ class _OneLog:
         if self._rows[named] > MOST_ENTRIES and named not in ROLES:
             return None
         entry = _entry(self._file.path, record, self._rank)
-        if not record.payload:
+        if not record.repeated and not record.payload:
             self._graphs.add(record, None)
             self._pending.append((entry, None))
             return None
-        artifact = self._keep(record, record.payload)
+        self._reading.ahead.look()
+        artifact = self._keep(record)
+        if piece.payload_exact and piece.payload_start is not None and not self._packed:
+            start = piece.offset + piece.payload_start
+            size = len(piece.raw) - piece.payload_start
+            self._places.setdefault(artifact.digest, Place(self._file.absolute, start, size))
         self._pending.append((entry, artifact))
         label = f"{self._file.path}, line {record.line:,}"
         read = partial(_stored, self._reading.sessions, artifact.digest)
@@ -319,28 +356,36 @@ class _OneLog:
             read,
             path=artifact.path,
             lines=artifact.line_count,
+            place=self._places.get(artifact.digest),
+            aot_id=self._aot_ids.get(artifact.digest, NOT_READ),
         )
         self._graphs.add(record, text)
         return artifact.digest
 
-    def _keep(self, record: LogRecord, payload: bytes) -> ArtifactDraft:
+    def _keep(self, record: LogRecord) -> ArtifactDraft:
         digest = self._kept.get(record.digest or "") if record.payload_sound else None
         packing: Future[Content] | None = None
         if digest is None:
+            payload = record.payload or b""
             digest = hashlib.sha256(payload).hexdigest()
             if digest not in self._sizes:
                 packing = self._packer.submit(content_of_bytes, payload, digest)
-                self._sizes[digest] = (len(payload), count_lines(payload))
+                looks_like_json = payload[:1] in {b"{", b"["}
+                self._sizes[digest] = (len(payload), count_lines(payload), looks_like_json)
+                if role_of(record) == "output_code":
+                    self._aot_ids[digest] = aot_id_in(payload)
                 self._pending_bytes += len(payload)
             if record.payload_sound and record.digest is not None:
                 self._kept[record.digest] = digest
-        size, lines = self._sizes[digest]
-        artifact = ArtifactDraft(role_of(record), self._path(record), digest, size, None, lines)
+        size, lines, looks_like_json = self._sizes[digest]
+        role = role_of(record)
+        ending = ".py" if role in PYTHON else ".json" if looks_like_json else ".txt"
+        artifact = ArtifactDraft(role, self._path(record, ending), digest, size, None, lines)
         if packing is not None:
             self._packing.append((artifact, packing))
         return artifact
 
-    def _path(self, record: LogRecord) -> str:
+    def _path(self, record: LogRecord, ending: str) -> str:
         """Such as `…_trace.log/0_1_0/inductor_output_code_11.py`."""
         place = (record.compile_id or "-").replace("!", "autograd_").replace("/", "_")
         if record.attempt is not None:
@@ -348,7 +393,7 @@ class _OneLog:
         number = self._numbers[place]
         self._numbers[place] += 1
         name = stored_text(what(record)).replace("/", "_")[:LONGEST_NAME]
-        return f"{self._file.path}/{place}/{name}_{number}{_ending(record)}"
+        return f"{self._file.path}/{place}/{name}_{number}{ending}"
 
     def _write(self, *, last: bool = False) -> bool:
         """Writes what was gathered before the last time, if anything; what is gathered now is
@@ -362,19 +407,20 @@ class _OneLog:
         return bool(ready)
 
     def _write_batch(self, pending: _Pending, packing: _Packing) -> None:
+        self._reading.beginning.now()
         for artifact, packed in packing:
             artifact.content = packed.result()
         done = self._position / max(self._file.size, 1)
         step = f"Reading {self._file.path}" + ("" if self._packed else f", {done:.0%}")
         self._reading.writer.add_records(pending, step)
 
-    def _keep_log(self, log: TraceLog) -> None:
+    def _keep_log(self, log: TraceLog, unchanged: bool) -> None:
         try:
-            content = self._store.finish()
+            content = self._store.finish(self._file.digest)
         except TooLarge as error:
             self._reading.notes.add(self._file.path, f"too large to be kept: {error}")
             return
-        if not self._packed and content.digest != self._file.digest:
+        if not self._packed and not (unchanged and content.size == self._file.size):
             raise RuntimeError(f"{self._file.path} changed while it was being read. Read it again.")
         path = (
             self._file.path.removesuffix(".gz").removesuffix(".zst")
@@ -405,12 +451,6 @@ def kind_of_file(path: Path) -> str | None:
     """How a file is packed, told by its beginning."""
     with path.open("rb") as file:
         return kind_of(file.read(16))
-
-
-def _ending(record: LogRecord) -> str:
-    if role_of(record) in PYTHON:
-        return ".py"
-    return ".json" if (record.payload or b"")[:1] in {b"{", b"["} else ".txt"
 
 
 def _stored(sessions: Sessions, digest: str) -> bytes:

@@ -69,7 +69,9 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
         code = graph.texts.get("output_code")
         partner = None
         if code is not None:
-            partner = _partner(graph, by_code.get(code_key(code), []))
+            # Without folders no code has to be read for this.
+            alike = by_code.get(code_key(code), []) if by_code else []
+            partner = _partner(graph, alike)
             if partner is None and by_aot:
                 partner = _same_aot_id(graph, code, by_aot, logged, notes)
         nodes = graph.texts.get("fx_transformed")

@@ -1,107 +1,128 @@
 """Other processes to read graphs in, as many as the machine has cores.
 
-They are forked before anything else is begun, so that nothing of a thread or of a database
-connection is in them, and end with the process that started them. A large graph is read in a fork
-of its own: what it took goes back to the system when it is read, and is not there beside the next.
+A large graph is read in a fork of its own: what it took goes back to the system when it is read,
+and is not there beside the next.
 """
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
-import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
-from types import TracebackType
 
 from ..allocation import give_back
-from ..dying import die_with
-from .graph_content import Outcome, Task, read_texts
+from ..forks import Forks, in_fork
+from .graph_content import Outcome, Task
+from .task_texts import read_ahead, read_task
 
-MOST = 8
 LARGE = 500_000
 """Bytes of texts, of which a graph is worth a fork."""
+TOGETHER = 12_000_000
+"""Bytes of texts that are read at once: read, they take some ten times as much memory."""
 
 Make = Callable[[], Task]
-"""Makes a task; it is not kept, since texts are large."""
+"""Makes a task; it is not kept, since texts may be in it."""
 
 
-class Pool:
+@dataclass(slots=True)
+class _Turn:
+    number: int
+    make: Make
+    task: Task
+    size: int
+
+
+def _next(waiting: Iterator[tuple[int, Make]]) -> _Turn | None:
+    number, make = next(waiting, (-1, None))
+    if make is None:
+        return None
+    task = make()
+    return _Turn(number, make, task, task.size)
+
+
+def _fits(turn: _Turn, busy: Iterable[_Turn]) -> bool:
+    """Whether there is memory for it beside what others are at."""
+    size = sum(other.size for other in busy)
+    return not size or size + turn.size <= TOGETHER
+
+
+class Pool(Forks):
     """Reads graphs in other processes; here where there are none."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        """`workers`: other processes; by default one for each core."""
-        self._connections: list[Connection] = []
-        self.processes: list[multiprocessing.process.BaseProcess] = []
-        if "fork" not in multiprocessing.get_all_start_methods():
-            return
-        context = multiprocessing.get_context("fork")
-        for _ in range(_cores() if workers is None else workers):
-            ours, theirs = context.Pipe()
-            others = [*self._connections, ours]
-            process = context.Process(
-                target=_serve, args=(theirs, others, os.getpid()), name="graph reader", daemon=True
-            )
-            process.start()
-            theirs.close()
-            self._connections.append(ours)
-            self.processes.append(process)
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(
+    def run(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.keep(0)
-
-    def keep(self, most: int) -> None:
-        """Ends all processes but so many, none of which may be at work."""
-        for connection in self._connections[most:]:
-            connection.close()
-        kept = self.processes[:most]
-        for process in self.processes[most:]:
-            process.terminate()
-            process.join()
-        self._connections, self.processes = self._connections[:most], kept
-
-    def run(self, tasks: Iterable[Make], most: int | None = None) -> Iterator[tuple[int, Outcome]]:
+        tasks: Iterable[Make],
+        most: int | None = None,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[int, Outcome]]:
         """Number and outcome of each task, as they come. Tasks are made when their turn is.
 
-        `most`: at once, where memory counts for more than time.
+        `most`: at once, where memory counts for more than time. `meanwhile` is called once, when
+        the others have begun.
         """
+        first = True
         waiting = enumerate(tasks)
-        busy: dict[Connection, tuple[int, Make]] = {}
+        upcoming = _next(waiting)
+        busy: dict[Connection, _Turn] = {}
         while True:
             for connection in [item for item in self._connections[:most] if item not in busy]:
-                number, make = next(waiting, (-1, None))
-                if make is None:
+                if upcoming is None or not _fits(upcoming, busy.values()):
                     break
-                if self._send(connection, make):
-                    busy[connection] = (number, make)
+                if self._send(connection, upcoming.task):
+                    busy[connection] = upcoming
                 else:
-                    yield number, read_texts(make())
+                    yield upcoming.number, read_task(upcoming.task)
+                upcoming = _next(waiting)
+            if first:
+                meanwhile()
+                first = False
             if not busy:
-                number, make = next(waiting, (-1, None))
-                if make is None:
+                if upcoming is None:
                     return
-                yield number, read_texts(make())
+                yield upcoming.number, read_task(upcoming.task)
+                upcoming = _next(waiting)
                 continue
             done = wait(list(busy))
             for connection in [item for item in busy if item in done]:
-                number, given = busy.pop(connection)
-                yield number, self._receive(connection, given)
+                turn = busy.pop(connection)
+                yield turn.number, self._receive(connection, turn.make)
 
-    def _send(self, connection: Connection, make: Make) -> bool:
-        task = make()
+    @property
+    def free(self) -> int:
+        """How many processes have nothing to do."""
+        return len(self._connections)
+
+    def begin(self, task: Task) -> Connection | None:
+        """Has a process begin a graph whose texts are in a log (`read_ahead`), if one has nothing
+        to do: then `answer` is to be called with what this returns."""
+        if not self._connections:
+            return None
+        connection = self._connections.pop()  # until it has answered it has no time for others
         try:
-            connection.send(sum(len(text.data) for text in task.texts.values()) >= LARGE)
+            connection.send(_read_ahead_in_fork)
+            connection.send(task)
+        except OSError:
+            return None
+        return connection
+
+    def answer(self, connection: Connection) -> bytes:
+        """The outcome of a graph that was begun, packed; empty where there is none."""
+        try:
+            packed = connection.recv_bytes()
+        except (EOFError, OSError):
+            return b""
+        self._connections.append(connection)
+        return packed
+
+    def leave(self, connection: Connection) -> None:
+        """Ends a process that is at work for nobody."""
+        self._end([connection])
+
+    def _send(self, connection: Connection, task: Task) -> bool:
+        try:
+            connection.send(_read_in_fork if task.size >= LARGE else _read_here)
             connection.send(task)
         except OSError:
             self._connections.remove(connection)
@@ -114,44 +135,29 @@ class Pool:
             outcome = connection.recv()
         except (EOFError, OSError):
             self._connections.remove(connection)
-            return read_texts(make())
+            return read_task(make())
         assert isinstance(outcome, Outcome)
         return outcome
 
 
-def _serve(connection: Connection, others: list[Connection], parent: int) -> None:
-    """What the other process does: tasks in, outcomes out, until the pipe closes."""
-    die_with(parent)
-    for other in others:
-        other.close()
-    gc.disable()  # records without cycles; see `reading.run`
-    while True:
-        try:
-            large = connection.recv()
-        except EOFError:
-            return
-        if not large:
-            _read(connection)
-            give_back()  # another may be at a large graph meanwhile
-        elif not _in_fork(connection):
-            return
+def _read_here(connection: Connection) -> bool:
+    _read(connection)
+    give_back()  # another may be at a large graph meanwhile
+    return True
+
+
+def _read_in_fork(connection: Connection) -> bool:
+    return in_fork(partial(_read, connection))
+
+
+def _read_ahead_in_fork(connection: Connection) -> bool:
+    return in_fork(partial(_read_ahead, connection))
+
+
+def _read_ahead(connection: Connection) -> None:
+    outcome = read_ahead(connection.recv())
+    connection.send_bytes(b"" if outcome is None else pickle.dumps(outcome, -1))
 
 
 def _read(connection: Connection) -> None:
-    connection.send(read_texts(connection.recv()))
-
-
-def _in_fork(connection: Connection) -> bool:
-    """Whether an outcome was sent. What dies of a task takes the connection with it: that tells."""
-    here = os.getpid()
-    child = os.fork()
-    if child == 0:
-        die_with(here)
-        _read(connection)
-        os._exit(0)
-    return os.waitpid(child, 0)[1] == 0
-
-
-def _cores() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(MOST, cores or 1)
+    connection.send(read_task(connection.recv()))

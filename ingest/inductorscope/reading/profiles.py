@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from ..analyze.time.cpu import SelfTime
 from ..formats.capture_facts import CaptureFacts
@@ -15,6 +14,7 @@ from ..store.draft import ProfileDraft, ProfilerRowDraft
 from ..store.models import JsonObject
 from .notes import Notes
 from .profile_traces import LONGEST_NAME, TraceRead, keep_trace
+from .traces_ahead import TracesAhead
 
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)
@@ -52,10 +52,9 @@ class ProfileRead:
 
 
 def read_profiles(
-    files: list[File], facts: CaptureFacts | None, notes: Notes, folder: Path | None = None
+    files: list[File], facts: CaptureFacts | None, notes: Notes, ahead: TracesAhead
 ) -> list[ProfileRead]:
-    """Eager first, then compiled, then the rest by path. `folder`: where events go that are too
-    many for memory."""
+    """Eager first, then compiled, then the rest by path. `ahead`: what was begun of them."""
     found: dict[str, ProfileRead] = {}
     for file in files:
         if file.role not in ("chrome_trace", "key_averages"):
@@ -65,7 +64,7 @@ def read_profiles(
         if file.role == "chrome_trace" and profile.trace_file is None:
             profile.trace_file = file
             read = notes.attempt(
-                file.path, "Reading the trace", partial(_read_trace, file, folder), None
+                file.path, "Reading the trace", partial(_read_trace, file, ahead), None
             )
             if read is not None:
                 profile.trace, profile.kept = read
@@ -132,8 +131,9 @@ def _label(file: File, facts: CaptureFacts | None) -> str:
     return file.path
 
 
-def _read_trace(file: File, folder: Path | None) -> tuple[ChromeTrace, TraceRead]:
-    trace = read_chrome_trace(file.absolute, folder=folder)
+def _read_trace(file: File, ahead: TracesAhead) -> tuple[ChromeTrace, TraceRead]:
+    half = ahead.second_half(file.absolute)
+    trace = read_chrome_trace(file.absolute, folder=ahead.folder, half=half)
     return trace, keep_trace(trace)
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from ..allocation import give_back
-from ..store.engine import Sessions, bulk_write, sessions
+from ..store.engine import Sessions, address_of, bulk_write, sessions
 from ..store.models import Artifact, Graph, Links
 from ..store.relinked import count_stored, give_up, outdated, renew_links
 from ..store.texts import read_blob
@@ -89,7 +89,7 @@ def relink(
         tried.update(graphs)
         done = 0
         progress("Aligning lines", 0, len(graphs), "graphs")
-        tasks = [partial(_task, reading, each) for each in alike]
+        tasks = [partial(_task, address_of(engine), each) for each in alike]
         alone = any(each.size >= ALONE for each in alike)
         if alone and run is not None:
             pool.keep(1)  # the others have no more to do, and hold memory
@@ -144,15 +144,14 @@ def _records(session: Session, run: str) -> dict[str, dict[str, object]]:
     return found
 
 
-def _task(reading: Sessions, alike: _Alike) -> Task:
+def _task(database: str, alike: _Alike) -> Task:
     """The texts as they were read first."""
-    task = Task(alike.texts[0].path if alike.texts else "", {}, alike.record)
-    with reading() as session:
-        for text in alike.texts:
-            # What is too long was so for the first reading as well.
-            data = read_blob(session, text.digest) if text.size <= LARGEST_TEXT else None
-            if data is not None:
-                task.texts[text.role] = Given(text.path, text.digest, data)
+    name = alike.texts[0].path if alike.texts else ""
+    task = Task(name, {}, alike.record, database=database)
+    for text in alike.texts:
+        # What is too long was so for the first reading as well.
+        if text.size <= LARGEST_TEXT:
+            task.texts[text.role] = Given(text.path, text.digest, size=text.size)
     return task
 
 

@@ -8,9 +8,6 @@ sources and the report, with which the run is complete.
 from __future__ import annotations
 
 import gc
-import importlib
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,15 +25,17 @@ from ..intake.recognise import Dropped, Intake, recognise
 from ..settings import Settings
 from ..store.blobs import content_of_bytes
 from ..store.draft import ArtifactDraft, GraphDraft, RunDraft, artifact_of
-from ..store.engine import Sessions
+from ..store.engine import Sessions, address_of
 from ..store.models import Run
 from ..store.writer import RunWriter
 from .artifacts import FileArtifacts
+from .beginning import Beginning, HereAlready
 from .benchmarks import Benchmarks, read_benchmarks
 from .facts import capture_facts, fill_run
 from .graph import GraphRead, GraphReader, direction_of, line_records
 from .graph_sources import aot_id_of
-from .logs import LogFacts, LogReading, read_logs
+from .graphs_ahead import GraphsAhead
+from .logs import LogFacts, LogReading, read_logs, store_story
 from .merging import folder_sources, merge
 from .notes import Notes
 from .owner import Owner, owner_here
@@ -44,6 +43,7 @@ from .pool import Pool
 from .report import report_of
 from .sources import find_sources
 from .tensors import read_saved
+from .traces_ahead import PROFILES, TracesAhead
 
 if TYPE_CHECKING:
     from .profiles import ProfileRead
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int | None, str | None], None]
 """What is being done, how far, of how much, in which unit."""
 
-PROFILES = frozenset({"chrome_trace", "key_averages"})
-"""Roles of files that profiles are made of."""
-READS_PROFILES = f"{__package__}.profile_join"
 SHOWN_FILES = 3
 ALIGNED_AT_ONCE = 256 * 1024
 """Bytes of codes whose lines are aligned while they are read: it takes less than a tenth of a
@@ -105,8 +102,12 @@ def read_run(
     is the same run; a reading that fails leaves nothing behind. `pool`: other processes that help.
     """
     started = time.monotonic()
+    if settings is not None:
+        settings.data.mkdir(parents=True, exist_ok=True)
     progress("Looking through the files", 0, None, None)
-    intake = recognise(root, _load_ahead)
+    pool = pool or Pool(workers=0)
+    ahead = TracesAhead(pool, settings.data if settings is not None else None)
+    intake = recognise(root, ahead.noticed, beside=True)
     if not intake.known:
         raise NothingToRead(_nothing(intake))
     notes = Notes(intake.dropped)
@@ -121,18 +122,13 @@ def read_run(
     owner = owner or owner_here()
     writer = RunWriter(session_factory, run, owner.reader, owner.guard)
 
+    def earlier() -> ReadResult | None:
+        return _earlier(session_factory, intake, notes, started)
+
     def waiting() -> None:
         progress("Waiting for another job that reads the same files", 0, None, None)
 
-    earlier = _earlier(session_factory, intake, notes, started)
-    if earlier is None and not writer.begin(waiting, owner.begun):
-        earlier = _earlier(session_factory, intake, notes, started)
-        if earlier is None:
-            raise RuntimeError(f"Run {run.id} was stored by another worker and deleted at once.")
-    if earlier is not None:
-        return earlier
-    if settings is not None:
-        settings.data.mkdir(parents=True, exist_ok=True)
+    beginning = Beginning(intake, writer, owner, lambda: earlier() is not None, waiting)
     reading = _Reading(
         run,
         intake,
@@ -141,16 +137,28 @@ def read_run(
         settings,
         notes,
         progress,
-        pool or Pool(workers=0),
+        pool,
+        ahead,
         aligned_at_once,
+        beginning,
     )
     try:
+        beginning.when_known()
         with _without_collecting():
             reading.read(name, extra)
         progress("Storing", 0, None, None)
         stored = reading.finish(owner.ended)
+    except HereAlready:
+        reading.graphs_ahead.abandon()
+        known = earlier()
+        if known is None:
+            message = f"Run {run.id} was stored by another worker and deleted at once."
+            raise RuntimeError(message) from None
+        return known
     except BaseException:
-        writer.discard()
+        reading.graphs_ahead.abandon()
+        if beginning.begun:
+            writer.discard()
         raise
     return ReadResult(
         run_id=run.id,
@@ -163,13 +171,6 @@ def read_run(
         seconds=time.monotonic() - started,
         browsable_seconds=None if reading.browsable is None else reading.browsable - started,
     )
-
-
-def _load_ahead(role: str) -> None:
-    """Loads what reads profiles, with numpy, while the rest of a trace is hashed: that goes on
-    beside, since hashing lets go of the interpreter's lock. Most uploads have none."""
-    if role in PROFILES and READS_PROFILES not in sys.modules:
-        threading.Thread(target=importlib.import_module, args=(READS_PROFILES,)).start()
 
 
 def _nothing(intake: Intake) -> str:
@@ -239,9 +240,15 @@ class _Reading:
         notes: Notes,
         progress: Progress,
         pool: Pool,
+        ahead: TracesAhead,
         aligned_at_once: int,
+        beginning: Beginning,
     ) -> None:
         self.pool = pool
+        self.ahead = ahead
+        self.beginning = beginning
+        lone = not intake.graphs and all(file.role != "line_record" for file in intake.files)
+        self.graphs_ahead = GraphsAhead(pool, aligned_at_once, wanted=lone)
         self.aligned_at_once = aligned_at_once
         self.run = run
         self.intake = intake
@@ -262,8 +269,8 @@ class _Reading:
         graphs = self._lay_out(logs)
         give_back()  # of what the logs took, before other processes begin with a copy of the rest
         if not graphs:
-            self.pool.close()  # a lone trace is large, and needs none
-        quotes = self._read_graphs(graphs)
+            self.pool.keep(0 if self.ahead.begun else 1)  # a lone trace needs no more
+        quotes = self._read_graphs(graphs, logs)
         sources = find_sources(self.intake.files, quotes, self.notes)
         profiles = self._read_profiles(facts, graphs)
         # The folder's own name serves until the files tell a better one.
@@ -291,7 +298,7 @@ class _Reading:
         from .profiles import draft_of, read_profiles
 
         self.progress("Reading profiles", 0, None, None)
-        profiles = read_profiles(self.intake.files, facts, self.notes, self.folder)
+        profiles = read_profiles(self.intake.files, facts, self.notes, self.ahead)
         join_profiles(profiles, graphs, self.benchmarks)
         self.run.profiles = [draft_of(profile) for profile in profiles]
         self.writer.add_profiles()
@@ -303,7 +310,14 @@ class _Reading:
     def _read_logs(self) -> LogFacts:
         unpacked = self.settings.max_unpacked_bytes if self.settings is not None else None
         reading = LogReading(
-            self.writer, self.sessions, self.folder, unpacked, self.notes, self.progress
+            self.writer,
+            self.sessions,
+            self.folder,
+            unpacked,
+            self.notes,
+            self.progress,
+            self.beginning,
+            self.graphs_ahead,
         )
         return read_logs(self.intake.files, reading)
 
@@ -339,24 +353,39 @@ class _Reading:
         self.browsable = time.monotonic()
         return graphs
 
-    def _read_graphs(self, graphs: list[GraphRead]) -> dict[str, dict[int, str]]:
+    def _read_graphs(self, graphs: list[GraphRead], logs: LogFacts) -> dict[str, dict[int, str]]:
         records: dict[str, dict[str, object]] = {}
         for file in self.intake.files:
             if file.role == "line_record":
                 records |= line_records(file.absolute.read_bytes())
         self.benchmarks = read_benchmarks(self.intake.files, self.notes)
-        reader = GraphReader(self.notes, records, self.benchmarks, self.pool, self.aligned_at_once)
-        kernels = 0
+        engine = self.sessions.kw["bind"]
+        reader = GraphReader(
+            self.notes,
+            records,
+            self.benchmarks,
+            self.pool,
+            self.aligned_at_once,
+            address_of(engine),
+            self.graphs_ahead,
+        )
+        kernels = linked = 0
         timed = any(file.role == "chrome_trace" for file in self.intake.files)
-        self.progress("Linking lines", 0, len(graphs), "graphs")
-        for number, graph in enumerate(reader.read(graphs), start=1):
-            kernels += graph.draft.generated
-            step = f"{number:,} of {len(graphs):,} graphs are linked"
-            self.progress("Linking lines", number, len(graphs), "graphs")
-            self.writer.fill_graph(graph.draft, kernels, step)
+
+        def meanwhile() -> None:
+            store_story(logs, self.writer)
             self.writer.index()
-            names = (kernel.name for kernel in graph.draft.kernels)
-            if len(self.run.kernel_names) < MOST_NAMES:
-                self.run.kernel_names |= dict.fromkeys(names)
-            graph.draft.let_go(kernels=not timed)
+
+        self.progress("Linking lines", 0, len(graphs), "graphs")
+        for alike in reader.read(graphs, meanwhile):
+            linked += len(alike)
+            kernels += sum(graph.draft.generated for graph in alike)
+            step = f"{linked:,} of {len(graphs):,} graphs are linked"
+            self.progress("Linking lines", linked, len(graphs), "graphs")
+            self.writer.fill_graphs([graph.draft for graph in alike], kernels, step)
+            for graph in alike:
+                names = (kernel.name for kernel in graph.draft.kernels)
+                if len(self.run.kernel_names) < MOST_NAMES:
+                    self.run.kernel_names |= dict.fromkeys(names)
+                graph.draft.let_go(kernels=not timed)
         return reader.quotes

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+Found = TypeVar("Found")
 
 LARGEST_TEXT = 256 * 1024 * 1024
 
@@ -16,7 +19,7 @@ def read_text(path: Path) -> str:
     return check_length(path.read_bytes, path.stat().st_size).decode("utf-8", "replace")
 
 
-def check_length(read: Callable[[], bytes], size: int) -> bytes:
+def check_length(read: Callable[[], Found], size: int) -> Found:
     """Reads what is not too long."""
     if size > LARGEST_TEXT:
         raise TooLong(f"{size:,} bytes; texts up to {LARGEST_TEXT:,} are read")

@@ -15,7 +15,7 @@ import zstandard
 from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
-from .frames import FRAME, FrameIndex, FrameWriter, frames_of
+from .frames import CODE, FRAME, FrameIndex, FrameWriter, frames_of
 from .models import Artifact, Blob, BlobPart
 
 PIECE = 1024 * 1024
@@ -79,7 +79,7 @@ def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
             return Content(digest, size, len(packed), "zstd", packed)
         return Content(digest, size, size, "identity", plain)
     target = io.BytesIO()
-    index = frames_of(plain, level_of(size), target)
+    index = frames_of(plain, CODE if size < LARGE else LEVEL_LARGE, target)
     if index.stored < size:
         return Content(digest, size, index.stored, "zstd", target.getvalue(), index)
     return Content(digest, size, size, "identity", plain)

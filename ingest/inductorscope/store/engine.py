@@ -58,6 +58,11 @@ def make_engine(settings: Settings) -> Engine:
     )
 
 
+def address_of(engine: Engine) -> str:
+    """For another process to open the same database."""
+    return engine.url.render_as_string(hide_password=False)
+
+
 def migrate(settings: Settings) -> None:
     """Brings the database to this version's tables; see `store.migrate`, where Alembic is loaded
     from: its import takes time and memory, and most databases are up to date."""

@@ -16,6 +16,13 @@ FRAME = 512 * 1024
 """Plain bytes after which a frame ends with its line."""
 LONGEST = 4 * FRAME
 """A line longer than this is cut by the end of a frame."""
+Level = int | zstandard.ZstdCompressionParameters
+CODE = zstandard.ZstdCompressionParameters(
+    window_log=20, chain_log=16, hash_log=17, search_log=3, min_match=7, target_length=32,
+    strategy=zstandard.STRATEGY_LAZY2,
+)  # fmt: skip
+"""For frames of code, which repeats itself in long pieces: within 2 % of what level 9 makes of it,
+in two thirds of the time."""
 
 
 class Frame(msgspec.Struct, array_like=True):
@@ -68,9 +75,13 @@ def unpack_index(packed: bytes) -> FrameIndex:
 class FrameWriter:
     """Takes a content in pieces and writes its frames to a file."""
 
-    def __init__(self, target: IO[bytes], level: int) -> None:
+    def __init__(self, target: IO[bytes], level: Level) -> None:
         self._target = target
-        self._compressor = zstandard.ZstdCompressor(level=level)
+        self._compressor = (
+            zstandard.ZstdCompressor(level=level)
+            if isinstance(level, int)
+            else zstandard.ZstdCompressor(compression_params=level)
+        )
         self._index = FrameIndex([], 0, 0, 0)
         self._numbers: dict[str, int] = {}
         self._begin(inside=False)
@@ -135,7 +146,7 @@ class FrameWriter:
         self._begin(inside=inside)
 
 
-def frames_of(piece: bytes, level: int, target: IO[bytes]) -> FrameIndex:
+def frames_of(piece: bytes, level: Level, target: IO[bytes]) -> FrameIndex:
     """Writes a content that is in memory."""
     writer = FrameWriter(target, level)
     writer.write(piece)

@@ -132,8 +132,10 @@ def _pieces(content: bytes) -> Iterator[tuple[int, int, str]]:
     lines = content.split(b"\n")
     start = 0
     while start < len(lines):
-        end, size = start, 0
-        while end < len(lines) and end - start < PIECE_LINES and (size < PIECE_BYTES):
+        end, size = start + PIECE_LINES, 0
+        if end > len(lines) or sum(map(len, lines[start : end - 1])) >= PIECE_BYTES:
+            end = start  # else so many lines are a piece, as most are
+        while end < len(lines) and end - start < PIECE_LINES and size < PIECE_BYTES:
             size += len(lines[end])
             end += 1
         plain = b"\n".join(lines[start:end]).decode("utf-8", "replace").replace("\0", " ")

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from . import storable
 from .blobs import add_blobs, free_blobs, hold_blobs, unused
-from .bulk import insert_records, insert_returning, insert_rows, table_of
+from .bulk import insert_numbered, insert_records, insert_returning, insert_rows, table_of
 from .costs import insert_costs
 from .draft import (
     ArtifactDraft,
@@ -39,7 +39,7 @@ from .models import (
     Run,
     RunSearch,
 )
-from .nodes import insert_nodes, pack_kernels
+from .nodes import CALLS, insert_nodes, pack_kernels
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -257,23 +257,14 @@ def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
     table = table_of(Graph)
     found = update(table).where(table.c.id == graph_id).values(_graph_values(graph))
     session.connection().execute(found)
-    insert_nodes(session, graph_id, graph.nodes)
     rows = [
-        _clean(
-            {
-                "graph_id": graph_id,
-                "name": kernel.name,
-                "kind": kernel.kind,
-                "category": kernel.category,
-                "first_line": kernel.first_line,
-                "last_line": kernel.last_line,
-                "call_count": len(kernel.calls),
-                **_times(kernel),
-            }
+        KernelRow(
+            kernel.name, kernel.kind, kernel.category, kernel.first_line, kernel.last_line,
+            len(kernel.calls), kernel.time_us, kernel.time_calls, kernel.time_source,
         )
         for kernel in graph.kernels
-    ]
-    ids = insert_returning(session, Kernel, rows)
+    ]  # fmt: skip
+    ids = insert_numbered(session, Kernel, rows, graph_id=graph_id)
     calls: list[CallRow] = []
     for kernel_id, kernel in zip(ids, graph.kernels, strict=True):
         kernel.id = kernel_id
@@ -281,13 +272,27 @@ def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
             where = (kernel_id, call.handle, call.handle_known, call.line)
             calls.append(CallRow(*where, number=len(calls), permalink=call.permalink))
     insert_records(session, KernelCall, calls, graph_id=graph_id)
-    insert_nodes(session, graph_id, pack_kernels(graph.kernels))
+    packed = {} if CALLS in graph.nodes else pack_kernels(graph.kernels)
+    insert_nodes(session, graph_id, graph.nodes | packed)
     if graph.links is not None:
         values = {"graph_id": graph_id, **_links_values(graph.links)}
         insert_rows(session, Links, [values])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class KernelRow:
+    name: str
+    kind: str
+    category: str
+    first_line: int | None
+    last_line: int | None
+    call_count: int
+    time_us: float | None
+    time_calls: float | None
+    time_source: str | None
+
+
+@dataclass(slots=True)
 class CallRow:
     kernel_id: int
     handle: int

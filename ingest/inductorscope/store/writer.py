@@ -47,6 +47,8 @@ LOOK_AGAIN_SECONDS = 0.5
 INDEXED_AT_ONCE = 8 * 1024 * 1024
 """Bytes of texts: less than a tenth of a second. Each transaction makes a segment of the index, and
 merging segments leaves gaps in the file."""
+FILLED_AT_ONCE = 5000
+"""Kernels whose rows are written in one transaction: about a tenth of a second."""
 JOB = "job:"
 
 Guard = Callable[[Session], None]
@@ -164,10 +166,19 @@ class RunWriter:
                 update(Run).where(Run.id == self.draft.id).values(graph_count=len(graphs))
             )
 
-    def fill_graph(self, graph: GraphDraft, kernels: int, step: str) -> None:
-        """What was read of one of the graphs; `kernels` are those of the run so far."""
+    def fill_graphs(self, graphs: Sequence[GraphDraft], kernels: int, step: str) -> None:
+        """What was read of some of the graphs; `kernels` are those of the run so far."""
+        some: list[GraphDraft] = []
+        for graph in graphs:
+            some.append(graph)
+            if graph is graphs[-1] or sum(len(one.kernels) for one in some) >= FILLED_AT_ONCE:
+                self._fill(some, kernels, step)
+                some = []
+
+    def _fill(self, graphs: Sequence[GraphDraft], kernels: int, step: str) -> None:
         with self._writing() as session:
-            fill_graph(session, graph, self._graph_ids[graph])
+            for graph in graphs:
+                fill_graph(session, graph, self._graph_ids[graph])
             session.execute(
                 update(Run).where(Run.id == self.draft.id).values(kernel_count=kernels, step=step)
             )
