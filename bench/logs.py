@@ -4,7 +4,8 @@
     make bench ARGS=--quick     one pair of each, without the log of 1 GB
 
 Every run is a fresh process with a fresh folder, tlparse and ours in turn, the first of them
-changing from pair to pair; the table says medians. "Browsable" is when another process can open
+changing from pair to pair; the table says medians. Beside them stands the least that a reader in
+plain Python takes here (`bench.floor`). "Browsable" is when another process can open
 every graph and every payload, "complete" when all is parsed, linked by calls and
 searchable, "aligned" when the lines of kernels are linked too.
 """
@@ -26,7 +27,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import ours, peers, traces
-from bench.measure import Finished
+from bench.measure import Finished, run
 from bench.replicate import replicate
 
 HERE = Path(__file__).resolve().parent
@@ -45,6 +46,7 @@ class Case:
     log: Path
     pairs: int
     peer: list[Finished] = field(default_factory=list)
+    least: list[Finished] = field(default_factory=list)
     command: list[ours.Read] = field(default_factory=list)
     dashboard: list[ours.Read] = field(default_factory=list)
 
@@ -103,6 +105,7 @@ def measure(case: Case, folder: Path, empty: int, empty_dashboard: int) -> None:
             pass
     steps: list[Callable[[], None]] = [
         lambda: case.peer.append(peers.parse(case.log, folder)),
+        lambda: case.least.append(stored_at_least(case.log, folder)),
         lambda: case.command.append(ours.by_command([case.log], folder, empty)),
         lambda: case.dashboard.append(ours.in_dashboard(case.log, folder, empty_dashboard)),
     ]
@@ -110,6 +113,17 @@ def measure(case: Case, folder: Path, empty: int, empty_dashboard: int) -> None:
         print(f"{case.log.name}: {number + 1} of {case.pairs}", file=sys.stderr, flush=True)
         for step in steps if number % 2 == 0 else reversed(steps):
             step()
+
+
+def stored_at_least(log: Path, folder: Path) -> Finished:
+    """What `bench.floor` takes."""
+    database = folder / "floor.db"
+    database.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "bench.floor", os.fspath(log), os.fspath(database)]
+    try:
+        return run(command, folder / "floor.log", cwd=ROOT)
+    finally:
+        database.unlink(missing_ok=True)
 
 
 HEADINGS = (
@@ -120,12 +134,17 @@ HEADINGS = (
 
 def rows_of(case: Case) -> list[tuple[str, ...]]:
     size = case.log.stat().st_size
-    peer = median(run.seconds for run in case.peer)
+    peer = median(one.seconds for one in case.peer)
     first = (case.title, f"{size / MB:,.0f} MB", str(case.pairs))
-    peak = median(run.peak_bytes for run in case.peer)
+    peak = median(one.peak_bytes for one in case.peer)
     rows: list[tuple[str, ...]] = [
         (*first, "tlparse", "", f"{peer:.2f} s", "", "", cpu(case.peer), f"{peak / MB:,.0f} MB", "")
     ]
+    least = median(one.seconds for one in case.least)
+    peak = median(one.peak_bytes for one in case.least)
+    sooner = f"{peer / least:.1f} times"
+    figures = ("", f"{least:.2f} s", sooner, "", cpu(case.least), f"{peak / MB:,.0f} MB", "")
+    rows.append(("", "", "", "plain Python, stored only", *figures))
     for title, reads in (("ours, command", case.command), ("ours, dashboard", case.dashboard)):
         browsable = median(read.browsable_seconds for read in reads)
         complete = median(read.complete_seconds for read in reads)
@@ -140,14 +159,15 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
             f"{aligned:.2f} s",
             cpu(reads),
             f"{peak / MB:,.0f} MB",
+            share(stored, size),
         )
-        rows.append(("", "", "", title, *figures, share(stored, size)))
+        rows.append(("", "", "", title, *figures))
     return rows
 
 
 def cpu(runs: Sequence[Finished | ours.Read]) -> str:
     """Processor time, where it is known."""
-    known = [run.cpu_seconds for run in runs if run.cpu_seconds is not None]
+    known = [one.cpu_seconds for one in runs if one.cpu_seconds is not None]
     return f"{median(known):.2f} s" if known else ""
 
 

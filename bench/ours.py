@@ -24,8 +24,8 @@ from inductorscope.settings import Settings
 from bench.measure import MeasuredProcessError, MemoryWatch, family, run
 
 LOOK_SECONDS = 0.01
-ASK_SECONDS = 0.04
-"""Between requests: each takes the server some 10 ms of the processors that it measures."""
+ASK_SECONDS = 1.0
+"""Between questions whether a job failed."""
 START_SECONDS = 120
 LOADED_SECONDS = 3
 """What a process that is started ahead takes at most to load everything."""
@@ -150,9 +150,13 @@ def in_dashboard(log: Path, work: Path, empty: int) -> Read:
         upload = _send(client, log)
         _wait_for_spare(pid)
         watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
+        onlooker = Onlooker(data / DATABASE)
         started = time.monotonic()
-        job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
-        browsable, complete, run_id = _follow(client, str(job))
+        try:
+            job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
+            browsable, complete, run_id = _follow(client, str(job), onlooker)
+        finally:
+            onlooker.stop()
         watch.stop()
         aligned = _wait_for_lines(client, run_id)
     stored = database_bytes(data) - empty
@@ -183,25 +187,42 @@ def _wait_for_lines(client: httpx.Client, run_id: str) -> float:
     return time.monotonic()
 
 
-def _follow(client: httpx.Client, job: str) -> tuple[float, float, str]:
-    """When the run's texts could be opened, when its job was done, and the run."""
+def _follow(client: httpx.Client, job: str, onlooker: Onlooker) -> tuple[float, float, str]:
+    """When the run's texts could be opened, when it was complete, and the run.
+
+    The database tells when to ask: a request takes the server some 10 ms of the processors that
+    it measures.
+    """
     browsable: float | None = None
-    while True:
-        row = client.get(f"/api/jobs/{job}").raise_for_status().json()["job"]
-        if browsable is None and row["run_id"] and _opens(client, row["run_id"]):
+    asked = time.monotonic()
+    while onlooker.complete is None:
+        if browsable is None and onlooker.seen is not None and _opens(client, _run_of(client, job)):
             browsable = time.monotonic()
-        if row["state"] in {"failed", "cancelled"}:
-            raise MeasuredProcessError(f"The dashboard did not read the log: {row['message']}")
-        if row["state"] == "done":
-            complete = time.monotonic()
-            first = complete if browsable is None else min(browsable, complete)
-            return first, complete, str(row["run_id"])
-        time.sleep(ASK_SECONDS)
+        if time.monotonic() - asked > ASK_SECONDS:
+            asked = time.monotonic()
+            _run_of(client, job)
+        time.sleep(LOOK_SECONDS)
+    while (run_id := _run_of(client, job, done=True)) is None:
+        time.sleep(LOOK_SECONDS)
+    if not _opens(client, run_id):
+        raise MeasuredProcessError(f"Run {run_id} is complete and does not open.")
+    complete = onlooker.complete
+    return complete if browsable is None else min(browsable, complete), complete, run_id
 
 
-def _opens(client: httpx.Client, run_id: str) -> bool:
+def _run_of(client: httpx.Client, job: str, *, done: bool = False) -> str | None:
+    """The run that a job makes, once there is one; `done`: once it has made it."""
+    row = client.get(f"/api/jobs/{job}").raise_for_status().json()["job"]
+    if row["state"] in {"failed", "cancelled"}:
+        raise MeasuredProcessError(f"The dashboard did not read the log: {row['message']}")
+    return None if done and row["state"] != "done" else row["run_id"]
+
+
+def _opens(client: httpx.Client, run_id: str | None) -> bool:
     """Whether the run's last graph is there and its first text opens; of a run without graphs,
     whether its profile was broken down."""
+    if run_id is None:
+        return False
     found = client.get(f"/api/runs/{run_id}")
     if found.status_code != httpx.codes.OK:
         return False

@@ -6,6 +6,7 @@ and is not there beside the next.
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ LARGE = 500_000
 """Bytes of texts, of which a graph is worth a fork."""
 TOGETHER = 12_000_000
 """Bytes of texts that are read at once: read, they take some ten times as much memory."""
+
+BEHIND = 10
+"""How far graphs that are read ahead stand back: the sooner their log is read, the sooner it can be
+looked at."""
 
 Make = Callable[[], Task]
 """Makes a task; it is not kept, since texts may be in it."""
@@ -155,6 +160,7 @@ def _read_ahead_in_fork(connection: Connection) -> bool:
 
 
 def _read_ahead(connection: Connection) -> None:
+    os.nice(BEHIND)  # in a fork of its own, which ends with this graph
     outcome = read_ahead(connection.recv())
     connection.send_bytes(b"" if outcome is None else pickle.dumps(outcome, -1))
 
