@@ -6,6 +6,7 @@ from bench.truth_programs import (
     blocks,
     compositions,
     convolutional,
+    family_models,
     more_programs,
     operators,
     optimizers,
@@ -20,7 +21,7 @@ def all_programs() -> list[Program]:
     found: list[Program] = []
     for family in (
         transformer_models, recurrent, convolutional, optimizers, compositions, operators,
-        blocks, small_programs, more_programs,
+        blocks, small_programs, more_programs, family_models,
     ):  # fmt: skip
         found += family.programs()
     return found
