@@ -70,7 +70,12 @@ const CHANGES = [
   // view has come there, it has all its lines.
   [
     "if (head < viewport.from || head > viewport.to) {\n                let viewHeight",
-    'if (scrollTarget.y == "center" || head < viewport.from || head > viewport.to) {\n                let viewHeight',
+    'if (scrollTarget.y != "nearest" || head < viewport.from || head > viewport.to) {\n                let viewHeight',
+  ],
+  // A text that replaces another has none of the lines that were drawn, wherever those end up in it.
+  [
+    "if (scrollTarget && (scrollTarget.range.head < viewport.from",
+    'if (scrollTarget && (!update.changes.empty && scrollTarget.y != "nearest" || scrollTarget.range.head < viewport.from',
   ],
   [
     "this.docView.scrollIntoView(this.viewState.scrollTarget);",
@@ -89,6 +94,37 @@ const CHANGES = [
     "else if (!led && dTop < 0 && dBottom < 0)\n                bias =",
   ],
 ];
+
+// Heights of lines. All are as high as a line is guessed to be, unless something else stands in them: then
+// the last one does not end where it should, and each is measured, as it is where lines wrap.
+CHANGES.push(
+  [
+    "measureVisibleLineHeights(viewport) {",
+    `measureVisibleLineHeights(viewport) {
+        if (this.isAsHighAsGuessed(viewport)) return [];
+        this.view.viewState.heightsMeasured = true;
+        return this.measureLines(viewport);
+    }
+    isAsHighAsGuessed({ from, to }) {
+        let { view } = this, { viewState } = view, { children } = this.tile;
+        if (!viewState.heightsMeasured || view.lineWrapping || view.scaleY != 1 || !children.length) return false;
+        let top = children[0].dom.getBoundingClientRect().top;
+        let { bottom } = children[children.length - 1].dom.getBoundingClientRect();
+        if (Math.abs(bottom - top - viewState.docHeight) > 0.1) return false;
+        let { clientWidth } = view.contentDOM;
+        if (clientWidth > Math.max(view.scrollDOM.clientWidth, this.minWidth) + 1)
+            [this.minWidth, this.minWidthFrom, this.minWidthTo] = [clientWidth, from, to];
+        return true;
+    }
+    measureLines(viewport) {`,
+  ],
+  // Parts of a text whose heights nothing changed are not gone through line by line, fold by fold.
+  [
+    "let { left, right } = this, rightStart = offset + left.length + this.break, rebalance = null;",
+    `if (!force && !this.outdated && !(measured && measured.more && measured.from <= offset + this.length)) return this;
+        let { left, right } = this, rightStart = offset + left.length + this.break, rebalance = null;`,
+  ],
+);
 
 function changed(text, path) {
   return CHANGES.reduce((before, [old, now]) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Text } from "@codemirror/state";
 import { stepOf } from "../src/explorer/heat";
 import { GAPS, HEADS } from "../src/explorer/runs";
 
@@ -21,14 +22,15 @@ test("the head of a scheduler node ends where its body, or what it is made of, b
     "op2.writes = [StarDep(name='buf2', mode=None)]",
     "op2.node.kernel = extern_kernels.mm",
   ];
-  assert.deepEqual(HEADS.runsOf(fused), [
+  assert.deepEqual(HEADS.runsIn(Text.of(fused)), [
     { first: 2, last: 4 },
     { first: 7, last: 9 },
   ]);
 });
 
 test("gaps of a rebuilt source are runs of empty lines before a line with text", () => {
-  assert.deepEqual(GAPS.runsOf(["", "", "", "a", "", "b", "", " ", "", "", "c", "", "", ""]), [
+  const rebuilt = ["", "", "", "a", "", "b", "", " ", "", "", "c", "", "", ""];
+  assert.deepEqual(GAPS.runsIn(Text.of(rebuilt)), [
     { first: 1, last: 3 },
     { first: 7, last: 10 },
   ]);

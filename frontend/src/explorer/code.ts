@@ -7,7 +7,7 @@ import {
   type StateEffect,
   Text,
 } from "@codemirror/state";
-import { EditorView, highlightActiveLineGutter, lineNumbers } from "@codemirror/view";
+import { EditorView, highlightActiveLineGutter } from "@codemirror/view";
 import { coloured } from "./colour";
 import { foldedAnnotations } from "./fold";
 import { afterPaint, whenIdle } from "./frames";
@@ -15,7 +15,7 @@ import { type Heat, heatStrip, setHeat } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
 import { levelled } from "./level-view";
-import { isDark, litLines, type Marks, NO_MARKS, setMarks } from "./lines";
+import { firstLine, isDark, type Marks, NO_MARKS, setMarks } from "./lines";
 import { type Coming, exchange, type Goal, LASTING, scrollTo } from "./putting";
 import { foldedRest } from "./rest";
 import { Ruler } from "./ruler";
@@ -57,6 +57,22 @@ export interface CodeOptions {
 export interface Aim {
   line: number;
   sideways: boolean;
+}
+
+/** Texts that were shown last, in lines: selections come back to the same few. */
+const split = new Map<string, Text>();
+const MOST_SPLIT = 40;
+
+function docOf(text: string): Text {
+  // By a pattern it takes several times as long, and few texts need one.
+  const doc = split.get(text) ?? Text.of(text.split(text.includes("\r") ? /\r\n?|\n/ : "\n"));
+  split.delete(text); // the last shown one is the last to go
+  split.set(text, doc);
+  for (const oldest of split.keys()) {
+    if (split.size <= MOST_SPLIT) break;
+    split.delete(oldest);
+  }
+  return doc;
 }
 
 let equipped: typeof import("./editing") | null = null;
@@ -152,8 +168,7 @@ export class Code {
     this.side = null;
     this.start = start ?? shown.first;
     this.marks = NO_MARKS;
-    // By a pattern it takes several times as long, and few texts need one.
-    const doc = Text.of(shown.text.split(shown.text.includes("\r") ? /\r\n?|\n/ : "\n"));
+    const doc = docOf(shown.text);
     this.coming = { doc, extensions: this.extensions(shown, options), effects: [] };
     this.ruler.show(this.marks, shown.first, doc.lines);
   }
@@ -202,15 +217,14 @@ export class Code {
         inputmode: "none",
         spellcheck: "false",
       }),
-      lineNumbers({ formatNumber: (number) => String(number + shown.first - 1) }),
+      firstLine.of(shown.first),
       highlightActiveLineGutter(),
       this.equipment.of(equipped?.editing ?? none),
       LASTING,
-      litLines(shown.first),
       coloured(shown.language),
       narrowIndents(shown.language),
-      shown.wrapper ? wrapperSigns() : [],
-      shown.timed ? heatStrip(shown.first) : [],
+      shown.wrapper ? wrapperSigns : [],
+      shown.timed ? heatStrip : [],
       this.folding.of(this.folds(shown, options)),
       this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),
       EditorView.updateListener.of((update) => {
@@ -226,13 +240,13 @@ export class Code {
   private folds(shown: CodeText | null, options: CodeOptions): Extension {
     if (this.side) return levelled(this.side); // folded lines would not stand level
     if (shown && options.only) {
-      const types = options.folded && shown.annotated ? foldedAnnotations() : [];
+      const types = options.folded && shown.annotated ? foldedAnnotations : [];
       return [foldedRest(shown.first), types];
     }
     if (!shown || !options.folded) return [];
     if (shown.language === "ir") return foldedRuns(HEADS, shown.first);
     if (shown.rebuilt) return foldedRuns(GAPS, shown.first);
-    return shown.annotated ? foldedAnnotations() : [];
+    return shown.annotated ? foldedAnnotations : [];
   }
 
   warm(heat: Heat): void {

@@ -44,10 +44,19 @@ function colourLine(add: Parameters<Decorate>[0], text: string, from: number, of
   }
 }
 
-export function coloured(language: string): Extension {
-  const tokens = PATTERNS[language];
-  if (!tokens) return [];
+const made = new Map<string, Extension>();
+
+function colouredBy(tokens: RegExp): Extension {
   return visibleLines((add, { text, from }) => {
     colourLine(add, text.slice(0, LONGEST), from, tokens);
   });
+}
+
+/** The same for all texts of a language: a view that turns to another one keeps it. */
+export function coloured(language: string): Extension {
+  const tokens = PATTERNS[language];
+  if (!tokens) return [];
+  const extension = made.get(language) ?? colouredBy(tokens);
+  made.set(language, extension);
+  return extension;
 }

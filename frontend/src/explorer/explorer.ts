@@ -35,6 +35,8 @@ import { UnmappedView } from "./unmapped-view";
 import { viewsOf } from "./views";
 import type { Stop, View } from "./walk";
 
+/** Lines of files that are fetched before a selection leads to them. */
+const MOST_AHEAD = 100_000;
 /** When panes light before the text of another one has come. */
 const SLOW_MS = 80;
 
@@ -63,6 +65,8 @@ export class Explorer implements RowHost {
   trouble: string | null = null;
   /** Settles when the panes show what was last asked for. */
   settled: Promise<unknown> = Promise.resolve();
+  /** Whether what may come after the lines that light is still to come. */
+  private behind = false;
   private calmed: () => void = () => undefined;
   /** Settles once the panes have been painted: what is not missed before may wait for it. */
   readonly calm = new Promise<void>((done) => {
@@ -98,6 +102,21 @@ export class Explorer implements RowHost {
     });
     this.restore();
     void this.settled.then(() => afterPaint(() => whenIdle(this.calmed)));
+    void this.calm.then(() => this.prepare());
+  }
+
+  /** What the first selections would wait for: links by what they link, and other files' texts. */
+  private async prepare(): Promise<void> {
+    let lines = 0;
+    for (const file of new Set(this.panes.flatMap((pane) => pane.stage?.files ?? []))) {
+      lines += file.lines ?? 0;
+      if (lines > MOST_AHEAD) break;
+      this.texts.of(file.artifact).catch(() => undefined); // asked for again when it is needed
+    }
+    for (const part of this.index.parts()) {
+      await new Promise<void>(whenIdle);
+      part();
+    }
   }
 
   get panes(): readonly Pane[] {
@@ -151,9 +170,11 @@ export class Explorer implements RowHost {
   /** Keep the state in the address, once the lines that light are painted: it costs a moment. */
   private push(): void {
     const query = write(this.address()); // of now: more may be chosen before it is painted
-    afterPaint(() => {
-      if (query !== location.search) history.pushState(null, "", query);
-    });
+    afterPaint(() =>
+      whenIdle(() => {
+        if (query !== location.search) history.pushState(null, "", query);
+      }),
+    );
   }
 
   /** Make a target the selection, and lead kernel, call and file panes to it. */
@@ -305,11 +326,14 @@ export class Explorer implements RowHost {
       clearTimeout(slow);
     }
     this.lighting.light(reveal);
-    whenIdle(() => this.catchUp());
+    if (this.behind) return;
+    this.behind = true;
+    afterPaint(() => whenIdle(() => this.catchUp()));
   }
 
   /** What may come after the lines that light are painted: list, tabs and chain. */
   private catchUp(): void {
+    this.behind = false;
     const matched = this.computing().map((kernel) => kernel.name);
     this.list.show(this.kernel, new Set(matched));
     this.row.showTabs();

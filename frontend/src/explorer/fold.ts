@@ -33,19 +33,17 @@ class Folded extends WidgetType {
   }
 }
 
-export function foldedAnnotations(): Extension {
-  return visibleLines((add, line) => {
-    const comment = FOLDERS.exec(line.text);
-    if (comment?.[1] && comment[2]) {
-      const from = line.from + comment[1].length;
-      const widget = new Folded(comment[2], "…/");
-      add(from, from + comment[2].length, Decoration.replace({ widget }));
-      return;
-    }
-    for (const found of line.text.matchAll(ANNOTATION)) {
-      const from = line.from + found.index;
-      const widget = new Folded(found[0].slice(3, -1), "·");
-      add(from, from + found[0].length, Decoration.replace({ widget }));
-    }
-  });
-}
+export const foldedAnnotations: Extension = visibleLines((add, line) => {
+  const comment = FOLDERS.exec(line.text);
+  if (comment?.[1] && comment[2]) {
+    const from = line.from + comment[1].length;
+    const widget = new Folded(comment[2], "…/");
+    add(from, from + comment[2].length, Decoration.replace({ widget }));
+    return;
+  }
+  for (const found of line.text.matchAll(ANNOTATION)) {
+    const from = line.from + found.index;
+    const widget = new Folded(found[0].slice(3, -1), "·");
+    add(from, from + found[0].length, Decoration.replace({ widget }));
+  }
+});

@@ -3,6 +3,7 @@ import { type Extension, StateEffect, StateField } from "@codemirror/state";
 import { GutterMarker, gutter } from "@codemirror/view";
 import { count, microseconds, share } from "../figures";
 import { ask } from "../server";
+import { firstLine } from "./lines";
 
 export interface LineTime {
   /** Of all kernels that the line is part of. */
@@ -91,18 +92,16 @@ class Warmth extends GutterMarker {
   }
 }
 
-export function heatStrip(first: number): Extension {
-  return [
-    heatField,
-    gutter({
-      class: "heat",
-      lineMarker: (view, block) => {
-        const line = view.state.doc.lineAt(block.from).number + first - 1;
-        const time = view.state.field(heatField).get(line);
-        return time && time.time_us > 0 ? new Warmth(time) : null;
-      },
-      lineMarkerChange: (update) =>
-        update.startState.field(heatField) !== update.state.field(heatField),
-    }),
-  ];
-}
+export const heatStrip: Extension = [
+  heatField,
+  gutter({
+    class: "heat",
+    lineMarker: ({ state }, block) => {
+      const line = state.doc.lineAt(block.from).number + state.facet(firstLine) - 1;
+      const time = state.field(heatField).get(line);
+      return time && time.time_us > 0 ? new Warmth(time) : null;
+    },
+    lineMarkerChange: (update) =>
+      update.startState.field(heatField) !== update.state.field(heatField),
+  }),
+];

@@ -1,7 +1,7 @@
 // Lines that light in a code view. Decorations are made for the lines in view only, so that ten
 // thousand matches cost no more than ten.
-import { type Extension, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, GutterMarker, gutter } from "@codemirror/view";
+import { type Extension, Facet, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, GutterMarker, gutter, lineNumbers } from "@codemirror/view";
 import { KNOWN, knownAt, type Matches, NO_MATCHES, type Range } from "./selection";
 import { visibleLines } from "./visible";
 
@@ -28,6 +28,9 @@ export function isDark({ pinned, hovered, origin, current }: Marks): boolean {
 }
 
 export const setMarks = StateEffect.define<Marks>();
+
+/** The artifact's line that the view's text begins with. */
+export const firstLine = Facet.define<number, number>({ combine: ([first]) => first ?? 1 });
 
 export const marksField = StateField.define<Marks>({
   create: () => NO_MARKS,
@@ -80,27 +83,28 @@ class Edge extends GutterMarker {
   }
 }
 
-function edges(first: number): Extension {
-  return gutter({
-    class: "edges",
-    lineMarker: (view, block) => {
-      const line = view.state.doc.lineAt(block.from).number + first - 1;
-      const classes = classesOf(view.state.field(marksField), line);
-      return classes ? new Edge(classes) : null;
-    },
-    lineMarkerChange: (update) =>
-      update.startState.field(marksField) !== update.state.field(marksField),
-  });
-}
+const edges = gutter({
+  class: "edges",
+  lineMarker: ({ state }, block) => {
+    const line = state.doc.lineAt(block.from).number + state.facet(firstLine) - 1;
+    const classes = classesOf(state.field(marksField), line);
+    return classes ? new Edge(classes) : null;
+  },
+  lineMarkerChange: (update) =>
+    update.startState.field(marksField) !== update.state.field(marksField),
+});
 
-/** The extension; `first` is the artifact's line that the view's text begins with. */
-export function litLines(first: number): Extension {
-  const lit = visibleLines(
-    (add, { from, number }, view) => {
-      const classes = classesOf(view.state.field(marksField), number + first - 1);
-      if (classes) add(from, from, decoration(classes));
-    },
-    (update) => update.startState.field(marksField) !== update.state.field(marksField),
-  );
-  return [marksField, lit, edges(first)];
-}
+const lit = visibleLines(
+  (add, { from, number }, { state }) => {
+    const classes = classesOf(state.field(marksField), number + state.facet(firstLine) - 1);
+    if (classes) add(from, from, decoration(classes));
+  },
+  (update) => update.startState.field(marksField) !== update.state.field(marksField),
+);
+
+/** The same for all texts, so that a view that turns to another text keeps its gutters. */
+export const litLines: Extension = [marksField, lit, edges];
+
+export const numbers = lineNumbers({
+  formatNumber: (number, state) => String(number + state.facet(firstLine) - 1),
+});

@@ -2,7 +2,7 @@
 // lines that light in it and the place to look at are put in together.
 import { EditorState, type Extension, StateEffect, type Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
-import { marksField, NO_MARKS, setMarks } from "./lines";
+import { litLines, NO_MARKS, numbers, setMarks } from "./lines";
 
 const LOOK = EditorView.theme({
   "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)" },
@@ -27,9 +27,26 @@ const LOOK = EditorView.theme({
   },
 });
 
-/** The same for all texts: a view that sees its phrases go begins anew, and what folds asks for the
- * marks from before. */
-export const LASTING = [LOOK, EditorState.phrases.of({ Find: "Find in this pane" }), marksField];
+/** Scrolling to where a line begins, by the heights that are known: asking where things stand, once for
+ * the line and once for each box around it, costs layouts. */
+const straight = EditorView.scrollHandler.of((view, { head }, { x, y, yMargin }) => {
+  const { scrollDOM } = view;
+  const { top, bottom, from } = view.lineBlockAt(head);
+  if (y === "nearest" || x !== "nearest" || head !== from) return false;
+  const above = y === "start" ? yMargin : (scrollDOM.clientHeight - (bottom - top)) / 2;
+  scrollDOM.scrollTo(0, top + view.documentPadding.top - above);
+  return true;
+});
+
+/** The same for all texts: a view that sees its phrases go begins anew, what folds asks for the marks
+ * from before, and gutters that go are made anew line by line. */
+export const LASTING = [
+  LOOK,
+  EditorState.phrases.of({ Find: "Find in this pane" }),
+  numbers,
+  litLines,
+  straight,
+];
 
 /** A text that the view does not show yet. */
 export interface Coming {

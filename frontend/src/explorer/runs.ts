@@ -1,7 +1,13 @@
 // Runs of lines that push what one reads out of sight: the head of a scheduler node (dependencies,
 // layouts, users), lines of a rebuilt source that no graph names. Folded, a run is one mark that opens
 // on a click, and by itself when something in it is kept.
-import { type EditorState, type Extension, StateEffect, StateField } from "@codemirror/state";
+import {
+  type EditorState,
+  type Extension,
+  StateEffect,
+  StateField,
+  type Text,
+} from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { marksField } from "./lines";
 import { firstFrom, type Range } from "./selection";
@@ -17,7 +23,7 @@ const LEAST = 3;
 export type Run = Range;
 
 export interface Folding {
-  runsOf(lines: Iterable<string>): Run[];
+  runsIn(doc: Text): readonly Run[];
   /** What a mark says of its lines. */
   words: string;
 }
@@ -50,8 +56,21 @@ function gapsOf(lines: Iterable<string>): Run[] {
   return gaps;
 }
 
-export const HEADS: Folding = { runsOf: headsOf, words: "of dependencies, layouts, users" };
-export const GAPS: Folding = { runsOf: gapsOf, words: "that no graph names" };
+/** Texts are shown again, and have the same runs then. */
+function remembered(runsOf: (lines: Iterable<string>) => Run[]): Folding["runsIn"] {
+  const known = new WeakMap<Text, readonly Run[]>();
+  return (doc) => {
+    const runs = known.get(doc) ?? runsOf(doc.iterLines());
+    known.set(doc, runs);
+    return runs;
+  };
+}
+
+export const HEADS: Folding = {
+  runsIn: remembered(headsOf),
+  words: "of dependencies, layouts, users",
+};
+export const GAPS: Folding = { runsIn: remembered(gapsOf), words: "that no graph names" };
 
 export const opened = StateEffect.define<number>();
 
@@ -93,7 +112,7 @@ interface Folds {
   shown: DecorationSet;
 }
 
-export function foldedRuns({ runsOf, words }: Folding, first: number): Extension {
+export function foldedRuns({ runsIn, words }: Folding, first: number): Extension {
   const isOpen = (state: EditorState, run: Run, open: ReadonlySet<number>): boolean => {
     if (open.has(run.first)) return true;
     const from = run.first + first - 1;
@@ -126,7 +145,7 @@ export function foldedRuns({ runsOf, words }: Folding, first: number): Extension
     return { runs, open, folded, shown: Decoration.set(ranges) };
   };
   return StateField.define<Folds>({
-    create: (state) => show(state, runsOf(state.doc.iterLines()), new Set(), null),
+    create: (state) => show(state, runsIn(state.doc), new Set(), null),
     update: (folds, transaction) => {
       const { state } = transaction;
       const asked = transaction.effects.flatMap((effect) =>

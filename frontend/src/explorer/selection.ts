@@ -65,17 +65,20 @@ class StageIndex {
   }
 
   ofEntity(entity: number): readonly number[] {
-    if (!this.byEntity) {
-      this.byEntity = new Map();
-      const { entities } = this.columns;
-      for (let at = 0; at < entities.length; at++) {
-        const key = entities[at] as number;
-        const found = this.byEntity.get(key);
-        if (found) found.push(at);
-        else this.byEntity.set(key, [at]);
-      }
-    }
+    this.byEntity ??= this.indexed();
     return this.byEntity.get(entity) ?? [];
+  }
+
+  private indexed(): Map<number, number[]> {
+    const byEntity = new Map<number, number[]>();
+    const { entities } = this.columns;
+    for (let at = 0; at < entities.length; at++) {
+      const key = entities[at] as number;
+      const found = byEntity.get(key);
+      if (found) found.push(at);
+      else byEntity.set(key, [at]);
+    }
+    return byEntity;
   }
 
   holdsForCall(at: number, call: number): boolean {
@@ -110,6 +113,12 @@ export class LinkIndex {
     for (const [key, columns] of Object.entries(links.stages)) {
       this.stages.set(key, new StageIndex(columns));
     }
+  }
+
+  /** What the first selections would otherwise build, in pieces that may be built before. */
+  parts(): (() => unknown)[] {
+    const stages = [...this.stages.values()].map((stage) => () => stage.ofEntity(-1));
+    return [() => this.entity(""), ...stages];
   }
 
   has(key: string): boolean {

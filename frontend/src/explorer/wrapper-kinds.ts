@@ -63,13 +63,11 @@ class Sign extends GutterMarker {
   }
 }
 
-export function wrapperSigns(): Extension {
-  return gutter({
-    class: "wrapper-signs",
-    lineMarker: (view, block) => {
-      const kind = wrapperKind(view.state.doc.lineAt(block.from).text);
-      return kind ? new Sign(kind) : null;
-    },
-    initialSpacer: () => new Sign("allocate"),
-  });
-}
+export const wrapperSigns: Extension = gutter({
+  class: "wrapper-signs",
+  lineMarker: (view, block) => {
+    const kind = wrapperKind(view.state.doc.lineAt(block.from).text);
+    return kind ? new Sign(kind) : null;
+  },
+  initialSpacer: () => new Sign("allocate"),
+});
