@@ -228,3 +228,32 @@ def test_a_looped_scan_carries_its_own_values_also_where_another_scanned_the_sam
     assert {found[f"tmp{n}"] for n in own} == {"op0.scan1"}
     assert {found[f"tmp{n}"] for n in (17, 18, 19, 20)} == {"op1.scan1"}
     assert (found["out_ptr0"], found["out_ptr1"]) == ("op0.store", "op1.store")
+
+
+RENAMED = """
+    tmp0 = tl.load(in_ptr0 + (x0 + r0_1*((1) * ((1) >= (ks2 // 2)))), xmask, other=0.0)
+    tmp2 = tl.load(in_ptr0 + (x0 + r0_1*((1) * ((1) >= (ks0)))), xmask, other=0.0)
+    tmp1 = -tmp0
+    tmp3 = libdevice.exp(tmp2)
+    tl.store(out_ptr0 + (x0), tmp1, xmask)
+    tl.store(out_ptr1 + (x0), tmp3, xmask)
+"""
+
+
+def test_a_load_is_written_again_where_a_size_has_got_a_name() -> None:
+    ir = ""
+    for number, op in ((0, "neg"), (1, "exp")):
+        ir += node(
+            number,
+            "index0 = p0 + p1*Max(1, (s0//2)); index1 = p0",
+            f"""\
+    load = ops.load('arg0_1', index0)
+    {op} = ops.{op}(load)
+    store = ops.store('buf{number}', index1, {op}, None)
+    return store
+""",
+        )
+    pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
+    found = written(triton(RENAMED), ir, pointers)
+    assert (found["tmp0"], found["tmp2"]) == ("op0.load", "op1.load")
+    assert (found["tmp1"], found["tmp3"]) == ("op0.neg", "op1.exp")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from inductorscope.correlate.cpp_text import read_kernel
-from inductorscope.correlate.fx_values import FxGraph, numel
+from inductorscope.correlate.fx_values import FxGraph
 from inductorscope.correlate.origins import find_origins
 from inductorscope.correlate.shared_costs import Ledger, Parts
+from inductorscope.correlate.sizes import numel
 from inductorscope.formats.fx import parse_fx
 from inductorscope.formats.ir import parse_ir
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.fx_values import FxGraph, FxValue, Root, numel
+from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
 from inductorscope.correlate.lowerings import (
     CHOOSE_BY_PLACE,
     FILLS,
@@ -14,6 +14,7 @@ from inductorscope.correlate.lowerings import (
     is_spelled_out,
 )
 from inductorscope.correlate.region import Operation, Region
+from inductorscope.correlate.sizes import numel, same_shape
 from inductorscope.formats.ir import IrBuffer, IrTextNode
 
 OpKey = tuple[str, str, str]
@@ -126,7 +127,7 @@ class Candidates:
                 continue
             same = value.numel == size
             penalty = self._of_type(value, dtype, operation)
-            differs = 0.0 if value.shape == buffer.size else 0.06
+            differs = 0.0 if same_shape(value.shape, buffer.size) else 0.06
             penalty += differs
             if refilled and same and value.op in FILLS and self._awaited(value):
                 self._offer(found, value, 0, penalty - 0.095)
@@ -151,7 +152,8 @@ class Candidates:
                 or value.op in SCATTERS
             ):
                 self._offer(found, value, 0, penalty + 0.4)
-        if all(penalty > _OTHER_SIZE for _, _, penalty in found.values()):
+        known = [penalty for value, _, penalty in found.values() if value.dtype]
+        if all(penalty > _OTHER_SIZE for penalty in known):
             self._of_any_size(found, nearby, buffer)
         held = self._held(operation.buffer) if operation.op == "load" else None
         if held is not None and not operation.indirect:
@@ -200,7 +202,7 @@ class Candidates:
             return
         if producer.view or by_library(producer.op) or not producer.numel:
             return
-        penalty = 0.1 if view.shape == buffer.size else 0.2
+        penalty = 0.1 if same_shape(view.shape, buffer.size) else 0.2
         self._offer(found, producer, index, penalty)
 
     def _awaited(self, fill: FxValue) -> bool:

@@ -16,6 +16,7 @@ from inductorscope.correlate.lowerings import (
     same_operation,
 )
 from inductorscope.correlate.region import Operation, Region
+from inductorscope.correlate.sizes import same_shape
 from inductorscope.correlate.view_offsets import constant_term
 from inductorscope.formats.ir import IrBuffer, IrTextNode
 
@@ -152,7 +153,7 @@ class BufferMakers(Candidates):
     def _shaped(self, producer: FxValue, buffer: IrBuffer, operation: Operation) -> FxValue | None:
         """The view whose shape the buffer has, when it is not the producer's own; of several the
         one that begins where the body reads."""
-        if producer.shape is None or buffer.size is None or producer.shape == buffer.size:
+        if producer.shape is None or buffer.size is None or same_shape(producer.shape, buffer.size):
             return None
         alike: list[FxValue] = []
         queue = [producer]
@@ -162,8 +163,8 @@ class BufferMakers(Candidates):
                 part = child is not None and child.op == "getitem" and value.view
                 if child is None or not (child.view or part) or len(queue) > 40:
                     continue
-                (alike if child.shape == buffer.size else queue).append(child)
-                if not buffer.users and child.shape == buffer.size:
+                (alike if same_shape(child.shape, buffer.size) else queue).append(child)
+                if not buffer.users and same_shape(child.shape, buffer.size):
                     queue.append(child)
         if not buffer.users:  # nobody but the caller is given it
             given = [v for v in alike if "output" in v.users and v.name not in self.given]

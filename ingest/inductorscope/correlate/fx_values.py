@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from inductorscope.correlate.lowerings import asks_for_strides
+from inductorscope.correlate.sizes import numel
 from inductorscope.correlate.view_offsets import Place, dense, part_of, place_of, sizes_of
 from inductorscope.formats.fx import FxText, FxTextNode
 from inductorscope.formats.scan import split_top
@@ -36,14 +35,7 @@ RANDOM = frozenset(
 Root = tuple[str, int]
 """(producing node, which of its outputs)"""
 
-# Sizes that are equal may be named differently in the graph and in the loops: `s29`, `s50`.
-# `((s74**2)//s74)`, `s74**2`
-_CANCELLED = re.compile(r"\(\((\w+)\*\*2\)//\1\)")
-_POWER = re.compile(r"\(*(\w+)\*\*(\d)\)*")
 _SHORT = frozenset("012345678")
-# `s0 - 1)//2)) + 1`, its outer brackets stripped
-_STEPS = re.compile(r"([\w*]+)(?: ([+-]) (\d{1,9}))?\)*//(\d{1,9})\)* \+ (\d{1,9})")
-_SYMBOL = re.compile(r"\b[su]\d+\b")
 
 
 @dataclass(slots=True)
@@ -71,55 +63,6 @@ class FxValue:
         if self.op == "pow" and self.arguments[1:] in (["1"], ["1.0"]):
             return True  # lowered to its argument
         return self.op in VIEWS
-
-
-@lru_cache(maxsize=4096)
-def numel(shape: tuple[str, ...] | None) -> str:
-    """Number of elements: a number, or sorted factors of a symbolic one; `` when unknown."""
-    if shape is None:
-        return ""
-    product = 1
-    symbols: list[str] = []
-    for size in shape:
-        for factor in _factors(_CANCELLED.sub(r"\1", size)):
-            if factor.isdigit() and len(factor) < 16:
-                product *= int(factor)
-            elif factor:
-                symbols.append(_SYMBOL.sub("s", _stepped(factor)))
-    return "*".join([str(product), *sorted(symbols)])
-
-
-def _factors(size: str) -> list[str]:
-    power = _POWER.fullmatch(size)
-    if power is not None:
-        return [power.group(1)] * int(power.group(2))
-    parts = _times(size) if "*" in size and "**" not in size else [size]
-    return [part.strip("() ") if part.count("(") == part.count(")") else part for part in parts]
-
-
-def _stepped(size: str) -> str:
-    """`s0 - 1)//2)) + 1` → `s0 + 1)//2`: one step more is the same as one more divisor."""
-    found = _STEPS.fullmatch(size)
-    if found is None:
-        return size
-    inside, sign, number, divisor, more = found.groups()
-    added = int(f"{sign or ''}{number or 0}") + int(divisor) * int(more)
-    if not added:
-        return f"{inside}//{divisor}"
-    return f"{inside} {'-' if added < 0 else '+'} {abs(added)})//{divisor}"
-
-
-def _times(size: str) -> list[str]:
-    """`4*((s0//2))` → `4`, `((s0//2))`: parts between the stars outside of brackets."""
-    parts = [""]
-    depth = 0
-    for character in size:
-        if character == "*" and depth == 0:
-            parts.append("")
-            continue
-        depth += (character == "(") - (character == ")")
-        parts[-1] += character
-    return [part.strip() for part in parts]
 
 
 class FxGraph:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-ENGINE = "8"
+ENGINE = "9"
 """Version of the link engine; links stored under another version are recomputed."""
 CALLS = f"{ENGINE}-calls"
 """Of links that hold what texts and Inductor's own maps tell: the lines of kernels are still to be

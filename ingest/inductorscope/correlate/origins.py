@@ -6,6 +6,7 @@ import re
 
 from inductorscope.correlate.buffer_candidates import ACCUMULATED, Origins, numel_of
 from inductorscope.correlate.buffer_makers import BufferMakers, too_large
+from inductorscope.correlate.by_place import BAD, LEAVES
 from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.lowerings import (
     MOVES,
@@ -19,8 +20,9 @@ from inductorscope.correlate.lowerings import (
     is_foreign,
     same_operation,
 )
-from inductorscope.correlate.reading_costs import BAD, LEAVES
 from inductorscope.correlate.region import Operation, Place, Region
+from inductorscope.correlate.reversals import NOT_REVERSED, reverses, runs_backwards
+from inductorscope.correlate.sizes import same_shape
 from inductorscope.correlate.unify import Unifier
 from inductorscope.formats.ir import IrBuffer, IrText, IrTextNode
 
@@ -279,6 +281,8 @@ class _Walk(BufferMakers):
         operation = region.operations[value]
         whole = self._whole(buffer)
         piece = operation.op in LEAVES and whole is not None
+        backwards = runs_backwards(region)
+        read = [held[0] for name in region.loads() if (held := self._held(name)) is not None]
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
             if operation.op == "load" and not operation.indirect:
                 cost = self._copy_cost(operation, candidate, unifier, value, piece)
@@ -287,6 +291,8 @@ class _Walk(BufferMakers):
             cost += penalty + self._reshaped(operation, candidate, buffer)
             if piece and not self._joined(candidate, operation):
                 cost += 0.4
+            if backwards and not reverses(self.graph, candidate, read):
+                cost += NOT_REVERSED
             if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
                 continue
             if self._only_cloned(candidate) and not too_large(region):
@@ -354,11 +360,11 @@ class _Walk(BufferMakers):
     def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
         """Cost of a copy in the shape of what is copied for a node of another shape: memory that is
         laid out anew is of the value itself."""
-        if operation.op != "load" or operation.indirect or candidate.shape == buffer.size:
+        if operation.op != "load" or operation.indirect or same_shape(candidate.shape, buffer.size):
             return 0.0
         held = self._held(operation.buffer)
         source = self.graph.values.get(held[0]) if held is not None else None
-        if source is None or source.shape != buffer.size or source is candidate:
+        if source is None or not same_shape(source.shape, buffer.size) or source is candidate:
             return 0.0
         return _RESHAPED
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from inductorscope.correlate.axes import across_of, lies_across
+from inductorscope.correlate.by_place import BAD, LEAVES, ByPlace, Choice
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
 from inductorscope.correlate.lowerings import (
     CHOOSES,
@@ -31,8 +32,6 @@ from inductorscope.correlate.region import Operation, Place, Region
 from inductorscope.correlate.shared_costs import Ledger, Parts
 from inductorscope.correlate.view_offsets import constant_term
 
-BAD = 4.0
-"""Cost of something that cannot be; sums of it lose against any reading that fits."""
 _DEPTH = 120
 _BUDGET = 60_000
 COMPOSED = frozenset(
@@ -47,14 +46,12 @@ _BIAS = 0.05
 """Cost of a bias that is added to what a library computed."""
 _MOST_OF_INDEX = 0.1
 """Cost of what an index is computed from, however badly that reads."""
+_CONTRARY = frozenset([("add", "sub"), ("sub", "add")])
+"""Of one argument's negative; the node of the other kind is meant where there is one."""
 _HALVES = frozenset(["bfloat16", "float16"])
-LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
-
-Choice = tuple[str, str]
-"""(`inside` or `operand`, node): the child is the node's; (`value`, argument): the argument's."""
 
 
-class Costs:
+class Costs(ByPlace):
     """Costs and choices within one loop body. `held` tells which value a buffer holds."""
 
     def __init__(
@@ -145,7 +142,7 @@ class Costs:
             operation.reaches or unread or node.op not in INDEXERS or self._folds(node)
         )
         passes = scatters or (moves and (computed or unread))
-        if cost > 0.0 and passes and node.op != "select_scatter":
+        if cost > 0.0 and passes and not self.chooses(operation, node):
             for name in node.inputs:
                 through = self.value(place, name, depth + 1) + 0.03
                 if through < cost:
@@ -257,6 +254,8 @@ class Costs:
             return 0.03 if fits else BAD if node.op in STRICT else 0.05
         strict = STRICT.get(node.op)
         if strict is not None:
+            if (op, node.op) in _CONTRARY:
+                return 0.1
             return 0.0 if op in strict else BAD
         if op == "reduction":
             kinds = REDUCES.get(node.op)
@@ -312,18 +311,9 @@ class Costs:
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice]:
         operation = self.region.operations[child]
-        if node.op == "select_scatter":
-            placed = self._selected(parent, index, child, node, depth)
-            if placed is not None:
-                return placed
-        if node.op == "slice_scatter":
-            placed = self._sliced(parent, index, child, node, depth)
-            if placed is not None:
-                return placed
-        if node.op == "cat" and parent.place in self.pieces:
-            placed = self._joined(parent, index, child, node, depth)
-            if placed is not None:
-                return placed
+        placed = self.placed(parent, index, child, node, depth)
+        if placed is not None:
+            return placed
         if operation.op in ("constant", "index_expr"):
             cost = self._literal(operation, index, node) + self._turned(child, node)
             return cost, ("inside", node.name)
@@ -347,53 +337,6 @@ class Costs:
         if inside < best - 1e-9:
             best, choice = inside, (kind, node.name)
         return best, choice
-
-    def _selected(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-    ) -> tuple[float, Choice] | None:
-        """`where(index == 3, source, self)`: each of its parts has its place."""
-        leaf = self.region.operations[child].op in ("constant", "index_expr")
-        if parent.op == "where" and index in (1, 2) and len(node.arguments) > 1 and not leaf:
-            name = node.arguments[2 - index]
-            cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
-            if cost < BAD:
-                return cost, ("value", name)
-        literal = self.region.operations[child].literal
-        if parent.op == "eq" and literal is not None and len(node.arguments) > 3:
-            fits = node.arguments[3] in (str(int(literal)) if literal.is_integer() else "", "-1")
-            return 0.0 if fits else 0.02, ("inside", node.name)
-        return None
-
-    def _sliced(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-    ) -> tuple[float, Choice] | None:
-        """`where(inside, masked(inside, source), self)`: the mask lets nothing but the source
-        through, which may be such a choice itself."""
-        if len(node.arguments) < 2 or self.region.operations[child].op in LEAVES:
-            return None
-        if parent.op == "where" and self.region.operations[child].op == "masked_subblock":
-            return self.inside(child, node, depth + 1), ("inside", node.name)
-        if parent.op != "masked_subblock" or index > 0:
-            return None
-        name = node.arguments[1]
-        cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
-        return (cost, ("value", name)) if cost < BAD else None
-
-    def _joined(
-        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
-    ) -> tuple[float, Choice] | None:
-        """Conditions and masks are the concatenation's own, what a mask lets through is the piece
-        that stands at its place."""
-        piece = len(node.inputs) - 1 - self.pieces[parent.place]
-        if piece < 0:
-            return None
-        if parent.op == "where" or index > 0:
-            return self.inside(child, node, depth + 1), ("inside", node.name)
-        if self.region.operations[child].op in ("constant", "index_expr"):
-            return None
-        name = node.inputs[piece]
-        cost = self.value(child, name, depth + 1)
-        return (cost, ("value", name)) if cost < BAD else None
 
     def _literal(self, operation: Operation, index: int, node: FxValue) -> float:
         """A number that the node's own argument contradicts."""

@@ -15,6 +15,8 @@ _NUMBER = re.compile(r"\d+")
 _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
 # `tl.where(xmask, tmp1, 0.0)`
 _OWN_MASK = re.compile(r"tl\.where\((?:\w*mask\b[\s&]*)+, tmp\d+, [-\d.]+\)$")
+# `ks0`, `(ks2 // 2)`
+_SIZE = re.compile(r"\(ks\d+(?: // \d+)?\)|\bks\d+\b")
 _SEED = re.compile(r"\bload_seed_offset\d*")
 
 AHEAD = 3
@@ -32,10 +34,10 @@ class MemoryReplay(ReplayState):
         buffer = op.arguments[0].strip("'") if op.arguments else ""
         index = values[1].text if len(values) > 1 and isinstance(values[1], Literal) else ""
         expression = ("load", buffer, index, self.body.var_ranges, self.mask)
-        known = self._known(expression)
-        if known is not None:
-            return known
         places = self.pointers.get(buffer, frozenset())
+        known = self._known(expression)
+        if known is not None and not self._read_again(known, places):
+            return known
         forwarded = self.stored.get(buffer)
         if not places and buffer in self.inside:
             places = _LOCAL
@@ -60,6 +62,19 @@ class MemoryReplay(ReplayState):
         self.loaded.setdefault(statement.pointer, []).append(value)
         self.by_index[value] = index
         return self._remember(expression, value)
+
+    def _read_again(self, known: Value, places: frozenset[str]) -> bool:
+        """Whether a load that is known is written once more, with another name for a size: Triton's
+        code calls a size `ks2 // 2` before it knows that it is given it as `ks0`."""
+        if self.cpp or not isinstance(known, str):
+            return False
+        before = self.definitions[known].text if known in self.definitions else ""
+        for position in self._upcoming(1):
+            statement = self.block.numbered[position]
+            if statement.is_load and statement.pointer in places and "ks" in before:
+                again = statement.text
+                return _right(again) != _right(before) and _unsized(again) == _unsized(before)
+        return False
 
     def _load_at(self, places: frozenset[str], index: str) -> int:
         """Where the load is written, if the next statements hold one from the right place."""
@@ -211,3 +226,12 @@ class MemoryReplay(ReplayState):
         if named is not None:
             return named.group() in self.pointers.get(offset, ())
         return offset in _NUMBER.findall(text.partition("ptr")[2][1:])
+
+
+def _right(text: str) -> str:
+    return text.partition("=")[2]
+
+
+def _unsized(text: str) -> str:
+    """A load without the names of sizes in its index."""
+    return _SIZE.sub("K", _right(text).replace("(1)", "1"))

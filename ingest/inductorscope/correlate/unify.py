@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inductorscope.correlate.reading_costs import Choice, Costs
+from inductorscope.correlate.by_place import Choice
+from inductorscope.correlate.reading_costs import Costs
 from inductorscope.correlate.region import Operation, Place
 
 
