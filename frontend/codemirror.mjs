@@ -101,6 +101,7 @@ CHANGES.push(
   [
     "measureVisibleLineHeights(viewport) {",
     `measureVisibleLineHeights(viewport) {
+        if (!this.view.scrollDOM.clientHeight) return []; // behind another tab a line is not 0 high
         if (this.isAsHighAsGuessed(viewport)) return [];
         this.view.viewState.heightsMeasured = true;
         return this.measureLines(viewport);

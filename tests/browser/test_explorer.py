@@ -170,6 +170,72 @@ def test_the_chain_is_readable_and_axe_finds_nothing(
     context.close()
 
 
+def test_on_a_narrow_page_a_pane_behind_a_tab_shows_its_lines_from_their_beginning(
+    page: Page, zoo: Served
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    explorer = open_run(page, zoo, "cpu-ops-zoo")
+    nodes = page.evaluate(
+        "() => window.inductorscope.explorer.find('post_grad', 'torch.ops.aten.')"
+    )
+    tabs = page.locator(".pane-tabs button")
+    kernels = set()
+    for line in nodes[::6]:
+        tabs.get_by_text("FX post-grad").click()
+        page.evaluate("(line) => window.inductorscope.explorer.selectLine('post_grad', line)", line)
+        tabs.get_by_text("Kernel", exact=True).click()
+        if not explorer.lit("kernel"):
+            continue
+        kernels.add(page.locator("[data-stage=kernel] .about").inner_text())
+        page.wait_for_function(
+            """() => {
+                 const pane = document.querySelector("[data-stage=kernel] .cm-scroller");
+                 const { top, bottom } = pane.getBoundingClientRect();
+                 return [...pane.querySelectorAll(".cm-line.lit")]
+                   .map((line) => line.getBoundingClientRect())
+                   .some((line) => line.top >= top && line.bottom <= bottom);
+               }"""
+        )
+        scroller = page.locator("[data-stage=kernel] .cm-scroller")
+        assert scroller.evaluate("(pane) => pane.scrollLeft") == 0
+    assert len(kernels) > 3
+
+
+def test_a_pane_that_turns_to_another_kernel_draws_its_lines_once(page: Page, zoo: Served) -> None:
+    open_run(page, zoo, "cpu-ops-zoo")
+    turned = page.evaluate(
+        """async () => {
+             const { explorer } = window.inductorscope;
+             const pane = document.querySelector("[data-stage=kernel]");
+             const content = () => pane.querySelector(".cm-content");
+             const painted = () => new Promise((done) => requestAnimationFrame(() =>
+               setTimeout(done)));
+             let drawn = 0;
+             new MutationObserver((changes) => {
+               for (const { addedNodes } of changes) {
+                 drawn += [...addedNodes].filter((node) => node.className === "cm-line"
+                   || node.className?.startsWith?.("cm-line ")).length;
+               }
+             }).observe(pane, { childList: true, subtree: true });
+             const turned = [];
+             for (const line of explorer.find("post_grad", "torch.ops.aten.")) {
+               const before = content()?.getAttribute("aria-label");
+               drawn = 0;
+               await explorer.selectLine("post_grad", line);
+               await painted();
+               const shown = content();
+               if (!before || !shown || shown.getAttribute("aria-label") === before) continue;
+               turned.push([drawn, shown.querySelectorAll(".cm-line").length]);
+               await painted(); // more lines out of sight come after the frame that shows the first
+             }
+             return turned;
+           }"""
+    )
+    assert len(turned) > 5
+    again = [(drawn, lines) for drawn, lines in turned if drawn > lines + 2]
+    assert not again, turned
+
+
 def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Served) -> None:
     open_run(page, zoo, "cpu-ops-zoo", "?panes=readable,post_grad,kernel")
     page.get_by_role("button", name="Compare this pane with").first.click()

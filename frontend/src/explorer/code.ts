@@ -312,6 +312,7 @@ export class Code {
   anyInSight(lines: readonly number[]): boolean {
     if (this.start !== null) return false;
     const { top, height } = this.window.seen();
+    if (!height) return false; // behind another tab
     return lines.some((line) => {
       if (!this.holds(line)) return false;
       const block = this.view.lineBlockAt(this.positionOf(line));
@@ -344,9 +345,26 @@ export class Code {
     if (!sideways) return { at, how: { y: "center" } };
     // Before there is a view nobody knows its width: then only where the line begins beyond it.
     const along = this.made
-      ? { x: "start" as const, xMargin: 30 }
+      ? { x: "start" as const, xMargin: this.roomBefore(line) }
       : { x: "nearest" as const, xMargin: 160 };
     return { at: at + this.indentOf(line), how: { y: "center", ...along } };
+  }
+
+  /** What stays in sight before a deeply indented line: where the least indented line around it begins,
+   * so that none is cut at its left, unless that leaves the line less than half of the pane. */
+  private roomBefore(line: number): number {
+    const around = Math.ceil(this.window.seen().height / (this.made?.defaultLineHeight ?? 20) / 2);
+    let least = this.indentOf(line);
+    for (let other = line - around; other <= line + around && least > 0; other++) {
+      if (this.text(other)?.trim()) least = Math.min(least, this.indentOf(other));
+    }
+    return Math.min(this.widthOf(this.indentOf(line) - least), this.room / 2);
+  }
+
+  /** Of so many spaces of indentation. */
+  private widthOf(spaces: number): number {
+    const { made } = this; // not `view`, which puts in what is coming
+    return spaces * (made?.defaultCharacterWidth ?? 7.2) * partKept(this.shown?.language ?? "");
   }
 
   private indentOf(line: number): number {
@@ -357,12 +375,10 @@ export class Code {
   private textInSight(line: number): boolean {
     const { made } = this;
     if (!made) return false;
-    // A pane behind another tab has no width to scroll in.
     if (made.lineWrapping) return true;
     const { left, width } = this.window.seen();
-    if (this.start === null && !width) return true;
-    const narrow = partKept(this.shown?.language ?? "");
-    const start = this.indentOf(line) * made.defaultCharacterWidth * narrow;
+    if (!width) return true; // behind another tab there is nothing to scroll in
+    const start = this.widthOf(this.indentOf(line));
     if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
     this.room = width - this.window.gutter();
     return start >= left && start <= left + this.room / 2;
