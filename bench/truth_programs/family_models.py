@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from bench.truth_programs.family_kin import Modulated, Pooled, Routes, signed, sketched, sm3
 from bench.truth_programs.family_pictures import (
     Branches,
     Capsules,
@@ -138,13 +139,21 @@ _MODELS: tuple[tuple[str, type[nn.Module], _Inputs, str], ...] = (
     ("cached", Cached, _step, "bfloat16"),
     ("eights", Eights, _floats((10, 8)), "float16"),
 )  # fmt: skip
-_STEPS = {"lion": lion, "factored": factored, "lamb": lamb}
+_KIN: tuple[tuple[str, type[nn.Module], _Inputs, str], ...] = (
+    ("pooler", Pooled, _floats((2, 4, 15, 13)), "dynamic"),
+    ("routes", Routes, _floats((17, 12)), "bfloat16"),
+    ("modulated", Modulated, _floats((2, 5, 12, 12), (2, 6)), "dynamic"),
+)
+_STEPS = {
+    "lion": lion, "factored": factored, "lamb": lamb,
+    "sm3": sm3, "signed": signed, "rowwise": sketched,
+}  # fmt: skip
 
 
 def programs() -> list[Program]:
     """Each used and trained as it is, and once more: with another dtype or dynamic shapes."""
     found = []
-    for place, (name, kind, inputs, again) in enumerate(_MODELS):
+    for place, (name, kind, inputs, again) in enumerate((*_MODELS, *_KIN)):
         for train in (False, True):
             word = "train" if train else "infer"
             found.append(Program(f"family-{name}-{word}", _maker(kind, inputs, "", train)))
