@@ -83,3 +83,23 @@ test("unknown stages are left out, and names with odd characters survive", () =>
   const query = write({ panes: [], kernel: name, handle: null, selected: null, compared: null });
   assert.equal(read(query, STAGES).kernel, name);
 });
+
+test("a graph that was never lowered shows the graphs before it in place of what it lacks", () => {
+  const stages = [
+    "source",
+    "dynamo",
+    "pre_grad",
+    "readable",
+    "post_grad",
+    "ir_post",
+    "kernel",
+    "code",
+  ];
+  const shown = (...held: string[]) => read("", stages, held).panes.map((pane) => pane.stage);
+  assert.deepEqual(shown("source", "dynamo"), ["source", "dynamo", "ir_post", "kernel"]);
+  assert.deepEqual(shown("dynamo", "pre_grad"), ["source", "dynamo", "pre_grad", "kernel"]);
+  const standard = ["source", "post_grad", "ir_post", "kernel"];
+  assert.deepEqual(shown(), standard);
+  assert.deepEqual(shown("dynamo", "post_grad"), standard);
+  assert.deepEqual(shown("dynamo", "code", "kernel"), standard);
+});

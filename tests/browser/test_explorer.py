@@ -236,6 +236,17 @@ def test_a_pane_that_turns_to_another_kernel_draws_its_lines_once(page: Page, zo
     assert not again, turned
 
 
+def test_a_graph_that_is_not_there_leads_to_those_that_are(page: Page, zoo: Served) -> None:
+    open_run(page, zoo, "cuda-foo1")
+    run = page.url.partition("/graphs/")[0]
+    answer = page.goto(f"{run}/graphs/nothing")
+    assert answer is not None
+    assert answer.status == 404
+    page.get_by_role("alert").get_by_role("link").click()
+    page.wait_for_url(run)
+    expect(page.locator("a[href*='/graphs/']").first).to_be_visible()
+
+
 def test_two_stages_are_compared_with_their_lines_kept_level(page: Page, zoo: Served) -> None:
     open_run(page, zoo, "cpu-ops-zoo", "?panes=readable,post_grad,kernel")
     page.get_by_role("button", name="Compare this pane with").first.click()

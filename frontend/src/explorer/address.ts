@@ -32,12 +32,28 @@ export interface Address {
 
 export const DEFAULT_PANES = ["source", "post_grad", "ir_post", "kernel"];
 
-export function read(query: string, stages: readonly string[]): Address {
+/** A graph whose compile ended before it was lowered shows the graphs that there are instead. */
+function standard(stages: readonly string[], held: readonly string[]): string[] {
+  const panes = DEFAULT_PANES.filter((stage) => stages.includes(stage));
+  if (held.includes("post_grad") || held.includes("code")) return panes;
+  const earlier = stages.slice(0, stages.indexOf("post_grad"));
+  const graphs = earlier.filter((stage) => held.includes(stage) && !panes.includes(stage));
+  const missing = panes.filter((stage) => stage !== "source" && !held.includes(stage));
+  const instead = graphs.slice(-missing.length);
+  return panes.map((stage) => (missing.includes(stage) ? (instead.shift() ?? stage) : stage));
+}
+
+/** `held`: the stages that the graph has a text of. */
+export function read(
+  query: string,
+  stages: readonly string[],
+  held: readonly string[] = stages,
+): Address {
   const fields = new URLSearchParams(query);
   const files = fields.getAll("file");
   const hops = fields.getAll("around");
   const named = (fields.get("panes") ?? "").split(",").filter((stage) => stages.includes(stage));
-  const shown = named.length ? named : DEFAULT_PANES.filter((stage) => stages.includes(stage));
+  const shown = named.length ? named : standard(stages, held);
   const panes = shown.map((stage) => ({
     stage,
     file: stage === "source" ? (files.shift() ?? null) : null,

@@ -42,14 +42,13 @@ const WHY_NOT: Record<string, string> = {
     "Only a TORCH_TRACE log holds the Dynamo graph. Set TORCH_TRACE when you run, and upload its folder too.",
   pre_grad: "Only a TORCH_TRACE log or TORCH_LOGS=pre_grad_graphs holds this graph. Upload it too.",
   joint: "Only a TORCH_TRACE log holds the joint graph, and only training has one.",
-  readable: "TORCH_COMPILE_DEBUG writes it as fx_graph_readable.py; this graph's folder has none.",
-  post_grad:
-    "TORCH_COMPILE_DEBUG writes it as fx_graph_transformed.py; this graph's folder has none.",
-  ir_pre: "TORCH_COMPILE_DEBUG writes it as ir_pre_fusion.txt; this graph's folder has none.",
-  ir_post: "TORCH_COMPILE_DEBUG writes it as ir_post_fusion.txt; this graph's folder has none.",
+  readable: "TORCH_COMPILE_DEBUG writes it as fx_graph_readable.py; none came with this graph.",
+  post_grad: "TORCH_COMPILE_DEBUG writes it as fx_graph_transformed.py; none came with this graph.",
+  ir_pre: "TORCH_COMPILE_DEBUG writes it as ir_pre_fusion.txt; none came with this graph.",
+  ir_post: "TORCH_COMPILE_DEBUG writes it as ir_post_fusion.txt; none came with this graph.",
 };
 const WHY_NO_CODE =
-  "TORCH_COMPILE_DEBUG writes it as output_code.py; this graph's folder has none. " +
+  "TORCH_COMPILE_DEBUG writes it as output_code.py; none came with this graph. " +
   "The compile may have failed before code was written, or come from a cache.";
 
 function empty(what: string, why: string, go: EmptyContent["go"] = null): EmptyContent {

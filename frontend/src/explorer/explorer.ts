@@ -91,6 +91,9 @@ export class Explorer implements RowHost {
       this.chooseKernel(kernel),
     );
     describeCoverage(this.part(".coverage"), picture);
+    this.part(".downloads").hidden = !picture.stages.some(
+      ({ id, files }) => id === "code" && files.length > 0,
+    );
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
     new Commands(this);
@@ -139,7 +142,12 @@ export class Explorer implements RowHost {
 
   private restore(): void {
     const stages = this.picture.stages.map((stage) => stage.id);
-    const address = read(location.search, stages);
+    const held = this.picture.stages.filter((stage) => stage.files.length > 0);
+    const address = read(
+      location.search,
+      stages,
+      held.map((stage) => stage.id),
+    );
     this.row.set(address.panes);
     const named = kernelNamed(this.picture, address.kernel);
     const withCode = this.picture.kernels.find((kernel) => kernel.first !== null);
