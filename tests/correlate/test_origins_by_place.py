@@ -1,6 +1,8 @@
-"""Which node an operation belongs to, where only its place or the way of its index tells."""
+"""Which node an operation belongs to, where only its place, its number or its turn tells."""
 
 from __future__ import annotations
+
+from inductorscope.correlate.loop_places import placed
 
 from tests.correlate.test_origins import node, origins, user
 
@@ -132,3 +134,136 @@ get_index_1 = self.get_index('index0')
 store = ops.store('buf0', get_index_1, exp, None)"""
     found = origins(RESIZED, node(0, body, "[(s0*8//16), 16]", user("OUTPUT")))
     assert found.nodes["op0", "body", "exp"] == "exp"
+
+
+SCALED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[8, 2][2, 1]cpu", arg1_1: "f32[8][1]cpu"):
+        mean: "f32[8][1]cpu" = torch.ops.aten.mean.dim(arg0_1, [-1])
+        add: "f32[8][1]cpu" = torch.ops.aten.add.Tensor(arg1_1, mean, alpha = 0.1)
+        div: "f32[8][1]cpu" = torch.ops.aten.div.Tensor(mean, arg1_1)
+        pow_1: "f32[8][1]cpu" = torch.ops.aten.pow.Tensor_Scalar(mean, 2)
+        return (add, div, pow_1)
+"""
+MEAN = """
+get_index = self.get_index('index0')
+load = ops.load('arg0_1', get_index)
+get_index_1 = self.get_index('index1')
+load_1 = ops.load('arg0_1', get_index_1)
+add = ops.add(load, load_1)
+constant = ops.constant(2.0, torch.float32)
+truediv = ops.truediv(add, constant)
+get_index_2 = self.get_index('index0')"""
+
+
+def test_a_scaled_sum_scales_and_the_mean_in_it_divides() -> None:
+    body = f"""{MEAN}
+load_2 = ops.load('arg1_1', get_index_2)
+constant_1 = ops.constant(0.1, torch.float32)
+mul = ops.mul(truediv, constant_1)
+add_1 = ops.add(load_2, mul)
+store = ops.store('buf0', get_index_2, add_1, None)"""
+    found = origins(SCALED, node(0, body, "[8]", user("OUTPUT"))).nodes
+    assert {found["op0", "body", name] for name in ("add_1", "mul", "constant_1")} == {"add"}
+    assert {found["op0", "body", name] for name in ("add", "truediv", "constant")} == {"mean"}
+
+
+def test_the_division_of_a_mean_is_not_that_of_who_divides_or_squares_it() -> None:
+    ratio = f"""{MEAN}
+load_2 = ops.load('arg1_1', get_index_2)
+truediv_1 = ops.truediv(truediv, load_2)
+store = ops.store('buf0', get_index_2, truediv_1, None)"""
+    found = origins(SCALED, node(0, ratio, "[8]", user("OUTPUT"))).nodes
+    assert (found["op0", "body", "truediv_1"], found["op0", "body", "truediv"]) == ("div", "mean")
+    square = f"""{MEAN}
+mul = ops.mul(truediv, truediv)
+store = ops.store('buf0', get_index_2, mul, None)"""
+    squared = "\n".join(line for line in SCALED.split("\n") if "aten.div" not in line)
+    found = origins(squared, node(0, square, "[8]", user("OUTPUT"))).nodes
+    assert (found["op0", "body", "mul"], found["op0", "body", "truediv"]) == ("pow_1", "mean")
+
+
+ASSERTED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "b8[8][1]cpu", arg1_1: "b8[8][1]cpu"):
+        _assert_async = torch.ops.aten._assert_async.msg(arg0_1, 'first')
+        _assert_async_1 = torch.ops.aten._assert_async.msg(arg1_1, 'second')
+        return ()
+"""
+
+
+def test_assertions_are_lowered_in_order() -> None:
+    ir = ""
+    for number in (0, 1):
+        body = f"""
+get_index = self.get_index('index0')
+load = ops.load('arg{number}_1', get_index)
+device_assert_async = ops.device_assert_async(load, 'message')
+store = ops.store('buf{number}', get_index, device_assert_async, None)"""
+        ir += node(number, body, "[]", user("OUTPUT"))
+    found = origins(ASSERTED, ir).nodes
+    assert found["op0", "body", "device_assert_async"] == "_assert_async"
+    assert found["op1", "body", "load"] == "_assert_async_1"
+
+
+FILLED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "i64[4][1]cpu", arg1_1: "f32[4][1]cpu"):
+        second: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0)
+        first: "f32[8][1]cpu" = torch.ops.aten.full.default([8], 0)
+        one: "f32[8][1]cpu" = torch.ops.aten.index_put_.default(first, [arg0_1], arg1_1, True)
+        two: "f32[8][1]cpu" = torch.ops.aten.index_put_.default(second, [arg0_1], arg1_1, True)
+        return (one, two)
+"""
+
+
+def test_a_fill_is_stored_when_it_is_written_into() -> None:
+    body = """
+get_index = self.get_index('index0')
+constant = ops.constant(0.0, torch.float32)
+store = ops.store('buf0', get_index, constant, None)"""
+    scatter = """
+get_index = self.get_index('index0')
+load = ops.load('arg0_1', get_index)
+set_indirect0 = self.set_indirect0(load)
+load_1 = ops.load('arg1_1', get_index)
+get_index_1 = self.get_index('index2')
+store = ops.store('buf1', get_index_1, load_1, 'atomic_add')"""
+    written = node(1, scatter, "[8]", user("OUTPUT"), "MutationLayoutSHOULDREMOVE")
+    written = written.replace("    index1 =", "    index2 = indirect0\n    index1 =")
+    written = written.replace("    buf1.users", "    buf1.mutations = ['buf0']\n    buf1.users")
+    found = origins(FILLED, node(0, body, "[8]", user("op1")) + written).nodes
+    assert found["op0", "body", "store"] == "first"
+    assert found["op1", "body", "store"] == "one"
+
+
+def test_a_loop_is_the_same_whatever_it_is_called() -> None:
+    apart = "{p0: 2, p1: 4, p2: 15, p3: 15}"
+    assert placed("p3", apart) == placed("p2", "{p0: 8, p1: 15, p2: 15}")
+    assert placed("p2", apart) != placed("p2", "{p0: 8, p1: 15, p2: 15}")
+    assert placed("p0 + p1", "{p0: s0, p1: 4}") == ("4*s0", "<4:s0> + <1:4>")
+    assert placed("0", "{}") == ("1", "0")
+
+
+REFLECTED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[6, 6][6, 1]cpu"):
+        iota: "i64[8][1]cpu" = torch.ops.prims.iota.default(8)
+        sub: "i64[8][1]cpu" = torch.ops.aten.sub.Tensor(iota, 1)
+        abs_1: "i64[8][1]cpu" = torch.ops.aten.abs.default(sub)
+        rows: "f32[8, 6][6, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(arg0_1, [abs_1, None])
+        both: "f32[8, 8][8, 1]cpu" = torch.ops.aten._unsafe_index.Tensor(rows, [None, abs_1])
+        return (both,)
+"""
+
+
+def test_what_is_reflected_in_both_directions_is_looked_up_twice() -> None:
+    """Both indices are arithmetic in the index of the one load, which says nothing of the first."""
+    body = """
+get_index = self.get_index('index0')
+load = ops.load('arg0_1', get_index)
+get_index_1 = self.get_index('index1')
+store = ops.store('buf0', get_index_1, load, None)"""
+    found = origins(REFLECTED, node(0, body, "[8, 8]", user("OUTPUT"))).nodes
+    assert found["op0", "body", "load"] == "rows"
+    assert found["op0", "body", "store"] == "both"

@@ -423,3 +423,51 @@ def test_looked_up_positions_called_functions_and_assertions_are_found() -> None
     assert found[""] == "op0.device_assert_async"
     found = written(computing, TABLE, {"primals_2": "in_ptr0", "buf1": "out_ptr0"}, cpp=True)
     assert (found["tmp1"], found["tmp2"]) == ("op1.index_expr", "op1.digamma")
+
+
+CHECKED = """\
+extern "C"  void  kernel(const int64_t* in_ptr0, const float* in_ptr1, float* out_ptr0)
+{
+    auto tmp0 = at::vec::VectorizedN<int64_t,2>::loadu(in_ptr0 + static_cast<int64_t>(x0), 8);
+    auto tmp1 =
+    [&]
+    {
+        __at_align__ std::array<int64_t, 8> tmpbuf;
+        tmp0.store(tmpbuf.data(), static_cast<int64_t>(8));
+        return tmpbuf;
+    }
+    ()
+    ;
+    TORCH_CHECK((at::vec::VecMask<int64_t,2>((0 <= tmp0) & (tmp0 < ks0))).all_masked(), "index");
+    auto tmp2 =
+    [&]
+    {
+        __at_align__ std::array<int64_t, 8> tmpbuf;
+        for (long x0_inner = 0; x0_inner < static_cast<int64_t>(8); x0_inner++)
+        {
+            tmpbuf[x0_inner] = static_cast<int64_t>(tmp1[x0_inner]);
+        }
+        return at::vec::VectorizedN<int64_t,2>::loadu(tmpbuf.data(), static_cast<int64_t>(8));
+    }
+    ()
+    ;
+    TORCH_CHECK((at::vec::VecMask<int64_t,2>((0 <= tmp2) & (tmp2 < ks0))).all_masked(), "index");
+}
+"""
+
+
+def test_an_index_that_was_checked_is_checked_anew_for_who_writes_there() -> None:
+    (block,) = read_kernel(CHECKED.split("\n"), 1, CHECKED.count("\n")).blocks
+    ir = ""
+    for number in (0, 1):
+        ir += node(
+            number,
+            "index0 = p0",
+            """\
+    load = ops.load('arg0_1', index0)
+    set_indirect0 = self.set_indirect0(load)
+    return set_indirect0
+""",
+        )
+    found = written(block, ir, {"arg0_1": "in_ptr0"}, cpp=True)
+    assert (found["tmp0"], found["tmp2"]) == ("op0.load", "op1.set_indirect0")

@@ -257,3 +257,72 @@ def test_a_load_is_written_again_where_a_size_has_got_a_name() -> None:
     found = written(triton(RENAMED), ir, pointers)
     assert (found["tmp0"], found["tmp2"]) == ("op0.load", "op1.load")
     assert (found["tmp1"], found["tmp3"]) == ("op0.neg", "op1.exp")
+
+
+OVERWRITTEN = """
+    tmp0 = tl.load(in_out_ptr0 + (x0), xmask)
+    tmp1 = -tmp0
+    tmp2 = libdevice.exp(tmp1)
+    tl.store(in_out_ptr0 + (x0), tmp1, xmask)
+    tl.store(out_ptr0 + (x0), tmp2, xmask)
+"""
+
+
+def test_memory_that_was_written_into_is_read_as_what_was_put_there() -> None:
+    ir = node(
+        0,
+        "index0 = p0",
+        """\
+    load = ops.load('arg0_1', index0)
+    neg = ops.neg(load)
+    store = ops.store('buf0', index0, neg, None)
+    return store
+""",
+    ).replace("]\nclass", "    buf0.mutations = ['arg0_1']\n]\nclass")
+    ir += node(
+        1,
+        "index0 = p0",
+        """\
+    load = ops.load('arg0_1', index0)
+    exp = ops.exp(load)
+    store = ops.store('buf1', index0, exp, None)
+    return store
+""",
+    )
+    pointers = {"arg0_1": "in_out_ptr0", "buf0": "in_out_ptr0", "buf1": "out_ptr0"}
+    found = written(triton(OVERWRITTEN), ir, pointers)
+    assert (found["tmp0"], found["tmp1"], found["tmp2"]) == ("op0.load", "op0.neg", "op1.exp")
+
+
+OTHERWISE = """
+    tmp0 = x0
+    tmp1 = tl.full([1], 3, tl.int64)
+    tmp2 = tmp0 < tmp1
+    tmp3 = tl.load(in_ptr0 + (x0), tmp2 & xmask, other=float("-inf"))
+    tmp4 = tl.load(in_ptr0 + (x0), tmp2 & xmask, other=0.0)
+    tl.store(out_ptr0 + (x0), tmp3, xmask)
+    tl.store(out_ptr1 + (x0), tmp4, xmask)
+"""
+
+
+def test_a_masked_load_is_another_where_it_gives_something_else_outside() -> None:
+    ir = ""
+    for number, other in ((0, "float('-inf')"), (1, "0.0")):
+        ir += node(
+            number,
+            "index0 = p0",
+            f"""\
+    index_expr = ops.index_expr(index0, torch.int64)
+    constant = ops.constant(3, torch.int64)
+    lt = ops.lt(index_expr, constant)
+    masked_subblock1 = self.masked_subblock1(lt, {other})
+    store = ops.store('buf{number}', index0, masked_subblock1, None)
+    return store
+def masked_subblock1(self, ops):
+    load = ops.load('arg0_1', index0)
+    return load
+""",
+        )
+    pointers = {"arg0_1": "in_ptr0", "buf0": "out_ptr0", "buf1": "out_ptr1"}
+    found = written(triton(OTHERWISE), ir, pointers)
+    assert (found["tmp3"], found["tmp4"]) == ("op0.load", "op1.load")

@@ -49,6 +49,7 @@ class Aligner(ValueReplay):
             return 0.0
         self.node, self.values, self.by_index, self.mask = node.name, {}, {}, None
         self.indirect = {}
+        self.mutations = {each.name: each.mutations for each in node.buffers if each.mutations}
         self.body = body
         reduced = None if self.cpp else _reduced(body, self.same)
         if reduced is None:
@@ -128,12 +129,12 @@ class Aligner(ValueReplay):
     def _masked(self, op: IrOp, key: OpKey, block: str, depth: int) -> Value:
         name = op.arguments[0] if op.arguments else ""
         mask = self._value(op.arguments[1], block) if len(op.arguments) > 1 else None
-        outer = self.mask
+        outer, other = self.mask, self.other
         if outer is not None:
             mask = self._combined(mask, outer, key) or mask
-        self.mask = mask
+        self.mask, self.other = mask, "" if self.cpp else "".join(op.arguments[2:])
         inner = self._walk(name, depth + 1)
-        self.mask = outer
+        self.mask, self.other = outer, other
         expression = ("masked", mask, inner, *op.arguments[2:])
         known = None if self.cpp or inner is None else self._known(expression)
         if known is not None:

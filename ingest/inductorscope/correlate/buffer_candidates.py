@@ -207,11 +207,19 @@ class Candidates:
 
     def _awaited(self, fill: FxValue) -> bool:
         """The next node that writes into it does so in place: the memory is the fill's own."""
+        first = self._next_writer(fill)
+        return first is not None and first.op.endswith("_") and fill.name not in self.used
+
+    def _turn(self, value: FxValue) -> int:
+        """When a value is stored: a fill when somebody writes into it, all others as they come."""
+        writer = self._next_writer(value) if value.op in FILLS else None
+        return value.order if writer is None else writer.order
+
+    def _next_writer(self, fill: FxValue) -> FxValue | None:
         users = [self.graph.values[name] for name in fill.users if name in self.graph.values]
         writers = [user for user in users if user.op.rstrip("_") in SCATTERS]
         waiting = [user for user in writers if user.name not in self.used]
-        first = min(waiting, key=lambda each: each.order, default=None)
-        return first is not None and first.op.endswith("_") and fill.name not in self.used
+        return min(waiting, key=lambda each: each.order, default=None)
 
     def _refilled(self, buffer: IrBuffer) -> bool:
         """Somebody writes into the buffer later on: it is a copy or a fill made for that."""

@@ -183,7 +183,7 @@ class _Walk(BufferMakers):
 
     def _computed(self, node: IrTextNode) -> None:
         region = Region(node, self._fixed)
-        if not node.buffers or not region.stores:
+        if not node.buffers or not region.stores or self._asserted(node, region):
             return
         buffer = node.buffers[0]
         unifier = Unifier(self.graph, region, self._held, self.extern)
@@ -240,6 +240,24 @@ class _Walk(BufferMakers):
         if self._exact(producer, buffer):
             for mutated in buffer.mutations:
                 self.result.held[mutated] = (producer.name, index)
+
+    def _asserted(self, node: IrTextNode, region: Region) -> bool:
+        """Assertions are lowered in order; what one stores is no value of the graph."""
+        store = region.stores[-1]
+        value = _stored(region, store)
+        if value is None or region.operations[value].op != "device_assert_async":
+            return False
+        asserts = self.graph.by_op.get("_assert_async", ())
+        asserted = next((each for each in asserts if each.name not in self.used), None)
+        if asserted is None:
+            return False
+        unifier = Unifier(self.graph, region, self._held, self.extern)
+        self.used[asserted.name] = 1
+        self.result.costs[node.name] = unifier.inside(value, asserted)
+        owners = {store.place: asserted.name} | unifier.owners(value, asserted.name)
+        for place, name in owners.items():
+            self.result.nodes[node.name, *place] = self.graph.values[name].owner
+        return True
 
     def _rivals(
         self,
@@ -299,7 +317,7 @@ class _Walk(BufferMakers):
                 cost += 0.1
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
-            distance = candidate.order - self.reached
+            distance = self._turn(candidate) - self.reached
             copied = piece and self._holds(operation, candidate)
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (

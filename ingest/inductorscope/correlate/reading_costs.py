@@ -12,6 +12,7 @@ from collections.abc import Callable
 from inductorscope.correlate.axes import across_of, lies_across
 from inductorscope.correlate.by_place import BAD, LEAVES, ByPlace, Choice
 from inductorscope.correlate.fx_values import FxGraph, FxValue, Root
+from inductorscope.correlate.literals import contradicted, scales, seeded
 from inductorscope.correlate.lowerings import (
     CHOOSES,
     FILLS,
@@ -137,9 +138,10 @@ class Costs(ByPlace):
         computed = operation.op not in LEAVES or operation.indirect
         scatters = node.op in SCATTERS
         # A copy of what is itself only looked up; what is stored is told by its direct source.
-        unread = depth > 0 and not computed and cost >= BAD
+        folds = node.op in INDEXERS and self._folds(node)
+        unread = (depth > 0 or folds) and not computed and cost >= BAD
         moves = node.op in MOVES and (
-            operation.reaches or unread or node.op not in INDEXERS or self._folds(node)
+            operation.reaches or unread or node.op not in INDEXERS or folds
         )
         passes = scatters or (moves and (computed or unread))
         if cost > 0.0 and passes and not self.chooses(operation, node):
@@ -265,6 +267,8 @@ class Costs(ByPlace):
         if op == node.op:
             return 0.0
         if node.op == "pow":
+            if op == "truediv" and self._divides(operation):
+                return 0.4
             return 0.01 if op in _POWERS else 0.4
         unrolled = UNROLLED.get(node.op)
         if unrolled is not None:
@@ -277,10 +281,14 @@ class Costs(ByPlace):
             return 0.01
         return 0.15 if node.op in MOVES else 0.03
 
+    def _divides(self, operation: Operation) -> bool:
+        """`x / 24`, unlike the `1 / x` that a power of -1 is."""
+        return self.region.operations[operation.children[0]].literal is None
+
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
         held = self.held(operation.buffer)
         cost = BAD
-        if node.op == "inductor_lookup_seed" and not _seeded(operation, node):
+        if node.op == "inductor_lookup_seed" and not seeded(operation, node):
             return BAD
         if held is not None:
             if held[0] == node.name:
@@ -314,8 +322,10 @@ class Costs(ByPlace):
         placed = self.placed(parent, index, child, node, depth)
         if placed is not None:
             return placed
+        if parent.op != "mul" and scales(self.region, operation, node):
+            return self._operand(child, node, depth), ("operand", node.name)
         if operation.op in ("constant", "index_expr"):
-            cost = self._literal(operation, index, node) + self._turned(child, node)
+            cost = contradicted(self.graph, operation, index, node) + self._turned(child, node)
             return cost, ("inside", node.name)
         if operation.op == "set_indirect" and node.op not in STRICT:
             # Who indexes checks the index; what the index is, may be another's value.
@@ -338,25 +348,6 @@ class Costs(ByPlace):
             best, choice = inside, (kind, node.name)
         return best, choice
 
-    def _literal(self, operation: Operation, index: int, node: FxValue) -> float:
-        """A number that the node's own argument contradicts."""
-        if operation.literal is None or node.op not in STRICT or node.op in ("div", "pow"):
-            return 0.0
-        if index >= len(node.arguments):
-            return 0.0
-        argument = node.arguments[index]
-        source = self.graph.values.get(argument)
-        if source is not None:
-            if source.op not in FILLS or len(source.arguments) < 2:
-                return 0.0
-            argument = source.arguments[1]
-        try:
-            wanted = float(argument)
-        except ValueError:
-            return 0.0
-        same = abs(wanted - operation.literal) <= 1e-6 * max(1.0, abs(wanted))
-        return 0.0 if same or wanted == operation.literal else 0.4
-
     def _absorbed(
         self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool
     ) -> tuple[str, float]:
@@ -371,6 +362,8 @@ class Costs(ByPlace):
         if operation.op in ("getitem", "set_indirect", "masked_subblock"):
             return "inside", 0.01 + self.inside(child, node, depth + 1)
         composed = node.op.rstrip("_") in COMPOSED
+        if operation.op == "truediv" and node.op == "div" and len(node.arguments) < 3:
+            return "inside", BAD  # a mean's division is not the next one's
         if not composed or operation.op not in _INNER:
             return "inside", BAD
         scaled = any(argument.startswith("alpha") for argument in node.arguments)
@@ -385,10 +378,3 @@ class Costs(ByPlace):
         operation = self.region.operations[child]
         cost, self.operands[child, node.name] = self._children(operation, node, depth + 2)
         return cost
-
-
-def _seeded(operation: Operation, node: FxValue) -> bool:
-    """Whether it is this seed of many that is read."""
-    if operation.literal is None or len(node.arguments) < 2:
-        return True
-    return node.arguments[1] == str(int(operation.literal))

@@ -69,7 +69,7 @@ class ControlReplay(MemoryReplay):
         expression = ("indirect", value)
         start = self._at()
         known = self._known(expression) if op.op == "set_indirect" else None
-        if known is not None and not self._wrapping(start, value):
+        if known is not None and not self._wrapping(start, value) and not self._anew(start, value):
             return known
         members: set[int] = set()
         for check in self.block.others:
@@ -94,6 +94,21 @@ class ControlReplay(MemoryReplay):
             if statement.tags & {"where", "?", "blendv"} and statement.defines:
                 result = statement.defines[0]
         return self._remember(expression, result)
+
+    def _anew(self, start: int, value: Value) -> bool:
+        """Whether an index that was wrapped and checked before is checked once more as it is: C++
+        spreads it over the lanes for that."""
+        if not self.cpp or not isinstance(value, str) or start >= len(self.block.numbered):
+            return False
+        if "tmpbuf" not in self.block.numbered[start].text:
+            return False
+        for check in self.block.others:
+            if not check.checks or id(check) in self.result.owner:
+                continue
+            members = self._behind(check.uses, start)
+            spread = all("tmpbuf" in self.block.numbered[place].text for place in members)
+            return start in members and spread and self._reaches(check.uses, value)
+        return False
 
     def _plain(self, position: int) -> bool:
         """Index arithmetic, as bounds are checked of: nothing that was loaded or computed."""

@@ -33,7 +33,10 @@ class MemoryReplay(ReplayState):
     def _load(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
         buffer = op.arguments[0].strip("'") if op.arguments else ""
         index = values[1].text if len(values) > 1 and isinstance(values[1], Literal) else ""
-        expression = ("load", buffer, index, self.body.var_ranges, self.mask)
+        expression = ("load", buffer, index, self.body.var_ranges, self.mask, self.other)
+        written = self.overwritten.get(buffer)
+        if written is not None and self._alive(written):
+            return written
         places = self.pointers.get(buffer, frozenset())
         known = self._known(expression)
         if known is not None and not self._read_again(known, places):
@@ -171,6 +174,8 @@ class MemoryReplay(ReplayState):
             self._miss(0.5)
         if len(op.arguments) < 4 or "atomic" not in op.arguments[3]:
             self.stored[buffer] = value
+            for name in self.mutations.get(buffer, ()):
+                self.overwritten[name] = value
         return value
 
     def _store_statement(self, places: frozenset[str], value: Value) -> Statement | None:

@@ -81,6 +81,10 @@ class ReplayState:
         self.place = {id(s): index for index, s in enumerate(block.numbered)}
         self.cse: dict[tuple[object, ...], Value] = {}
         self.stored: dict[str, Value] = {}
+        self.overwritten: dict[str, Value] = {}
+        """Of memory that another buffer writes into: what was put there, and is read since."""
+        self.mutations: dict[str, list[str]] = {}
+        """The node's buffers → those they write into."""
         self.loaded: dict[str, list[str]] = {}
         self.values: dict[tuple[str, str], Value] = {}
         self.by_index: dict[str, str] = {}
@@ -94,6 +98,8 @@ class ReplayState:
         """Buffer → the first one that holds the same."""
         self.node = ""
         self.mask: Value = None
+        self.other = ""
+        """What loads give where the mask does not hold: with another value they are others."""
 
     def _value(self, text: str, block: str) -> Value:
         known = self.values.get((block, text))

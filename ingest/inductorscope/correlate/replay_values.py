@@ -12,6 +12,7 @@ from inductorscope.correlate.emission import (
     expected,
     is_called,
 )
+from inductorscope.correlate.loop_places import placed
 from inductorscope.correlate.replay_control import ControlReplay
 from inductorscope.correlate.replay_state import Literal, OpKey, Value
 from inductorscope.correlate.statements import Statement
@@ -42,7 +43,7 @@ class ValueReplay(ControlReplay):
     def _leaf(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
         expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
         if op.op == "index_expr":
-            expression = (*expression, self.body.var_ranges)
+            expression = (op.op, tuple(op.arguments[1:]), *self._index_placed(values[0]))
         known = self._known(expression)
         if known is not None and not (op.op == "index_expr" and self._again(known)):
             return known
@@ -69,7 +70,7 @@ class ValueReplay(ControlReplay):
             self.result.cost += 0.4 * (position - start)
             self._own_run(start, last, key)
             if op.op == "index_expr":
-                raw = ("index", str(values[0]), self.body.var_ranges)
+                raw = ("index", *self._index_placed(values[0]))
                 self.cse.setdefault(raw, statement.defines[0])
             return self._remember(expression, self.block.numbered[last].defines[0])
         value = self._raw_index(values[0]) if op.op == "index_expr" else None
@@ -87,9 +88,12 @@ class ValueReplay(ControlReplay):
             for position in self._upcoming(1)
         )
 
+    def _index_placed(self, index: Value) -> tuple[str, str]:
+        return placed(index.text if isinstance(index, Literal) else "", self.body.var_ranges)
+
     def _raw_index(self, index: Value) -> Value:
         """The index before its conversion, where it was written before for another type."""
-        raw = self.cse.get(("index", str(index), self.body.var_ranges))
+        raw = self.cse.get(("index", *self._index_placed(index)))
         return raw if raw is not None and self._alive(raw) else None
 
     def _converted_index(self, index: Value, key: OpKey) -> Value:
