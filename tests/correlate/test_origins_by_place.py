@@ -267,3 +267,44 @@ store = ops.store('buf0', get_index_1, load, None)"""
     found = origins(REFLECTED, node(0, body, "[8, 8]", user("OUTPUT"))).nodes
     assert found["op0", "body", "load"] == "rows"
     assert found["op0", "body", "store"] == "both"
+
+
+POOLED = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[1, 6, 8][48, 8, 1]cpu"):
+        mul: "f32[1, 6, 8][48, 8, 1]cpu" = torch.ops.aten.mul.Tensor(arg0_1, arg0_1)
+        pad: "f32[1, 8, 8][64, 8, 1]cpu" = torch.ops.aten.constant_pad_nd.default(mul, [0, 0, 1, 1])
+        pool: "f32[1, 7, 8][56, 8, 1]cpu" = torch.ops.aten.avg_pool2d.default(pad, [2, 1], [1, 1])
+        return (pool,)
+"""
+
+
+def test_a_pool_that_adds_no_border_has_no_masks() -> None:
+    body = """
+get_index = self.get_index('index0')
+index_expr = ops.index_expr(get_index, torch.int64)
+constant = ops.constant(6, torch.int64)
+lt = ops.lt(index_expr, constant)
+masked_subblock1 = self.masked_subblock1(lt, 0.0)
+index_expr_1 = ops.index_expr(get_index, torch.int64)
+lt_1 = ops.lt(index_expr_1, constant)
+masked_subblock2 = self.masked_subblock2(lt_1, 0.0)
+add = ops.add(masked_subblock1, masked_subblock2)
+constant_1 = ops.constant(0.5, torch.float32)
+mul = ops.mul(add, constant_1)
+store = ops.store('buf0', get_index, mul, None)"""
+    masked = "        return store\n" + "".join(
+        f"""\
+    def masked_subblock{number}(self, ops):
+        get_index = self.get_index('index{number - 1}')
+        load = ops.load('arg0_1', get_index)
+        mul = ops.mul(load, load)
+        return mul
+"""
+        for number in (1, 2)
+    )
+    ir = node(0, body, "[1, 7, 8]", user("OUTPUT")).replace("        return store\n", masked)
+    found = origins(POOLED, ir).nodes
+    assert {found["op0", "body", name] for name in ("lt", "masked_subblock1", "lt_1")} == {"pad"}
+    assert {found["op0", "body", name] for name in ("add", "mul", "constant_1")} == {"pool"}
+    assert found["op0", "masked_subblock2", "mul"] == "mul"

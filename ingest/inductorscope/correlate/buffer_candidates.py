@@ -22,6 +22,8 @@ OpKey = tuple[str, str, str]
 _CANDIDATES = 48
 _REACH = 500
 _OTHER_TYPE = 0.6
+_WRITERS = 40
+"""A fill that has more users is a constant of many."""
 ACCUMULATED = 0.05
 _OTHER_SIZE = 0.3
 """Cost of a size that is a number in the loops and a name in the graph."""
@@ -212,7 +214,8 @@ class Candidates:
 
     def _turn(self, value: FxValue) -> int:
         """When a value is stored: a fill when somebody writes into it, all others as they come."""
-        writer = self._next_writer(value) if value.op in FILLS else None
+        written = value.op in FILLS and len(value.users) <= _WRITERS
+        writer = self._next_writer(value) if written else None
         return value.order if writer is None else writer.order
 
     def _next_writer(self, fill: FxValue) -> FxValue | None:

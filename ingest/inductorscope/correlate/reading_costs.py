@@ -281,6 +281,13 @@ class Costs(ByPlace):
             return 0.01
         return 0.15 if node.op in MOVES else 0.03
 
+    def _pads(self, name: str, node: FxValue) -> bool:
+        """Whether what a pool is given was padded before, and the pool adds nothing around it."""
+        maker = self.graph.values.get(self.graph.root(name)[0])
+        own = "".join(node.arguments[3:5])
+        padded = maker is not None and maker.op == "constant_pad_nd"
+        return padded and node.op.startswith(POOLS) and not any(c in own for c in "123456789T")
+
     def _divides(self, operation: Operation) -> bool:
         """`x / 24`, unlike the `1 / x` that a power of -1 is."""
         return self.region.operations[operation.children[0]].literal is None
@@ -337,6 +344,8 @@ class Costs(ByPlace):
             cost = self.value(child, name, depth + 1)
             if cost <= 2 * _ELSEWHERE and (node.op in UNROLLED or node.op.startswith(POOLS)):
                 cost = 0.0  # windows move over what they read, or over what that is read from
+            elif cost < 1.0 and operation.op == "masked_subblock" and self._pads(name, node):
+                cost = 0.0
             if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
                 cost += 0.25
             if cost < best - 1e-9:
