@@ -81,6 +81,8 @@ class _Walk(BufferMakers):
         """Scheduler nodes that scan, sort or reduce, where several nodes fit."""
         self.equals: list[FxValue] = []
         """What fits the loop body just read as well as the node chosen."""
+        self.assertions = iter(graph.by_op.get("_assert_async", ()))
+        """Those whose loop bodies are still to come."""
 
     def run(self) -> Origins:
         for name, value in self.graph.values.items():
@@ -247,8 +249,7 @@ class _Walk(BufferMakers):
         value = _stored(region, store)
         if value is None or region.operations[value].op != "device_assert_async":
             return False
-        asserts = self.graph.by_op.get("_assert_async", ())
-        asserted = next((each for each in asserts if each.name not in self.used), None)
+        asserted = next(self.assertions, None)
         if asserted is None:
             return False
         unifier = Unifier(self.graph, region, self._held, self.extern)
