@@ -16,6 +16,7 @@ import pytest
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.owner import Owner
 from inductorscope.settings import Settings
+from inductorscope.store import writer
 from inductorscope.store.blobs import LEVEL_SMALL, Content, add_blobs, content_of_bytes
 from inductorscope.store.engine import make_engine, sessions
 from inductorscope.store.frames import FrameWriter
@@ -23,9 +24,12 @@ from inductorscope.store.models import Artifact, Base, Graph, Kernel, LogEntry, 
 from inductorscope.store.models_times import LineCost, TraceKernel
 from inductorscope.store.runs import delete_run
 from inductorscope.store.texts import stored_text
-from inductorscope.store.writer import TakenOverError, discard_abandoned, reader_here
+from inductorscope.store.writer import TakenOverError, discard_abandoned, is_alive, reader_here
 from readings import Database, database, payloads
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, select, text, update
+from sqlalchemy.orm import Session
+
+POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgres)
 
 
 @pytest.fixture
@@ -120,6 +124,41 @@ def test_a_kill_leaves_nothing_once_its_run_is_taken_away(
     with db.sessions.begin() as session:
         assert discard_abandoned(session) == 1
     assert rows(db) == empty
+
+
+@pytest.mark.parametrize("database_url", [POSTGRESQL], indirect=True)
+def test_a_run_that_is_completed_while_one_looks_stays(
+    db: Database, capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two questions of one transaction another may end; SQLite has one writer."""
+    assert die_in(db, capture, 4) == -signal.SIGKILL
+
+    def completed_meanwhile(session: Session, run: Run) -> bool:
+        alive = is_alive(session, run)
+        with db.sessions.begin() as other:
+            other.execute(update(Run).values(state="complete", reader=None))
+        return alive
+
+    monkeypatch.setattr(writer, "is_alive", completed_meanwhile)
+    with db.sessions.begin() as session:
+        assert discard_abandoned(session) == 0
+    with db.sessions() as session:
+        assert session.scalars(select(Run.state)).all() == ["complete"]
+
+
+@pytest.mark.parametrize("database_url", [POSTGRESQL], indirect=True)
+def test_a_run_that_is_being_completed_is_waited_for(db: Database, capture: Path) -> None:
+    """Who comes with the same content waits for the transaction that completes the run."""
+    assert die_in(db, capture, 4) == -signal.SIGKILL
+    results: list[ReadResult] = []
+    with db.sessions.begin() as other:
+        other.execute(update(Run).values(state="complete", reader=None))
+        reading = threading.Thread(target=lambda: results.append(db.read(capture)))
+        reading.start()
+        reading.join(1.0)
+        assert reading.is_alive()
+    reading.join(60)
+    assert [result.duplicate for result in results] == [True]
 
 
 def test_temporary_files_go_with_a_killed_reader(db: Database, capture: Path) -> None:

@@ -108,7 +108,8 @@ class RunWriter:
     def _clear_way(self, session: Session) -> str | None:
         """State of a run of the same content; one that nobody will finish is taken away first."""
         same = select(Run).where(Run.content_digest == self.draft.content_digest)
-        run = session.scalars(same).first()
+        # Held: its reader may be completing it this moment, which makes reader and job another.
+        run = session.scalars(same.with_for_update()).first()
         if run is None:
             return None
         if run.state == READING and (run.reader == self._reader or not is_alive(session, run)):
@@ -272,9 +273,18 @@ def discard_unfinished(session: Session, reader: str) -> int:
 
 def discard_abandoned(session: Session) -> int:
     """Takes away runs whose reader is gone; how many."""
-    query = select(Run).where(Run.state == READING)
-    gone = [run for run in session.scalars(query) if not is_alive(session, run)]
-    for run in gone:
-        session.expunge(run)
-        delete_run(session, run.id)
-    return len(gone)
+    unfinished = session.scalars(select(Run).where(Run.state == READING)).all()
+    gone = [run.id for run in unfinished if not is_alive(session, run)]
+    return sum(_discard_if_abandoned(session, run) for run in gone)
+
+
+def _discard_if_abandoned(session: Session, run_id: str) -> bool:
+    """Looks once more, and holds the run meanwhile: between two questions its reader may have
+    completed it, and with it the job that tells whether the reader lives."""
+    query = select(Run).where(Run.id == run_id, Run.state == READING).with_for_update()
+    run = session.scalars(query, execution_options={"populate_existing": True}).first()
+    if run is None or is_alive(session, run):
+        return False
+    session.expunge(run)
+    delete_run(session, run_id)
+    return True
