@@ -6,6 +6,8 @@ like; what stands at a place is the value of the argument that is meant there.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from inductorscope.correlate.fx_values import FxGraph, FxValue
 from inductorscope.correlate.region import Operation, Place, Region
 
@@ -18,20 +20,20 @@ Choice = tuple[str, str]
 """(`inside` or `operand`, node): the child is the node's; (`value`, argument): the argument's."""
 
 
-class ByPlace:
+class ByPlace(ABC):
     """Costs of the parts of such choices."""
 
     graph: FxGraph
     region: Region
     pieces: dict[Place, int]
 
+    @abstractmethod
     def value(self, place: Place, name: str, depth: int = 0) -> float:
         """Cost of reading the operation as the value of the node `name`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
         """Cost of the operation being written by the node itself."""
-        raise NotImplementedError
 
     def placed(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int

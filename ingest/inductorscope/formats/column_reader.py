@@ -105,17 +105,17 @@ class ColumnReader:
         distinct = set(names)
         if None in distinct:
             return False
-        # Events without arguments raise AttributeError, which is caught: hence the silenced types.
-        arguments = [event.args for event in events]
+        # Any: events without arguments raise AttributeError, which is caught.
+        arguments: list[Any] = [event.args for event in events]
         try:
             ts = np.array([event.ts for event in events], np.float64)
             us = np.array([event.dur for event in events], np.float64)
-            given = [each.external_id for each in arguments]  # type: ignore[union-attr]
+            given = [each.external_id for each in arguments]
             if None in given:
                 given = [_external_id(each) for each in arguments]
             external = _ids(given)
             if which <= _RUNTIME:
-                correlation = _ids([each.correlation for each in arguments])  # type: ignore[union-attr]
+                correlation = _ids([each.correlation for each in arguments])
             else:
                 correlation = np.full(len(events), -1, np.int64)
         except (TypeError, ValueError, OverflowError, AttributeError):
