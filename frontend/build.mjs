@@ -45,7 +45,6 @@ const pages = {
     numbers: "src/numbers.ts",
     roofline: "src/roofline.ts",
     "time-table": "src/time-table.ts",
-    theme: "src/theme-first.ts",
     styles: "styles/app.css",
   },
 };
@@ -53,8 +52,23 @@ const pages = {
 // Every page begins with this: pieces shared with other scripts would be five requests more on each.
 const app = { ...shared, entryPoints: { app: "src/app.ts" } };
 
+// Heads of pages run these before the page is parsed, so that they are no modules.
+const first = {
+  ...shared,
+  format: "iife",
+  entryPoints: { theme: "src/theme-first.ts", "explorer-first": "src/explorer/first.ts" },
+};
+
+const laterOnes = {
+  name: "later-ones",
+  setup: (build) =>
+    build.onResolve({ filter: /^\./ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: join(here, "src/explorer/later.ts") } : undefined,
+    ),
+};
+
 // The explorer shares no piece with other pages: each would be a request, and a page is usable only when
-// the last of them has come. What is not needed for the first texts is in pieces that come later.
+// the last of them has come. What is not needed for the first texts is in a piece that comes later.
 const explorer = {
   ...shared,
   splitting: true,
@@ -62,6 +76,7 @@ const explorer = {
   // Chromium then compiles it all beside the page while it loads, not function by function in its way.
   banner: { js: "//# allFunctionsCalledOnLoad" },
   entryPoints: { explorer: "src/explorer/main.ts" },
+  plugins: [...shared.plugins, laterOnes],
 };
 
 async function filesBelow(folder) {
@@ -126,7 +141,7 @@ async function finish(bundle, { outputs }) {
   await writeManifest();
 }
 
-const bundles = [pages, app, explorer];
+const bundles = [pages, app, first, explorer];
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 for (const bundle of bundles) {

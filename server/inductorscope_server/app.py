@@ -14,7 +14,7 @@ from inductorscope.store.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
 
 from . import errors, openapi, urls
-from .api import annotated, artifacts, captures, health, nodes, reasons, uploads
+from .api import annotated, artifacts, captures, health, nodes, opening, reasons, uploads
 from .api import jobs as job_actions
 from .pages import (
     beside,
@@ -77,7 +77,7 @@ PAGES = (
     capture,
 )
 """Modules with a page (`html`) and its twin (`twin`)."""
-ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes, reasons)
+ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes, opening, reasons)
 
 
 def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:

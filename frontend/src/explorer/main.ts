@@ -2,7 +2,9 @@
 import { make } from "../elements";
 import { ask, sentenceOf } from "../server";
 import { startTop } from "../top";
+import { selectSomething } from "./caret";
 import { Explorer } from "./explorer";
+import type { Opening } from "./opening";
 import { withPictures } from "./picture/stages";
 import { follow } from "./reading";
 import { LinkIndex } from "./selection";
@@ -11,13 +13,6 @@ import { handleOf } from "./test-handle";
 import { Texts } from "./texts";
 
 const LINES_EVERY_MS = 3000;
-
-/** Code views ask for the document's selection at every change as long as there is none, and each
- * time that costs a layout of the page. A caret in the heading, which nobody sees, is enough. */
-function selectSomething(root: HTMLElement): void {
-  const heading = root.querySelector("h1");
-  if (heading && !document.getSelection()?.focusNode) document.getSelection()?.collapse(heading, 0);
-}
 
 /** The graph may be looked at before it is all read. The rest then shows by itself: the address holds
  * the state of the page, so loading it anew loses nothing. */
@@ -42,12 +37,17 @@ function waitForLines(explorerUrl: string): void {
   setTimeout(() => void look(), LINES_EVERY_MS);
 }
 
-/** How long panes wait for texts that the page asked for ahead: shown together they cost one layout
- * and one painted frame, one after the other one each. */
-const TOGETHER_MS = 150;
-
-function within(milliseconds: number, work: Promise<unknown>): Promise<unknown> {
-  return Promise.race([work, new Promise((done) => setTimeout(done, milliseconds))]);
+/** What the page's head fetches for the panes; asked for part by part where that failed, which says why. */
+async function openingOf(explorerUrl: string, linksUrl: string): Promise<Opening> {
+  try {
+    const given = await window.inductorscope?.opening;
+    if (given) return given;
+  } catch {
+    // Each part is asked for below.
+  }
+  const parts = [ask<GraphPicture>(explorerUrl), ask<Links>(linksUrl)] as const;
+  const [picture, links] = await Promise.all(parts);
+  return { picture, links, texts: new Map() };
 }
 
 /** Files may be dropped on every page. Nobody does before the first texts are painted. */
@@ -62,17 +62,12 @@ async function start(root: HTMLElement): Promise<void> {
   const nonce = document.querySelector<HTMLElement>("link[nonce]")?.nonce ?? "";
   const panes = root.querySelector(".panes");
   const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
-  const asked = (root.dataset.texts ?? "").split(" ").filter(Boolean);
-  const ahead = Promise.allSettled(asked.map((artifact) => texts.of(Number(artifact))));
   try {
-    const [picture, links] = await Promise.all([
-      ask<GraphPicture>(explorerUrl),
-      ask<Links>(linksUrl),
-    ]);
-    await within(TOGETHER_MS, ahead);
+    const { picture, links, texts: ahead } = await openingOf(explorerUrl, linksUrl);
+    texts.hold(ahead);
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
-    selectSomething(root);
+    selectSomething();
     const half = links.engine === "" || !picture.kernels.length;
     picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
     if (picture.aligning) waitForLines(explorerUrl);

@@ -1,5 +1,6 @@
 // What browser tests and curious people reach from the console: the explorer by stage and line.
 import type { Explorer } from "./explorer";
+import type { Opening } from "./opening";
 
 export interface ExplorerHandle {
   /** True once the panes show their first texts. */
@@ -26,7 +27,7 @@ export interface ExplorerHandle {
 
 declare global {
   interface Window {
-    inductorscope?: { explorer?: ExplorerHandle };
+    inductorscope?: { explorer?: ExplorerHandle; opening?: Promise<Opening> };
   }
 }
 

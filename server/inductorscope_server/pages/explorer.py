@@ -11,7 +11,6 @@ from inductorscope.store.queries.graph import Explorer as Found
 from inductorscope.store.queries.graph import explorer as query
 from inductorscope.store.queries.graph import (
     explorer_stamp,
-    first_texts,
     graphs_of,
     links_payload,
 )
@@ -50,7 +49,8 @@ def no_graph(run: str, slug: str) -> NotHere:
     return NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")
 
 
-def _found(session: Reading, run: str, slug: str) -> Found:
+def found_graph(session: Reading, run: str, slug: str) -> Found:
+    """What the explorer of a graph shows; refuses where there is none."""
     found = query(session, run, slug)
     if found is None:
         raise _missing(session, run, slug)
@@ -58,7 +58,7 @@ def _found(session: Reading, run: str, slug: str) -> Found:
 
 
 def load(session: Reading, run: str, slug: str) -> Explorer:
-    return Explorer.model_validate(_found(session, run, slug))
+    return Explorer.model_validate(found_graph(session, run, slug))
 
 
 def load_page(session: Reading, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
@@ -73,9 +73,8 @@ def _head(session: Reading, run: str, slug: str, state: ExplorerState) -> Explor
     graph, named = graph_of(session, run, slug), run_name(session, run)
     if graph is None or named is None:
         raise _missing(session, run, slug)
-    texts = first_texts(session, graph, state.panes)
     graphs = graphs_of(session, run)
-    parts = {"run": named, "graph": graph, "graphs": graphs, "state": state, "texts": texts}
+    parts = {"run": named, "graph": graph, "graphs": graphs, "state": state}
     return ExplorerHead.model_validate(parts)
 
 
@@ -111,7 +110,7 @@ def get_explorer(
 
     def make() -> bytes:
         # Written from the rows themselves: panes wait for this, and calls come by the thousand.
-        text = to_json(_found(session, run, slug))
+        text = to_json(found_graph(session, run, slug))
         return zstandard.ZstdCompressor(level=3).compress(text)
 
     stamp = explorer_stamp(session, run, slug)

@@ -88,8 +88,6 @@ class ExplorerHead(Shape):
     graph: GraphName
     graphs: list[GraphName]
     state: ExplorerState
-    texts: list[int]
-    """Artifacts that the panes will ask for: the browser fetches them beside the scripts."""
 
 
 class ExplorerPage(Explorer):
