@@ -95,6 +95,12 @@ const CHANGES = [
   ],
 ];
 
+// A view knows the letters from its first measure on, also where no line had to be measured.
+CHANGES.push([
+  "if (oracle.mustRefreshForHeights(lineHeights))",
+  "if (oracle.mustRefreshForHeights(lineHeights) || oracle.lineLength == 30 /* a guess */)",
+]);
+
 // Heights of lines. All are as high as a line is guessed to be, unless something else stands in them: then
 // the last one does not end where it should, and each is measured, as it is where lines wrap.
 CHANGES.push(
@@ -102,13 +108,11 @@ CHANGES.push(
     "measureVisibleLineHeights(viewport) {",
     `measureVisibleLineHeights(viewport) {
         if (!this.view.scrollDOM.clientHeight) return []; // behind another tab a line is not 0 high
-        if (this.isAsHighAsGuessed(viewport)) return [];
-        this.view.viewState.heightsMeasured = true;
-        return this.measureLines(viewport);
+        return this.isAsHighAsGuessed(viewport) ? [] : this.measureLines(viewport);
     }
     isAsHighAsGuessed({ from, to }) {
         let { view } = this, { viewState } = view, { children } = this.tile;
-        if (!viewState.heightsMeasured || view.lineWrapping || view.scaleY != 1 || !children.length) return false;
+        if (view.lineWrapping || view.scaleY != 1 || !children.length) return false;
         let top = children[0].dom.getBoundingClientRect().top;
         let { bottom } = children[children.length - 1].dom.getBoundingClientRect();
         if (Math.abs(bottom - top - viewState.docHeight) > 0.1) return false;

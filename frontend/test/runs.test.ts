@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Text } from "@codemirror/state";
 import { stepOf } from "../src/explorer/heat";
-import { GAPS, HEADS } from "../src/explorer/runs";
+import { type Folding, GAPS, HEADS } from "../src/explorer/runs";
+
+/** The lines of runs, which are where the positions of the runs say. */
+function linesOf(folding: Folding, lines: string[]): { first: number; last: number }[] {
+  const doc = Text.of(lines);
+  return folding.runsIn(doc).map(({ first, last, from, to }) => {
+    assert.deepEqual([from, to], [doc.line(first).from, doc.line(last).to]);
+    return { first, last };
+  });
+}
 
 test("the head of a scheduler node ends where its body, or what it is made of, begins", () => {
   const fused = [
@@ -22,7 +31,7 @@ test("the head of a scheduler node ends where its body, or what it is made of, b
     "op2.writes = [StarDep(name='buf2', mode=None)]",
     "op2.node.kernel = extern_kernels.mm",
   ];
-  assert.deepEqual(HEADS.runsIn(Text.of(fused)), [
+  assert.deepEqual(linesOf(HEADS, fused), [
     { first: 2, last: 4 },
     { first: 7, last: 9 },
   ]);
@@ -30,7 +39,7 @@ test("the head of a scheduler node ends where its body, or what it is made of, b
 
 test("gaps of a rebuilt source are runs of empty lines before a line with text", () => {
   const rebuilt = ["", "", "", "a", "", "b", "", " ", "", "", "c", "", "", ""];
-  assert.deepEqual(GAPS.runsIn(Text.of(rebuilt)), [
+  assert.deepEqual(linesOf(GAPS, rebuilt), [
     { first: 1, last: 3 },
     { first: 7, last: 10 },
   ]);

@@ -5,10 +5,11 @@ import {
   EditorState,
   type Extension,
   type StateEffect,
-  Text,
+  type Text,
 } from "@codemirror/state";
 import { EditorView, highlightActiveLineGutter } from "@codemirror/view";
 import { coloured } from "./colour";
+import { docOf } from "./docs";
 import { foldedAnnotations } from "./fold";
 import { afterPaint, whenIdle } from "./frames";
 import { type Heat, heatStrip, setHeat } from "./heat";
@@ -57,22 +58,6 @@ export interface CodeOptions {
 export interface Aim {
   line: number;
   sideways: boolean;
-}
-
-/** Texts that were shown last, in lines: selections come back to the same few. */
-const split = new Map<string, Text>();
-const MOST_SPLIT = 40;
-
-function docOf(text: string): Text {
-  // By a pattern it takes several times as long, and few texts need one.
-  const doc = split.get(text) ?? Text.of(text.split(text.includes("\r") ? /\r\n?|\n/ : "\n"));
-  split.delete(text); // the last shown one is the last to go
-  split.set(text, doc);
-  for (const oldest of split.keys()) {
-    if (split.size <= MOST_SPLIT) break;
-    split.delete(oldest);
-  }
-  return doc;
 }
 
 let equipped: typeof import("./editing") | null = null;

@@ -4,7 +4,8 @@ import type { EditorState, Extension } from "@codemirror/state";
 import { StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import { type Marks, marksField } from "./lines";
-import { Mark, opened, type Run } from "./runs";
+import { Mark, opened } from "./runs";
+import type { Range } from "./selection";
 
 /** Lines that stay before and after one that lights. */
 const AROUND = 2;
@@ -12,8 +13,8 @@ const AROUND = 2;
 const LEAST = 3;
 
 /** The runs of lines between those that stay; none when nothing lights. Lines count from 1. */
-export function restOf(lit: Iterable<number>, count: number): Run[] {
-  const runs: Run[] = [];
+export function restOf(lit: Iterable<number>, count: number): Range[] {
+  const runs: Range[] = [];
   let next = 1;
   let any = false;
   for (const line of lit) {

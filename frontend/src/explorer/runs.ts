@@ -9,18 +9,23 @@ import {
   type Text,
 } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import { textOf } from "./docs";
 import { marksField } from "./lines";
 import { firstFrom, type Range } from "./selection";
 
 /** Sample: `op3: SchedulerNode(ComputedBuffer)`, `op0_op3: FusedSchedulerNode(SchedulerNode,…)` */
 const NODE = /^\w+: \w*SchedulerNode\(/;
+const SIGN = "SchedulerNode(";
 /** Where a head ends: `class op3_loop_body:`, `op1.node.kernel = …`, `op0_op3.snodes[0] =` */
 const BODY = /^(?:class |\w+\.node\.|\w+\.snodes\b|\w+: |\s*$)/;
 /** Fewer lines than this are not worth a fold. */
 const LEAST = 3;
 
-/** Lines of a text, counted from 1 and both included. */
-export type Run = Range;
+/** Lines of a text, counted from 1 and both included, and where they begin and end in it. */
+export interface Run extends Range {
+  from: number;
+  to: number;
+}
 
 export interface Folding {
   runsIn(doc: Text): readonly Run[];
@@ -28,39 +33,86 @@ export interface Folding {
   words: string;
 }
 
-function headsOf(lines: Iterable<string>): Run[] {
-  const heads: Run[] = [];
-  let at = 0;
-  let open = 0;
-  for (const line of lines) {
-    at++;
-    if (open && BODY.test(line)) {
-      if (at - open >= LEAST) heads.push({ first: open, last: at - 1 });
-      open = 0;
-    }
-    if (NODE.test(line)) open = at + 1;
+/** Lines of a text one after the other. Texts have tens of thousands of lines, and panes wait for this:
+ * a line is cut out only where it is looked at. */
+class Lines {
+  readonly text: string;
+  /** Of the line that is looked at. */
+  number = 0;
+  from = 0;
+  to = -1;
+
+  constructor(text: string) {
+    this.text = text;
   }
-  return heads;
+
+  next(): boolean {
+    if (this.to >= this.text.length) return false;
+    this.number++;
+    this.from = this.to + 1;
+    const end = this.text.indexOf("\n", this.from);
+    this.to = end < 0 ? this.text.length : end;
+    return true;
+  }
+
+  get line(): string {
+    return this.text.slice(this.from, this.to);
+  }
 }
 
-function gapsOf(lines: Iterable<string>): Run[] {
-  const gaps: Run[] = [];
-  let at = 0;
-  let open = 1;
-  for (const line of lines) {
-    at++;
-    if (!line.trim()) continue;
-    if (at - open >= LEAST) gaps.push({ first: open, last: at - 1 });
-    open = at + 1;
+/** Runs are begun after lines, and end before others. */
+class Runs {
+  readonly found: Run[] = [];
+  private first = 0;
+  private from = 0;
+
+  get isOpen(): boolean {
+    return this.first > 0;
   }
-  return gaps;
+
+  /** `first` is the line that begins at `from`. */
+  begin(first: number, from: number): void {
+    this.first = first;
+    this.from = from;
+  }
+
+  end({ number, from }: Lines): void {
+    if (number - this.first >= LEAST) {
+      this.found.push({ first: this.first, last: number - 1, from: this.from, to: from - 1 });
+    }
+    this.first = 0;
+  }
+}
+
+function headsOf(text: string): Run[] {
+  const runs = new Runs();
+  const lines = new Lines(text);
+  let sign = text.indexOf(SIGN);
+  while (lines.next() && (sign >= 0 || runs.isOpen)) {
+    if (runs.isOpen && BODY.test(lines.line)) runs.end(lines);
+    if (sign < 0 || lines.to < sign) continue;
+    if (NODE.test(lines.line)) runs.begin(lines.number + 1, lines.to + 1);
+    sign = text.indexOf(SIGN, lines.to);
+  }
+  return runs.found;
+}
+
+function gapsOf(text: string): Run[] {
+  const runs = new Runs();
+  runs.begin(1, 0);
+  for (const lines = new Lines(text); lines.next(); ) {
+    if (!lines.line.trim()) continue;
+    runs.end(lines);
+    runs.begin(lines.number + 1, lines.to + 1);
+  }
+  return runs.found;
 }
 
 /** Texts are shown again, and have the same runs then. */
-function remembered(runsOf: (lines: Iterable<string>) => Run[]): Folding["runsIn"] {
+function remembered(runsOf: (text: string) => Run[]): Folding["runsIn"] {
   const known = new WeakMap<Text, readonly Run[]>();
   return (doc) => {
-    const runs = known.get(doc) ?? runsOf(doc.iterLines());
+    const runs = known.get(doc) ?? runsOf(textOf(doc));
     known.set(doc, runs);
     return runs;
   };
@@ -75,11 +127,11 @@ export const GAPS: Folding = { runsIn: remembered(gapsOf), words: "that no graph
 export const opened = StateEffect.define<number>();
 
 export class Mark extends WidgetType {
-  private readonly run: Run;
+  private readonly run: Range;
   private readonly words: string;
   private readonly key: string;
 
-  constructor(run: Run, words: string, key = "t") {
+  constructor(run: Range, words: string, key = "t") {
     super();
     this.run = run;
     this.words = words;
@@ -123,9 +175,8 @@ export function foldedRuns({ runsIn, words }: Folding, first: number): Extension
     const lit = pinned.lines[firstFrom(pinned, from)];
     if (holds(lit ?? null) || meets(origin) || holds(current)) return true;
     const { main } = state.selection;
-    const { doc } = state;
     // A match of the search stands selected.
-    return !main.empty && main.to >= doc.line(run.first).from && main.from <= doc.line(run.last).to;
+    return !main.empty && main.to >= run.from && main.from <= run.to;
   };
   const show = (
     state: EditorState,
@@ -137,10 +188,7 @@ export function foldedRuns({ runsIn, words }: Folding, first: number): Extension
     const folded = closed.map((run) => run.first).join();
     if (folded === before?.folded) return before; // marks are made by the thousand: not for nothing
     const ranges = closed.map((run) =>
-      Decoration.replace({ widget: new Mark(run, words) }).range(
-        state.doc.line(run.first).from,
-        state.doc.line(run.last).to,
-      ),
+      Decoration.replace({ widget: new Mark(run, words) }).range(run.from, run.to),
     );
     return { runs, open, folded, shown: Decoration.set(ranges) };
   };

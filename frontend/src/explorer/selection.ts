@@ -100,16 +100,12 @@ function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
 
 export class LinkIndex {
   readonly entities: readonly string[];
-  private readonly tiers: Uint8Array;
+  private known: Uint8Array | null = null;
   private readonly stages = new Map<string, StageIndex>();
   private names: Map<string, number> | null = null;
 
   constructor(links: Links) {
     this.entities = links.entities;
-    this.tiers = new Uint8Array(links.entities.length);
-    for (let at = 0; at < this.tiers.length; at++) {
-      this.tiers[at] = tierOf(links.entities[at] as string);
-    }
     for (const [key, columns] of Object.entries(links.stages)) {
       this.stages.set(key, new StageIndex(columns));
     }
@@ -118,7 +114,13 @@ export class LinkIndex {
   /** What the first selections would otherwise build, in pieces that may be built before. */
   parts(): (() => unknown)[] {
     const stages = [...this.stages.values()].map((stage) => () => stage.ofEntity(-1));
-    return [() => this.entity(""), ...stages];
+    return [() => this.entity(""), () => this.tiers, ...stages];
+  }
+
+  /** Of each entity. */
+  private get tiers(): Uint8Array {
+    this.known ??= Uint8Array.from(this.entities, tierOf);
+    return this.known;
   }
 
   has(key: string): boolean {
