@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.formats import trace_log, trace_summary
-from inductorscope.formats.trace_log import EMPTY_LINE, LogRecord, TraceLog, read_trace_log
+from inductorscope.formats.trace_log import (
+    EMPTY_LINE,
+    Limits,
+    LogRecord,
+    TraceLog,
+    read_trace_log,
+)
 from inductorscope.formats.trace_summary import LogSummary, summarise
 
 PREFIX = "V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] "
@@ -354,3 +360,40 @@ def test_mutated_gzip(fixtures: Path, data: st.DataObject) -> None:
     del content[data.draw(st.integers(20, len(content))) :]
     content[data.draw(st.integers(10, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     assert summary_of(bytes(content)).dropped
+
+
+class Trickle(io.BytesIO):
+    """Gives few bytes at a time, as a file does that is being written."""
+
+    def __init__(self, data: bytes, counts: list[int]) -> None:
+        super().__init__(data)
+        self.counts = counts
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        self.counts.append(count := self.counts.pop(0))
+        return super().read(min(count, size or 0))
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_a_log_that_arrives_is_read_the_same(fixtures: Path, data: st.DataObject) -> None:
+    """However its bytes come; also one that is damaged, and what is too large to be held."""
+    (path,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
+    content = bytearray(path.read_bytes()[: data.draw(st.integers(0, 20_000))])
+    for at in data.draw(st.lists(st.integers(0, max(0, len(content) - 1)), max_size=8)):
+        if content:
+            content[at] = data.draw(st.sampled_from(b"\t\n\r{\0V"))
+    counts = data.draw(st.lists(st.integers(1, 5000), min_size=1, max_size=9))
+    limits = Limits(line=3000, payload=4000, part=1000, block=data.draw(st.integers(1, 2000)))
+    told = []
+    for stream, arriving in ((io.BytesIO(content), False), (Trickle(content, counts), True)):
+        log = read_trace_log(stream, limits=limits, arriving=arriving)
+        pieces = list(log.pieces())
+        assert b"".join(piece.raw for piece in pieces) == content
+        records = [piece.record for piece in pieces if piece.record is not None]
+        told.append((
+            [(one.line, one.kind, one.payload, one.payload_sound) for one in records],
+            log.counts, log.strings, log.number,
+            {reason: (one.count, one.line) for reason, one in log.dropped.items()},
+        ))  # fmt: skip
+    assert told[0] == told[1]

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from ..dying import die_with
 from ..intake.limits import Limits, Refused
 from ..intake.several import any_archive, lay_out
 from ..intake.unpack import unpack
-from ..reading import NothingToRead, Pool, ReadResult, read_run
+from ..reading import ArrivingLog, NothingToRead, Pool, ReadResult, read_run
 from ..reading.traces_ahead import READS_PROFILES
 from ..settings import PREFIX, Settings, load
 from ..store.engine import Sessions, make_engine, sessions
@@ -49,9 +50,12 @@ from .diagnosis import diagnose
 from .ending import OvertakenError, left_out, owner_of, read_sentence
 from .errors import without_password
 from .folders import scratch_folder, work_folder
+from .following import Following, SilentError
 from .progress import Report
 from .transitions import TRY_AGAIN, Attempt
 from .uploads import UploadFolder
+
+log = logging.getLogger("inductorscope.jobs")
 
 SHOWN = 300
 """Characters of an unexpected error's text in the job's message; the log has all of it."""
@@ -72,6 +76,8 @@ class Task:
     report: Report
     pool: Pool | None
     """Processes that help to read."""
+    following: Following | None
+    """What was read of uploads before there was a job."""
 
     @property
     def folder(self) -> Path:
@@ -113,7 +119,8 @@ def ingest(task: Task) -> None:
             Limits.of(task.settings),
             lambda done: task.report(step, done, size if done <= size else None, "bytes"),
         )
-    _read(task, root, "upload")
+    arriving = task.following.log_of(upload_id) if task.following is not None else None
+    _read(task, root, "upload", arriving)
     files.remove()
 
 
@@ -146,7 +153,7 @@ def capture(task: Task) -> None:
     _read(task, out, "capture")
 
 
-def _read(task: Task, root: Path, origin: str) -> None:
+def _read(task: Task, root: Path, origin: str, arriving: ArrivingLog | None = None) -> None:
     """Stores the files as a run; when it is complete, so is the job."""
     result = read_run(
         root,
@@ -158,6 +165,7 @@ def _read(task: Task, root: Path, origin: str) -> None:
         progress=task.report,
         owner=owner_of(task.attempt, task.report.finishing),
         pool=task.pool,
+        arriving=arriving,
     )
     if result.duplicate:
         _end_as_duplicate(task, result)
@@ -187,14 +195,19 @@ WORK: dict[str, Callable[[Task], None]] = {
 }
 
 
-def attend(settings: Settings, attempt: Attempt, pool: Pool | None = None) -> int:
+def attend(
+    settings: Settings,
+    attempt: Attempt,
+    pool: Pool | None = None,
+    following: Following | None = None,
+) -> int:
     """Does the work and ends the job; the process's exit status."""
     engine = make_engine(settings)
     factory = sessions(engine)
     with factory() as session:
         spec = dict(session.get_one(Job, attempt.job_id).spec)
     report = Report(factory, attempt)
-    task = Task(settings, engine, factory, attempt, spec, report, pool)
+    task = Task(settings, engine, factory, attempt, spec, report, pool, following)
     try:
         WORK[attempt.kind](task)
     except (OvertakenError, TakenOverError):
@@ -261,7 +274,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.wait:
         return _wait_for_work()
     attempt = _attempt_of(rest)
-    settings = _at_home(attempt)
+    _at_home(attempt)
+    settings = load()
     if attempt.kind != "ingest":
         return attend(settings, attempt)
     _limit_memory(settings)
@@ -270,12 +284,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _wait_for_work() -> int:
-    """Everything an ingest takes is loaded and started before it is known."""
-    _limit_memory(load())
+    """Everything an ingest takes is loaded and started before it is known. A log that is sent
+    meanwhile is read already."""
+    settings = load()
+    _limit_memory(settings)
     configure_mappers()
     importlib.import_module(READS_PROFILES)
     gc.freeze()  # what is loaded stays: looking through it again finds nothing
-    with Pool() as pool:
+    told = sys.stdin.fileno()
+    with Pool() as pool, closing(Following(settings, pool, told)) as following:
+        try:
+            following.until_told()
+        except SilentError as silent:
+            log.info("%s", silent)
+            return 0
         line = sys.stdin.buffer.readline()
         if not line:
             return 0
@@ -283,7 +305,8 @@ def _wait_for_work() -> int:
         with (scratch_folder(attempt.job_id) / "output").open("ab") as output:
             os.dup2(output.fileno(), sys.stdout.fileno())
             os.dup2(output.fileno(), sys.stderr.fileno())
-        return attend(_at_home(attempt), attempt, pool)
+        _at_home(attempt)
+        return attend(settings, attempt, pool, following)
 
 
 def _attempt_of(arguments: list[str]) -> Attempt:
@@ -295,12 +318,11 @@ def _attempt_of(arguments: list[str]) -> Attempt:
     return Attempt(given.job_id, given.kind, given.attempt)
 
 
-def _at_home(attempt: Attempt) -> Settings:
+def _at_home(attempt: Attempt) -> None:
     """Temporary files go where they are cleared after the job."""
     # Ours alone, and cleared after us. Not TMPDIR: torch keeps its precompiled headers there, which
     # captures share.
     tempfile.tempdir = str(scratch_folder(attempt.job_id))
-    return load()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,9 @@ from .graph_content import Given, Outcome, Task, worth_reading
 from .graph_sources import GraphText
 from .pool import Pool
 
+ALIGNED_AT_ONCE = 256 * 1024
+"""Bytes of codes whose lines are aligned while they are read: it takes less than a tenth of a
+second. Of more codes the lines are aligned when the run is complete (`reading.relink`)."""
 MOST_WAITING = 100
 MOST_HELD = 24 * 1024 * 1024
 """Bytes of outcomes, packed, that are held until the log is read."""

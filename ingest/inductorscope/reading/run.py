@@ -21,20 +21,21 @@ from sqlalchemy.orm import Session
 
 from ..allocation import give_back
 from ..formats.capture_facts import CaptureFacts
-from ..intake.recognise import Dropped, Intake, recognise
+from ..intake.recognise import Dropped, Intake, digest_of, recognise
 from ..settings import Settings
 from ..store.blobs import content_of_bytes
 from ..store.draft import ArtifactDraft, GraphDraft, RunDraft, artifact_of
 from ..store.engine import Sessions, address_of
 from ..store.models import Run
 from ..store.writer import RunWriter
+from .arriving import ArrivingLog
 from .artifacts import FileArtifacts
 from .beginning import Beginning, HereAlready
 from .benchmarks import Benchmarks, read_benchmarks
 from .facts import capture_facts, fill_run
 from .graph import GraphRead, GraphReader, direction_of, line_records
 from .graph_sources import aot_id_of
-from .graphs_ahead import GraphsAhead
+from .graphs_ahead import ALIGNED_AT_ONCE, GraphsAhead
 from .logs import LogFacts, LogReading, read_logs, store_story
 from .merging import folder_sources, merge
 from .notes import Notes
@@ -52,9 +53,6 @@ Progress = Callable[[str, int, int | None, str | None], None]
 """What is being done, how far, of how much, in which unit."""
 
 SHOWN_FILES = 3
-ALIGNED_AT_ONCE = 256 * 1024
-"""Bytes of codes whose lines are aligned while they are read: it takes less than a tenth of a
-second. Of more codes the lines are aligned when the run is complete (`reading.relink`)."""
 MOST_NAMES = 50_000
 """Names of kernels by which a run is found."""
 
@@ -93,13 +91,15 @@ def read_run(
     owner: Owner | None = None,
     pool: Pool | None = None,
     aligned_at_once: int = ALIGNED_AT_ONCE,
+    arriving: ArrivingLog | None = None,
 ) -> ReadResult:
     """Reads a folder (or one file) into the database as one run.
 
     `extra` are the facts of a capture whose folder does not hold them; `settings` name the data
     folder, where large files are compressed instead of in the system's temporary folder, and bound
     what a compressed log unpacks to. The same content a second time, or from two workers at once,
-    is the same run; a reading that fails leaves nothing behind. `pool`: other processes that help.
+    is the same run; a reading that fails leaves nothing behind. `pool`: other processes that help;
+    `arriving`: a log that may be in the folder, read ahead with the same pool.
     """
     started = time.monotonic()
     if settings is not None:
@@ -107,7 +107,11 @@ def read_run(
     progress("Looking through the files", 0, None, None)
     pool = pool or Pool(workers=0)
     ahead = TracesAhead(pool, settings.data if settings is not None else None)
-    intake = recognise(root, ahead.noticed, beside=True)
+    digest = digest_of if arriving is None else arriving.digest_of
+    intake = recognise(root, ahead.noticed, beside=True, digest=digest)
+    if arriving is not None and not arriving.is_all_of(intake):
+        arriving.abandon()
+        arriving = None
     if not intake.known:
         raise NothingToRead(_nothing(intake))
     notes = Notes(intake.dropped)
@@ -141,6 +145,7 @@ def read_run(
         ahead,
         aligned_at_once,
         beginning,
+        arriving,
     )
     try:
         beginning.when_known()
@@ -243,12 +248,17 @@ class _Reading:
         ahead: TracesAhead,
         aligned_at_once: int,
         beginning: Beginning,
+        arriving: ArrivingLog | None,
     ) -> None:
         self.pool = pool
         self.ahead = ahead
         self.beginning = beginning
         lone = not intake.graphs and all(file.role != "line_record" for file in intake.files)
-        self.graphs_ahead = GraphsAhead(pool, aligned_at_once, wanted=lone)
+        self.arriving = arriving
+        if arriving is not None:
+            self.graphs_ahead = arriving.ahead
+        else:
+            self.graphs_ahead = GraphsAhead(pool, aligned_at_once, wanted=lone)
         self.aligned_at_once = aligned_at_once
         self.run = run
         self.intake = intake
@@ -318,6 +328,7 @@ class _Reading:
             self.progress,
             self.beginning,
             self.graphs_ahead,
+            self.arriving,
         )
         return read_logs(self.intake.files, reading)
 

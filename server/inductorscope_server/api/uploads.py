@@ -6,6 +6,7 @@ or this process, and the upload goes on from there.
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 from fastapi import APIRouter, Header
@@ -24,8 +25,10 @@ from ..shapes.jobs import JobStarted, UploadAsked, UploadState
 
 api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
 
-WRITE_BYTES = 4 * 1024 * 1024
+WRITE_BYTES = 1024 * 1024
 """Bytes gathered for one write: larger costs memory, smaller costs changes of thread."""
+WRITE_SECONDS = 0.05
+"""After which fewer are written: somebody may be reading them as they come."""
 
 OFFSET_HEADER = {
     "Upload-Offset": {
@@ -123,12 +126,14 @@ def _open(parts: Parts, upload: str, index: int, offset: int) -> Appending:
 async def _write_body(request: Request, file: Appending) -> None:
     """Write the body as it comes; what has come is written also when the client is gone."""
     gathered = bytearray()
+    written = time.monotonic()
     try:
         async for chunk in request.stream():
             gathered += chunk
-            if len(gathered) >= WRITE_BYTES:
+            if len(gathered) >= WRITE_BYTES or time.monotonic() - written > WRITE_SECONDS:
                 await run_in_threadpool(file.write, bytes(gathered))
                 gathered.clear()
+                written = time.monotonic()
     except ClientDisconnect:
         if gathered:
             await run_in_threadpool(file.write, bytes(gathered))
