@@ -52,6 +52,8 @@ AFTER_CODE = {
     "inductor_provenance_tracking_kernel_stack_traces": "kernel_stacks",
     "triton_kernel_info": "kernel_info",
 }
+LAST = "inductor_provenance_tracking_kernel_stack_traces"
+"""What comes last of a graph, where torch tells it at all."""
 ROLES = {
     **dict.fromkeys(AOT_GRAPHS, "aot_graph"),
     "aot_joint_graph": "joint_graph",
@@ -173,9 +175,11 @@ class LogGraphs:
             # Maps come after their code; those of AOTInductor partly before it.
             done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
             (compile_.open if compile_.open else done).setdefault(AFTER_CODE[named], text)
+            if named == LAST:
+                self._tell_ahead(record)
 
     def _tell_ahead(self, record: LogRecord) -> None:
-        """A compile that has ended says no more of its graphs, as a rule."""
+        """What is known of a compile's graphs is all, as a rule."""
         known = self._current.get(record.compile_id)
         if known is not None and not known.kernels:
             for graph in known.graphs[known.told :]:
