@@ -36,6 +36,9 @@ WORK = HERE / "work"
 SHARED = Path(os.environ.get("INDUCTORSCOPE_SHARED", ROOT.parent / "shared"))
 MIXNET = SHARED / "traces" / "cuda-mixnet-train.tar.xz"
 MB = 1_000_000
+AFAR = 100 * MB / 8
+"""Bytes a second of a line of 100 Mbit/s."""
+LONGEST_FROM_AFAR = 500 * MB
 
 
 @dataclass
@@ -49,6 +52,7 @@ class Case:
     least: list[Finished] = field(default_factory=list)
     command: list[ours.Read] = field(default_factory=list)
     dashboard: list[ours.Read] = field(default_factory=list)
+    from_afar: list[ours.Read] = field(default_factory=list)
 
 
 def real_logs() -> list[Path]:
@@ -109,6 +113,12 @@ def measure(case: Case, folder: Path, empty: int, empty_dashboard: int) -> None:
         lambda: case.command.append(ours.by_command([case.log], folder, empty)),
         lambda: case.dashboard.append(ours.in_dashboard(case.log, folder, empty_dashboard)),
     ]
+    if case.log.stat().st_size < LONGEST_FROM_AFAR:
+        steps.append(
+            lambda: case.from_afar.append(
+                ours.in_dashboard(case.log, folder, empty_dashboard, rate=AFAR)
+            )
+        )
     for number in range(case.pairs):
         print(f"{case.log.name}: {number + 1} of {case.pairs}", file=sys.stderr, flush=True)
         for step in steps if number % 2 == 0 else reversed(steps):
@@ -145,7 +155,13 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
     sooner = f"{peer / least:.1f} times"
     figures = ("", f"{least:.2f} s", sooner, "", cpu(case.least), f"{peak / MB:,.0f} MB", "")
     rows.append(("", "", "", "plain Python, stored only", *figures))
-    for title, reads in (("ours, command", case.command), ("ours, dashboard", case.dashboard)):
+    for title, reads in (
+        ("ours, command", case.command),
+        ("ours, dashboard", case.dashboard),
+        ("the same, from afar", case.from_afar),
+    ):
+        if not reads:
+            continue
         browsable = median(read.browsable_seconds for read in reads)
         complete = median(read.complete_seconds for read in reads)
         aligned = median(read.aligned_seconds for read in reads)
@@ -161,6 +177,9 @@ def rows_of(case: Case) -> list[tuple[str, ...]]:
             f"{peak / MB:,.0f} MB",
             share(stored, size),
         )
+        sending = median(read.sending_seconds for read in reads)
+        if sending:
+            title += f", sent in {sending:.2f} s"
         rows.append(("", "", "", title, *figures))
     return rows
 

@@ -29,12 +29,14 @@ ASK_SECONDS = 1.0
 START_SECONDS = 120
 LOADED_SECONDS = 3
 """What a process that is started ahead takes at most to load everything."""
+PACKET = 64 * 1024
 DATABASE = "inductorscope.db"
 
 
 @dataclass(frozen=True)
 class Read:
-    """One reading. All times count from the command's start, or from the upload's last request."""
+    """One reading. All times count from the command's start, or from the upload's last request:
+    a dashboard has read what came before."""
 
     browsable_seconds: float
     """Until the graphs with all their texts, and every payload, can be opened by others."""
@@ -47,6 +49,8 @@ class Read:
     peak_bytes: int
     stored_bytes: int
     """Growth of the database file."""
+    sending_seconds: float = 0.0
+    """Of an upload, from its first request to its last."""
 
 
 def fresh(work: Path) -> Path:
@@ -143,16 +147,18 @@ def by_command(paths: list[Path], work: Path, empty: int) -> Read:
     )
 
 
-def in_dashboard(log: Path, work: Path, empty: int) -> Read:
-    """An upload to a server whose worker waits for one, from its last request on."""
+def in_dashboard(log: Path, work: Path, empty: int, rate: float | None = None) -> Read:
+    """An upload to a server whose worker waits for one, from its last request on; `rate`: bytes a
+    second at which it is sent, where not as fast as it can be."""
     data = fresh(work)
     with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
-        upload = _send(client, log)
         _wait_for_spare(pid)
         watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
         onlooker = Onlooker(data / DATABASE)
-        started = time.monotonic()
+        first = time.monotonic()
         try:
+            upload = _send(client, log, rate)
+            started = time.monotonic()
             job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
             browsable, complete, run_id = _follow(client, str(job), onlooker)
         finally:
@@ -162,10 +168,10 @@ def in_dashboard(log: Path, work: Path, empty: int) -> Read:
     stored = database_bytes(data) - empty
     shutil.rmtree(data)
     times = (browsable - started, complete - started, aligned - started)
-    return Read(*times, None, watch.peak, stored)
+    return Read(*times, None, watch.peak, stored, started - first)
 
 
-def _send(client: httpx.Client, log: Path) -> str:
+def _send(client: httpx.Client, log: Path, rate: float | None) -> str:
     size = log.stat().st_size
     asked = {"name": log.name, "tags": [], "files": [{"path": log.name, "size": size}]}
     upload = str(client.post("/api/uploads", json=asked).raise_for_status().json()["id"])
@@ -173,11 +179,20 @@ def _send(client: httpx.Client, log: Path) -> str:
         offset = 0
         while offset < size:
             piece = stream.read(CHUNK)
-            headers = {"Upload-Offset": str(offset)}
+            headers = {"Upload-Offset": str(offset), "Content-Length": str(len(piece))}
             address = f"/api/uploads/{upload}/files/0"
-            client.patch(address, content=piece, headers=headers).raise_for_status()
+            content = piece if rate is None else _paced(piece, rate)
+            client.patch(address, content=content, headers=headers).raise_for_status()
             offset += len(piece)
     return upload
+
+
+def _paced(piece: bytes, rate: float) -> Iterator[bytes]:
+    """Its bytes, none sooner than a line of that rate would have it."""
+    begun = time.monotonic()
+    for start in range(0, len(piece), PACKET):
+        time.sleep(max(0.0, begun + start / rate - time.monotonic()))
+        yield piece[start : start + PACKET]
 
 
 def _wait_for_lines(client: httpx.Client, run_id: str) -> float:
