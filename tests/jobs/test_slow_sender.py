@@ -1,0 +1,113 @@
+"""A log that comes slowly, to a real server, which reads it meanwhile and has time for others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from inductorscope.client import Client, Pushed
+from inductorscope.settings import MIB
+from serving import Served, serve
+
+PIECE = 64 * 1024
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def once(fixtures: Path) -> bytes:
+    (found,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
+    return found.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve(tmp_path_factory.mktemp("slow") / "data") as served:
+        yield served
+
+
+class Sender:
+    """Sends a log in one request, slowly, until it is asked to hurry."""
+
+    def __init__(self, server: Served, log: bytes) -> None:
+        self.client = httpx.Client(base_url=server.url, timeout=SECONDS)
+        self.log = log
+        asked = {"files": [{"path": "slow.log", "size": len(log)}]}
+        answer = self.client.post("/api/uploads", json=asked).raise_for_status()
+        self.upload = str(answer.json()["id"])
+        self.slowly_sent = 0
+        self.reader = server.data / "uploads" / self.upload / "reader"
+
+    def send(self, enough: Callable[[], bool]) -> None:
+        self.client.patch(
+            f"/api/uploads/{self.upload}/files/0",
+            content=self._pieces(enough),
+            headers={"Upload-Offset": "0"},
+        ).raise_for_status()
+
+    def _pieces(self, enough: Callable[[], bool]) -> Iterator[bytes]:
+        until = time.monotonic() + SECONDS
+        slowly = True
+        for start in range(0, len(self.log), PIECE):
+            yield self.log[start : start + PIECE]
+            if slowly and start + 2 * PIECE < len(self.log):
+                time.sleep(0.06)
+                slowly = not enough()
+                self.slowly_sent = start + PIECE
+            assert time.monotonic() < until
+        assert not slowly, "all was sent before anything was seen of it"
+
+    def finish(self) -> dict[str, object]:
+        job = self.client.post(f"/api/uploads/{self.upload}/finish").raise_for_status().json()
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            row = self.client.get(f"/api/jobs/{job['job']}").raise_for_status().json()["job"]
+            if row["state"] in {"done", "failed"}:
+                return dict(row)
+            time.sleep(0.1)
+        raise AssertionError("the job did not end")
+
+
+def push(server: Served, path: Path) -> Pushed:
+    return Client(server.url).push([path], None, [], lambda step, done, total: None)
+
+
+def wait_for_reader(server: Served, once: bytes) -> None:
+    """Until a process waits for uploads: only those are read that begin after it."""
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        sender = Sender(server, once * 40)
+        answer = sender.client.patch(
+            f"/api/uploads/{sender.upload}/files/0",
+            content=once,
+            headers={"Upload-Offset": "0"},
+        )
+        answer.raise_for_status()
+        time.sleep(0.5)
+        if sender.reader.exists():
+            break
+    else:
+        raise AssertionError("nobody reads uploads as they come")
+
+
+def test_it_is_read_while_it_comes_and_others_are_not_kept_waiting(
+    server: Served, once: bytes, tmp_path: Path
+) -> None:
+    times = 5 * MIB // len(once) + 1
+    wait_for_reader(server, once)  # what it has begun is never gone on with
+
+    other = tmp_path / "other.log"
+    other.write_bytes(once * 2)
+    assert push(server, other).message == "Read 2 graphs with 2 generated kernels."
+
+    sender = Sender(server, once * times)
+    sender.send(lambda: _has_come(sender) > 0)  # while the request is under way
+    assert sender.slowly_sent < MIB  # which would be written anyway
+    assert sender.finish()["message"] == f"Read {times} graphs with {times} generated kernels."
+
+
+def _has_come(sender: Sender) -> int:
+    state = httpx.get(f"{sender.client.base_url}/api/uploads/{sender.upload}").json()
+    return int(state["files"][0]["received"])
