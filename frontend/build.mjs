@@ -73,8 +73,6 @@ const explorer = {
   ...shared,
   splitting: true,
   chunkNames: "chunks/explorer-[name]-[hash]",
-  // Chromium then compiles it all beside the page while it loads, not function by function in its way.
-  banner: { js: "//# allFunctionsCalledOnLoad" },
   entryPoints: { explorer: "src/explorer/main.ts" },
   plugins: [...shared.plugins, laterOnes],
 };
@@ -130,10 +128,21 @@ async function copyLayoutWorker() {
 
 const copyForeign = () => Promise.all([copyPlotlyStyles(), copyLayoutWorker()]);
 
+/** What the explorer shares with its later piece is the code views: Chromium compiles them all beside the
+ * page while it loads, not function by function in its way. Of the rest few functions are called then. */
+async function hint(outputs) {
+  for (const [file, { entryPoint }] of Object.entries(outputs)) {
+    if (entryPoint || !file.endsWith(".js")) continue;
+    const text = await readFile(join(here, file), "utf8");
+    await writeFile(join(here, file), `//# allFunctionsCalledOnLoad\n${text}`);
+  }
+}
+
 /** Outputs of each bundle, as the bundler tells them. */
 const made = new Map();
 
 async function finish(bundle, { outputs }) {
+  if (bundle === explorer && !watching) await hint(outputs);
   made.set(bundle, outputs);
   if (made.size < bundles.length) return;
   await copyForeign();

@@ -38,21 +38,16 @@ def run_of(client: TestClient) -> str:
     return str(client.get("/api/").json()["runs"][0]["id"])
 
 
-def parts_of(content: bytes) -> tuple[Any, Any, dict[int, str]]:
-    """Explorer, links and texts, taken apart as the page does."""
-    head, _, rest = content.partition(b"\n")
-    sizes = json.loads(head)
-    parts = []
-    for size in (sizes["explorer"], sizes["links"], *(size for _, size in sizes["texts"])):
-        parts.append(rest[:size])
-        rest = rest[size:]
+def parts_of(content: bytes) -> tuple[bool, Any, dict[int, str]]:
+    """Whether there are links, explorer and texts, taken apart as the page does."""
+    line, _, rest = content.partition(b"\n")
+    head = json.loads(line)
+    explorer, rest = rest[: head["explorer"]], rest[head["explorer"] :]
+    texts = {}
+    for artifact, size in head["texts"]:
+        texts[artifact], rest = rest[:size].decode(), rest[size:]
     assert not rest
-    texts = zip((artifact for artifact, _ in sizes["texts"]), parts[2:], strict=True)
-    return (
-        json.loads(parts[0]),
-        json.loads(parts[1]),
-        {artifact: text.decode() for artifact, text in texts},
-    )
+    return head["linked"], json.loads(explorer), texts
 
 
 def unpacked(content: bytes) -> bytes:
@@ -66,9 +61,9 @@ def test_it_holds_what_its_parts_answer_with(filled: TestClient) -> None:
     run = run_of(filled)
     answer = filled.get(urls.api_opening(run, GRAPH), headers=PLAIN)
     assert "content-encoding" not in answer.headers
-    explorer, links, texts = parts_of(answer.content)
+    linked, explorer, texts = parts_of(answer.content)
+    assert linked is True
     assert explorer == filled.get(urls.api_explorer(run, GRAPH)).json()
-    assert links == filled.get(urls.api_links(run, GRAPH)).json()
     shown = {stage["id"]: stage["files"] for stage in explorer["stages"]}
     first = {shown[stage][0]["artifact"] for stage in ("source", "post_grad", "ir_post", "kernel")}
     assert set(texts) == first
@@ -84,7 +79,7 @@ def test_it_holds_texts_of_the_panes_that_are_asked_for(filled: TestClient) -> N
     run = run_of(filled)
     for panes, stage in (("ir_post", "ir_post"), ("picture,wrapper", "code")):
         asked = urls.api_opening(run, GRAPH, panes)
-        explorer, _, texts = parts_of(filled.get(asked, headers=PLAIN).content)
+        _, explorer, texts = parts_of(filled.get(asked, headers=PLAIN).content)
         files = next(each["files"] for each in explorer["stages"] if each["id"] == stage)
         assert list(texts) == [files[0]["artifact"]]
     asked = urls.api_opening(run, GRAPH, "nothing,such")
@@ -127,7 +122,7 @@ def test_a_browser_that_has_it_is_told_so_until_lines_are_linked_anew(filled: Te
         link_by(CALLS)
         anew = filled.get(asked, headers=known)
         assert anew.status_code == 200
-        assert parts_of(unpacked(anew.content))[0]["aligning"] is True
+        assert parts_of(unpacked(anew.content))[1]["aligning"] is True
     finally:
         link_by(engine)
     assert filled.get(asked, headers=known).status_code == 304
@@ -136,15 +131,15 @@ def test_a_browser_that_has_it_is_told_so_until_lines_are_linked_anew(filled: Te
 def test_it_grows_while_its_run_is_being_read(client: TestClient, half: HalfRead) -> None:
     half.lay_out()
     asked = urls.api_opening(half.id, "backward")
-    explorer, links, texts = parts_of(client.get(asked, headers=PLAIN).content)
+    linked, explorer, texts = parts_of(client.get(asked, headers=PLAIN).content)
     assert "still being linked" in explorer["notes"][0]
-    assert links == {"engine": "", "entities": [], "stages": {}}
+    assert linked is False
     assert texts
     assert explorer["kernels"] == []
     half.link_one()
-    asked = [urls.api_opening(half.id, slug) for slug in ("forward", "backward")]
-    linked = [parts_of(client.get(each, headers=PLAIN).content)[0] for each in asked]
-    assert any(explorer["kernels"] for explorer in linked)
+    both = [urls.api_opening(half.id, slug) for slug in ("forward", "backward")]
+    later = [parts_of(client.get(each, headers=PLAIN).content) for each in both]
+    assert any(explorer["kernels"] for _, explorer, _ in later)
 
 
 def test_what_is_not_there_is_said(filled: TestClient) -> None:

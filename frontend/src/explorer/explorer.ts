@@ -116,10 +116,9 @@ export class Explorer implements RowHost {
       if (lines > MOST_AHEAD) break;
       this.texts.of(file.artifact).catch(() => undefined); // asked for again when it is needed
     }
-    for (const part of this.index.parts()) {
-      await new Promise<void>(whenIdle);
-      part();
-    }
+    const index = this.index.prepare();
+    do await new Promise<void>(whenIdle);
+    while (!index.next().done);
   }
 
   get panes(): readonly Pane[] {

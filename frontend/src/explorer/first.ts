@@ -3,18 +3,18 @@
 // the panes laid out.
 import "../theme-first";
 import { selectSomething } from "./caret";
-import { readOpening } from "./opening";
+import { readLinks, readOpening } from "./opening";
 
-const url = document.currentScript?.dataset.openingUrl;
-if (url) {
-  const opening = readOpening(url);
-  opening.catch(() => undefined); // who needs it asks again, part by part
-  window.inductorscope = { ...window.inductorscope, opening };
+const { openingUrl, linksUrl } = document.currentScript?.dataset ?? {};
+if (openingUrl && linksUrl) {
+  const [opening, links] = [readOpening(openingUrl), readLinks(linksUrl)];
+  for (const each of [opening, links]) each.catch(() => undefined); // who needs it asks again
+  window.inductorscope = { ...window.inductorscope, opening, links };
+  const parsed = new Promise<void>((done) => {
+    document.addEventListener("readystatechange", () => done(), { once: true });
+  });
+  void Promise.allSettled([opening, parsed]).then(() => {
+    const styles = document.querySelector<HTMLLinkElement>("link[rel=stylesheet]");
+    if (styles?.sheet) selectSomething();
+  });
 }
-
-function layOut(): void {
-  const styles = document.querySelector<HTMLLinkElement>("link[rel=stylesheet]");
-  if (styles?.sheet) selectSomething();
-}
-
-document.addEventListener("readystatechange", layOut, { once: true });

@@ -4,7 +4,7 @@ import { ask, sentenceOf } from "../server";
 import { startTop } from "../top";
 import { selectSomething } from "./caret";
 import { Explorer } from "./explorer";
-import type { Opening } from "./opening";
+import type { ComingLinks, Opening } from "./opening";
 import { withPictures } from "./picture/stages";
 import { follow } from "./reading";
 import { LinkIndex } from "./selection";
@@ -37,17 +37,30 @@ function waitForLines(explorerUrl: string): void {
   setTimeout(() => void look(), LINES_EVERY_MS);
 }
 
-/** What the page's head fetches for the panes; asked for part by part where that failed, which says why. */
-async function openingOf(explorerUrl: string, linksUrl: string): Promise<Opening> {
+/** What the page's head fetches for the panes; asked for by itself where that failed, which says why. */
+async function given<Answer>(
+  coming: Promise<Answer> | undefined,
+  askAgain: () => Promise<Answer>,
+): Promise<Answer> {
   try {
-    const given = await window.inductorscope?.opening;
-    if (given) return given;
+    if (coming) return await coming;
   } catch {
-    // Each part is asked for below.
+    // Asking again tells.
   }
-  const parts = [ask<GraphPicture>(explorerUrl), ask<Links>(linksUrl)] as const;
-  const [picture, links] = await Promise.all(parts);
-  return { picture, links, texts: new Map() };
+  return askAgain();
+}
+
+async function openingOf(explorerUrl: string, linksUrl: string): Promise<[Opening, ComingLinks]> {
+  const coming = window.inductorscope;
+  const links = given(coming?.links, async () => {
+    const answer = await ask<Links>(linksUrl);
+    return () => answer;
+  });
+  const opening = given(coming?.opening, async () => {
+    const picture = await ask<GraphPicture>(explorerUrl);
+    return { picture, linked: (await links)().engine !== "", texts: new Map() };
+  });
+  return Promise.all([opening, links]);
 }
 
 /** Files may be dropped on every page. Nobody does before the first texts are painted. */
@@ -63,12 +76,12 @@ async function start(root: HTMLElement): Promise<void> {
   const panes = root.querySelector(".panes");
   const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
   try {
-    const { picture, links, texts: ahead } = await openingOf(explorerUrl, linksUrl);
+    const [{ picture, linked, texts: ahead }, links] = await openingOf(explorerUrl, linksUrl);
     texts.hold(ahead);
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
     selectSomething();
-    const half = links.engine === "" || !picture.kernels.length;
+    const half = !linked || !picture.kernels.length;
     picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
     if (picture.aligning) waitForLines(explorerUrl);
     const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce);

@@ -1,19 +1,23 @@
-// What the first panes wait for, in one answer: a line of JSON that counts bytes, then the graph, its
-// links and the texts.
+// What the first panes wait for: the graph and their texts, in one answer after a line of JSON that
+// counts bytes; and the links, which nothing looks at before something is selected.
 import type { GraphPicture, Links } from "./shapes";
 
 export interface Opening {
   picture: GraphPicture;
-  links: Links;
+  /** Whether the graph has links, or they are still to come. */
+  linked: boolean;
   /** By their artifacts. */
   texts: ReadonlyMap<number, string>;
 }
 
 interface Head {
+  linked: boolean;
   explorer: number;
-  links: number;
   texts: [artifact: number, bytes: number][];
 }
+
+/** To be taken apart when they are needed: that takes as long as drawing a pane. */
+export type ComingLinks = () => Links;
 
 const LINE_END = 10;
 
@@ -24,16 +28,16 @@ function parted(bytes: Uint8Array): Opening {
     at += size;
     return decoder.decode(bytes.subarray(at - size, at));
   };
-  const head: Head = JSON.parse(part(bytes.indexOf(LINE_END) + 1));
+  const { linked, explorer, texts }: Head = JSON.parse(part(bytes.indexOf(LINE_END) + 1));
   return {
-    picture: JSON.parse(part(head.explorer)),
-    links: JSON.parse(part(head.links)),
-    texts: new Map(head.texts.map(([artifact, size]) => [artifact, part(size)])),
+    picture: JSON.parse(part(explorer)),
+    linked,
+    texts: new Map(texts.map(([artifact, size]) => [artifact, part(size)])),
   };
 }
 
-/** Fetch it. What the page's head began to fetch is taken by such a request at any time; by `fetch` it
- * would be fetched again as soon as more than two megabytes of it are here. */
+/** What the page's head began to fetch is taken by such a request at any time; by `fetch` it would be
+ * fetched again as soon as more than two megabytes of it are here. */
 function fetched(url: string): Promise<ArrayBuffer> {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
@@ -50,4 +54,9 @@ function fetched(url: string): Promise<ArrayBuffer> {
 
 export async function readOpening(url: string): Promise<Opening> {
   return parted(new Uint8Array(await fetched(url)));
+}
+
+export async function readLinks(url: string): Promise<ComingLinks> {
+  const bytes = await fetched(url);
+  return () => JSON.parse(new TextDecoder().decode(bytes));
 }

@@ -99,22 +99,38 @@ function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
 }
 
 export class LinkIndex {
-  readonly entities: readonly string[];
+  private given: Links | (() => Links);
   private known: Uint8Array | null = null;
-  private readonly stages = new Map<string, StageIndex>();
+  private made: ReadonlyMap<string, StageIndex> | null = null;
   private names: Map<string, number> | null = null;
 
-  constructor(links: Links) {
-    this.entities = links.entities;
-    for (const [key, columns] of Object.entries(links.stages)) {
-      this.stages.set(key, new StageIndex(columns));
-    }
+  /** `links`: perhaps yet to be taken apart, which is done when they are first asked for. */
+  constructor(links: Links | (() => Links)) {
+    this.given = links;
   }
 
-  /** What the first selections would otherwise build, in pieces that may be built before. */
-  parts(): (() => unknown)[] {
-    const stages = [...this.stages.values()].map((stage) => () => stage.ofEntity(-1));
-    return [() => this.entity(""), () => this.tiers, ...stages];
+  private get links(): Links {
+    if (typeof this.given === "function") this.given = this.given();
+    return this.given;
+  }
+
+  get entities(): readonly string[] {
+    return this.links.entities;
+  }
+
+  private get stages(): ReadonlyMap<string, StageIndex> {
+    this.made ??= new Map(
+      Object.entries(this.links.stages).map(([key, columns]) => [key, new StageIndex(columns)]),
+    );
+    return this.made;
+  }
+
+  /** Make what the first selections would otherwise make, piece by piece. */
+  *prepare(): Generator<unknown, void> {
+    yield this.links;
+    yield this.entity("");
+    yield this.tiers;
+    for (const stage of this.stages.values()) yield stage.ofEntity(-1);
   }
 
   /** Of each entity. */

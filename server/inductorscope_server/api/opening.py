@@ -1,4 +1,4 @@
-"""What the explorer's first panes wait for, in one answer: the graph, its links, their texts.
+"""What the explorer's first panes wait for, in one answer: the graph and their texts.
 
 Parts as they are stored, one after the other, after a line of JSON that says how many bytes each
 has: a request for each would take longer than what they hold, and texts are not packed anew.
@@ -14,16 +14,15 @@ from typing import Annotated
 import zstandard
 from fastapi import APIRouter, Query
 from inductorscope.stages import STAGES
-from inductorscope.store.models import Graph
+from inductorscope.store.models import Graph, Links
 from inductorscope.store.queries.graph import (
     Explorer,
     explorer_stamp,
     first_texts,
-    links_payload,
 )
 from inductorscope.store.queries.parts import graph_of
 from pydantic_core import to_json
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, load_only
 from starlette.responses import Response
 
 from .. import openapi
@@ -31,7 +30,7 @@ from ..answers import AcceptEncoding, IfNoneMatch, is_known, kept_headers, takes
 from ..blobs import Content, content_of, packed_json
 from ..errors import Documented, documented
 from ..ids import RunId, Slug
-from ..pages.explorer import NO_LINKS, PANES, found_graph
+from ..pages.explorer import PANES, found_graph
 from ..parts import Reading, Shared
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
@@ -60,9 +59,9 @@ def get_opening(
     accept_encoding: AcceptEncoding = "",
     if_none_match: IfNoneMatch = "",
 ) -> Response:
-    """A line of JSON, then the parts whose bytes it counts, in this order: `explorer` and `links`
-    as at their own addresses, then the texts of the artifacts in `texts` (pairs of an artifact and
-    its bytes) that these panes show first.
+    """A line of JSON, then the parts whose bytes it counts, in this order: `explorer` as at its own
+    address, then the texts of the artifacts in `texts` (pairs of an artifact and its bytes) that
+    these panes show first. `linked` says whether there are links.
     """
     stages = tuple(sorted({stage.id for stage in STAGES} & set(panes.split(","))))
     stamp = explorer_stamp(session, run, slug)
@@ -88,18 +87,13 @@ def _packed(session: Session, run: str, slug: str, stages: Sequence[str]) -> byt
     explorer = found_graph(session, run, slug)
     graph = graph_of(session, run, slug)
     assert graph is not None
-    links = links_payload(session, run, slug)
+    linked = session.get(Links, graph.id, options=[load_only(Links.engine)]) is not None
     texts = _texts(session, graph, stages)
-    parts = [
-        _json(explorer),
-        packed_json(links if links is not None else _frame(to_json(NO_LINKS.model_dump()))),
-        *texts.values(),
-    ]
-    sizes = [part.size for part in parts]
+    parts = [_json(explorer), *texts.values()]
     head = {
-        "explorer": sizes[0],
-        "links": sizes[1],
-        "texts": list(zip(texts, sizes[2:], strict=True)),
+        "linked": linked,
+        "explorer": parts[0].size,
+        "texts": [(artifact, text.size) for artifact, text in texts.items()],
     }
     packed = b"".join([_frame(to_json(head) + b"\n"), *map(_stored, parts)])
     return hashlib.sha256(packed).digest() + packed
