@@ -52,11 +52,11 @@ const pages = {
 // Every page begins with this: pieces shared with other scripts would be five requests more on each.
 const app = { ...shared, entryPoints: { app: "src/app.ts" } };
 
-// Heads of pages run these before the page is parsed, so that they are no modules.
+// The head of the explorer's page runs this before the page is parsed, so that it is no module.
 const first = {
   ...shared,
   format: "iife",
-  entryPoints: { theme: "src/theme-first.ts", "explorer-first": "src/explorer/first.ts" },
+  entryPoints: { "explorer-first": "src/explorer/first.ts" },
 };
 
 const laterOnes = {

@@ -1,5 +1,6 @@
-// The theme: the system's, light or dark, in turn.
-const NAME = "inductorscope.theme";
+// The theme: the system's, light or dark, in turn. Pages come with the one that was chosen.
+import { choose } from "./choices";
+
 const TURNS = ["system", "light", "dark"] as const;
 type Theme = (typeof TURNS)[number];
 
@@ -11,12 +12,7 @@ function shown(): Theme {
 function apply(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  try {
-    if (theme === "system") localStorage.removeItem(NAME);
-    else localStorage.setItem(NAME, theme);
-  } catch {
-    // Storage is forbidden here: the choice holds until the page is left.
-  }
+  choose("theme", theme);
   document.dispatchEvent(new CustomEvent("themechange"));
 }
 

@@ -1,7 +1,7 @@
 """Templates and built assets, and what every template gets.
 
 Templates get `page` (what the JSON twin answers), `urls`, `request`, `csp_nonce`,
-`settings_public`, `version`, `static(name)` and the filters of `units`.
+`settings_public`, `choices`, `version`, `static(name)` and the filters of `units`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from . import headers, urls
+from .choices import Choices
 from .units import FILTERS
 
 PACKAGED = Path(__file__).resolve().parent / "web"
@@ -126,6 +127,7 @@ class Pages:
             request=request,
             csp_nonce=headers.nonce_of(request.scope),
             settings_public=self._public(request),
+            choices=Choices(request),
             **more,
         )
 

@@ -1,7 +1,5 @@
-// Runs before the page is parsed: the chosen theme, and what the panes wait for. That is fetched and taken
-// apart while the explorer's own script is still being fetched and compiled, and so is what stands around
-// the panes laid out.
-import "../theme-first";
+// Runs before the page is parsed. What the panes wait for is fetched and taken apart while the explorer's
+// own script is still being fetched and compiled, and so is what stands around the panes laid out.
 import { selectSomething } from "./caret";
 import { readLinks, readOpening } from "./opening";
 

@@ -1,29 +1,22 @@
-// Choices of one reader that belong to no link: kept in this browser, or not at all.
+// Choices of one reader that belong to no link.
+import { choose, chosen } from "../choices";
 
-export class Choice {
+class Choice {
   private readonly name: string;
   private readonly standard: boolean;
 
   constructor(name: string, standard: boolean) {
-    this.name = `inductorscope.${name}`;
+    this.name = name;
     this.standard = standard;
   }
 
   read(): boolean {
-    try {
-      const kept = localStorage.getItem(this.name);
-      return kept === null ? this.standard : kept === "1";
-    } catch {
-      return this.standard; // storage is forbidden here: the standard holds for each visit
-    }
+    const kept = chosen(this.name);
+    return kept === null ? this.standard : kept === "1";
   }
 
   write(value: boolean): void {
-    try {
-      localStorage.setItem(this.name, value ? "1" : "0");
-    } catch {
-      // Storage is forbidden here: the choice holds until the page is left.
-    }
+    choose(this.name, value ? "1" : "0");
   }
 }
 
