@@ -182,7 +182,11 @@ class _Reading:
 
     def _read_fx(self, role: str) -> None:
         label, plain = self._label(role), self.texts[role]
-        text = self.notes.attempt(label, "Reading the graph", lambda: parse_fx(plain), FxText())
+        # Often nothing is left to do after the first passes: then both texts are the same.
+        alike = next((text for other, text in self.fx.items() if self.texts[other] == plain), None)
+        text = alike or self.notes.attempt(
+            label, "Reading the graph", lambda: parse_fx(plain), FxText()
+        )
         self.notes.problems(label, text.problems)
         add_quotes(self.quotes, text)
         self.fx[role] = text
