@@ -49,6 +49,11 @@ const CHANGES = [
     measureText() {`,
   ],
   ["class HeightOracle {", "let textSize = null;\nclass HeightOracle {"],
+  // Fonts that come later would need a new measure, and asking whether some do costs a layout. None do here.
+  [
+    "if ((_a = document.fonts) === null || _a === void 0 ? void 0 : _a.ready)",
+    "_a = null;\n        if (_a)",
+  ],
   // Empty images around what stands for folded text: they help those who write, and nobody writes here.
   [
     "if (!noSpace && !(widget.flags & 16 /* TileFlag.Before */))\n            parent.append(this.getBuffer(1));",

@@ -56,6 +56,11 @@ def _reading(request: Request) -> Iterator[Session]:
         yield session
 
 
-Shared = Annotated[Parts, Depends(parts_of)]
+async def _shared(request: Request) -> Parts:
+    """In the loop itself: what is no coroutine costs a thread's turn."""
+    return parts_of(request)
+
+
+Shared = Annotated[Parts, Depends(_shared)]
 Reading = Annotated[Session, Depends(_reading, scope="function")]
 """A read-only session that is closed before the answer is sent."""

@@ -133,8 +133,9 @@ export function fileOf(picture: GraphPicture, key: string): StageFile | null {
   return (path ? files.find((file) => file.path === path) : files[0]) ?? null;
 }
 
-/** The lines of a text from first to last, both counted from 1 and included. */
+/** The lines of a text from first to last, both counted from 1 and included; to the end without a last. */
 export function slice(text: string, first: number, last: number): string {
+  if (first === 1 && last === Infinity) return text.endsWith("\n") ? text.slice(0, -1) : text;
   let from = 0;
   for (let line = 1; line < first; line++) {
     const end = text.indexOf("\n", from);

@@ -155,7 +155,8 @@ export class Pane {
     const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
     try {
       const { file, first, last } = content;
-      const text = await this.host.texts.part(file.artifact, first, last);
+      const end = last === file.lines ? Infinity : last; // a whole text is not gone through for its end
+      const text = await this.host.texts.part(file.artifact, first, end);
       if (turn !== this.showing) return;
       this.place(text, content);
     } catch (trouble) {

@@ -82,7 +82,7 @@ def _missing(session: Reading, run: str, slug: str) -> NotHere:
     return no_graph(run, slug) if graphs_of(session, run) else no_run(run)
 
 
-def _state(
+async def _state(
     panes: State = PANES, sel: State = "", kernel: State = "", file: State = ""
 ) -> ExplorerState:
     wanted = [pane for pane in panes.split(",") if pane]
