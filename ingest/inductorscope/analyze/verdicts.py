@@ -10,6 +10,10 @@ Level = Literal["good", "note", "warn", "bad"]
 SLOWER, FASTER = 0.97, 1.03
 """Speed-ups between these are called equal: timings of one machine differ by that much."""
 
+LONGER = 3
+"""Times as long as a whole step as it was timed that its kernels take, of which no streams side by
+side and no profiler are the cause."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -33,6 +37,8 @@ class Facts:
     graph_breaks: int | None
     recompiles: int | None
     dropped: int
+    kernel_us: float | None = None
+    """Of all kernels of a profiled step."""
     reading: bool = False
     """The files are still being read: what is known so far says nothing of the whole."""
 
@@ -44,6 +50,7 @@ def verdicts(facts: Facts) -> list[Verdict]:
     found = [
         *_failure(facts),
         *_speed(facts),
+        *_profile(facts),
         *_breaks(facts),
         *_dropped(facts),
     ]
@@ -75,6 +82,22 @@ def _speed(facts: Facts) -> list[Verdict]:
     if ratio < FASTER:
         return [Verdict("note", "as fast as eager", f"Compiling changed little: {times}")]
     return [Verdict("good", "faster", f"{ratio:.2f}× faster: {times}")]
+
+
+def _profile(facts: Facts) -> list[Verdict]:
+    told = held_up(facts.kernel_us, facts.compiled_ms)
+    return [] if told is None else [Verdict("warn", "profile held up", told)]
+
+
+def held_up(kernel_us: float | None, compiled_ms: float | None) -> str | None:
+    """What to mind where the profile contradicts the timings."""
+    if not kernel_us or not compiled_ms or kernel_us < LONGER * compiled_ms * 1000:
+        return None
+    return (
+        f"Kernels of a profiled step took {_time(kernel_us / 1000)}, a whole step "
+        f"{_time(compiled_ms)} when it was timed: something held up what was profiled. Mind "
+        "shares rather than times, or capture again while nothing else runs."
+    )
 
 
 def _breaks(facts: Facts) -> list[Verdict]:

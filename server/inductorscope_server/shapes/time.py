@@ -72,6 +72,8 @@ class TimePage(Shape):
     speed_up: float | None
     timings: JsonObject
     kernel_time_us: float | None
+    held_up: str | None
+    """What to mind where the profile contradicts the timings."""
     unattributed_us: float | None
     """Kernel time of the compiled profile that no kernel of the run's code explains."""
     categories: list[CategoryTime]

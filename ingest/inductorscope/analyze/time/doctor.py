@@ -155,8 +155,8 @@ def _content(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
     if not len(device) and trace.regions and not trace.cpu_kernels:
         found.append(Finding(
             "warn", f"no {CPP} kernels are in the trace", 0, "",
-            "Generated C++ kernels appear with TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE=1 "
-            "(config.cpp.enable_kernel_profile).",
+            "Generated C++ kernels, where there are any, appear with "
+            "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE=1 (config.cpp.enable_kernel_profile).",
         ))  # fmt: skip
     if not len(device) and not len(columns.ops):
         found.append(Finding(

@@ -94,7 +94,8 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         return None
     row = run_row(run)
     graphs = graph_rows(session, run_id)
-    facts = facts_of(run)
+    kernels_us = kernel_time(session, run_id)
+    facts = replace(facts_of(run), kernel_us=kernels_us)
     state = run_state(session, run_id)
     said = [] if facts.reading else story_in_words(session, run_id)
     return RunPage(
@@ -116,7 +117,7 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         categories=categories(session, run_id),
         sources=_sources(session, run_id),
         coverage=summed([graph.coverage for graph in graphs]),
-        kernel_time_us=kernel_time(session, run_id),
+        kernel_time_us=kernels_us,
         file_count=len(run.report.get("files", ())),
         log_count=_log_count(session, run),
         dropped_count=facts.dropped,

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from ...analyze.verdicts import held_up
 from ..costs import LineCostRow
 from ..models import Artifact, Graph, Kernel, Profile, Run
 from ..texts import read_blob
@@ -67,6 +68,7 @@ class TimePage:
     speed_up: float | None
     timings: dict[str, Any]
     kernel_time_us: float | None
+    held_up: str | None
     unattributed_us: float | None
     categories: list[CategoryTime]
     graphs: list[GraphRow]
@@ -84,13 +86,15 @@ def time_page(session: Session, run_id: str) -> TimePage | None:
     if run is None:
         return None
     profiles = _profiles(session, run)
+    kernels_us = kernel_time(session, run_id)
     return TimePage(
         run=RunName(run.id, run.name),
         eager_ms=run.eager_ms,
         compiled_ms=run.compiled_ms,
         speed_up=speed_up(run),
         timings=run.timings,
-        kernel_time_us=kernel_time(session, run_id),
+        kernel_time_us=kernels_us,
+        held_up=held_up(kernels_us, run.compiled_ms),
         unattributed_us=_unattributed(profiles),
         categories=categories(session, run_id),
         graphs=graph_rows(session, run_id),

@@ -1,0 +1,35 @@
+"""What is said of a run ahead of its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from inductorscope.analyze.verdicts import Facts, verdicts
+
+FACTS = Facts(None, 20.0, 10.0, 0, 0, 0)
+
+
+def labels(facts: Facts) -> list[tuple[str, str]]:
+    return [(verdict.level, verdict.label) for verdict in verdicts(facts)]
+
+
+def test_a_profile_that_agrees_with_the_timings_is_not_spoken_of() -> None:
+    for kernel_us in (None, 9_000.0, 29_000.0):
+        told = labels(replace(FACTS, kernel_us=kernel_us))
+        assert told == [("good", "faster"), ("good", "healthy")]
+
+
+def test_kernels_that_take_longer_than_their_step_are() -> None:
+    found = verdicts(replace(FACTS, eager_ms=0.0139, compiled_ms=0.0292, kernel_us=7_470.0))
+    (warned,) = [verdict for verdict in found if verdict.level == "warn"]
+    assert warned.label == "profile held up"
+    assert warned.text.startswith(
+        "Kernels of a profiled step took 7.47 ms, a whole step 29.2 µs when it was timed:"
+    )
+
+
+@pytest.mark.parametrize("compiled", [None, 0.0])
+def test_without_timings_nothing_is_compared(compiled: float | None) -> None:
+    facts = replace(FACTS, compiled_ms=compiled, kernel_us=7_470.0)
+    assert "profile held up" not in [label for _, label in labels(facts)]
