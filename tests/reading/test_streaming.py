@@ -264,6 +264,7 @@ def test_a_log_can_be_seen_before_its_graphs_are_laid_out(
 ) -> None:
     """A few records at a time, as of a log that takes long."""
     monkeypatch.setattr("inductorscope.reading.log_taking.HELD_RECORDS", 3)
+    monkeypatch.setattr("inductorscope.reading.log_taking.MOST_RECORDS", 24)
     (log,) = (capture / "torch_trace").iterdir()
     reader = sessions(engine, read_only=True)
     with Paused(db, log, f"Reading {log.name}") as reading, reader() as session:

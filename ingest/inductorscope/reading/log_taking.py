@@ -39,6 +39,9 @@ MOST_PACKED = 16 * 1024 * 1024
 """Bytes of packed payloads that wait to be written."""
 MOST_RECORDS = 20_000
 """Records that do."""
+WORTH_WRITING = 8
+"""The part of either, as a divisor, that waits although it could be written: the sooner a log is
+read, the sooner other processes begin with its graphs."""
 HEAD = 16
 """Bytes that tell how a log is packed."""
 PACKERS = 2
@@ -157,8 +160,16 @@ class LogTaking:
     @property
     def full(self) -> bool:
         """Whether no more should wait to be written."""
+        return self._beyond(1)
+
+    @property
+    def worth_writing(self) -> bool:
+        """Whether enough waits to be written, where it can be."""
+        return self._beyond(WORTH_WRITING)
+
+    def _beyond(self, divisor: int) -> bool:
         rows = sum(len(batch.rows) for batch in self._waiting)
-        return self._packed_bytes > MOST_PACKED or rows > MOST_RECORDS
+        return self._packed_bytes > MOST_PACKED // divisor or rows > MOST_RECORDS // divisor
 
     def batches(self, *, last: bool = False) -> Iterator[Batch]:
         """What can be written: all but the newest batch, which is still being packed, or all."""

@@ -235,7 +235,7 @@ class _OneLog:
             beginning.when_known()
             if taking.enough:
                 taking.cut()
-                if beginning.begun or taking.full:
+                if taking.full or (beginning.begun and taking.worth_writing):
                     self._write(last=False)
         status = os.fstat(taking.raw.fileno())
         unchanged = self._file.modified == status.st_mtime_ns
