@@ -6,7 +6,9 @@ connection is in them, and end with the process that started them.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import multiprocessing
 import os
 from collections.abc import Callable
@@ -84,6 +86,13 @@ class Forks:
             process.terminate()
             process.join()
 
+    def load(self, module: str) -> None:
+        """Has all that have nothing to do import a module."""
+        for connection in self._connections:
+            with contextlib.suppress(OSError):  # it died: who asks it for something will see
+                connection.send(_load)
+                connection.send(module)
+
     def ask(self, function: Callable[..., Found], *arguments: object) -> Callable[[], Found]:
         """Has a process call `function`, which can be imported; what this returns waits for the
         outcome. Both raise NobodyError."""
@@ -118,6 +127,11 @@ def in_fork(work: Callable[[], object]) -> bool:
         work()
         os._exit(0)
     return os.waitpid(child, 0)[1] == 0
+
+
+def _load(connection: Connection) -> bool:
+    importlib.import_module(connection.recv())
+    return True
 
 
 def _call(connection: Connection) -> bool:

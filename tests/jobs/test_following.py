@@ -38,10 +38,10 @@ def log(fixtures: Path) -> bytes:
 class Waiting:
     """A `Following` that waits in a thread of its own, and what came of it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, engine: Engine) -> None:
         self._told, self._tell = os.pipe()
         self.ended: list[BaseException | None] = []
-        self.following = Following(settings, Pool(workers=0), self._told)
+        self.following = Following(settings, engine, Pool(workers=0), self._told)
         self._thread = threading.Thread(target=self._wait, daemon=True)
         self._thread.start()
 
@@ -70,8 +70,8 @@ class Waiting:
 
 
 @pytest.fixture
-def waiting(settings: Settings, client: JobsClient) -> Iterator[Waiting]:
-    made = Waiting(settings)
+def waiting(settings: Settings, engine: Engine, client: JobsClient) -> Iterator[Waiting]:
+    made = Waiting(settings, engine)
     yield made
     made.close()
 
@@ -181,9 +181,9 @@ def test_what_is_no_large_log_is_left_to_its_job(
 
 
 def test_two_that_wait_do_not_read_the_same(
-    settings: Settings, client: JobsClient, waiting: Waiting, log: bytes
+    settings: Settings, engine: Engine, client: JobsClient, waiting: Waiting, log: bytes
 ) -> None:
-    second = Waiting(settings)
+    second = Waiting(settings, engine)
     upload = announce(client, ("a.log", len(log)))
     client.append(upload, 0, 0, log)
     until(lambda: is_followed(settings, upload))
@@ -230,3 +230,52 @@ def test_a_job_goes_on_with_what_was_read(
     )  # fmt: skip
     assert not UploadFolder(settings.uploads, upload).exists()
     spare.close()
+
+
+def test_what_reads_a_trace_is_loaded_while_it_is_sent(
+    settings: Settings, client: JobsClient
+) -> None:
+    """Here and in the processes that help; until then none of them has numpy."""
+    event = b'{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 2},\n'
+    trace = b'{"schemaVersion": 1, "traceEvents": [\n' + event * (5 * MIB // len(event))
+    spare = Spare(settings)
+    spare.keep()
+    until(lambda: len(waiting_processes()) > 1)
+    time.sleep(1)
+    assert not any(map(has_numpy, waiting_processes()))
+    begun: list[str] = []
+
+    def loaded() -> bool:
+        if len(begun) < 100:  # as above
+            begun.append(announce(client, ("trace.json", len(trace))))
+            client.append(begun[-1], 0, 0, trace[:FIRST])
+            time.sleep(0.3)
+        return all(map(has_numpy, waiting_processes()))
+
+    until(loaded)
+    assert not any(is_followed(settings, upload) for upload in begun)
+    spare.close()
+
+
+def waiting_processes() -> list[int]:
+    """The one that waits, and those that help it."""
+    found = [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and f"--parent\0{os.getpid()}\0".encode() in command_of(entry)
+    ]
+    for pid in list(found):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def command_of(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):  # it ended this moment
+        return b""
+
+
+def has_numpy(pid: int) -> bool:
+    return "numpy" in Path(f"/proc/{pid}/maps").read_text()

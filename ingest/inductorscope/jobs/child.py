@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
 import json
 import logging
 import os
@@ -27,7 +26,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import configure_mappers
 
-from ..allocation import return_large_blocks
+from ..allocation import give_back, return_large_blocks
 from ..analyze.benchmark_case import NoCase
 from ..capture.benchmark_run import BenchmarkFailed
 from ..capture.diagnosis import KINDS
@@ -39,7 +38,6 @@ from ..intake.limits import Limits, Refused
 from ..intake.several import any_archive, lay_out
 from ..intake.unpack import unpack
 from ..reading import ArrivingLog, NothingToRead, Pool, ReadResult, read_run
-from ..reading.traces_ahead import READS_PROFILES
 from ..settings import PREFIX, Settings, load
 from ..store.engine import Sessions, make_engine, sessions
 from ..store.models import Job, Upload
@@ -50,8 +48,9 @@ from .diagnosis import diagnose
 from .ending import OvertakenError, left_out, owner_of, read_sentence
 from .errors import without_password
 from .folders import scratch_folder, work_folder
-from .following import Following, SilentError
+from .following import Following, SilentError, is_told
 from .progress import Report
+from .rehearsal import LogOf, rehearse
 from .transitions import TRY_AGAIN, Attempt
 from .uploads import UploadFolder
 
@@ -76,8 +75,7 @@ class Task:
     report: Report
     pool: Pool | None
     """Processes that help to read."""
-    following: Following | None
-    """What was read of uploads before there was a job."""
+    log_of: LogOf
 
     @property
     def folder(self) -> Path:
@@ -119,8 +117,7 @@ def ingest(task: Task) -> None:
             Limits.of(task.settings),
             lambda done: task.report(step, done, size if done <= size else None, "bytes"),
         )
-    arriving = task.following.log_of(upload_id) if task.following is not None else None
-    _read(task, root, "upload", arriving)
+    _read(task, root, "upload", task.log_of(upload_id))
     files.remove()
 
 
@@ -195,19 +192,24 @@ WORK: dict[str, Callable[[Task], None]] = {
 }
 
 
-def attend(
-    settings: Settings,
-    attempt: Attempt,
-    pool: Pool | None = None,
-    following: Following | None = None,
-) -> int:
+def attend(settings: Settings, attempt: Attempt, pool: Pool | None = None) -> int:
     """Does the work and ends the job; the process's exit status."""
     engine = make_engine(settings)
+    try:
+        return attend_with(settings, attempt, engine, pool, lambda _: None)
+    finally:
+        engine.dispose()
+
+
+def attend_with(
+    settings: Settings, attempt: Attempt, engine: Engine, pool: Pool | None, log_of: LogOf
+) -> int:
+    """The same with what is there already."""
     factory = sessions(engine)
     with factory() as session:
         spec = dict(session.get_one(Job, attempt.job_id).spec)
     report = Report(factory, attempt)
-    task = Task(settings, engine, factory, attempt, spec, report, pool, following)
+    task = Task(settings, engine, factory, attempt, spec, report, pool, log_of)
     try:
         WORK[attempt.kind](task)
     except (OvertakenError, TakenOverError):
@@ -227,7 +229,6 @@ def attend(
         _fail(task, message, without_password(traceback.format_exc()))
     finally:
         report.close()
-        engine.dispose()
     return 0
 
 
@@ -284,29 +285,42 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _wait_for_work() -> int:
-    """Everything an ingest takes is loaded and started before it is known. A log that is sent
-    meanwhile is read already."""
+    """Everything an ingest takes is loaded, started and rehearsed before it is known. A log that is
+    sent meanwhile is read already."""
     settings = load()
     _limit_memory(settings)
     configure_mappers()
-    importlib.import_module(READS_PROFILES)
-    gc.freeze()  # what is loaded stays: looking through it again finds nothing
     told = sys.stdin.fileno()
-    with Pool() as pool, closing(Following(settings, pool, told)) as following:
-        try:
-            following.until_told()
-        except SilentError as silent:
-            log.info("%s", silent)
-            return 0
-        line = sys.stdin.buffer.readline()
-        if not line:
-            return 0
-        attempt = _attempt_of(json.loads(line))
-        with (scratch_folder(attempt.job_id) / "output").open("ab") as output:
-            os.dup2(output.fileno(), sys.stdout.fileno())
-            os.dup2(output.fileno(), sys.stderr.fileno())
-        _at_home(attempt)
-        return attend(settings, attempt, pool, following)
+    engine = make_engine(settings)
+    gc.freeze()  # what is loaded stays: looking through it again finds nothing
+    with Pool() as pool:
+        if not is_told(told, 0):
+            rehearse(
+                settings,
+                engine,
+                pool,
+                lambda scratch, attempt, stage, log_of: attend_with(
+                    scratch, attempt, stage, pool, log_of
+                ),
+            )
+        gc.collect()
+        gc.freeze()
+        give_back()
+        with closing(Following(settings, engine, pool, told)) as following:
+            try:
+                following.until_told()
+            except SilentError as silent:
+                log.info("%s", silent)
+                return 0
+            line = sys.stdin.buffer.readline()
+            if not line:
+                return 0
+            attempt = _attempt_of(json.loads(line))
+            with (scratch_folder(attempt.job_id) / "output").open("ab") as output:
+                os.dup2(output.fileno(), sys.stdout.fileno())
+                os.dup2(output.fileno(), sys.stderr.fileno())
+            _at_home(attempt)
+            return attend_with(settings, attempt, engine, pool, following.log_of)
 
 
 def _attempt_of(arguments: list[str]) -> Attempt:

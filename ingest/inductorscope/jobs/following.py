@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..intake import magic
@@ -24,12 +25,14 @@ from ..intake.names import stored_text
 from ..intake.recognise import LARGE
 from ..intake.sniff import HEAD, role_of
 from ..reading import ArrivingLog, Pool
+from ..reading.traces_ahead import PROFILES, load_readers
 from ..settings import Settings
-from ..store.engine import Sessions, make_engine, sessions
+from ..store.engine import Sessions, sessions
 from ..store.models import Upload
 from .errors import without_password
 from .uploads import UploadFolder
 
+LOG = "trace_log"
 LOOK_SECONDS = 0.02
 """Between looks for an upload that begins, and for more of one that comes."""
 ASK_EVERY = 32
@@ -55,15 +58,13 @@ class _ToldError(Exception):
 class Following:
     """Waits for a job, and reads meanwhile what comes."""
 
-    def __init__(self, settings: Settings, pool: Pool, told: int) -> None:
+    def __init__(self, settings: Settings, engine: Engine, pool: Pool, told: int) -> None:
         """`told`: a file that can be read from once there is a job."""
         self._settings = settings
         self._pool = pool
-        self._engine = make_engine(settings)
-        self._sessions = sessions(self._engine, read_only=True)
+        self._job = told
+        self._sessions = sessions(engine, read_only=True)
         self._beginnings = _Beginnings(settings.uploads, self._sessions)
-        self._job = select.poll()
-        self._job.register(told, select.POLLIN)
         self._found: _Found | None = None
         self._log: ArrivingLog | None = None
         self._size = 0
@@ -73,8 +74,10 @@ class Following:
         """Returns when there is a job. Raises SilentError where an upload that was begun is not
         gone on with: who read half of it should end, and leave what it took."""
         while not self._told(LOOK_SECONDS):
-            found = self._beginnings.look()
-            if found is not None and _claimed(found.folder):
+            role, found = self._beginnings.look() or ("", None)
+            if role in PROFILES:
+                load_readers(self._pool)
+            elif found is not None and _claimed(found.folder):
                 self._follow(found)
 
     def log_of(self, upload_id: str) -> ArrivingLog | None:
@@ -91,7 +94,6 @@ class Following:
 
     def close(self) -> None:
         self._let_go()
-        self._engine.dispose()
 
     def _let_go(self) -> None:
         if self._log is not None:
@@ -99,7 +101,7 @@ class Following:
         self._found = self._log = None
 
     def _told(self, seconds: float) -> bool:
-        return bool(self._job.poll(seconds * 1000))
+        return is_told(self._job, seconds)
 
     def _follow(self, found: _Found) -> None:
         self._found, self._size, self._heard = found, 0, time.monotonic()
@@ -153,13 +155,18 @@ class Following:
             raise SilentError(f"Nothing was heard of upload {found.id} for {SILENT_SECONDS:g} s.")
 
 
+def is_told(job: int, seconds: float) -> bool:
+    """Whether there is a job to do, or will be in so many seconds."""
+    return bool(select.select([job], [], [], seconds)[0])
+
+
 def _gone(found: _Found) -> str:
     return f"Upload {found.id} is gone."
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A large log that is being sent."""
+    """A large file that is being sent."""
 
     id: str
     folder: Path
@@ -178,13 +185,14 @@ class _Beginnings:
         self._known = set(self._listed())
         self._new: dict[str, float] = {}
         """Uploads of which it is not known what they are, and until when that is asked."""
-        self._logs: list[_Found] = []
-        """Large files of which too little has come to know whether they are logs."""
+        self._large: list[_Found] = []
+        """Large files of which too little has come to know what they are."""
         self._changed = 0.0
         self._announced("")  # the first question takes ten times as long
 
-    def look(self) -> _Found | None:
-        """A large log of which enough has come to know it."""
+    def look(self) -> tuple[str, _Found] | None:
+        """The role of a large file of which enough has come to know it, if it is worth a head
+        start."""
         now = time.monotonic()
         if self._may_have_changed():
             listed = set(self._listed())
@@ -194,14 +202,15 @@ class _Beginnings:
             upload = self._announced(upload_id)
             if upload is not None or now > until:
                 del self._new[upload_id]
-            if upload is not None and (found := self._large(upload)) is not None:
-                self._logs.append(found)
-        for found in list(self._logs):
+            if upload is not None and (found := self._only_file(upload)) is not None:
+                self._large.append(found)
+        for found in list(self._large):
             head = _head_of(found.file)
             if head or found.id not in self._known:
-                self._logs.remove(found)
-            if head and magic.kind_of(head) is None and role_of(found.name, head) == "trace_log":
-                return found
+                self._large.remove(found)
+            role = role_of(found.name, head) if head else ""
+            if role in PROFILES or (role == LOG and magic.kind_of(head) is None):
+                return role, found
         return None
 
     def _may_have_changed(self) -> bool:
@@ -225,7 +234,7 @@ class _Beginnings:
             log.warning("uploads are not read ahead: %s", without_password(str(error)))
             return None
 
-    def _large(self, upload: Upload) -> _Found | None:
+    def _only_file(self, upload: Upload) -> _Found | None:
         if upload.finished_at is not None or len(upload.files) != 1:
             return None
         path, size = str(upload.files[0]["path"]), int(upload.files[0]["size"])

@@ -15,9 +15,16 @@ PROFILES = frozenset({"chrome_trace", "key_averages"})
 READS_PROFILES = f"{__package__}.profile_join"
 
 
+def load_readers(pool: Pool) -> None:
+    """Loads what reads profiles, with numpy, here and in the processes that help: for who waits."""
+    if READS_PROFILES not in sys.modules:
+        pool.load(READS_PROFILES)
+        importlib.import_module(READS_PROFILES)
+
+
 class TracesAhead:
-    """Loads what reads profiles, with numpy, which most uploads are read quicker without; and has
-    the second half of the first long trace read by another process."""
+    """Loads what reads profiles, which most uploads are read quicker without; and has the second
+    half of the first long trace read by another process."""
 
     def __init__(self, pool: Pool, folder: Path | None) -> None:
         """`folder`: where events go that are too many for memory."""
