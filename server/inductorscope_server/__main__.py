@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import logging
 import socket
 import sys
@@ -14,6 +15,7 @@ from inductorscope.jobs.errors import without_password
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.migrate import MigrationError
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import configure_mappers
 
 from .app import create_app
 from .parts import Parts
@@ -108,6 +110,9 @@ def serve(settings: Settings) -> None:
             raise StartError(
                 f"The database cannot be opened: {_first_line(error)}", FAILED
             ) from error
+        configure_mappers()
+        gc.collect()
+        gc.freeze()  # a look through all that was loaded takes a tenth of a second of some request
         config = uvicorn.Config(
             app,
             log_level="warning",
