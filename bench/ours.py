@@ -19,6 +19,7 @@ from pathlib import Path
 import httpx
 from inductorscope.client import CHUNK
 from inductorscope.jobs.health import living_workers
+from inductorscope.jobs.rehearsal_log import rehearsal_log
 from inductorscope.settings import Settings
 
 from bench.measure import MeasuredProcessError, MemoryWatch, family, run
@@ -149,26 +150,80 @@ def by_command(paths: list[Path], work: Path, empty: int) -> Read:
 
 def in_dashboard(log: Path, work: Path, empty: int, rate: float | None = None) -> Read:
     """An upload to a server whose worker waits for one, from its last request on; `rate`: bytes a
-    second at which it is sent, where not as fast as it can be."""
+    second at which it is sent, where not as fast as it can be.
+
+    Memory is looked at in a second reading: looking takes both processors time, of as many
+    processes as there are.
+    """
     data = fresh(work)
     with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
-        _wait_for_spare(pid)
-        watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
-        onlooker = Onlooker(data / DATABASE)
-        first = time.monotonic()
-        try:
-            upload = _send(client, log, rate)
-            started = time.monotonic()
-            job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
-            browsable, complete, run_id = _follow(client, str(job), onlooker)
-        finally:
-            onlooker.stop()
-        watch.stop()
-        aligned = _wait_for_lines(client, run_id)
+        _use(client, pid, work)
+        read = _upload(client, log, data, rate)
+        aligned = _wait_for_lines(client, read.run_id) - read.started
     stored = database_bytes(data) - empty
     shutil.rmtree(data)
-    times = (browsable - started, complete - started, aligned - started)
-    return Read(*times, None, watch.peak, stored, started - first)
+    return Read(
+        read.browsable_seconds,
+        read.complete_seconds,
+        aligned,
+        None,
+        _peak_of(log, work, rate),
+        stored,
+        read.sending_seconds,
+    )
+
+
+def _peak_of(log: Path, work: Path, rate: float | None) -> int:
+    data = fresh(work)
+    with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
+        _use(client, pid, work)
+        watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
+        _upload(client, log, data, rate)
+        watch.stop()
+    shutil.rmtree(data)
+    return watch.peak
+
+
+def _use(client: httpx.Client, server: int, work: Path) -> None:
+    """Has the dashboard read a small log, as one that is in use has: to its first requests a
+    process answers more slowly. What it made is taken away."""
+    _wait_for_spare(server)
+    small = work / "small.log"
+    small.write_bytes(rehearsal_log())
+    upload = _send(client, small, None)
+    job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
+    while (run_id := _run_of(client, job, done=True)) is None:
+        time.sleep(LOOK_SECONDS)
+    if not _opens(client, run_id):
+        raise MeasuredProcessError(f"Run {run_id} is complete and does not open.")
+    _wait_for_lines(client, run_id)
+    client.delete(f"/api/runs/{run_id}").raise_for_status()
+    _wait_for_spare(server)
+
+
+@dataclass(frozen=True)
+class _Uploaded:
+    """One upload that was read; times from its last request on."""
+
+    run_id: str
+    started: float
+    browsable_seconds: float
+    complete_seconds: float
+    sending_seconds: float
+
+
+def _upload(client: httpx.Client, log: Path, data: Path, rate: float | None) -> _Uploaded:
+    onlooker = Onlooker(data / DATABASE)
+    first = time.monotonic()
+    try:
+        upload = _send(client, log, rate)
+        started = time.monotonic()
+        job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
+        browsable, complete, run_id = _follow(client, str(job), onlooker)
+    finally:
+        onlooker.stop()
+    times = browsable - started, complete - started, started - first
+    return _Uploaded(run_id, started, *times)
 
 
 def _send(client: httpx.Client, log: Path, rate: float | None) -> str:
