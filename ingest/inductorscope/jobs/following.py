@@ -35,6 +35,8 @@ from .uploads import UploadFolder
 LOG = "trace_log"
 LOOK_SECONDS = 0.02
 """Between looks for an upload that begins, and for more of one that comes."""
+SOON_SECONDS = 0.002
+"""Between looks for the row and the first bytes of one that has just begun."""
 ASK_EVERY = 32
 """Pieces of a log between looks whether there is a job to do: a millisecond."""
 SILENT_SECONDS = 60.0
@@ -73,7 +75,7 @@ class Following:
     def until_told(self) -> None:
         """Returns when there is a job. Raises SilentError where an upload that was begun is not
         gone on with: who read half of it should end, and leave what it took."""
-        while not self._told(LOOK_SECONDS):
+        while not self._told(SOON_SECONDS if self._beginnings.soon else LOOK_SECONDS):
             role, found = self._beginnings.look() or ("", None)
             if role in PROFILES:
                 load_readers(self._pool)
@@ -187,8 +189,15 @@ class _Beginnings:
         """Uploads of which it is not known what they are, and until when that is asked."""
         self._large: list[_Found] = []
         """Large files of which too little has come to know what they are."""
+        self._until = 0.0
+        """How long the row and the first bytes of the newest are looked for often."""
         self._changed = 0.0
         self._announced("")  # the first question takes ten times as long
+
+    @property
+    def soon(self) -> bool:
+        """Whether more is to be known of one of them in a moment."""
+        return bool(self._new or self._large) and time.monotonic() < self._until
 
     def look(self) -> tuple[str, _Found] | None:
         """The role of a large file of which enough has come to know it, if it is worth a head
@@ -196,7 +205,9 @@ class _Beginnings:
         now = time.monotonic()
         if self._may_have_changed():
             listed = set(self._listed())
-            self._new |= dict.fromkeys(listed - self._known, now + ANNOUNCED_SECONDS)
+            if listed - self._known:
+                self._until = now + ANNOUNCED_SECONDS
+            self._new |= dict.fromkeys(listed - self._known, self._until)
             self._known = listed
         for upload_id, until in list(self._new.items()):
             upload = self._announced(upload_id)
