@@ -205,7 +205,7 @@ class _Reading:
             result.node_count = sum(node.kind == "call" for node in text.nodes)
 
     def _read_ir(self, role: str) -> None:
-        label, plain = self._label(role), self.texts[role]
+        label, plain = self._label(role), self.texts.pop(role)  # its lines are not asked for again
         text = self.notes.attempt(label, "Reading the IR", lambda: parse_ir(plain), IrText())
         self.notes.problems(label, text.problems)
         self.ir[role] = text
@@ -244,8 +244,6 @@ class _Reading:
         texts = GraphTexts(
             fx_transformed=self.texts.get("fx_transformed"),
             fx_readable=self.texts.get("fx_readable"),
-            ir_pre=self.texts.get("ir_pre_fusion"),
-            ir_post=self.texts.get("ir_post_fusion"),
             output_code=self.texts.get("output_code"),
             dynamo=self.texts.get("dynamo_graph"),
             pre_grad=self.texts.get("pre_grad"),

@@ -11,19 +11,19 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-import zstandard
 from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
-from .frames import CODE, FRAME, FrameIndex, FrameWriter, frames_of
+from .frames import FRAME, FrameIndex, FrameWriter, frames_of
 from .models import Artifact, Blob, BlobPart
+from .packing import CODE, Level, compressor
 
 PIECE = 1024 * 1024
 HELD_IN_MEMORY = 32 * 1024 * 1024
 LARGEST_STORED = 900 * 1024 * 1024
 """SQLite and PostgreSQL both stop at about a gigabyte a value."""
 LEVEL_SMALL, LEVEL_LARGE = 9, 3
-LARGE = 4 * 1024 * 1024
+SMALL, LARGE = 128 * 1024, 4 * 1024 * 1024
 ASKED_AT_ONCE = 500
 BLOBS_LOCK = 0x1D5C0B10
 """Advisory lock of PostgreSQL: shared by who adds blobs, taken whole by who frees some."""
@@ -74,12 +74,12 @@ def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
     digest = digest or hashlib.sha256(plain).hexdigest()
     size = len(plain)
     if size <= FRAME:
-        packed = zstandard.ZstdCompressor(level=level_of(size)).compress(plain)
+        packed = compressor(level_of(size)).compress(plain)
         if len(packed) < size:
             return Content(digest, size, len(packed), "zstd", packed)
         return Content(digest, size, size, "identity", plain)
     target = io.BytesIO()
-    index = frames_of(plain, CODE if size < LARGE else LEVEL_LARGE, target)
+    index = frames_of(plain, level_of(size), target)
     if index.stored < size:
         return Content(digest, size, index.stored, "zstd", target.getvalue(), index)
     return Content(digest, size, size, "identity", plain)
@@ -114,8 +114,10 @@ def check_size(stored: int, target: IO[bytes]) -> None:
         raise TooLarge(f"{stored:,} bytes when compressed; {LARGEST_STORED:,} can be stored")
 
 
-def level_of(size: int) -> int:
-    return LEVEL_SMALL if size < LARGE else LEVEL_LARGE
+def level_of(size: int) -> Level:
+    if size <= SMALL:
+        return LEVEL_SMALL
+    return CODE if size < LARGE else LEVEL_LARGE
 
 
 def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:

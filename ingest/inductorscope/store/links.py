@@ -11,8 +11,8 @@ from ..correlate.model import CALLS, ENGINE, Coverage, GraphLinks, StageLinks
 from . import storable
 from .draft import PackedLinks
 from .models import JsonObject
+from .packing import COLUMNS, compressor
 
-LEVEL = 9
 PASSING_LEVEL = 3
 """Of links that others take the place of soon."""
 
@@ -52,8 +52,8 @@ def links_json(links: GraphLinks) -> LinksJson:
 
 def pack_links(links: GraphLinks) -> bytes:
     """zstd of the JSON."""
-    level = PASSING_LEVEL if links.engine == CALLS else LEVEL
-    return zstandard.ZstdCompressor(level=level).compress(msgspec.json.encode(links_json(links)))
+    level = PASSING_LEVEL if links.engine == CALLS else COLUMNS
+    return compressor(level).compress(msgspec.json.encode(links_json(links)))
 
 
 def packed(links: GraphLinks) -> PackedLinks:
