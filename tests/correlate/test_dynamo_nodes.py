@@ -51,7 +51,7 @@ class GraphModule(torch.nn.Module):
 def linked(dynamo: str, post: str, post_to_pre: dict[str, list[str]]) -> GraphLinks:
     collector = Collector()
     parsed = parse_fx(dynamo)
-    link_dynamo(collector, "dynamo", dynamo, parsed, parse_fx(post), post_to_pre)
+    link_dynamo(collector, "dynamo", parsed, parse_fx(post), post_to_pre)
     return collector.finish()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from inductorscope.correlate.model import Confidence, GraphLinks, StageLinks
 
 # A reference in one number, whose order is that of its parts: line, entity, call site + 1. Graphs
@@ -49,6 +51,17 @@ class Collector:
             key += self.entity(call) + 1
         if references.get(key, 0) < confidence:
             references[key] = confidence
+
+    def add_lines(self, stage: str, references: Iterable[tuple[int, str]]) -> None:
+        """Each line refers to the entity beside it: the text says so."""
+        found = self.stage(stage)
+        ids = self._ids
+        exact = Confidence.exact  # as below
+        for line, entity in references:
+            number = ids.get(entity)
+            if number is None:
+                number = self.entity(entity)
+            found[line * _LINE + (number << _BITS)] = exact
 
     def add_exact(self, stage: str, first: int, last: int, entity: str) -> None:
         """Each of the lines refers to the entity: the text says so."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.model import Confidence
-from inductorscope.correlate.text_stages import fx_entity, link_fx, link_node, main_class
+from inductorscope.correlate.text_stages import fx_entity, link_fx, main_class
 from inductorscope.formats.fx import FxText, FxTextNode
 
 _Place = tuple[str, int]
@@ -33,27 +33,21 @@ _INPUT = re.compile(r"primals_(\d{1,6})$|arg(\d{1,6})_1$")
 def link_dynamo(
     collector: Collector,
     stage: str,
-    text: str,
     parsed: FxText,
     post: FxText,
     post_to_pre: dict[str, list[str]],
 ) -> None:
     """Link a graph in Dynamo's names, as it was captured or as pre-grad passes left it."""
     main = main_class(parsed)
-    entities = {
-        node.line: "dyn:" + fx_entity(node, main).removeprefix("fx:")
-        for node in parsed.nodes
-        if node.kind in ("call", "get_attr")
-    }
-    for node in parsed.nodes:
-        entity = entities.get(node.line)
-        if entity is None or node.kind not in ("call", "get_attr"):
-            continue
-        link_node(collector, stage, node, entity)
-        if node.stack_file and node.stack_line:
-            source = f"source:{node.stack_file}"
-            collector.add(source, node.stack_line, entity, Confidence.exact)
-    link_fx(collector, stage, text, entities)
+    link_fx(
+        collector,
+        stage,
+        [
+            (node, "dyn:" + fx_entity(node, main).removeprefix("fx:"))
+            for node in parsed.nodes
+            if node.kind in ("call", "get_attr")
+        ],
+    )
     own, became = parsed.main(), post.main()
     recorded = _recorded(own, became, post_to_pre)
     missing = [node for node in became if node.name not in recorded]

@@ -29,17 +29,13 @@ def graph_links(
     read = parsed or parse_texts(texts)
     collector = Collector()
     post = read.fx_transformed
-    text_stages.link_post_grad(collector, texts.fx_transformed or "", post)
+    text_stages.link_post_grad(collector, post)
     known = {f"fx:{node.name}" for node in post.main()}
-    if texts.fx_readable is not None and read.fx_readable is not None:
-        text_stages.link_readable(collector, texts.fx_readable, read.fx_readable, post)
-    dynamo = (
-        ("dynamo", texts.dynamo, read.dynamo),
-        ("pre_grad", texts.pre_grad, read.pre_grad),
-    )
-    for stage, text, fx in dynamo if align else ():
-        if text is not None and fx is not None:
-            link_dynamo(collector, stage, text, fx, post, read.provenance.post_to_pre)
+    if read.fx_readable is not None:
+        text_stages.link_readable(collector, read.fx_readable, post)
+    for stage, fx in (("dynamo", read.dynamo), ("pre_grad", read.pre_grad)) if align else ():
+        if fx is not None:
+            link_dynamo(collector, stage, fx, post, read.provenance.post_to_pre)
     for stage, ir in (("ir_pre", read.ir_pre), ("ir_post", read.ir_post)):
         if ir is not None:
             text_stages.link_ir(collector, stage, ir)

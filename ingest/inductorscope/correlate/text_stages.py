@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from inductorscope.correlate.collect import Collector
 from inductorscope.correlate.model import Confidence
@@ -29,80 +30,59 @@ def main_class(text: FxText) -> str:
     return classes[0] if classes else ""
 
 
-def link_fx(collector: Collector, stage: str, text: str, names: dict[int, str]) -> None:
-    """`names`: line of a node → entity. A stack comment stands for the nodes below it."""
-    collector.stage(stage)
-    lines = lines_of(text)
-    comment = 0
-    for number, line in enumerate(lines, 1):
-        stripped = line.strip()
-        if stripped.startswith("# File:"):
-            comment = number
-        elif stripped.startswith(("# No stacktrace", "class ", "def ", "return")):
-            comment = 0
-        entity = names.get(number)
-        if entity is not None and comment:
-            collector.add(stage, comment, entity, Confidence.exact)
+def link_fx(collector: Collector, stage: str, nodes: Iterable[tuple[FxTextNode, str]]) -> None:
+    """Nodes with their entities. A stack comment stands for the nodes below it, and names the
+    user's line."""
+    own: list[tuple[int, str]] = []
+    sources: dict[str, list[tuple[int, str]]] = {}
+    for node, entity in nodes:
+        line = node.line
+        if node.last_line == line:
+            own.append((line, entity))
+        else:
+            last = min(node.last_line, line + MOST_LINES_OF_A_NODE)
+            own += [(each, entity) for each in range(line, last + 1)]
+        if node.comment_line:
+            own.append((node.comment_line, entity))
+        file = node.stack_file
+        if file and node.stack_line:
+            found = sources.get(file)
+            if found is None:
+                found = sources[file] = []
+            found.append((node.stack_line, entity))
+    collector.add_lines(stage, own)
+    for file, lines in sources.items():
+        collector.add_lines(f"source:{file}", lines)
 
 
-class _Sources:
-    """Links nodes to the user's lines that their stack comments name."""
-
-    def __init__(self, collector: Collector) -> None:
-        self._collector = collector
-        self._known: dict[tuple[str, int], str] = {}
-        """Stages of the lines that name themselves already."""
-
-    def link(self, node: FxTextNode, entity: str) -> None:
-        file, line = node.stack_file, node.stack_line
-        if not file or not line:
-            return
-        stage = self._known.get((file, line))
-        if stage is None:
-            stage = self._known[file, line] = f"source:{file}"
-            self._collector.add(stage, line, f"src:{file}:{line}", Confidence.exact)
-        self._collector.add(stage, line, entity, Confidence.exact)
+def _link_sources(collector: Collector, nodes: list[FxTextNode]) -> None:
+    """The user's lines, which name themselves."""
+    named = {(node.stack_file, node.stack_line) for node in nodes if node.stack_line}
+    for file, line in sorted(named):
+        if file:
+            collector.add_lines(f"source:{file}", [(line, f"src:{file}:{line}")])
 
 
-def link_post_grad(collector: Collector, text: str, parsed: FxText) -> dict[tuple[str, str], str]:
-    """Link the post-grad graph; returns (class, name) → entity."""
+def link_post_grad(collector: Collector, parsed: FxText) -> None:
+    """The post-grad graph."""
     main = main_class(parsed)
-    entities: dict[tuple[str, str], str] = {}
-    by_line: dict[int, str] = {}
-    sources = _Sources(collector)
-    for node in parsed.nodes:
-        entity = fx_entity(node, main)
-        entities[node.graph_class, node.name] = entity
-        by_line[node.line] = entity
-        link_node(collector, "post_grad", node, entity)
-        sources.link(node, entity)
-    link_fx(collector, "post_grad", text, by_line)
-    return entities
+    link_fx(collector, "post_grad", [(node, fx_entity(node, main)) for node in parsed.nodes])
+    _link_sources(collector, parsed.nodes)
 
 
-def link_readable(collector: Collector, text: str, parsed: FxText, post: FxText) -> None:
+def link_readable(collector: Collector, parsed: FxText, post: FxText) -> None:
     """Nodes that kept their name (and operation) into the post-grad graph are that graph's."""
     main = main_class(parsed)
     outermost = main_class(post)
     kept = {(node.graph_class == outermost, node.name): node.op for node in post.nodes}
-    by_line: dict[int, str] = {}
-    sources = _Sources(collector)
+    named = []
     for node in parsed.nodes:
         entity = fx_entity(node, main)
         if kept.get((node.graph_class == main, node.name)) not in (node.op, _renamed(node.op)):
             entity = "rd:" + entity.removeprefix("fx:")
-        by_line[node.line] = entity
-        link_node(collector, "readable", node, entity)
-        sources.link(node, entity)
-    link_fx(collector, "readable", text, by_line)
-
-
-def link_node(collector: Collector, stage: str, node: FxTextNode, entity: str) -> None:
-    if node.last_line == node.line:
-        collector.add(stage, node.line, entity, Confidence.exact)
-    else:
-        last = min(node.last_line, node.line + MOST_LINES_OF_A_NODE)
-        collector.add_exact(stage, node.line, last, entity)
+        named.append((node, entity))
+    link_fx(collector, "readable", named)
+    _link_sources(collector, parsed.nodes)
 
 
 def _renamed(op: str) -> str:
@@ -137,23 +117,21 @@ def ir_nodes_with_bodies(parsed: IrText) -> dict[str, IrTextNode]:
 
 def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]) -> None:
     """Definitions, quoted graph fragments, calls and the buffers of the wrapper's lines."""
-    collector.stage("code")
     lines = lines_of(text)
+    told: list[tuple[int, str]] = []
     for kernel in code.kernels:
-        entity = f"kernel:{kernel.name}"
-        collector.add_exact("code", kernel.comment_line, kernel.body_last, entity)
+        collector.add_exact("code", kernel.comment_line, kernel.body_last, f"kernel:{kernel.name}")
         for line in range(kernel.comment_line, kernel.first_line):
             quoted = _FRAGMENT_NODE.match(lines[line - 1])
-            if quoted is not None and f"fx:{quoted.group(1)}" in known:
-                collector.add("code", line, f"fx:{quoted.group(1)}", Confidence.exact)
+            if quoted is not None and (entity := f"fx:{quoted.group(1)}") in known:
+                told.append((line, entity))
     for call in code.calls:
-        entity = f"call:{call.kernel}:{call.handle}"
-        collector.add("code", call.line, entity, Confidence.exact)
+        told.append((call.line, f"call:{call.kernel}:{call.handle}"))
         if not call.extern:
-            collector.add("code", call.line, f"kernel:{call.kernel}", Confidence.exact)
+            told.append((call.line, f"kernel:{call.kernel}"))
     first = max(code.wrapper_first, 1)
     for line, text_of_line in enumerate(lines[first - 1 : code.wrapper_last], first):
         if "buf" in text_of_line:
             names = list(dict.fromkeys(_BUFFER.findall(text_of_line)))
-            for name in names[:MOST_BUFFERS_OF_A_LINE]:
-                collector.add("code", line, f"buf:{name}", Confidence.exact)
+            told += [(line, f"buf:{name}") for name in names[:MOST_BUFFERS_OF_A_LINE]]
+    collector.add_lines("code", told)

@@ -79,6 +79,8 @@ class _Reader:
         self.classes: dict[str, int] = {}
         self.known: dict[str, FxTextNode] = {}
         self.stack = _NO_STACK
+        self.comment = 0
+        """The line of the stack comment that the next nodes stand below."""
         # Graphs repeat their comments, types and operators: each is taken apart once.
         self.stacks: dict[str, _Stack | None] = {}
         self.types: dict[str, tuple[str, tuple[str, ...] | None]] = {}
@@ -99,7 +101,7 @@ class _Reader:
             if line[0] == "#":
                 identified = _GRAPH_ID.match(line)
                 if identified is None:
-                    self._comment(line)
+                    self._comment(line, number)
                     continue
                 line = line[identified.end() :]
             found = plain(line)
@@ -114,14 +116,17 @@ class _Reader:
         """A line of another kind than most, counted from 0; returns the last one it takes."""
         last = number
         if line.startswith("class "):
+            self.comment = 0
             self._class(line)
         elif line.startswith("def "):
+            self.comment = 0
             last = self._function(line, number)
         elif line.startswith("graph():"):
             last = self._printed(number)
         elif not self.inside:
             pass
         elif line.startswith("return ") or line == "return":
+            self.comment = 0
             last, whole = self._whole(number)
             self._output(" ".join(whole), number + 1, last + 1)
             raw = self.lines[number]
@@ -168,7 +173,11 @@ class _Reader:
         self.result.problems.append(Problem(number + 1, "brackets never close"))
         return number, [first]
 
-    def _comment(self, line: str) -> None:
+    def _comment(self, line: str, number: int) -> None:
+        if line.startswith("# File:"):
+            self.comment = number
+        elif line.startswith("# No stacktrace"):
+            self.comment = 0
         if line in self.stacks:
             stack = self.stacks[line]
         else:
@@ -317,9 +326,10 @@ class _Reader:
             typed = self.types[annotation] = parse_annotation(annotation)
         dtype, shape = typed
         stack = self.stack if kind != "placeholder" else _NO_STACK
+        comment = self.comment if self.comment < line else 0
         node = FxTextNode(
             name, self.graph_class, kind, op, target, args, arguments, list(inputs), line, last,
-            annotation, dtype, shape, *stack,
+            annotation, dtype, shape, *stack, comment,
         )  # fmt: skip
         for used in inputs:
             known[used].users.append(name)

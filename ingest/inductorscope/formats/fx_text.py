@@ -44,6 +44,8 @@ class FxTextNode:
     stack_line: int = 0
     stack_function: str = ""
     stack_code: str = ""
+    comment_line: int = 0
+    """Of the stack comment that it stands below; 0 where there is none."""
     users: list[str] = field(default_factory=list)
 
 

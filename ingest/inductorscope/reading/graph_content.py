@@ -20,9 +20,9 @@ from ..formats.fx import FxText, parse_fx
 from ..formats.ir import IrText, parse_ir
 from ..formats.output_code import OutputCode, parse_output_code
 from ..formats.provenance import Provenance, parse_provenance
-from ..store.draft import FxNodeDraft, IrNodeDraft, KernelDraft, PackedLinks
+from ..store.draft import IrNodeDraft, KernelDraft, PackedLinks
 from ..store.links import packed
-from ..store.nodes import pack_kernels, pack_nodes
+from ..store.nodes import pack_columns, pack_kernels, pack_nodes
 from .kernels import kernel_drafts
 from .notes import Notes
 from .sources import Quotes, add_quotes
@@ -43,7 +43,7 @@ IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
 # f32[4, 256][256, 1]cuda:0
 _DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
 # The end of a Triton kernel; before 2.7 graphs themselves name no devices.
-_MADE_FOR = re.compile(r"^''', device_str='([a-z]{1,20})'\)", re.M)
+_MADE_FOR = re.compile(r"\n''', device_str='([a-z]{1,20})'\)")
 
 PROVENANCE = ("provenance", "kernel_information", "provenance_kernels", "provenance_nodes")
 """Roles that tell which nodes a kernel computes, the best first."""
@@ -195,10 +195,10 @@ class _Reading:
             counts = Counter(node.stack_file for node in text.nodes if node.stack_file)
             result.sources = dict(counts) or result.sources
         if stage in KEPT_STAGES:
-            nodes = _fx_drafts(text, inputs=stage == "post_grad")
-            result.nodes[stage] = (len(nodes), pack_nodes(nodes))
-            for node in nodes:
-                found = _DEVICE.search(node.annotation or "")
+            columns = _fx_columns(text, inputs=stage == "post_grad")
+            result.nodes[stage] = (len(text.nodes), pack_columns(columns))
+            for annotation in {node.annotation for node in text.nodes}:
+                found = _DEVICE.search(annotation)
                 if found:
                     result.devices.add(found.group(1))
         if role == "fx_transformed" or not result.node_count:
@@ -294,17 +294,17 @@ class _Reading:
             )
 
 
-def _fx_drafts(text: FxText, *, inputs: bool) -> list[FxNodeDraft]:
-    main = main_class(text)
-    return [
-        FxNodeDraft(
-            name=fx_entity(node, main).removeprefix("fx:"),
-            target=node.target,
-            line=node.line,
-            annotation=node.annotation or None,
-            stack_file=node.stack_file or None,
-            stack_line=node.stack_line or None,
-            inputs=node.inputs if inputs else [],
-        )
-        for node in text.nodes
-    ]
+def _fx_columns(text: FxText, *, inputs: bool) -> dict[str, list[object]]:
+    """The columns of `FxNodeDraft`."""
+    main, nodes = main_class(text), text.nodes
+    if not nodes:
+        return {}
+    return {
+        "name": [fx_entity(node, main).removeprefix("fx:") for node in nodes],
+        "target": [node.target for node in nodes],
+        "line": [node.line for node in nodes],
+        "annotation": [node.annotation or None for node in nodes],
+        "stack_file": [node.stack_file or None for node in nodes],
+        "stack_line": [node.stack_line or None for node in nodes],
+        "inputs": [node.inputs if inputs else [] for node in nodes],
+    }

@@ -25,11 +25,16 @@ Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
 
 
 def pack_nodes(nodes: Nodes) -> bytes:
-    """zstd of columns, which compress better than records."""
     columns: dict[str, list[object]] = {}
     if nodes:
         for name in nodes[0].__dataclass_fields__:
             columns[name] = [getattr(node, name) for node in nodes]
+    return pack_columns(columns)
+
+
+def pack_columns(columns: dict[str, list[object]]) -> bytes:
+    """zstd of columns, which compress better than records: of each field of a draft, those of all
+    nodes."""
     return _packed(columns)
 
 
