@@ -56,7 +56,7 @@ class Collector:
         """Each line refers to the entity beside it: the text says so."""
         found = self.stage(stage)
         ids = self._ids
-        exact = Confidence.exact  # as below
+        exact = Confidence.exact  # nothing is surer that it could take the place of
         for line, entity in references:
             number = ids.get(entity)
             if number is None:

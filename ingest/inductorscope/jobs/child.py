@@ -285,42 +285,45 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _wait_for_work() -> int:
-    """Everything an ingest takes is loaded, started and rehearsed before it is known. A log that is
-    sent meanwhile is read already."""
+    """Everything an ingest takes is loaded, started and rehearsed before it is known."""
     settings = load()
     _limit_memory(settings)
     configure_mappers()
-    told = sys.stdin.fileno()
     engine = make_engine(settings)
     gc.freeze()  # what is loaded stays: looking through it again finds nothing
     with Pool() as pool:
-        if not is_told(told, 0):
-            rehearse(
-                settings,
-                engine,
-                pool,
-                lambda scratch, attempt, stage, log_of: attend_with(
-                    scratch, attempt, stage, pool, log_of
-                ),
-            )
-        gc.collect()
-        gc.freeze()
-        give_back()
-        with closing(Following(settings, engine, pool, told)) as following:
-            try:
-                following.until_told()
-            except SilentError as silent:
-                log.info("%s", silent)
-                return 0
-            line = sys.stdin.buffer.readline()
-            if not line:
-                return 0
-            attempt = _attempt_of(json.loads(line))
-            with (scratch_folder(attempt.job_id) / "output").open("ab") as output:
-                os.dup2(output.fileno(), sys.stdout.fileno())
-                os.dup2(output.fileno(), sys.stderr.fileno())
-            _at_home(attempt)
-            return attend_with(settings, attempt, engine, pool, following.log_of)
+        try:
+            return _wait(settings, engine, pool, sys.stdin.fileno())
+        finally:
+            engine.dispose()
+
+
+def _wait(settings: Settings, engine: Engine, pool: Pool, told: int) -> int:
+    """For a job, and does it. A log that is sent meanwhile is read already."""
+
+    def attend_here(scratch: Settings, attempt: Attempt, stage: Engine, log_of: LogOf) -> int:
+        return attend_with(scratch, attempt, stage, pool, log_of)
+
+    if not is_told(told, 0):
+        rehearse(settings, engine, pool, attend_here)
+    gc.collect()
+    gc.freeze()
+    give_back()
+    with closing(Following(settings, engine, pool, told)) as following:
+        try:
+            following.until_told()
+        except SilentError as silent:
+            log.info("%s", silent)
+            return 0
+        line = sys.stdin.buffer.readline()
+        if not line:
+            return 0
+        attempt = _attempt_of(json.loads(line))
+        with (scratch_folder(attempt.job_id) / "output").open("ab") as output:
+            os.dup2(output.fileno(), sys.stdout.fileno())
+            os.dup2(output.fileno(), sys.stderr.fileno())
+        _at_home(attempt)
+        return attend_here(settings, attempt, engine, following.log_of)
 
 
 def _attempt_of(arguments: list[str]) -> Attempt:
