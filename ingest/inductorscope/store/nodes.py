@@ -11,7 +11,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from . import storable
-from .bulk import insert_rows
 from .draft import FxNodeDraft, IrNodeDraft, KernelDraft
 from .models import GraphNodes, JsonObject
 from .packing import COLUMNS, compressor
@@ -22,6 +21,7 @@ CALLS, FACTS = "calls", "kernel_facts"
 
 CallTexts = list[tuple[list[str], list[str]]]
 Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
+NodesRow = dict[str, int | str | bytes]
 
 
 def pack_nodes(nodes: Nodes) -> bytes:
@@ -38,13 +38,12 @@ def pack_columns(columns: dict[str, list[object]]) -> bytes:
     return _packed(columns)
 
 
-def insert_nodes(session: Session, graph_id: int, packed: dict[str, tuple[int, bytes]]) -> None:
-    """Stage → how many nodes, and the nodes packed."""
-    rows = [
+def rows_of_nodes(graph_id: int, packed: dict[str, tuple[int, bytes]]) -> list[NodesRow]:
+    """`packed`: stage → how many nodes, and the nodes packed."""
+    return [
         {"graph_id": graph_id, "stage": stage, "count": count, "payload": payload}
         for stage, (count, payload) in packed.items()
     ]
-    insert_rows(session, GraphNodes, rows)
 
 
 def fx_nodes(session: Session, graph_id: int, stage: str = "post_grad") -> list[FxNodeDraft]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from . import storable
@@ -39,7 +40,7 @@ from .models import (
     Run,
     RunSearch,
 )
-from .nodes import CALLS, insert_nodes, pack_kernels
+from .nodes import CALLS, NodesRow, pack_kernels, rows_of_nodes
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -66,8 +67,7 @@ def insert_run(session: Session, draft: RunDraft) -> int:
     graph_ids = insert_graphs(session, draft.id, draft.graphs)
     artifact_ids = insert_artifacts(session, draft.id, draft.artifacts, graph_ids)
     index_texts(session, (item.digest for item in searchable(draft.artifacts)))
-    for graph in draft.graphs:
-        fill_graph(session, graph, graph_ids[graph])
+    fill_graphs(session, list(graph_ids.items()))
     name_traces(session, insert_profiles(session, draft.id, draft.profiles), artifact_ids)
     insert_costs(session, draft.id)
     return complete_run(session, draft)
@@ -252,35 +252,47 @@ def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraf
     insert_records(session, LogEntry, entries, run_id=run_id)
 
 
-def fill_graph(session: Session, graph: GraphDraft, graph_id: int) -> None:
-    """What was read of a graph whose row is there: nodes, kernels, calls, links."""
+def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> None:
+    """What was read of graphs whose rows are there: nodes, kernels, calls, links."""
+    if not graphs:
+        return
     table = table_of(Graph)
-    found = update(table).where(table.c.id == graph_id).values(_graph_values(graph))
-    session.connection().execute(found)
+    found = update(table).where(table.c.id == bindparam("graph"))
+    values = [{"graph": graph_id, **_graph_values(graph)} for graph, graph_id in graphs]
+    session.connection().execute(found, values)
+    kernels = [(graph_id, kernel) for graph, graph_id in graphs for kernel in graph.kernels]
     rows = [
         KernelRow(
-            kernel.name, kernel.kind, kernel.category, kernel.first_line, kernel.last_line,
-            len(kernel.calls), kernel.time_us, kernel.time_calls, kernel.time_source,
+            graph_id, kernel.name, kernel.kind, kernel.category, kernel.first_line,
+            kernel.last_line, len(kernel.calls), kernel.time_us, kernel.time_calls,
+            kernel.time_source,
         )
-        for kernel in graph.kernels
+        for graph_id, kernel in kernels
     ]  # fmt: skip
-    ids = insert_numbered(session, Kernel, rows, graph_id=graph_id)
     calls: list[CallRow] = []
-    for kernel_id, kernel in zip(ids, graph.kernels, strict=True):
+    numbers: Counter[int] = Counter()
+    ids = insert_numbered(session, Kernel, rows)
+    for kernel_id, (graph_id, kernel) in zip(ids, kernels, strict=True):
         kernel.id = kernel_id
         for call in kernel.calls:
-            where = (kernel_id, call.handle, call.handle_known, call.line)
-            calls.append(CallRow(*where, number=len(calls), permalink=call.permalink))
-    insert_records(session, KernelCall, calls, graph_id=graph_id)
-    packed = {} if CALLS in graph.nodes else pack_kernels(graph.kernels)
-    insert_nodes(session, graph_id, graph.nodes | packed)
-    if graph.links is not None:
-        values = {"graph_id": graph_id, **_links_values(graph.links)}
-        insert_rows(session, Links, [values])
+            where = (graph_id, kernel_id, call.handle, call.handle_known, call.line)
+            calls.append(CallRow(*where, number=numbers[graph_id], permalink=call.permalink))
+            numbers[graph_id] += 1
+    insert_records(session, KernelCall, calls)
+    nodes: list[NodesRow] = []
+    links: list[Values] = []
+    for graph, graph_id in graphs:
+        packed = {} if CALLS in graph.nodes else pack_kernels(graph.kernels)
+        nodes += rows_of_nodes(graph_id, graph.nodes | packed)
+        if graph.links is not None:
+            links.append({"graph_id": graph_id, **_links_values(graph.links)})
+    insert_rows(session, GraphNodes, nodes)
+    insert_rows(session, Links, links)
 
 
 @dataclass(slots=True)
 class KernelRow:
+    graph_id: int
     name: str
     kind: str
     category: str
@@ -294,6 +306,7 @@ class KernelRow:
 
 @dataclass(slots=True)
 class CallRow:
+    graph_id: int
     kernel_id: int
     handle: int
     handle_known: bool

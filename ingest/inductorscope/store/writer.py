@@ -30,7 +30,7 @@ from .runs import (
     READING,
     complete_run,
     delete_run,
-    fill_graph,
+    fill_graphs,
     insert_artifacts,
     insert_entries,
     insert_graphs,
@@ -44,7 +44,7 @@ from .runs import (
 SILENT = timedelta(minutes=10)
 """A reader that is no job and has not written for so long is taken to be gone."""
 LOOK_AGAIN_SECONDS = 0.5
-INDEXED_AT_ONCE = 8 * 1024 * 1024
+INDEXED_AT_ONCE = 5 * 1024 * 1024
 """Bytes of texts: less than a tenth of a second. Each transaction makes a segment of the index, and
 merging segments leaves gaps in the file."""
 FILLED_AT_ONCE = 5000
@@ -178,8 +178,7 @@ class RunWriter:
 
     def _fill(self, graphs: Sequence[GraphDraft], kernels: int, step: str) -> None:
         with self._writing() as session:
-            for graph in graphs:
-                fill_graph(session, graph, self._graph_ids[graph])
+            fill_graphs(session, [(graph, self._graph_ids[graph]) for graph in graphs])
             session.execute(
                 update(Run).where(Run.id == self.draft.id).values(kernel_count=kernels, step=step)
             )
