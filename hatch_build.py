@@ -44,8 +44,8 @@ class FrontEndHook(BuildHookInterface[Any]):
         if version == "standard":
             build_data["force_include"].update(
                 {
-                    str(front / "templates"): "inductorscope_server/web/templates",
-                    str(front / "dist"): "inductorscope_server/web/dist",
+                    str(front / "templates"): "inductorscope_server/assets/templates",
+                    str(front / "dist"): "inductorscope_server/assets/dist",
                 }
             )
 

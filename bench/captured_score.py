@@ -18,17 +18,17 @@ from typing import Any
 
 from inductorscope.capture.builtin import BUILT_IN
 from inductorscope.capture.truth import NoTruth, write_truth
+from inductorscope.cli.local import read_paths
 from inductorscope.correlate.directory import kernel_lines, read_texts
-from inductorscope.correlate.reordering import reordered_nodes
-from inductorscope.correlate.texts import parse_texts
+from inductorscope.correlate.links.texts import parse_texts
+from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.formats.capture_facts import LINE_RECORD
-from inductorscope.formats.ir import IrText
-from inductorscope.local import read_paths
+from inductorscope.formats.graph.ir import IrText
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.links import unpack_links
-from inductorscope.store.models import Artifact, Graph, Links
-from inductorscope.store.texts import read_blob
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.tables.models import Artifact, Graph, Links
 from sqlalchemy import select
 
 from bench.explorer.captured import captured

@@ -21,19 +21,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inductorscope.analyze.benchmark_case import NoCase, kernel_case
-from inductorscope.analyze.memory_graph import memory_plan
-from inductorscope.capture.benchmark_run import Asked, BenchmarkFailed, run_case
-from inductorscope.capture.benchmark_text import case_text
+from inductorscope.analyze.benchmark.case import NoCase, kernel_case
+from inductorscope.analyze.memory.graph import memory_plan
+from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.time.roofline import RooflinePage, roofline_page
+from inductorscope.capture.benchmark.run import Asked, BenchmarkFailed, run_case
+from inductorscope.capture.benchmark.text import case_text
 from inductorscope.capture.run import run_capture
 from inductorscope.capture.spec import CaptureSpec
-from inductorscope.formats.benchmark_log import BenchmarkLog, parse_benchmark_log
-from inductorscope.local import read_paths
+from inductorscope.cli.local import read_paths
+from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.models import Graph
-from inductorscope.store.queries.graph_texts import graph_texts
-from inductorscope.store.queries.roofline import RooflinePage, roofline_page
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Graph
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -254,7 +254,7 @@ def against_kernels(
 
 def keys_of(code: str) -> list[tuple[str, str]]:
     """(kernel, beginning of its file's name) of each that says where it lies."""
-    from inductorscope.formats.output_code import parse_output_code
+    from inductorscope.formats.code.output_code import parse_output_code
 
     return [
         (kernel.name, Path(kernel.kernel_path).name[:10])
@@ -264,7 +264,7 @@ def keys_of(code: str) -> list[tuple[str, str]]:
 
 
 def handle_of(code: str, kernel: str) -> int:
-    from inductorscope.formats.output_code import parse_output_code
+    from inductorscope.formats.code.output_code import parse_output_code
 
     return next(call.handle for call in parse_output_code(code).calls if call.kernel == kernel)
 

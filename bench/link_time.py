@@ -20,7 +20,7 @@ from pathlib import Path
 
 from inductorscope.correlate.directory import read_texts
 from inductorscope.correlate.graph import graph_links
-from inductorscope.correlate.texts import GraphTexts, parse_texts
+from inductorscope.correlate.links.texts import GraphTexts, parse_texts
 
 
 def seconds(work: Callable[[], object], times: int) -> float:

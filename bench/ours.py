@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from inductorscope.client import CHUNK
-from inductorscope.jobs.health import living_workers
-from inductorscope.jobs.rehearsal_log import rehearsal_log
+from inductorscope.cli.client import CHUNK
+from inductorscope.jobs.queue.health import living_workers
+from inductorscope.jobs.work.rehearsal_log import rehearsal_log
 from inductorscope.settings import Settings
 
 from bench.measure import MeasuredProcessError, MemoryWatch, family, run

@@ -69,7 +69,7 @@ def run_case(case: Case, device: str) -> dict[str, object]:
         out = Path(folder)
         environment.prepare(spec, out / "torch", out / "cache", reuse_cache=False)
         from inductorscope.capture.faults.planted import WRITTEN, install
-        from inductorscope.capture.inside.diagnose.numbers import diagnose
+        from inductorscope.capture.inside.diagnose.numbers.numbers import diagnose
 
         if case.operation:
             install(case.operation, case.backward)

@@ -14,10 +14,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from inductorscope.local import read_paths
+from inductorscope.answers.failures.values import ValuesPage, values_page
+from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.queries.values import ValuesPage, values_page
+from inductorscope.store.database.engine import make_engine, sessions
 
 PRINTER = "AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER"
 DIGITS = 1e-5

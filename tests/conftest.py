@@ -18,10 +18,10 @@ import psycopg
 import pytest
 from inductorscope.capture.run import run_capture
 from inductorscope.capture.spec import CaptureSpec
-from inductorscope.jobs.engine import prepare
+from inductorscope.jobs.queue.engine import prepare
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine
-from inductorscope.store.migrate import migrate
+from inductorscope.store.database.engine import make_engine
+from inductorscope.store.database.migrate import migrate
 from spreading import Spreading, place
 from sqlalchemy import Engine
 from xdist.remote import Producer

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from inductorscope.store.blobs import content_of_bytes
-from inductorscope.store.draft import (
+from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.runs.draft import (
     ArtifactDraft,
     GraphDraft,
     KernelDraft,
@@ -14,8 +15,7 @@ from inductorscope.store.draft import (
     RunDraft,
     artifact_of,
 )
-from inductorscope.store.engine import Sessions
-from inductorscope.store.writer import RunWriter, reader_here
+from inductorscope.store.runs.writer import RunWriter, reader_here
 
 LOG = "trace.log"
 CODE = b"import torch\ndef call(args):\n    return (args[0] * 3, )\n"

@@ -12,8 +12,9 @@ from typing import Any
 
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.settings import Settings
-from inductorscope.store.engine import Sessions, make_engine, migrate, sessions
-from inductorscope.store.models import (
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import Sessions, make_engine, migrate, sessions
+from inductorscope.store.tables.models import (
     Artifact,
     Blob,
     BlobPart,
@@ -23,7 +24,6 @@ from inductorscope.store.models import (
     LogEntry,
     Run,
 )
-from inductorscope.store.texts import read_blob
 from sqlalchemy import func, select, union
 
 

@@ -7,9 +7,9 @@ import shutil
 import time
 from pathlib import Path
 
-import inductorscope.client
+import inductorscope.cli.client
 import pytest
-from inductorscope.client import Client, Pushed
+from inductorscope.cli.client import Client, Pushed
 
 PADDING = 1_500_000
 PIECE = 64 * 1024
@@ -20,8 +20,8 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
     With more patience: on a busy machine a web process that dies all the time is rarely there.
     """
-    monkeypatch.setattr(inductorscope.client, "CHUNK", PIECE)
-    monkeypatch.setattr(inductorscope.client, "PATIENCE_SECONDS", 180.0)
+    monkeypatch.setattr(inductorscope.cli.client, "CHUNK", PIECE)
+    monkeypatch.setattr(inductorscope.cli.client, "PATIENCE_SECONDS", 180.0)
 
 
 def variant(source: Path, into: Path, number: int, padding: int = PADDING) -> Path:

@@ -42,8 +42,8 @@ def test_ingest_prints_what_scripts_need(tmp_path: Path, fixtures: Path) -> None
 def test_after_much_lines_are_aligned_by_a_fresh_program(tmp_path: Path, fixtures: Path) -> None:
     data = str(tmp_path / "data")
     little = """
-import inductorscope.cli as cli
-import inductorscope.local as local
+import inductorscope.cli.app as cli
+import inductorscope.cli.local as local
 cli.MUCH = 0
 local.read_run.__kwdefaults__["aligned_at_once"] = 0
 cli.app()
@@ -150,8 +150,9 @@ def test_without_torch_nothing_but_capture_needs_it(fixtures: Path) -> None:
     """Torch is never imported by reading, linking or serving."""
     program = (
         "import sys; sys.modules['torch'] = None\n"
-        "import inductorscope_server.app, inductorscope.reading, inductorscope.jobs.worker\n"
-        "import inductorscope.jobs.child, inductorscope.cli, inductorscope.capture_command\n"
+        "import inductorscope_server.web.app, inductorscope.reading\n"
+        "import inductorscope.jobs.queue.worker\n"
+        "import inductorscope.jobs.work.child, inductorscope.cli.app, inductorscope.cli.capture\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

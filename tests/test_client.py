@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import inductorscope.client
+import inductorscope.cli.client
 import pytest
-from inductorscope.client import Client, ServerError
+from inductorscope.cli.client import Client, ServerError
 
 
 class Server(ThreadingHTTPServer):
@@ -79,8 +79,8 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(inductorscope.client, "CHUNK", 4)
-    monkeypatch.setattr(inductorscope.client, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(inductorscope.cli.client, "CHUNK", 4)
+    monkeypatch.setattr(inductorscope.cli.client, "PATIENCE_SECONDS", 0.5)
     path = tmp_path / "a.log"
     path.write_bytes(b"0123456789")
     return path
@@ -112,7 +112,7 @@ def test_a_file_that_becomes_shorter_is_told_and_not_sent_for_ever(
     def shorten(*_: object) -> None:
         file.write_bytes(bytes(100_000))
 
-    monkeypatch.setattr(inductorscope.client, "CHUNK", 65_536)
+    monkeypatch.setattr(inductorscope.cli.client, "CHUNK", 65_536)
     file.write_bytes(bytes(300_000))
 
     with pytest.raises(ServerError, match="became shorter than its 300,000 bytes"):

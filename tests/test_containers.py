@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from inductorscope.cli import app
+from inductorscope.cli.app import app
 from inductorscope.settings import PREFIX, Settings
 from typer.main import get_command
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import inductorscope.kernels_command  # noqa: F401  # adds the command
+import inductorscope.cli.kernels  # noqa: F401  # adds the command
 import pytest
-from inductorscope.cli import REFUSED, app
+from inductorscope.cli.app import REFUSED, app
 from typer.testing import CliRunner
 
 

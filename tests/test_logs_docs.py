@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from inductorscope.formats.trace_log import read_trace_log
-from inductorscope.store.queries.log_kinds import ARTIFACTS, BYTECODE, KINDS
+from inductorscope.answers.logs.kinds import ARTIFACTS, BYTECODE, KINDS
+from inductorscope.formats.log.trace_log import read_trace_log
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "logs.md"
 NAMED = ("artifact", "graph_dump")

@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from inductorscope.watch_loop import QUIET_SECONDS, UnreadableYetError, Watch
-from inductorscope.watching import (
+from inductorscope.cli.watch_loop import QUIET_SECONDS, UnreadableYetError, Watch
+from inductorscope.cli.watching import (
     NothingToWatch,
     copy_whole,
     debug_folders_in,

@@ -1,3 +1,3 @@
-from inductorscope.cli import main
+from inductorscope.cli.app import main
 
 main()

@@ -13,13 +13,13 @@ from types import FrameType
 import uvicorn
 from inductorscope.jobs.errors import without_password
 from inductorscope.settings import PREFIX, SettingError, Settings, load
-from inductorscope.store.migrate import MigrationError
+from inductorscope.store.database.migrate import MigrationError
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 
-from .app import create_app
-from .parts import Parts
-from .security import WILDCARDS, is_loopback_name
+from inductorscope_server.web.app import create_app
+from inductorscope_server.web.parts import Parts
+from inductorscope_server.web.security import WILDCARDS, is_loopback_name
 
 TAKEN = 3
 """Exit code when the port is taken, so that a supervisor need not try again."""

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.bytes_cpp import read_cpp
-from inductorscope.analyze.bytes_graph import CallWork, graph_work
-from inductorscope.analyze.bytes_index import Space, distinct, reach
-from inductorscope.analyze.bytes_triton import read_triton
-from inductorscope.analyze.flops_library import library_flops, operation
-from inductorscope.formats.layouts import Layout
+from inductorscope.analyze.bytes.cpp import read_cpp
+from inductorscope.analyze.bytes.graph import CallWork, graph_work
+from inductorscope.analyze.bytes.index import Space, distinct, reach
+from inductorscope.analyze.bytes.library_flops import library_flops, operation
+from inductorscope.analyze.bytes.triton import read_triton
+from inductorscope.formats.code.layouts import Layout
 
 
 def space(**ranges: int) -> Space:

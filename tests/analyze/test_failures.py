@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.failures import explain
-from inductorscope.analyze.failures_cpp import KernelText, locate, suspects
-from inductorscope.analyze.failures_environment import fix_for
-from inductorscope.analyze.failures_report import ReportParts, issue_markdown
-from inductorscope.analyze.failures_types import dtype_of, inferred, promoted
-from inductorscope.formats.compiler_errors import Diagnostic
+from inductorscope.analyze.failures.cpp import KernelText, locate, suspects
+from inductorscope.analyze.failures.cpp_types import dtype_of, inferred, promoted
+from inductorscope.analyze.failures.environment import fix_for
+from inductorscope.analyze.failures.report import ReportParts, issue_markdown
+from inductorscope.analyze.failures.text import explain
+from inductorscope.formats.errors.compilers import Diagnostic
 
 KERNEL = """k = async_compile.cpp_pybinding(['const uint8_t*'], r'''
 #include <torch/csrc/inductor/cpp_prefix.h>

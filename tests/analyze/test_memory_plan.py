@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.memory_graph import memory_plan
-from inductorscope.analyze.memory_records import MemoryPlan, Storage
-from inductorscope.analyze.memory_sizes import evaluated, settled
-from inductorscope.formats.layouts import Layout
+from inductorscope.analyze.memory.graph import memory_plan
+from inductorscope.analyze.memory.records import MemoryPlan, Storage
+from inductorscope.analyze.memory.sizes import evaluated, settled
+from inductorscope.formats.code.layouts import Layout
 
 KIB = 1024
 WRAPPER = """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from inductorscope.analyze.roofline import Peaks, peaks_of, standing
-from inductorscope.analyze.roofline_devices import device_peaks
+from inductorscope.analyze.roofline.devices import device_peaks
+from inductorscope.analyze.roofline.roofline import Peaks, peaks_of, standing
 
 PEAKS = Peaks("x", 1e12, {"float32": 2e13, "bfloat16": 1e15}, 2e13, 4e12, "measured", "here")
 

@@ -8,7 +8,7 @@ import pytest
 from explorer import Explorer
 from half_read import HalfRead
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.database.engine import make_engine, sessions
 from playwright.sync_api import Page, expect
 from serving import Served
 

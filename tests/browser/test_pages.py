@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from half_read import HalfRead
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.runs import delete_run
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.runs import delete_run
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 from serving import Served, serve
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from inductorscope.capture.inside.diagnose import minify_failure as failures
-from inductorscope.capture.inside.diagnose.minify_program import Ran
-from inductorscope.capture.inside.diagnose.minify_steps import Steps
-from inductorscope.capture.inside.diagnose.minify_text import (
+from inductorscope.capture.inside.diagnose.minify import failure as failures
+from inductorscope.capture.inside.diagnose.minify.program import Ran
+from inductorscope.capture.inside.diagnose.minify.steps import Steps
+from inductorscope.capture.inside.diagnose.minify.text import (
     class_text,
     graph_of,
     node_lines,
@@ -43,7 +43,7 @@ def search(
     model: str, folder: Path, **options: object
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """In this process, so that torch is imported and warm once for all of them."""
-    from inductorscope.capture.inside.diagnose.minify import diagnose
+    from inductorscope.capture.inside.diagnose.minify.minify import diagnose
 
     spec = CaptureSpec(model=f"{SUBJECTS}:{model}")
     report = Kept()

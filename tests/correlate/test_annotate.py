@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.correlate import GraphTexts, graph_links
-from inductorscope.correlate.annotate import STYLES, NodeText, Style, annotate, node_texts
-from inductorscope.correlate.annotate_files import annotate_file, listings
-from inductorscope.correlate.annotate_lone import lone_links
-from inductorscope.correlate.annotate_places import open_lines, plain
+from inductorscope.correlate.annotate.code import STYLES, NodeText, Style, annotate, node_texts
+from inductorscope.correlate.annotate.files import annotate_file, listings
+from inductorscope.correlate.annotate.lone import lone_links
+from inductorscope.correlate.annotate.places import open_lines, plain
 from inductorscope.correlate.directory import NoGraphs
-from inductorscope.correlate.model import GraphLinks, StageLinks
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.output_code import parse_output_code
+from inductorscope.correlate.links.model import GraphLinks, StageLinks
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.graph.fx import parse_fx
 
 # The tutorial's own listing, of an older torch: plain `neg`, `long` counters, no comments, no IR.
 OLD_GRAPH = """\

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from inductorscope.correlate import GraphTexts, graph_links
 from inductorscope.correlate.directory import read_texts
-from inductorscope.correlate.kernel_nodes import nodes_of_calls
-from inductorscope.formats.code_records import CodeCall, OutputCode
-from inductorscope.formats.provenance import Provenance
+from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
+from inductorscope.formats.code.records import CodeCall, OutputCode
+from inductorscope.formats.graph.provenance import Provenance
 
 
 def code(direction: str) -> OutputCode:

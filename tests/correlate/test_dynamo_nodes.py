@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.collect import Collector
-from inductorscope.correlate.dynamo_nodes import link_dynamo
-from inductorscope.correlate.model import GraphLinks
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.provenance import parse_provenance
-from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.correlate.links.collect import Collector
+from inductorscope.correlate.links.dynamo_nodes import link_dynamo
+from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.provenance import parse_provenance
+from inductorscope.formats.log.trace_log import read_trace_log
 
 DYNAMO = """\
 class GraphModule(torch.nn.Module):

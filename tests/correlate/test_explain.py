@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from inductorscope.correlate import graph_links
 from inductorscope.correlate.directory import read_texts
 from inductorscope.correlate.explain import Explainer, explain
-from inductorscope.correlate.model import Confidence
-from inductorscope.correlate.texts import GraphTexts
+from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.texts import GraphTexts
 
 TWIN = '        maximum_1: "u8[8390, 8]" = torch.ops.aten.maximum.default(arg1_1, neg)\n'
 

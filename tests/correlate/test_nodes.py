@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.buffer_candidates import Origins
-from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.origins import find_origins
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.ir import parse_ir
+from inductorscope.correlate.nodes.buffer_candidates import Origins
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import parse_ir
 
 
 def body_of(text: str, size: str, indexes: str, blocks: str = "") -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.buffer_candidates import Origins
-from inductorscope.correlate.cpp_text import read_kernel
-from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.origins import find_origins
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.ir import parse_ir
+from inductorscope.correlate.kernels.cpp import read_kernel
+from inductorscope.correlate.nodes.buffer_candidates import Origins
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import parse_ir
 
 
 def node(number: int, body: str, size: str, users: str, layout: str = "FixedLayout") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.loop_places import placed
+from inductorscope.correlate.replay.loop_places import placed
 
 from tests.correlate.test_origins import node, origins, user
 

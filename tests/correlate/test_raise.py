@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.correlate import GraphTexts, graph_links
 from inductorscope.correlate.directory import read_texts
-from inductorscope.correlate.kernel_lines import read_kernel_text
-from inductorscope.correlate.model import Confidence, GraphLinks
-from inductorscope.correlate.raise_kernel import raise_kernel
-from inductorscope.correlate.raise_records import RaisedBlock
-from inductorscope.formats.output_code import parse_output_code
-from inductorscope.formats.scan import lines_of
+from inductorscope.correlate.links.model import Confidence, GraphLinks
+from inductorscope.correlate.replay.kernel_lines import read_kernel_text
+from inductorscope.correlate.without_ir.kernel import raise_kernel
+from inductorscope.correlate.without_ir.records import RaisedBlock
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.text import lines_of
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 COMPUTES = re.compile(r"\btmp|_ptr\d")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.align import Aligner
-from inductorscope.correlate.cpp_text import read_kernel
-from inductorscope.correlate.statements import Block
-from inductorscope.correlate.triton_text import read_blocks
-from inductorscope.formats.ir import parse_ir
+from inductorscope.correlate.kernels.cpp import read_kernel
+from inductorscope.correlate.kernels.statements import Block
+from inductorscope.correlate.kernels.triton import read_blocks
+from inductorscope.correlate.replay.align import Aligner
+from inductorscope.formats.graph.ir import parse_ir
 
 
 def node(number: int, indexes: str, body: str) -> str:

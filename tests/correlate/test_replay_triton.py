@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.kernel_lines import align_call, read_kernel_text
-from inductorscope.correlate.schedule import CallSite
-from inductorscope.formats.ir import parse_ir
-from inductorscope.formats.output_code import CodeCall, CodeKernel
+from inductorscope.correlate.replay.kernel_lines import align_call, read_kernel_text
+from inductorscope.correlate.replay.schedule import CallSite
+from inductorscope.formats.code.output_code import CodeCall, CodeKernel
+from inductorscope.formats.graph.ir import parse_ir
 
 from tests.correlate.test_replay import node, triton, written
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.cpp_text import read_kernel
-from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.origins import find_origins
-from inductorscope.correlate.shared_costs import Ledger, Parts
-from inductorscope.correlate.sizes import numel
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.ir import parse_ir
+from inductorscope.correlate.kernels.cpp import read_kernel
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
+from inductorscope.correlate.nodes.sizes import numel
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import parse_ir
 
 _STEPS = 8
 """As many elements as Inductor unrolls."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.sizes import numel, same_shape
+from inductorscope.correlate.nodes.sizes import numel, same_shape
 
 
 def test_symbolic_sizes_are_products_of_their_factors() -> None:

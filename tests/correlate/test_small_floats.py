@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.correlate.align import Aligner
-from inductorscope.correlate.cpp_text import read_kernel
-from inductorscope.correlate.small_floats import asked_by, with_conversions
-from inductorscope.formats.ir import parse_ir
-from inductorscope.formats.ir_text import IrBlock, IrLoopBody, IrOp, IrTextNode
+from inductorscope.correlate.kernels.cpp import read_kernel
+from inductorscope.correlate.replay.align import Aligner
+from inductorscope.correlate.replay.small_floats import asked_by, with_conversions
+from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.graph.ir_nodes import IrBlock, IrLoopBody, IrOp, IrTextNode
 
 
 def node(number: int, body: str) -> str:

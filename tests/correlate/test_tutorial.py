@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inductorscope.correlate import graph_links
 from inductorscope.correlate.directory import read_texts
-from inductorscope.correlate.model import GraphLinks
+from inductorscope.correlate.links.model import GraphLinks
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.view_offsets import constant_term
-from inductorscope.formats.fx import parse_fx
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.view_offsets import constant_term
+from inductorscope.formats.graph.fx import parse_fx
 
 SPLIT = """
 class <lambda>(torch.nn.Module):

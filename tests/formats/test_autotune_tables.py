@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.formats.torch_logs import TorchLogs, looks_like_torch_logs
+from inductorscope.formats.log.torch_logs import TorchLogs, looks_like_torch_logs
 from inductorscope.intake.sniff import role_of
 
 TABLE = """\

@@ -10,7 +10,7 @@ import pytest
 from benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats.benchmark_log import BenchmarkLog, parse_benchmark_log
+from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
 
 
 def test_a_profile() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.time.breakdown import break_down
-from inductorscope.formats import columns
-from inductorscope.formats.columns import Column, NoRoomError
-from inductorscope.formats.kineto import read_chrome_trace
+from inductorscope.formats.trace import columns
+from inductorscope.formats.trace.columns import Column, NoRoomError
+from inductorscope.formats.trace.kineto import read_chrome_trace
 
 
 @given(

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.formats.cache_records import read_cache_answer
-from inductorscope.formats.graph_break_text import read_graph_break
-from inductorscope.formats.guard_failures import read_guard_failures, spoken
-from inductorscope.formats.guard_tree import read_guard_tree
-from inductorscope.formats.log_record import LogRecord
-from inductorscope.formats.phase_events import PhaseEvents
-from inductorscope.formats.shape_records import read_shape_record, tensor_in_short
-from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.formats.log.cache_records import read_cache_answer
+from inductorscope.formats.log.graph_breaks import read_graph_break
+from inductorscope.formats.log.guard_failures import read_guard_failures, spoken
+from inductorscope.formats.log.guard_tree import read_guard_tree
+from inductorscope.formats.log.phase_events import PhaseEvents
+from inductorscope.formats.log.record import LogRecord
+from inductorscope.formats.log.shape_records import read_shape_record, tensor_in_short
+from inductorscope.formats.log.trace_log import read_trace_log
 
 OLD_BREAK = """Graph break in user code at /home/user/old.py:7
 Reason: Unsupported: call_function BuiltinVariable(print) [ConstantVariable(str)] {}

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.formats.compiler_errors import read_compiler_output
-from inductorscope.formats.lowering_errors import read_lowering_error
-from inductorscope.formats.traceback_text import quoted_frames, read_traceback
-from inductorscope.formats.triton_errors import read_triton_error
+from inductorscope.formats.errors.compilers import read_compiler_output
+from inductorscope.formats.errors.lowering import read_lowering_error
+from inductorscope.formats.errors.tracebacks import quoted_frames, read_traceback
+from inductorscope.formats.errors.triton import read_triton_error
 
 GCC = """CppCompileError: C++ compile error
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from inductorscope.formats.fx import parse_annotation, parse_file_comment, parse_fx
-from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.formats.graph.fx import parse_annotation, parse_file_comment, parse_fx
+from inductorscope.formats.log.trace_log import read_trace_log
 
 TUTORIAL = """class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "u8[1, 8]", arg1_1: "u8[8390, 8]"):

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.fx_printed import parse_printed
-from inductorscope.formats.ir import parse_ir
-from inductorscope.formats.output_code import parse_output_code
-from inductorscope.formats.scan import closing, split_flat, split_top
-from inductorscope.formats.source_map import rebuild_sources
-from inductorscope.formats.wrapper_lines import parse_wrapper
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.code.wrapper_lines import parse_wrapper
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.fx_printed import parse_printed
+from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.graph.source_map import rebuild_sources
+from inductorscope.formats.text import closing, split_flat, split_top
 
 READERS: dict[str, Callable[[str], object]] = {
     "fx": parse_fx,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats.intermediate_values import parse_intermediate_values, saved_value
+from inductorscope.formats.printed.intermediate_values import parse_intermediate_values, saved_value
 
 
 def test_a_real_print(fixtures: Path):

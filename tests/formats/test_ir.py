@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from inductorscope.formats.ir import IrTextNode, parse_ir
+from inductorscope.formats.graph.ir import IrTextNode, parse_ir
 
 TODAY = """op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)
 op0_op1.writes = [MemoryDep('buf1', c0, {c0: 8})]

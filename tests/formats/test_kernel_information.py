@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats.kernel_information import (
+from inductorscope.formats.code.kernel_information import (
     StackFrame,
     parse_kernel_information,
     parse_stack,
 )
-from inductorscope.formats.output_code import parse_output_code
-from inductorscope.formats.provenance import parse_provenance
-from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.graph.provenance import parse_provenance
+from inductorscope.formats.log.trace_log import read_trace_log
 
 STACK = '  File "/a.py", line 9, in forward\n    x = f(y)\n  File "/b.py", line 3, in f\n'
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats.key_averages import parse_key_averages, parse_rows, parse_table
+from inductorscope.formats.printed.key_averages import parse_key_averages, parse_rows, parse_table
 
 
 def table(fixtures: Path, name: str = "compiled") -> str:

@@ -12,12 +12,8 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats import chrome_events
-from inductorscope.formats.kineto import (
-    ChromeTrace,
-    read_chrome_stream,
-    read_chrome_trace,
-)
+from inductorscope.formats.trace import events as chrome_events
+from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_stream, read_chrome_trace
 
 Event = dict[str, Any]
 

@@ -13,9 +13,9 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats.log_repeats import Repeats
-from inductorscope.formats.log_segments import without_empty_lines
-from inductorscope.formats.trace_log import (
+from inductorscope.formats.log.repeats import Repeats
+from inductorscope.formats.log.segments import without_empty_lines
+from inductorscope.formats.log.trace_log import (
     EMPTY_LINE,
     LIMITS,
     Limits,

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from inductorscope.formats.output_code import OutputCode, parse_output_code
-from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.formats.code.output_code import OutputCode, parse_output_code
+from inductorscope.formats.log.trace_log import read_trace_log
 
 OLD = """
 from torch import device

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.correlate import GraphTexts, graph_links
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.ir import parse_ir
-from inductorscope.formats.output_code import parse_output_code
-from inductorscope.formats.provenance import parse_provenance
-from inductorscope.formats.source_map import rebuild_sources
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.graph.provenance import parse_provenance
+from inductorscope.formats.graph.source_map import rebuild_sources
 
 READERS: dict[str, Callable[[str], object]] = {
     "fx_graph_transformed.py": parse_fx,

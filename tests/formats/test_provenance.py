@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from inductorscope.formats.provenance import Provenance, parse_provenance, split_handle
-from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.formats.graph.provenance import Provenance, parse_provenance, split_handle
+from inductorscope.formats.log.trace_log import read_trace_log
 
 MAPPINGS = "inductor_provenance_tracking_node_mappings"
 

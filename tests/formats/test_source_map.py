@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inductorscope.formats.source_map import rebuild_sources
+from inductorscope.formats.graph.source_map import rebuild_sources
 
 
 def test_quoted_lines_are_kept_once():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inductorscope.analyze.compile.fusing import ask, in_words
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Spoken
-from inductorscope.formats.torch_logs import TorchLogs, looks_like_torch_logs
+from inductorscope.formats.log.torch_logs import TorchLogs, looks_like_torch_logs
 from inductorscope.intake.sniff import role_of
 from inductorscope.reading.notes import Notes
 
@@ -79,7 +79,7 @@ def test_hints_are_kept_with_who_said_them(text: str) -> None:
 
 def spoken(fixtures: Path) -> list[Spoken]:
     from inductorscope.intake.recognise import recognise
-    from inductorscope.reading.torch_logs import read_torch_logs
+    from inductorscope.reading.logs.torch_logs import read_torch_logs
 
     story = StoryGatherer().story
     assert read_torch_logs(recognise(fixtures / "torch-logs").files, story, Notes())
@@ -118,10 +118,10 @@ def test_no_text_makes_it_raise(text: str) -> None:
 
 
 def test_a_run_of_a_text_alone_shows_it(fixtures: Path, tmp_path: Path) -> None:
-    from inductorscope.local import read_paths
+    from inductorscope.answers.compile.fusing import fusing_page
+    from inductorscope.cli.local import read_paths
     from inductorscope.settings import Settings
-    from inductorscope.store.engine import make_engine, sessions
-    from inductorscope.store.queries.compile_fusing import fusing_page
+    from inductorscope.store.database.engine import make_engine, sessions
 
     settings = Settings(data=tmp_path / "data", database_url="")
 

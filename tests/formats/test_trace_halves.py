@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.forks import Forks
-from inductorscope.formats import trace_halves
-from inductorscope.formats.kineto import ChromeTrace, read_chrome_trace
-from inductorscope.formats.trace_columns import NOWHERE, TraceColumns
-from inductorscope.formats.trace_halves import begin_second_half, read_second_half
+from inductorscope.formats.trace import halves as trace_halves
+from inductorscope.formats.trace.event_columns import NOWHERE, TraceColumns
+from inductorscope.formats.trace.halves import begin_second_half, read_second_half
+from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_trace
+from inductorscope.processes.forks import Forks
 
 COLUMNS = ("name", "lane", "kind", "ts", "us", "external", "correlation")
 

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats import trace_log, trace_summary
-from inductorscope.formats.trace_log import (
+from inductorscope.formats.log import summary as trace_summary
+from inductorscope.formats.log import trace_log
+from inductorscope.formats.log.summary import LogSummary, summarise
+from inductorscope.formats.log.trace_log import (
     EMPTY_LINE,
     Limits,
     LogRecord,
     TraceLog,
     read_trace_log,
 )
-from inductorscope.formats.trace_summary import LogSummary, summarise
 
 PREFIX = "V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] "
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.formats.layouts import Layout
-from inductorscope.formats.output_code import parse_output_code
-from inductorscope.formats.scan import lines_of
-from inductorscope.formats.wrapper_lines import WrapperLine, parse_wrapper
+from inductorscope.formats.code.layouts import Layout
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
+from inductorscope.formats.text import lines_of
 
 WRAPPER = """
 def call(args):

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
-from inductorscope.formats.benchmark_log import parse_benchmark_log
 from inductorscope.formats.capture_facts import parse_facts
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.graph_break_text import read_graph_break
-from inductorscope.formats.guard_failures import read_guard_failures
-from inductorscope.formats.guard_tree import read_guard_tree
-from inductorscope.formats.ir import parse_ir
-from inductorscope.formats.key_averages import parse_key_averages, parse_rows
-from inductorscope.formats.kineto import read_chrome_stream
-from inductorscope.formats.output_code import parse_output_code
-from inductorscope.formats.provenance import parse_provenance
-from inductorscope.formats.scan import Problem
-from inductorscope.formats.source_map import rebuild_sources
-from inductorscope.formats.torch_logs import TorchLogs, looks_like_torch_logs
-from inductorscope.formats.trace_log import TraceLog, read_trace_log
-from inductorscope.formats.trace_summary import Summariser
-from inductorscope.formats.unpacked import DamagedError, open_plain
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.graph.provenance import parse_provenance
+from inductorscope.formats.graph.source_map import rebuild_sources
+from inductorscope.formats.log.graph_breaks import read_graph_break
+from inductorscope.formats.log.guard_failures import read_guard_failures
+from inductorscope.formats.log.guard_tree import read_guard_tree
+from inductorscope.formats.log.summary import Summariser
+from inductorscope.formats.log.torch_logs import TorchLogs, looks_like_torch_logs
+from inductorscope.formats.log.trace_log import TraceLog, read_trace_log
+from inductorscope.formats.printed.benchmark_log import parse_benchmark_log
+from inductorscope.formats.printed.key_averages import parse_key_averages, parse_rows
+from inductorscope.formats.text import Problem
+from inductorscope.formats.trace.kineto import read_chrome_stream
+from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.intake.sniff import role_of
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"

@@ -17,8 +17,8 @@ import msgspec
 import pytest
 import zstandard
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
-from inductorscope.formats.fx import parse_fx
-from inductorscope.formats.output_code import parse_output_code
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.intake import sniff
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.recognise import Intake, recognise

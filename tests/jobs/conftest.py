@@ -14,9 +14,9 @@ from typing import TypeVar
 
 import pytest
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.processes import environment
+from inductorscope.jobs.queue.processes import environment
+from inductorscope.jobs.queue.slots import executor_id
 from inductorscope.jobs.records import OVER, JobStatus
-from inductorscope.jobs.slots import executor_id
 from inductorscope.settings import Settings
 
 Found = TypeVar("Found")

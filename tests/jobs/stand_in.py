@@ -14,15 +14,15 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from inductorscope.dying import die_with
-from inductorscope.jobs.ending import OvertakenError, owner_of
-from inductorscope.jobs.progress import Report
-from inductorscope.jobs.transitions import TRY_AGAIN, Attempt
+from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt
+from inductorscope.jobs.work.ending import OvertakenError, owner_of
+from inductorscope.jobs.work.progress import Report
+from inductorscope.processes.dying import die_with
 from inductorscope.settings import load
-from inductorscope.store.draft import RunDraft
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.models import Job, Run
-from inductorscope.store.writer import RunWriter, TakenOverError
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.draft import RunDraft
+from inductorscope.store.runs.writer import RunWriter, TakenOverError
+from inductorscope.store.tables.models import Job, Run
 from sqlalchemy.orm import Session
 
 

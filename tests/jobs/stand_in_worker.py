@@ -6,9 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from inductorscope.jobs.speaking import speak
-from inductorscope.jobs.transitions import Attempt
-from inductorscope.jobs.worker import Options, run_worker
+from inductorscope.jobs.queue.speaking import speak
+from inductorscope.jobs.queue.transitions import Attempt
+from inductorscope.jobs.queue.worker import Options, run_worker
 from inductorscope.settings import load
 
 STAND_IN = Path(__file__).parent / "stand_in.py"

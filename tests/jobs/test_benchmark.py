@@ -9,21 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inductorscope.analyze.benchmark_case import NoCase, kernel_case
-from inductorscope.capture.benchmark_run import Asked, BenchmarkFailed, run_case
-from inductorscope.capture.benchmark_text import case_text, vector_bits
+from inductorscope.analyze.benchmark.case import NoCase, kernel_case
+from inductorscope.answers.explorer.kernel import kernel_page
+from inductorscope.capture.benchmark.run import Asked, BenchmarkFailed, run_case
+from inductorscope.capture.benchmark.text import case_text, vector_bits
 from inductorscope.capture.watch import CaptureFailed
+from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import BenchmarkAsked, JobsClient
 from inductorscope.jobs.errors import CaptureRefusedError
-from inductorscope.jobs.folders import scratch_folder, work_folder
-from inductorscope.jobs.processes import environment
-from inductorscope.jobs.transitions import claim
-from inductorscope.jobs.workflow import child_command
-from inductorscope.local import read_paths
+from inductorscope.jobs.queue.processes import environment
+from inductorscope.jobs.queue.transitions import claim
+from inductorscope.jobs.queue.workflow import child_command
+from inductorscope.jobs.work.folders import scratch_folder, work_folder
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, migrate, sessions
-from inductorscope.store.models import Run
-from inductorscope.store.queries.kernel import kernel_page
+from inductorscope.store.database.engine import make_engine, migrate, sessions
+from inductorscope.store.tables.models import Run
 from sqlalchemy import update
 
 KERNEL, HANDLE = "cpp_fused_add_flip_roll_var_mean_1", 4
@@ -90,7 +90,7 @@ def test_the_test_case_runs_by_itself(texts: dict[str, str], tmp_path: Path) -> 
 
 def test_results_that_differ_are_told() -> None:
     torch = pytest.importorskip("torch")
-    from inductorscope.capture.benchmark_runner import compare
+    from inductorscope.capture.benchmark.runner import compare
 
     right = torch.linspace(-1, 1, 64).reshape(8, 8)
     assert compare(right + 1e-7, right)["agrees"]
@@ -135,7 +135,7 @@ def test_vectors_are_as_wide_as_the_kernel_was_written_for(texts: dict[str, str]
 
 def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
     """Each is Python; each buffer that is not compared says why."""
-    from inductorscope.formats.output_code import parse_output_code
+    from inductorscope.formats.code.output_code import parse_output_code
 
     compared = 0
     for call in parse_output_code(texts["output_code"]).calls:

@@ -9,18 +9,18 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from inductorscope.client import files_of
+from inductorscope.cli.client import files_of
+from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import without_password
-from inductorscope.jobs.folders import scratch_folder
-from inductorscope.jobs.processes import environment
+from inductorscope.jobs.queue.processes import environment
+from inductorscope.jobs.queue.transitions import claim
+from inductorscope.jobs.queue.workflow import child_command
 from inductorscope.jobs.records import JobStatus
-from inductorscope.jobs.transitions import claim
-from inductorscope.jobs.workflow import child_command
-from inductorscope.local import read_paths
+from inductorscope.jobs.work.folders import scratch_folder
 from inductorscope.settings import Settings
-from inductorscope.store.engine import sessions
-from inductorscope.store.models import JobEvent
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.tables.models import JobEvent
 from sqlalchemy import Engine, select
 
 GRAPH = "torch_compile_debug"

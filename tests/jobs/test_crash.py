@@ -18,8 +18,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from inductorscope.client import Pushed
-from inductorscope.jobs.processes import processes_of
+from inductorscope.cli.client import Pushed
+from inductorscope.jobs.queue.processes import processes_of
 from sending import push, small_pieces, variant
 from serving import Served, serve
 
@@ -38,7 +38,7 @@ def children(parent: int) -> dict[int, str]:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             if b"inductorscope_server" in command:
                 found[int(pid)] = "web"
-            elif b"inductorscope.jobs.worker" in command:
+            elif b"inductorscope.jobs.queue.worker" in command:
                 found[int(pid)] = "worker"
     return found
 

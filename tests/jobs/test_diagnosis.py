@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from inductorscope.cli.local import read_paths
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.errors import CaptureRefusedError
-from inductorscope.jobs.processes import processes_of
+from inductorscope.jobs.queue.processes import processes_of
 from inductorscope.jobs.records import OVER, JobStatus
-from inductorscope.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope.store.diagnoses import read_diagnosis
-from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.diagnoses import read_diagnosis
 from serving import serve
 
 pytestmark = pytest.mark.slow

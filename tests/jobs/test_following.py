@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from inductorscope.jobs import following
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.folders import scratch_folder
-from inductorscope.jobs.following import Following, SilentError
-from inductorscope.jobs.spare import Spare
-from inductorscope.jobs.transitions import claim
-from inductorscope.jobs.uploads import UploadFolder
+from inductorscope.jobs.queue.spare import Spare
+from inductorscope.jobs.queue.transitions import claim
+from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.work import following
+from inductorscope.jobs.work.folders import scratch_folder
+from inductorscope.jobs.work.following import Following, SilentError
 from inductorscope.reading import Pool
 from inductorscope.settings import MIB, Settings
-from inductorscope.store.engine import sessions
+from inductorscope.store.database.engine import sessions
 from sqlalchemy import Engine
 
 FIRST = 200_000

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from inductorscope.client import Client, Pushed, ServerError
+from inductorscope.cli.client import Client, Pushed, ServerError
 from serving import Served, serve
 
 MEMBERS = 150_000

@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from inductorscope.jobs.child import attend_with
-from inductorscope.jobs.rehearsal import ID, LogOf, rehearse
-from inductorscope.jobs.rehearsal_log import rehearsal_log
-from inductorscope.jobs.transitions import Attempt
+from inductorscope.jobs.queue.transitions import Attempt
+from inductorscope.jobs.work.child import attend_with
+from inductorscope.jobs.work.rehearsal import ID, LogOf, rehearse
+from inductorscope.jobs.work.rehearsal_log import rehearsal_log
 from inductorscope.reading import Pool, read_run
 from inductorscope.settings import Settings
-from inductorscope.store.engine import elsewhere, sessions
-from inductorscope.store.models import Artifact, Graph, Job, Kernel, Run, Upload
+from inductorscope.store.database.engine import elsewhere, sessions
+from inductorscope.store.tables.models import Artifact, Graph, Job, Kernel, Run, Upload
 from sqlalchemy import Engine, func, select
 
 

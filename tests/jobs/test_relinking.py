@@ -8,17 +8,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from inductorscope.correlate.model import CALLS, ENGINE
-from inductorscope.jobs import relinking
-from inductorscope.jobs.relinking import Relinking, relink_all
-from inductorscope.reading import Pool, graph_content, read_run
-from inductorscope.reading.relink import Relinked, outdated_graphs
-from inductorscope.reading.relink import relink as relink_with
+from inductorscope.correlate.links.model import CALLS, ENGINE
+from inductorscope.jobs.work import relinking
+from inductorscope.jobs.work.relinking import Relinking, relink_all
+from inductorscope.reading import Pool, read_run
+from inductorscope.reading.graphs import content as graph_content
+from inductorscope.reading.graphs.relink import Relinked, outdated_graphs
+from inductorscope.reading.graphs.relink import relink as relink_with
 from inductorscope.settings import Settings
-from inductorscope.store.engine import Sessions, sessions
-from inductorscope.store.models import GraphNodes, Links, Run
-from inductorscope.store.relinked import lines_of
-from inductorscope.store.runs import delete_run
+from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.runs.relinked import lines_of
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.tables.models import GraphNodes, Links, Run
 from sqlalchemy import Engine, select, update
 
 

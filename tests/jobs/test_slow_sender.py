@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from inductorscope.client import Client, Pushed
+from inductorscope.cli.client import Client, Pushed
 from inductorscope.settings import MIB
 from serving import Served, serve
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from inductorscope.client import files_of
+from inductorscope.cli.client import files_of
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.folders import scratch_folder
-from inductorscope.jobs.processes import end_processes, processes_of
-from inductorscope.jobs.spare import Spare
-from inductorscope.jobs.transitions import Attempt, claim
+from inductorscope.jobs.queue.processes import end_processes, processes_of
+from inductorscope.jobs.queue.spare import Spare
+from inductorscope.jobs.queue.transitions import Attempt, claim
+from inductorscope.jobs.work.folders import scratch_folder
 from inductorscope.settings import Settings
-from inductorscope.store.engine import sessions
+from inductorscope.store.database.engine import sessions
 from sqlalchemy import Engine
 
 
@@ -94,7 +94,7 @@ def test_it_ends_with_its_worker(settings: Settings) -> None:
     """Also with the processes that it started itself."""
     before = marked(settings.data)
     code = (
-        "import sys, time; from inductorscope.jobs.spare import Spare; "
+        "import sys, time; from inductorscope.jobs.queue.spare import Spare; "
         "from inductorscope.settings import load; "
         "Spare(load()).keep(); time.sleep(60)"
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from inductorscope.jobs.first import capture_if_empty
-from inductorscope.jobs.processes import processes_of
+from inductorscope.jobs.queue.processes import processes_of
 from inductorscope.settings import Settings
 from serving import START_SECONDS, serve
 

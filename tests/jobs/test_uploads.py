@@ -15,10 +15,10 @@ from inductorscope.jobs.errors import (
     UploadOverError,
     UploadRefusedError,
 )
-from inductorscope.jobs.folders import sweep, work_folder
+from inductorscope.jobs.work.folders import sweep, work_folder
 from inductorscope.settings import Settings
-from inductorscope.store.engine import sessions
-from inductorscope.store.models import Job
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.tables.models import Job
 from sqlalchemy import Engine, func, select, text
 
 
@@ -56,7 +56,7 @@ def test_more_than_announced_is_refused_and_not_kept(client: JobsClient) -> None
 def test_one_request_at_a_time_writes_a_file(
     client: JobsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inductorscope.jobs.uploads.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("inductorscope.jobs.uploads.files.LOCK_SECONDS", 0.1)
     upload = client.create_upload("x", [], [("a", 4)])
     with client.open_file(upload.id, 0, 0), pytest.raises(OffsetError, match="Another request"):
         client.open_file(upload.id, 0, 0)

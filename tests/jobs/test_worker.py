@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.processes import processes_of
-from inductorscope.jobs.slots import executor_id
-from inductorscope.jobs.transitions import MOST_ATTEMPTS, claim
+from inductorscope.jobs.queue.processes import processes_of
+from inductorscope.jobs.queue.slots import executor_id
+from inductorscope.jobs.queue.transitions import MOST_ATTEMPTS, claim
 from inductorscope.settings import Settings
-from inductorscope.store.engine import sessions
-from inductorscope.store.models import Job, Run, Worker
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.tables.models import Job, Run, Worker
 from sqlalchemy import Engine, select, update
 
 pytestmark = pytest.mark.slow

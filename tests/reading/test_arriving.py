@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from inductorscope.reading import ArrivingLog, Pool
-from inductorscope.reading.graphs_ahead import ALIGNED_AT_ONCE
-from inductorscope.store.models import Base
+from inductorscope.reading.graphs.ahead import ALIGNED_AT_ONCE
+from inductorscope.store.tables.models import Base
 from readings import Database, database, segments
 from sqlalchemy import select
 
@@ -76,7 +76,7 @@ def test_it_becomes_the_same_run(
 ) -> None:
     """Also its graphs, which another process reads meanwhile where they are not aligned at once."""
     at_once = 0 if workers else ALIGNED_AT_ONCE
-    monkeypatch.setattr("inductorscope.reading.arriving.ALIGNED_AT_ONCE", at_once)
+    monkeypatch.setattr("inductorscope.reading.logs.arriving.ALIGNED_AT_ONCE", at_once)
     ahead, after = database(tmp_path / "ahead"), database(tmp_path / "after")
     whole, part = tmp_path / "whole" / "a.log", tmp_path / "sent" / "a.log"
     for file in (whole, part):
@@ -105,8 +105,8 @@ def test_what_was_not_read_ahead_is_read_then(
     db: Database, tmp_path: Path, log: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Little waits to be written: a log of any length takes no more memory than that."""
-    monkeypatch.setattr("inductorscope.reading.log_taking.HELD_RECORDS", 2)
-    monkeypatch.setattr("inductorscope.reading.log_taking.MOST_RECORDS", 8)
+    monkeypatch.setattr("inductorscope.reading.logs.taking.HELD_RECORDS", 2)
+    monkeypatch.setattr("inductorscope.reading.logs.taking.MOST_RECORDS", 8)
     place = tmp_path / "a.log"
     place.write_bytes(log)
     coming = arriving(db, place, len(log), pytest.fail, Pool(workers=0))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.unpack import unpack
-from inductorscope.store.models import Graph
+from inductorscope.store.tables.models import Graph
 from readings import Database, database
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from inductorscope.reading import ReadResult
 from inductorscope.stages import STAGES
-from inductorscope.store.links import unpack_links
-from inductorscope.store.models import Graph, Links
-from inductorscope.store.nodes import call_texts, fx_nodes
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.tables.models import Graph, Links
 from readings import Database, database
 
 pytestmark = pytest.mark.torch

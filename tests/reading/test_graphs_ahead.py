@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from inductorscope.reading import Pool, read_run
-from inductorscope.reading.graph_content import Given, Outcome, Place, Task
-from inductorscope.reading.task_texts import read_ahead
-from inductorscope.store.models import GraphNodes, Kernel, KernelCall, Links
+from inductorscope.reading.graphs.content import Given, Outcome, Place, Task
+from inductorscope.reading.graphs.task_texts import read_ahead
+from inductorscope.store.tables.models import GraphNodes, Kernel, KernelCall, Links
 from readings import database, names, segments
 from sqlalchemy import select
 
@@ -102,7 +102,7 @@ def test_where_a_process_dies_of_a_graph_it_is_read_again(
     def die(task: Task) -> None:
         raise SystemExit(3)
 
-    monkeypatch.setattr("inductorscope.reading.pool.read_ahead", die)
+    monkeypatch.setattr("inductorscope.reading.graphs.pool.read_ahead", die)
     path = tmp_path / "a.log"
     path.write_bytes(log)
     with Watched(workers=1) as pool:

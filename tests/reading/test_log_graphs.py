@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from inductorscope.reading import ReadResult
-from inductorscope.store.links import unpack_links
-from inductorscope.store.models import Graph, Links, Run
-from inductorscope.store.nodes import fx_nodes
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.runs.nodes import fx_nodes
+from inductorscope.store.tables.models import Graph, Links, Run
 from readings import Database, database, names, payload, payloads, segments, with_payload
 from sqlalchemy import select
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.reading import ReadResult
-from inductorscope.store.models import Artifact
+from inductorscope.store.tables.models import Artifact
 from readings import Database, database, names, payload, payloads, segments, with_payload
 from sqlalchemy import select
 

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from inductorscope.reading import pool as pools
-from inductorscope.reading.graph_content import Given, Outcome, Task, read_texts
-from inductorscope.reading.pool import Pool
+from inductorscope.reading.graphs import pool as pools
+from inductorscope.reading.graphs.content import Given, Outcome, Task, read_texts
+from inductorscope.reading.graphs.pool import Pool
 
 ROLES = {
     "fx_graph_transformed.py": "fx_transformed",

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from inductorscope.intake.recognise import recognise
+from inductorscope.reading.graphs.pool import Pool
 from inductorscope.reading.notes import Notes
-from inductorscope.reading.pool import Pool
-from inductorscope.reading.profiles import draft_of, read_profiles
-from inductorscope.reading.traces_ahead import TracesAhead
+from inductorscope.reading.profiles.ahead import TracesAhead
+from inductorscope.reading.profiles.profiles import draft_of, read_profiles
 
 DEVICE = {
     "triton_poi_fused_neg_0": "kernel",

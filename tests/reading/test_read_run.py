@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 from inductorscope.reading import NothingToRead, ReadResult, read_run
 from inductorscope.settings import Settings
-from inductorscope.store.engine import Sessions, sessions
-from inductorscope.store.links import unpack_links
-from inductorscope.store.models import (
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.runs.nodes import call_texts, fx_nodes
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.tables.models import (
     Artifact,
     Blob,
     Graph,
@@ -28,9 +31,6 @@ from inductorscope.store.models import (
     ProfilerRow,
     Run,
 )
-from inductorscope.store.nodes import call_texts, fx_nodes
-from inductorscope.store.runs import delete_run
-from inductorscope.store.texts import read_blob
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
@@ -162,7 +162,7 @@ def test_two_workers_at_once_make_one_run(factory: Sessions, foo1: Path) -> None
 PROCESS = """
 import sys, pathlib
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.reading import read_run
 settings = Settings(data=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
 factory = sessions(make_engine(settings))
@@ -249,7 +249,7 @@ def test_an_own_breakdown_is_told_and_survived(
     def broken(*_texts: object, **_how: object) -> None:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("inductorscope.reading.graph_content.graph_links", broken)
+    monkeypatch.setattr("inductorscope.reading.graphs.content.graph_links", broken)
     result = read(factory, foo1)
     assert result.kernels == 1
     assert any("Linking the lines failed: ZeroDivisionError" in d.reason for d in result.dropped)

@@ -16,15 +16,15 @@ import pytest
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.owner import Owner
 from inductorscope.settings import Settings
-from inductorscope.store import writer
-from inductorscope.store.blobs import LEVEL_SMALL, Content, add_blobs, content_of_bytes
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.frames import FrameWriter
-from inductorscope.store.models import Artifact, Base, Graph, Kernel, LogEntry, Profile, Run
-from inductorscope.store.models_times import LineCost, TraceKernel
-from inductorscope.store.runs import delete_run
-from inductorscope.store.texts import stored_text
-from inductorscope.store.writer import TakenOverError, discard_abandoned, is_alive, reader_here
+from inductorscope.store.contents.blobs import LEVEL_SMALL, Content, add_blobs, content_of_bytes
+from inductorscope.store.contents.frames import FrameWriter
+from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs import writer
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.runs.writer import TakenOverError, discard_abandoned, is_alive, reader_here
+from inductorscope.store.tables.models import Artifact, Base, Graph, Kernel, LogEntry, Profile, Run
+from inductorscope.store.tables.times import LineCost, TraceKernel
 from readings import Database, database, payloads
 from sqlalchemy import Engine, func, select, text, update
 from sqlalchemy.orm import Session
@@ -263,8 +263,8 @@ def test_a_log_can_be_seen_before_its_graphs_are_laid_out(
     db: Database, engine: Engine, tmp_path: Path, capture: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A few records at a time, as of a log that takes long."""
-    monkeypatch.setattr("inductorscope.reading.log_taking.HELD_RECORDS", 3)
-    monkeypatch.setattr("inductorscope.reading.log_taking.MOST_RECORDS", 24)
+    monkeypatch.setattr("inductorscope.reading.logs.taking.HELD_RECORDS", 3)
+    monkeypatch.setattr("inductorscope.reading.logs.taking.MOST_RECORDS", 24)
     (log,) = (capture / "torch_trace").iterdir()
     reader = sessions(engine, read_only=True)
     with Paused(db, log, f"Reading {log.name}") as reading, reader() as session:

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.unpack import unpack
-from inductorscope.store import frames as frames_module
-from inductorscope.store.blobs import Content, add_blobs, content_of_bytes
-from inductorscope.store.frames import FrameWriter, frames_of
-from inductorscope.store.texts import StoredText, stored_text
+from inductorscope.store.contents import frames as frames_module
+from inductorscope.store.contents.blobs import Content, add_blobs, content_of_bytes
+from inductorscope.store.contents.frames import FrameWriter, frames_of
+from inductorscope.store.contents.texts import StoredText, stored_text
 from readings import Database, database, payload, segments, with_payload
 from sqlalchemy.orm import Session
 

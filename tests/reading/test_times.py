@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inductorscope.formats.kineto import ChromeTrace, CpuKernelTime, KernelTime
-from inductorscope.formats.kineto_regions import Region
+from inductorscope.formats.trace.kineto import ChromeTrace, CpuKernelTime, KernelTime
+from inductorscope.formats.trace.regions import Region
 from inductorscope.intake.graphs import GraphFolder
-from inductorscope.reading.graph import GraphRead
-from inductorscope.reading.times import join_times
-from inductorscope.store.draft import CallDraft, GraphDraft, KernelDraft
+from inductorscope.reading.graphs.graph import GraphRead
+from inductorscope.reading.profiles.times import join_times
+from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft
 
 
 def graph(slug: str, *kernels: tuple[str, str]) -> GraphRead:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from inductorscope.reading import ReadResult
-from inductorscope.store.models import LogEntry
+from inductorscope.store.tables.models import LogEntry
 from readings import Database, database
 
 EXPECTED = Path(__file__).parent.parent / "fixtures" / "tlparse"

@@ -16,7 +16,7 @@ import pytest
 from inductorscope.correlate.directory import links_of_path
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.unpack import unpack
-from inductorscope.store.models import Graph, Links
+from inductorscope.store.tables.models import Graph, Links
 from readings import Database, database
 
 FOLDER, LOG = "torch_compile_debug", "trace"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inductorscope.store.models import KernelCall
+from inductorscope.store.tables.models import KernelCall
 from readings import Database, database
 from sqlalchemy import select
 

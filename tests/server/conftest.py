@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from inductorscope.settings import Settings
-from inductorscope_server.app import create_app
+from inductorscope_server.web.app import create_app
 from starlette.testclient import TestClient
 
 BASE = "http://127.0.0.1:8765"
@@ -47,7 +47,7 @@ def client(own_settings: Settings) -> Iterator[TestClient]:
 @pytest.fixture(scope="session")
 def filled_settings(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Settings:
     """An installation that holds the run of a real capture."""
-    from inductorscope.local import read_paths
+    from inductorscope.cli.local import read_paths
 
     settings = Settings(data=tmp_path_factory.mktemp("filled") / "data", database_url="")
     read_paths(

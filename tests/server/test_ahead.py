@@ -7,13 +7,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from inductorscope.analyze.bytes_graph import CallWork
+from inductorscope.analyze.bytes.graph import CallWork
+from inductorscope.answers.time import roofline
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, migrate, sessions
-from inductorscope.store.queries import roofline
-from inductorscope_server import ahead
-from inductorscope_server.ahead import Ahead
-from inductorscope_server.parts import Parts
+from inductorscope.store.database.engine import make_engine, migrate, sessions
+from inductorscope_server.web import ahead
+from inductorscope_server.web.ahead import Ahead
+from inductorscope_server.web.parts import Parts
 from sqlalchemy import text
 from starlette.testclient import TestClient
 

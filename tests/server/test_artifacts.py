@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import zstandard
-from inductorscope.store.models import Artifact, Blob, Run
-from inductorscope_server.answers import takes_zstd
+from inductorscope.store.tables.models import Artifact, Blob, Run
+from inductorscope_server.web.answers import takes_zstd
 from starlette.testclient import TestClient
 
 TEXT = "".join(f"line {number} — <script>\n" for number in range(1, 50_001))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope.cli.local import read_paths
 from inductorscope.formats.capture_facts import (
     CaptureFacts,
     CompileTimes,
@@ -18,11 +19,10 @@ from inductorscope.formats.capture_facts import (
     LoopFacts,
     VectorFacts,
 )
-from inductorscope.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.models_compile import CompileStory
-from inductorscope_server import urls
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.compile import CompileStory
+from inductorscope_server.web import urls
 from sqlalchemy import delete
 from starlette.testclient import TestClient
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from inductorscope.local import read_paths
+from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope.store.diagnoses import write_diagnosis
-from inductorscope.store.engine import make_engine, sessions
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.diagnoses import write_diagnosis
 from starlette.testclient import TestClient
 
 from .conftest import Opened

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from inductorscope.settings import Settings
-from inductorscope.store.models import Job, JobEvent
-from inductorscope_server.parts import Parts
-from inductorscope_server.progress import event
+from inductorscope.store.tables.models import Job, JobEvent
+from inductorscope_server.web.parts import Parts
+from inductorscope_server.web.progress import event
 from sqlalchemy import update
 from starlette.testclient import TestClient
 

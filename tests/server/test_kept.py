@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import zstandard
-from inductorscope.correlate.model import CALLS
+from inductorscope.correlate.links.model import CALLS
 from inductorscope.settings import Settings
-from inductorscope.store.models import Graph, Links
-from inductorscope_server import urls
-from inductorscope_server.app import create_app
-from inductorscope_server.kept import KeptAnswers
-from inductorscope_server.parts import Parts
-from inductorscope_server.templating import Pages
+from inductorscope.store.tables.models import Graph, Links
+from inductorscope_server.web import urls
+from inductorscope_server.web.app import create_app
+from inductorscope_server.web.kept import KeptAnswers
+from inductorscope_server.web.parts import Parts
+from inductorscope_server.web.templating import Pages
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 

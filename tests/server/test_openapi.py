@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from inductorscope.settings import Settings
-from inductorscope_server.app import PAGES, create_app
+from inductorscope_server.web.app import PAGES, create_app
 from schemathesis.checks import positive_data_acceptance
 from schemathesis.core.failures import FailureGroup
 from starlette.testclient import TestClient

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import zstandard
 from half_read import HalfRead
-from inductorscope.correlate.model import CALLS
+from inductorscope.correlate.links.model import CALLS
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.models import Graph, Links
-from inductorscope_server import urls
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Graph, Links
 from inductorscope_server.api import opening
-from inductorscope_server.parts import Parts
+from inductorscope_server.web import urls
+from inductorscope_server.web.parts import Parts
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import zstandard
-from inductorscope.local import read_paths
+from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope_server import urls
-from inductorscope_server.app import create_app
-from inductorscope_server.templating import Pages
+from inductorscope_server.web import urls
+from inductorscope_server.web.app import create_app
+from inductorscope_server.web.templating import Pages
 from starlette.testclient import TestClient
 
 Opened = Callable[..., AbstractContextManager[TestClient]]

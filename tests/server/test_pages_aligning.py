@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from inductorscope.reading import Pool, read_run
-from inductorscope.reading.relink import relink
+from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope_server import urls
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope_server.web import urls
 from starlette.testclient import TestClient
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from half_read import HalfRead
-from inductorscope.local import read_paths
+from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.models import Job, Run
-from inductorscope_server import urls
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Job, Run
+from inductorscope_server.web import urls
 from starlette.testclient import TestClient
 
 BROKEN = b"""\

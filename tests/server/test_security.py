@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 
 import pytest
 from inductorscope.settings import Settings
-from inductorscope_server.app import create_app
 from inductorscope_server.pages.login import own_path
-from inductorscope_server.security import COOKIE, host_is_ours
+from inductorscope_server.web.app import create_app
+from inductorscope_server.web.security import COOKIE, host_is_ours
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inductorscope.local import read_paths
+from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from starlette.testclient import TestClient
 

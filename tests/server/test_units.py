@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from inductorscope_server import units
+from inductorscope_server.web import units
 
 
 def plain(text: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from inductorscope.settings import Settings
-from inductorscope.store.engine import bulk_write, database_url, sessions
-from inductorscope.store.models import Worker
+from inductorscope.store.database.engine import bulk_write, database_url, sessions
+from inductorscope.store.tables.models import Worker
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import DBAPIError
 

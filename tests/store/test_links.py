@@ -6,8 +6,8 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.model import ENGINE, Coverage, GraphLinks, StageLinks
-from inductorscope.store.links import coverage_json, pack_links, unpack_json, unpack_links
+from inductorscope.correlate.links.model import ENGINE, Coverage, GraphLinks, StageLinks
+from inductorscope.store.runs.links import coverage_json, pack_links, unpack_json, unpack_links
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 ROWS = st.lists(

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from inductorscope.local import read_paths
+from inductorscope.answers.explorer.graph import graphs_of
+from inductorscope.answers.logs.log import Chosen, LogPage, RecordRow, log_page
+from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope.store.draft import LogEntryDraft, RunDraft
-from inductorscope.store.engine import make_engine, sessions
-from inductorscope.store.models import LogEntry, Run
-from inductorscope.store.queries.graph import graphs_of
-from inductorscope.store.queries.log import Chosen, LogPage, RecordRow, log_page
-from inductorscope.store.runs import insert_entries, insert_header, insert_run
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.draft import LogEntryDraft, RunDraft
+from inductorscope.store.runs.runs import insert_entries, insert_header, insert_run
+from inductorscope.store.tables.models import LogEntry, Run
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 

@@ -9,25 +9,25 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
+from inductorscope.answers.explorer.kernel import kernel_page
 from inductorscope.settings import Settings
-from inductorscope.store.engine import NEWEST_REVISION, database_url, make_engine, sessions
-from inductorscope.store.fresh import create_newest
-from inductorscope.store.migrate import (
+from inductorscope.store.database.engine import NEWEST_REVISION, database_url, make_engine, sessions
+from inductorscope.store.database.fresh import create_newest
+from inductorscope.store.database.migrate import (
     MigrationError,
     alembic_config,
     differences,
     migrate,
     migration_engine,
 )
-from inductorscope.store.models import Base, Graph, Run
-from inductorscope.store.nodes import fx_nodes, ir_nodes
-from inductorscope.store.queries.kernel import kernel_page
+from inductorscope.store.runs.nodes import fx_nodes, ir_nodes
+from inductorscope.store.tables.models import Base, Graph, Run
 from sqlalchemy import create_engine, inspect, select, text
 
 START = """
 import sys, pathlib
 from inductorscope.settings import Settings
-from inductorscope.store.engine import migrate
+from inductorscope.store.database.engine import migrate
 migrate(Settings(data=pathlib.Path(sys.argv[1]), database_url=sys.argv[2]))
 """
 

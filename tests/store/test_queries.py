@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
-from inductorscope.store.draft import GraphDraft, KernelDraft, RunDraft
-from inductorscope.store.engine import sessions
-from inductorscope.store.queries.run import run_page
-from inductorscope.store.queries.run_read import read_page
-from inductorscope.store.queries.runs import SORTED_BY, RunRow, list_runs
-from inductorscope.store.runs import insert_run
+from inductorscope.answers.runs.read import read_page
+from inductorscope.answers.runs.run import run_page
+from inductorscope.answers.runs.runs import SORTED_BY, RunRow, list_runs
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.runs.draft import GraphDraft, KernelDraft, RunDraft
+from inductorscope.store.runs.runs import insert_run
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 

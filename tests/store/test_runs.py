@@ -12,13 +12,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 from inductorscope.settings import Settings
-from inductorscope.store.blobs import (
+from inductorscope.store.contents.blobs import (
     HELD_IN_MEMORY,
     add_blobs,
     content_of_bytes,
     content_of_file,
 )
-from inductorscope.store.draft import (
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import bulk_write, make_engine, sessions
+from inductorscope.store.database.migrate import migrate
+from inductorscope.store.runs.draft import (
     CallDraft,
     FxNodeDraft,
     GraphDraft,
@@ -28,9 +31,9 @@ from inductorscope.store.draft import (
     RunDraft,
     artifact_of,
 )
-from inductorscope.store.engine import bulk_write, make_engine, sessions
-from inductorscope.store.migrate import migrate
-from inductorscope.store.models import (
+from inductorscope.store.runs.nodes import call_texts, fx_nodes, pack_nodes
+from inductorscope.store.runs.runs import delete_run, find_run_ids, insert_run
+from inductorscope.store.tables.models import (
     Artifact,
     Blob,
     Graph,
@@ -39,9 +42,6 @@ from inductorscope.store.models import (
     ProfilerRow,
     Run,
 )
-from inductorscope.store.nodes import call_texts, fx_nodes, pack_nodes
-from inductorscope.store.runs import delete_run, find_run_ids, insert_run
-from inductorscope.store.texts import read_blob
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.store.blobs import content_of_bytes
-from inductorscope.store.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of
-from inductorscope.store.engine import sessions
-from inductorscope.store.queries.search import CodePage, Scope, search_code, too_short
-from inductorscope.store.queries.search_lines import SHOWN, Patterns, cut
-from inductorscope.store.queries.search_names import kernels_named
-from inductorscope.store.runs import insert_run
+from inductorscope.answers.search.lines import SHOWN, Patterns, cut
+from inductorscope.answers.search.names import kernels_named
+from inductorscope.answers.search.search import CodePage, Scope, search_code, too_short
+from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of
+from inductorscope.store.runs.runs import insert_run
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 

@@ -7,11 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from inductorscope.store.blobs import HELD_IN_MEMORY, content_of_bytes, content_of_file
-from inductorscope.store.draft import RunDraft, artifact_of
-from inductorscope.store.engine import sessions
-from inductorscope.store.models import Artifact
-from inductorscope.store.queries.run_file import (
+from inductorscope.answers.runs.file import (
     BEFORE,
     LONGEST_LINE,
     MOST_BYTES,
@@ -19,7 +15,11 @@ from inductorscope.store.queries.run_file import (
     FilePage,
     file_page,
 )
-from inductorscope.store.runs import insert_run
+from inductorscope.store.contents.blobs import HELD_IN_MEMORY, content_of_bytes, content_of_file
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.runs.draft import RunDraft, artifact_of
+from inductorscope.store.runs.runs import insert_run
+from inductorscope.store.tables.models import Artifact
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 

@@ -6,17 +6,17 @@ from collections import defaultdict
 from datetime import UTC, datetime
 
 import pytest
-from inductorscope.store.bulk import insert_records
-from inductorscope.store.costs import LineCostRow
-from inductorscope.store.draft import CallDraft, FxNodeDraft, GraphDraft, KernelDraft, RunDraft
-from inductorscope.store.engine import sessions
-from inductorscope.store.models import Graph, Kernel
-from inductorscope.store.models_times import LineCost
-from inductorscope.store.nodes import pack_nodes
-from inductorscope.store.queries.lines import line_times, node_times, source_times
-from inductorscope.store.queries.parts import kernel_rows
-from inductorscope.store.queries.time import time_page
-from inductorscope.store.runs import insert_run
+from inductorscope.answers.parts import kernel_rows
+from inductorscope.answers.time.lines import line_times, node_times, source_times
+from inductorscope.answers.time.time import time_page
+from inductorscope.store.database.bulk import insert_records
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.runs.costs import LineCostRow
+from inductorscope.store.runs.draft import CallDraft, FxNodeDraft, GraphDraft, KernelDraft, RunDraft
+from inductorscope.store.runs.nodes import pack_nodes
+from inductorscope.store.runs.runs import insert_run
+from inductorscope.store.tables.models import Graph, Kernel
+from inductorscope.store.tables.times import LineCost
 from sqlalchemy import Engine, delete, select
 
 FILE = "/home/u/model.py"

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from inductorscope.store.draft import (
+from inductorscope.answers.time.tables import PAGE, Asked, TimesTable, times_table
+from inductorscope.store.database.engine import sessions
+from inductorscope.store.runs.draft import (
     GraphDraft,
     KernelDraft,
     ProfileDraft,
     ProfilerRowDraft,
     RunDraft,
 )
-from inductorscope.store.engine import sessions
-from inductorscope.store.queries.times_table import PAGE, Asked, TimesTable, times_table
-from inductorscope.store.runs import insert_run
-from inductorscope.store.trace_events import (
+from inductorscope.store.runs.runs import insert_run
+from inductorscope.store.runs.trace_events import (
     CHUNK,
     EventColumns,
     TraceKernelDraft,

@@ -177,7 +177,7 @@ class Capture:
             self.facts.missing.append(f"Values: {missing}")
 
     def _profile(self, calls: dict[str, Call]) -> None:
-        from inductorscope.capture import benchmark_peaks
+        from inductorscope.capture.benchmark import peaks as benchmark_peaks
         from inductorscope.capture.inside import profiling
 
         spec, report = self.spec, self.report

@@ -7,26 +7,31 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
-from inductorscope.correlate.buffer_candidates import OpKey, Origins
-from inductorscope.correlate.collect import Collector
-from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.kernel_lines import KernelText, LineOps, align_call, read_kernel_text
-from inductorscope.correlate.lowerings import AROUND
-from inductorscope.correlate.model import Confidence
-from inductorscope.correlate.origins import find_origins
-from inductorscope.correlate.reordering import reordered_nodes
-from inductorscope.correlate.schedule import (
+from inductorscope.correlate.links.collect import Collector
+from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.text_stages import op_entity
+from inductorscope.correlate.nodes.buffer_candidates import OpKey, Origins
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.lowerings import AROUND
+from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.correlate.replay.kernel_lines import (
+    KernelText,
+    LineOps,
+    align_call,
+    read_kernel_text,
+)
+from inductorscope.correlate.replay.reordering import reordered_nodes
+from inductorscope.correlate.replay.schedule import (
     CallSite,
     argument_buffer,
     call_sites,
     shape_of,
     unpacked_outputs,
 )
-from inductorscope.correlate.small_floats import asked_by
-from inductorscope.correlate.text_stages import op_entity
-from inductorscope.formats.ir import IrText
-from inductorscope.formats.output_code import OutputCode
-from inductorscope.formats.scan import lines_of
+from inductorscope.correlate.replay.small_floats import asked_by
+from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.graph.ir import IrText
+from inductorscope.formats.text import lines_of
 
 DOUBTFUL = 1.0
 """A reading of a loop body that costs more is shown as a guess within its kernel."""

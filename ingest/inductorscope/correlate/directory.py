@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from inductorscope.correlate.graph import graph_links
-from inductorscope.correlate.model import Confidence, GraphLinks
-from inductorscope.correlate.texts import GraphTexts
-from inductorscope.formats.output_code import CodeKernel, parse_output_code
+from inductorscope.correlate.links.model import Confidence, GraphLinks
+from inductorscope.correlate.links.texts import GraphTexts
+from inductorscope.formats.code.output_code import CodeKernel, parse_output_code
 
 SCHEMA = 1
 CODES = ("output_code.py", "output_code.cpp")

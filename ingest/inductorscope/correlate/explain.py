@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.buffer_candidates import OpKey
 from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls, swallowing
-from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.kernel_nodes import nodes_of_calls
-from inductorscope.correlate.origins import find_origins
-from inductorscope.correlate.raise_lines import has_bodies, sure_below
-from inductorscope.correlate.raise_walk import RaisedWalk
-from inductorscope.correlate.reordering import reordered_nodes
-from inductorscope.correlate.schedule import unpacked_outputs
-from inductorscope.correlate.small_floats import asked_by
-from inductorscope.correlate.text_stages import op_entity
-from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
-from inductorscope.formats.ir import IrBlock, IrOp, IrText, IrTextNode
-from inductorscope.formats.output_code import OutputCode
-from inductorscope.formats.scan import lines_of
+from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
+from inductorscope.correlate.links.text_stages import op_entity
+from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
+from inductorscope.correlate.nodes.buffer_candidates import OpKey
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.correlate.replay.reordering import reordered_nodes
+from inductorscope.correlate.replay.schedule import unpacked_outputs
+from inductorscope.correlate.replay.small_floats import asked_by
+from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
+from inductorscope.correlate.without_ir.walk import RaisedWalk
+from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.graph.ir import IrBlock, IrOp, IrText, IrTextNode
+from inductorscope.formats.text import lines_of
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _MOST_BUFFERS = 4

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate import text_stages
-from inductorscope.correlate.buffer_candidates import Origins
 from inductorscope.correlate.code_lines import link_ir_nodes, link_lines
-from inductorscope.correlate.collect import Collector
-from inductorscope.correlate.coverage import coverage_of
-from inductorscope.correlate.dynamo_nodes import link_dynamo
-from inductorscope.correlate.fx_values import FxGraph
-from inductorscope.correlate.kernel_nodes import link_kernels, nodes_of_calls
-from inductorscope.correlate.model import CALLS, GraphLinks
-from inductorscope.correlate.raise_lines import has_bodies, link_raised
-from inductorscope.correlate.record import link_record
-from inductorscope.correlate.texts import GraphTexts, ParsedTexts, parse_texts
-from inductorscope.formats.ir import IrText
+from inductorscope.correlate.links import text_stages
+from inductorscope.correlate.links.collect import Collector
+from inductorscope.correlate.links.coverage import coverage_of
+from inductorscope.correlate.links.dynamo_nodes import link_dynamo
+from inductorscope.correlate.links.kernel_nodes import link_kernels, nodes_of_calls
+from inductorscope.correlate.links.model import CALLS, GraphLinks
+from inductorscope.correlate.links.record import link_record
+from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
+from inductorscope.correlate.nodes.buffer_candidates import Origins
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
+from inductorscope.formats.graph.ir import IrText
 
 
 def graph_links(

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import zstandard
 
-from inductorscope.formats.torch_logs import looks_like_torch_logs
+from inductorscope.formats.log.torch_logs import looks_like_torch_logs
 from inductorscope.intake import magic
 from inductorscope.intake.packed import ZSTD_FEED, ZSTD_WINDOW
 from inductorscope.settings import KIB

@@ -16,21 +16,27 @@ from dbos import DBOSClient, EnqueueOptions
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from ..capture.diagnosis import KINDS
-from ..capture.spec import CaptureSpec, SpecError, from_builtins
-from ..intake.limits import Limits
-from ..settings import Settings
-from ..store.engine import Sessions, make_engine, sessions
-from ..store.models import Job, JobEvent, Run, Upload, Worker
-from ..store.queries.benchmark import is_ours
-from . import again, diagnosis, transitions
-from .again import Again, NotAgainError
-from .benchmark import UPLOADED
-from .engine import APPLICATION_VERSION, QUEUE, WORKFLOW, make_client, prepare
-from .errors import CaptureRefusedError, IncompleteError, NotFoundError, UploadOverError
-from .health import is_alive
-from .reaper import Reaper
-from .records import (
+from inductorscope.answers.explorer.benchmark import is_ours
+from inductorscope.capture.diagnosis.run import KINDS
+from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.intake.limits import Limits
+from inductorscope.jobs.errors import (
+    CaptureRefusedError,
+    IncompleteError,
+    NotFoundError,
+    UploadOverError,
+)
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.queue.engine import (
+    APPLICATION_VERSION,
+    QUEUE,
+    WORKFLOW,
+    make_client,
+    prepare,
+)
+from inductorscope.jobs.queue.health import is_alive
+from inductorscope.jobs.queue.reaper import Reaper
+from inductorscope.jobs.records import (
     ACTIVE,
     QUEUED,
     JobLine,
@@ -39,7 +45,14 @@ from .records import (
     UploadState,
     WorkerStatus,
 )
-from .uploads import Announced, Appending, UploadFolder, checked
+from inductorscope.jobs.uploads import again
+from inductorscope.jobs.uploads.again import Again, NotAgainError
+from inductorscope.jobs.uploads.files import Announced, Appending, UploadFolder, checked
+from inductorscope.jobs.work import diagnosis
+from inductorscope.jobs.work.benchmark import UPLOADED
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.tables.models import Job, JobEvent, Run, Upload, Worker
 
 KEPT_UPLOADS = 32
 """Announced files of so many uploads are kept in memory; they never change."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from ..settings import Settings
-from ..store.engine import make_engine, sessions
-from ..store.models import Job, Run
-from .api import JobsClient
-from .engine import prepare
+from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.queue.engine import prepare
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Job, Run
 
 
 def capture_if_empty(settings: Settings, model: str) -> str | None:

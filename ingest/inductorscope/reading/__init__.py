@@ -1,8 +1,8 @@
 """From a folder of files to a run in the database: recognise, parse, link, join times, store."""
 
-from .arriving import ArrivingLog
-from .owner import Owner
-from .pool import Pool
-from .run import NothingToRead, Progress, ReadResult, read_run
+from inductorscope.reading.graphs.pool import Pool
+from inductorscope.reading.logs.arriving import ArrivingLog
+from inductorscope.reading.owner import Owner
+from inductorscope.reading.run import NothingToRead, Progress, ReadResult, read_run
 
 __all__ = ["ArrivingLog", "NothingToRead", "Owner", "Pool", "Progress", "ReadResult", "read_run"]

@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..intake.recognise import File, Intake
-from ..store.blobs import Content, TooLarge, content_of_bytes, content_of_file
-from ..store.draft import ArtifactDraft, GraphDraft, artifact_of
-from .notes import Notes
-from .sources import Sources
-from .texts import count_lines
+from inductorscope.intake.recognise import File, Intake
+from inductorscope.reading.graphs.sources import Sources
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.texts import count_lines
+from inductorscope.store.contents.blobs import Content, TooLarge, content_of_bytes, content_of_file
+from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_of
 
 PIECE = 1024 * 1024
 HEAD = 8192

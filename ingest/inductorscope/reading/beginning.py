@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..intake.recognise import Intake
-from ..store.writer import RunWriter
-from .owner import Owner
+from inductorscope.intake.recognise import Intake
+from inductorscope.reading.owner import Owner
+from inductorscope.store.runs.writer import RunWriter
 
 
 class HereAlready(Exception):

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..formats.capture_facts import CaptureFacts, read_facts_file
-from ..intake.recognise import File
-from ..store.draft import RunDraft
-from .graph import GraphRead
-from .logs import LogFacts
-from .notes import Notes
-from .texts import read_text
+from inductorscope.formats.capture_facts import CaptureFacts, read_facts_file
+from inductorscope.intake.recognise import File
+from inductorscope.reading.graphs.graph import GraphRead
+from inductorscope.reading.logs.logs import LogFacts
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.texts import read_text
+from inductorscope.store.runs.draft import RunDraft
 
 if TYPE_CHECKING:
-    from .profiles import ProfileRead
+    from inductorscope.reading.profiles.profiles import ProfileRead
 
 # # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)

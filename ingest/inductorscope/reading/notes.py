@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from ..formats.scan import Problem
-from ..intake.recognise import Dropped
-from ..store.models import JsonObject
+from inductorscope.formats.text import Problem
+from inductorscope.intake.recognise import Dropped
+from inductorscope.store.tables.models import JsonObject
 
 log = logging.getLogger(__name__)
 

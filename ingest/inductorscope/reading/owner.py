@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from ..store.models import Run
-from ..store.writer import reader_here
+from inductorscope.store.runs.writer import reader_here
+from inductorscope.store.tables.models import Run
 
 
 def _nothing(session: Session, _: object = None) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..intake.recognise import File, Intake
-from ..store.draft import ArtifactDraft
-from ..store.models import JsonObject
-from .artifacts import FileArtifacts
-from .benchmarks import Benchmarks
-from .graph import GraphRead
-from .logs import LogFacts, LogRead
-from .notes import Notes
+from inductorscope.intake.recognise import File, Intake
+from inductorscope.reading.artifacts import FileArtifacts
+from inductorscope.reading.graphs.graph import GraphRead
+from inductorscope.reading.logs.logs import LogFacts, LogRead
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.profiles.benchmarks import Benchmarks
+from inductorscope.store.runs.draft import ArtifactDraft
+from inductorscope.store.tables.models import JsonObject
 
 if TYPE_CHECKING:
-    from .profiles import ProfileRead
+    from inductorscope.reading.profiles.profiles import ProfileRead
 
 BECAME = {
     "source": "source file, shown beside the graphs",

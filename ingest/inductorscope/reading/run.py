@@ -19,35 +19,35 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..allocation import give_back
-from ..formats.capture_facts import CaptureFacts
-from ..intake.recognise import Dropped, Intake, digest_of, recognise
-from ..settings import Settings
-from ..store.blobs import content_of_bytes
-from ..store.draft import ArtifactDraft, GraphDraft, RunDraft, artifact_of
-from ..store.engine import Sessions, address_of
-from ..store.models import Run
-from ..store.writer import RunWriter
-from .arriving import ArrivingLog
-from .artifacts import FileArtifacts
-from .beginning import Beginning, HereAlready
-from .benchmarks import Benchmarks, read_benchmarks
-from .facts import capture_facts, fill_run
-from .graph import GraphRead, GraphReader, direction_of, line_records
-from .graph_sources import aot_id_of
-from .graphs_ahead import ALIGNED_AT_ONCE, GraphsAhead
-from .logs import LogFacts, LogReading, read_logs, store_story
-from .merging import folder_sources, merge
-from .notes import Notes
-from .owner import Owner, owner_here
-from .pool import Pool
-from .report import report_of
-from .sources import find_sources
-from .tensors import read_saved
-from .traces_ahead import PROFILES, TracesAhead
+from inductorscope.formats.capture_facts import CaptureFacts
+from inductorscope.intake.recognise import Dropped, Intake, digest_of, recognise
+from inductorscope.processes.allocation import give_back
+from inductorscope.reading.artifacts import FileArtifacts
+from inductorscope.reading.beginning import Beginning, HereAlready
+from inductorscope.reading.facts import capture_facts, fill_run
+from inductorscope.reading.graphs.ahead import ALIGNED_AT_ONCE, GraphsAhead
+from inductorscope.reading.graphs.graph import GraphRead, GraphReader, direction_of, line_records
+from inductorscope.reading.graphs.merging import folder_sources, merge
+from inductorscope.reading.graphs.pool import Pool
+from inductorscope.reading.graphs.sources import find_sources
+from inductorscope.reading.graphs.texts_of import aot_id_of
+from inductorscope.reading.logs.arriving import ArrivingLog
+from inductorscope.reading.logs.logs import LogFacts, LogReading, read_logs, store_story
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.owner import Owner, owner_here
+from inductorscope.reading.profiles.ahead import PROFILES, TracesAhead
+from inductorscope.reading.profiles.benchmarks import Benchmarks, read_benchmarks
+from inductorscope.reading.profiles.tensors import read_saved
+from inductorscope.reading.report import report_of
+from inductorscope.settings import Settings
+from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.database.engine import Sessions, address_of
+from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, RunDraft, artifact_of
+from inductorscope.store.runs.writer import RunWriter
+from inductorscope.store.tables.models import Run
 
 if TYPE_CHECKING:
-    from .profiles import ProfileRead
+    from inductorscope.reading.profiles.profiles import ProfileRead
 
 Progress = Callable[[str, int, int | None, str | None], None]
 """What is being done, how far, of how much, in which unit."""
@@ -304,8 +304,8 @@ class _Reading:
             self.writer.add_profiles()
             return []
         # Only here: what most uploads are quicker without.
-        from .profile_join import join_profiles
-        from .profiles import draft_of, read_profiles
+        from inductorscope.reading.profiles.join import join_profiles
+        from inductorscope.reading.profiles.profiles import draft_of, read_profiles
 
         self.progress("Reading profiles", 0, None, None)
         profiles = read_profiles(self.intake.files, facts, self.notes, self.ahead)

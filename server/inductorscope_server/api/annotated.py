@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import APIRouter
-from inductorscope.correlate.annotate import annotate, node_texts
-from inductorscope.formats.fx import parse_fx
-from inductorscope.store.queries.annotated import annotation_parts
+from inductorscope.answers.explorer.annotated import annotation_parts
+from inductorscope.correlate.annotate.code import annotate, node_texts
+from inductorscope.formats.graph.fx import parse_fx
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from .. import headers, openapi
-from ..blobs import content_of
-from ..errors import Documented, NotHere, documented
-from ..ids import RunId, Slug
-from ..parts import Reading
+from inductorscope_server.web import headers, openapi
+from inductorscope_server.web.blobs import content_of
+from inductorscope_server.web.errors import Documented, NotHere, documented
+from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.parts import Reading
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 

@@ -11,12 +11,18 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from .. import openapi
-from ..answers import AcceptEncoding, IfNoneMatch, is_known, kept_headers, whole
-from ..blobs import Content, content_of, lines_of
-from ..errors import Documented, NotHere, Refusal, documented
-from ..ids import LARGEST, ArtifactId
-from ..parts import Reading
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import (
+    AcceptEncoding,
+    IfNoneMatch,
+    is_known,
+    kept_headers,
+    whole,
+)
+from inductorscope_server.web.blobs import Content, content_of, lines_of
+from inductorscope_server.web.errors import Documented, NotHere, Refusal, documented
+from inductorscope_server.web.ids import LARGEST, ArtifactId
+from inductorscope_server.web.parts import Reading
 
 api = APIRouter(tags=[openapi.FILES])
 

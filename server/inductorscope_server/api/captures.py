@@ -7,10 +7,10 @@ from inductorscope.capture.builtin import describe
 from inductorscope.capture.spec import kind_of
 from starlette.responses import Response
 
-from .. import openapi, urls
-from ..errors import Refusal, documented
-from ..parts import Parts, Shared
-from ..shapes.jobs import BuiltinModel, CaptureAsked, JobStarted, ModelsAnswer
+from inductorscope_server.shapes.jobs import BuiltinModel, CaptureAsked, JobStarted, ModelsAnswer
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.parts import Parts, Shared
 
 api = APIRouter(tags=[openapi.JOBS])
 

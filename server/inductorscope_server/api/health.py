@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from .. import openapi
-from ..errors import Refusal, documented
-from ..parts import Reading, Shared
-from ..shapes.base import Shape
+from inductorscope_server.shapes.base import Shape
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.parts import Reading, Shared
 
 api = APIRouter(tags=[openapi.SERVER])
 

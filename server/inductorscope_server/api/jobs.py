@@ -7,12 +7,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from .. import openapi, urls
-from ..errors import Documented, documented
-from ..ids import JobId
-from ..parts import Shared
-from ..progress import Progress, event, events
-from ..shapes.jobs import CancelAnswer, JobProgress, JobStarted
+from inductorscope_server.shapes.jobs import CancelAnswer, JobProgress, JobStarted
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import Documented, documented
+from inductorscope_server.web.ids import JobId
+from inductorscope_server.web.parts import Shared
+from inductorscope_server.web.progress import Progress, event, events
 
 api = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
 

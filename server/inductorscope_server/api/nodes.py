@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import APIRouter
-from inductorscope.store.nodes import fx_nodes
-from inductorscope.store.queries.parts import graph_of
+from inductorscope.answers.parts import graph_of
+from inductorscope.store.runs.nodes import fx_nodes
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..ids import RunId, Slug
-from ..parts import Reading
-from ..shapes.nodes import Nodes
+from inductorscope_server.shapes.nodes import Nodes
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.parts import Reading
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 

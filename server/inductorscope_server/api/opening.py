@@ -13,25 +13,27 @@ from typing import Annotated
 
 import zstandard
 from fastapi import APIRouter, Query
+from inductorscope.answers.explorer.graph import Explorer, explorer_stamp, first_texts
+from inductorscope.answers.parts import graph_of
 from inductorscope.stages import STAGES
-from inductorscope.store.models import Graph, Links
-from inductorscope.store.queries.graph import (
-    Explorer,
-    explorer_stamp,
-    first_texts,
-)
-from inductorscope.store.queries.parts import graph_of
+from inductorscope.store.tables.models import Graph, Links
 from pydantic_core import to_json
 from sqlalchemy.orm import Session, load_only
 from starlette.responses import Response
 
-from .. import openapi
-from ..answers import AcceptEncoding, IfNoneMatch, is_known, kept_headers, takes_zstd
-from ..blobs import Content, content_of, packed_json
-from ..errors import Documented, documented
-from ..ids import RunId, Slug
-from ..pages.explorer import PANES, found_graph
-from ..parts import Reading, Shared
+from inductorscope_server.pages.explorer import PANES, found_graph
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import (
+    AcceptEncoding,
+    IfNoneMatch,
+    is_known,
+    kept_headers,
+    takes_zstd,
+)
+from inductorscope_server.web.blobs import Content, content_of, packed_json
+from inductorscope_server.web.errors import Documented, documented
+from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.parts import Reading, Shared
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.graph_texts import TooLong
-from inductorscope.store.queries.parts import graph_of
-from inductorscope.store.queries.reasons import reasons_of_line
+from inductorscope.answers.explorer.graph_texts import TooLong
+from inductorscope.answers.explorer.reasons import reasons_of_line
+from inductorscope.answers.parts import graph_of
 from pydantic import BaseModel
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..ids import RunId, Slug
-from ..parts import Reading
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.parts import Reading
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 

@@ -11,17 +11,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header
 from inductorscope.jobs.errors import OffsetError, UploadOverError, UploadRefusedError
-from inductorscope.jobs.uploads import Appending
+from inductorscope.jobs.uploads.files import Appending
 from inductorscope.settings import PREFIX
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from .. import openapi, urls
-from ..errors import Refusal, documented
-from ..ids import LARGEST, FileIndex, UploadId
-from ..parts import Parts, Shared
-from ..shapes.jobs import JobStarted, UploadAsked, UploadState
+from inductorscope_server.shapes.jobs import JobStarted, UploadAsked, UploadState
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.ids import LARGEST, FileIndex, UploadId
+from inductorscope_server.web.parts import Parts, Shared
 
 api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
 

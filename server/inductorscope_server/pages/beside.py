@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from inductorscope.answers.explorer.beside import recent_runs
+from inductorscope.answers.explorer.beside import side as query
 from inductorscope.stages import BY_ID
-from inductorscope.store.queries.beside import recent_runs
-from inductorscope.store.queries.beside import side as query
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..parts import Reading, Shared
-from ..shapes.base import RunName
-from ..shapes.beside import Beside, BesideGraph, BesideSide
+from inductorscope_server.shapes.base import RunName
+from inductorscope_server.shapes.beside import Beside, BesideGraph, BesideSide
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.GRAPHS])

@@ -11,11 +11,11 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import openapi, urls
-from ..api.captures import builtin_models, capture
-from ..errors import Refusal
-from ..parts import Parts, Shared
-from ..shapes.jobs import CaptureAsked, CapturePage
+from inductorscope_server.api.captures import builtin_models, capture
+from inductorscope_server.shapes.jobs import CaptureAsked, CapturePage
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import Refusal
+from inductorscope_server.web.parts import Parts, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.JOBS])

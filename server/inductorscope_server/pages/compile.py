@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.compile import CompilePage, compile_page
-from inductorscope.store.queries.compile_fusing import FusingPage, fusing_page
-from inductorscope.store.queries.compile_list import CompileList, Only, Sort, compile_list
-from inductorscope.store.queries.compile_ranks import RanksPage, ranks_page
-from inductorscope.store.queries.compile_stacks import StacksPage, stacks_page
-from inductorscope.store.queries.compile_symbols import SymbolsPage, symbols_page
-from inductorscope.store.queries.compile_time import CompileTimePage, compile_time_page
+from inductorscope.answers.compile.fusing import FusingPage, fusing_page
+from inductorscope.answers.compile.list import CompileList, Only, Sort, compile_list
+from inductorscope.answers.compile.ranks import RanksPage, ranks_page
+from inductorscope.answers.compile.stacks import StacksPage, stacks_page
+from inductorscope.answers.compile.story import CompilePage, compile_page
+from inductorscope.answers.compile.symbols import SymbolsPage, symbols_page
+from inductorscope.answers.compile.time import CompileTimePage, compile_time_page
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import documented
-from ..ids import RunId
-from ..parts import Reading, Shared
-from ..shapes.base import Line
-from .run import no_run
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.base import Line
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from inductorscope.store.models import Run
-from inductorscope.store.queries.compile_diff import DiffPage, diff_page
-from inductorscope.store.queries.compile_one import CompileOnePage, compile_one_page
+from inductorscope.answers.compile.diff import DiffPage, diff_page
+from inductorscope.answers.compile.one import CompileOnePage, compile_one_page
+from inductorscope.store.tables.models import Run
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..ids import LARGEST, RunId
-from ..parts import Reading, Shared
-from .run import no_run
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import LARGEST, RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

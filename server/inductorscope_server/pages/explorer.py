@@ -7,26 +7,17 @@ from typing import Annotated
 
 import zstandard
 from fastapi import APIRouter, Depends, Query
-from inductorscope.store.queries.graph import Explorer as Found
-from inductorscope.store.queries.graph import explorer as query
-from inductorscope.store.queries.graph import (
-    explorer_stamp,
-    graphs_of,
-    links_payload,
-)
-from inductorscope.store.queries.lines import LineTime, line_times
-from inductorscope.store.queries.parts import graph_of, run_name
+from inductorscope.answers.explorer.graph import Explorer as Found
+from inductorscope.answers.explorer.graph import explorer as query
+from inductorscope.answers.explorer.graph import explorer_stamp, graphs_of, links_payload
+from inductorscope.answers.parts import graph_of, run_name
+from inductorscope.answers.time.lines import LineTime, line_times
 from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from .. import openapi
-from ..answers import AcceptEncoding, IfNoneMatch, takes_zstd, whole, written
-from ..blobs import packed_json
-from ..errors import NotHere, documented
-from ..ids import RunId, Slug
-from ..parts import Reading, Shared
-from ..shapes.explorer import (
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.explorer import (
     Explorer,
     ExplorerHead,
     ExplorerPage,
@@ -35,7 +26,12 @@ from ..shapes.explorer import (
     Heat,
     Links,
 )
-from .run import no_run
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import AcceptEncoding, IfNoneMatch, takes_zstd, whole, written
+from inductorscope_server.web.blobs import packed_json
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
+from inductorscope.answers.compile.parts import told
+from inductorscope.answers.failures.failures import failures_page as query
+from inductorscope.answers.failures.failures import panel, refusal
+from inductorscope.answers.failures.report import report_of
 from inductorscope.jobs.errors import CaptureRefusedError
-from inductorscope.store.diagnoses import diagnoses_of, newest_diagnosis
-from inductorscope.store.queries.compile_parts import told
-from inductorscope.store.queries.failures import failures_page as query
-from inductorscope.store.queries.failures import panel, refusal
-from inductorscope.store.queries.failures_report import report_of
+from inductorscope.store.runs.diagnoses import diagnoses_of, newest_diagnosis
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import openapi, urls
-from ..errors import Refusal, documented
-from ..ids import RunId
-from ..parts import Parts, Reading, Shared
-from ..shapes.failures import ComponentsFound, ComponentsPage, FailuresPage
-from ..shapes.jobs import JobStarted
-from .run import no_run
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.failures import ComponentsFound, ComponentsPage, FailuresPage
+from inductorscope_server.shapes.jobs import JobStarted
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.parts import Parts, Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from inductorscope.jobs.again import NOT_AGAIN
 from inductorscope.jobs.records import JobStatus
+from inductorscope.jobs.uploads.again import NOT_AGAIN
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import openapi, urls
-from ..errors import documented
-from ..ids import Cursor, JobId
-from ..parts import Parts, Shared
-from ..progress import Progress, event, events
-from ..shapes.jobs import JobEventRow, JobPage, JobRow, JobsPage, WorkerRow
+from inductorscope_server.shapes.jobs import JobEventRow, JobPage, JobRow, JobsPage, WorkerRow
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import Cursor, JobId
+from inductorscope_server.web.parts import Parts, Shared
+from inductorscope_server.web.progress import Progress, event, events
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.JOBS])

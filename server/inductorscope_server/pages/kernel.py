@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.analyze.benchmark_case import NoCase
-from inductorscope.capture.benchmark_text import case_text
+from inductorscope.analyze.benchmark.case import NoCase
+from inductorscope.answers.explorer.benchmark import case_of
+from inductorscope.answers.explorer.kernel import kernel_page as query
+from inductorscope.capture.benchmark.text import case_text
 from inductorscope.jobs.api import BenchmarkAsked as Asked
-from inductorscope.store.queries.benchmark import case_of
-from inductorscope.store.queries.kernel import kernel_page as query
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import headers, openapi, urls
-from ..errors import NotHere, Refusal, documented
-from ..ids import KernelKey, RunId, Slug
-from ..parts import Parts, Reading, Shared
-from ..shapes.jobs import JobStarted
-from ..shapes.kernel import BenchmarkAsked, KernelPage
+from inductorscope_server.shapes.jobs import JobStarted
+from inductorscope_server.shapes.kernel import BenchmarkAsked, KernelPage
+from inductorscope_server.web import headers, openapi, urls
+from inductorscope_server.web.errors import NotHere, Refusal, documented
+from inductorscope_server.web.ids import KernelKey, RunId, Slug
+from inductorscope_server.web.parts import Parts, Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.GRAPHS])

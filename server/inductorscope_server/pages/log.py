@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from inductorscope.store.queries.log import Chosen
-from inductorscope.store.queries.log import log_page as query
+from inductorscope.answers.logs.log import Chosen
+from inductorscope.answers.logs.log import log_page as query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import documented
-from ..ids import LARGEST, RunId
-from ..parts import Reading, Shared
-from ..shapes.log import LogPage
-from .run import no_run
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.log import LogPage
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import LARGEST, RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Form
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import urls
-from ..parts import Shared
-from ..security import COOKIE, may_pass, token_is_right
-from ..shapes.base import Shape
+from inductorscope_server.shapes.base import Shape
+from inductorscope_server.web import urls
+from inductorscope_server.web.parts import Shared
+from inductorscope_server.web.security import COOKIE, may_pass, token_is_right
 
 html = APIRouter()
 NO_STORE = {"Cache-Control": "no-store"}

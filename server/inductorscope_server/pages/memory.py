@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.memory import KINDS
-from inductorscope.store.queries.memory import memory_page as query
+from inductorscope.answers.memory.memory import KINDS
+from inductorscope.answers.memory.memory import memory_page as query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..ids import LARGEST, RunId, Slug
-from ..parts import Reading, Shared
-from ..shapes.memory import MemoryPage
+from inductorscope_server.shapes.memory import MemoryPage
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import LARGEST, RunId, Slug
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.GRAPHS])

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.minify import minify_page as query
-from inductorscope.store.queries.minify import repro_of
+from inductorscope.answers.failures.minify import minify_page as query
+from inductorscope.answers.failures.minify import repro_of
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import headers, openapi, urls
-from ..errors import NotHere, Refusal, documented
-from ..ids import RunId
-from ..parts import Parts, Reading, Shared
-from ..shapes.jobs import JobStarted
-from ..shapes.minify import MinifyAsked, MinifyPage
-from .failures import start
-from .run import no_run
+from inductorscope_server.pages.failures import start
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.jobs import JobStarted
+from inductorscope_server.shapes.minify import MinifyAsked, MinifyPage
+from inductorscope_server.web import headers, openapi, urls
+from inductorscope_server.web.errors import NotHere, Refusal, documented
+from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.parts import Parts, Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.numbers import numbers_page as query
+from inductorscope.answers.failures.numbers import numbers_page as query
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import openapi, urls
-from ..errors import documented
-from ..ids import LARGEST, RunId
-from ..parts import Reading, Shared
-from ..shapes.jobs import JobStarted
-from ..shapes.numbers import NumbersPage
-from .failures import start
-from .run import no_run
+from inductorscope_server.pages.failures import start
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.jobs import JobStarted
+from inductorscope_server.shapes.numbers import NumbersPage
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import LARGEST, RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

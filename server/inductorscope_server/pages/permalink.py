@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.store.queries.kernel import kernel_by_permalink
+from inductorscope.answers.explorer.kernel import kernel_by_permalink
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
-from .. import openapi, urls
-from ..errors import NotHere, documented
-from ..ids import Permalink
-from ..parts import Reading
-from ..shapes.kernel import PermalinkAnswer
+from inductorscope_server.shapes.kernel import PermalinkAnswer
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import Permalink
+from inductorscope_server.web.parts import Reading
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.GRAPHS])

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.store.queries.run_read import read_page as query
+from inductorscope.answers.runs.read import read_page as query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import documented
-from ..ids import RunId
-from ..parts import Reading, Shared
-from ..shapes.read import ReadPage
-from .run import no_run
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.read import ReadPage
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.run_file import file_page as query
+from inductorscope.answers.runs.file import file_page as query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..ids import LARGEST, ArtifactId, RunId
-from ..parts import Reading, Shared
-from ..shapes.read_file import FilePage
+from inductorscope_server.shapes.read_file import FilePage
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import LARGEST, ArtifactId, RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.FILES])

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.roofline import roofline_page as query
+from inductorscope.answers.time.roofline import roofline_page as query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import documented
-from ..ids import LARGEST, RunId
-from ..parts import Reading, Shared
-from ..shapes.roofline import RooflinePage
-from .run import no_run
+from inductorscope_server.pages.run import no_run
+from inductorscope_server.shapes.roofline import RooflinePage
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import LARGEST, RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from inductorscope.store.models import Graph, Run
-from inductorscope.store.queries.run import run_page as query
-from inductorscope.store.runs import delete_run
+from inductorscope.answers.runs.run import run_page as query
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.tables.models import Graph, Run
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import openapi, urls
-from ..errors import NotHere, documented
-from ..ids import RunId
-from ..parts import Parts, Reading, Shared
-from ..shapes.runs import RunPage
+from inductorscope_server.shapes.runs import RunPage
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.parts import Parts, Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

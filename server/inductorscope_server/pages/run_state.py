@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries.run_state import run_state as query
+from inductorscope.answers.runs.state import run_state as query
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..ids import LARGEST, RunId
-from ..parts import Reading, Shared
-from ..shapes.run_state import RunState
+from inductorscope_server.shapes.run_state import RunState
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import LARGEST, RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from inductorscope.store.queries import runs as queries
+from inductorscope.answers.runs import runs as queries
 from sqlalchemy.exc import StatementError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import Refusal, documented
-from ..ids import Cursor
-from ..parts import Reading, Shared
-from ..shapes.base import Line
-from ..shapes.runs import Order, RunsPage, Sort
+from inductorscope_server.shapes.base import Line
+from inductorscope_server.shapes.runs import Order, RunsPage, Sort
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import Refusal, documented
+from inductorscope_server.web.ids import Cursor
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -5,23 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from inductorscope.store.models import Artifact, Run
-from inductorscope.store.queries import search as code
-from inductorscope.store.queries.parts import run_name
-from inductorscope.store.queries.runs import list_runs
-from inductorscope.store.queries.search_names import KernelHit, kernels_named
-from inductorscope.store.queries.search_places import TextPlace
+from inductorscope.answers.parts import run_name
+from inductorscope.answers.runs.runs import list_runs
+from inductorscope.answers.search import search as code
+from inductorscope.answers.search.names import KernelHit, kernels_named
+from inductorscope.answers.search.places import TextPlace
+from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi, urls
-from ..errors import documented
-from ..ids import LARGEST
-from ..parts import Reading, Shared
-from ..shapes.base import Line, RunName
-from ..shapes.search import (
+from inductorscope_server.shapes.base import Line, RunName
+from inductorscope_server.shapes.search import (
     FileName,
     KernelFound,
     LineFound,
@@ -32,6 +28,10 @@ from ..shapes.search import (
     SearchPage,
     TextFound,
 )
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import LARGEST
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

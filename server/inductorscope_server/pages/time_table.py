@@ -6,16 +6,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
-from inductorscope.store.queries.times_table import Asked
-from inductorscope.store.queries.times_table import times_table as query
+from inductorscope.answers.time.tables import Asked
+from inductorscope.answers.time.tables import times_table as query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import openapi
-from ..errors import NotHere, documented
-from ..ids import LARGEST, RunId
-from ..parts import Reading, Shared
-from ..shapes.time import TimesTable
+from inductorscope_server.shapes.time import TimesTable
+from inductorscope_server.web import openapi
+from inductorscope_server.web.errors import NotHere, documented
+from inductorscope_server.web.ids import LARGEST, RunId
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from inductorscope.store.queries.watch import Watched, watched
+from inductorscope.answers.runs.watch import Watched, watched
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import openapi, urls
-from ..errors import documented
-from ..parts import Reading, Shared
+from inductorscope_server.web import openapi, urls
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 twin = APIRouter(tags=[openapi.RUNS])

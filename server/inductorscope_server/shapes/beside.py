@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import GraphName, RunName, Shape
+from inductorscope_server.shapes.base import GraphName, RunName, Shape
 
 
 class BesideGraph(Shape):

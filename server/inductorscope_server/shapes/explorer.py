@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from .base import Coverage, GraphName, RunName, Shape
+from inductorscope_server.shapes.base import Coverage, GraphName, RunName, Shape
 
 
 class StageFile(Shape):

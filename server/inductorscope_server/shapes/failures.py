@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import JsonObject, Moment, RunName, Shape
+from inductorscope_server.shapes.base import JsonObject, Moment, RunName, Shape
 
 
 class FrameShape(Shape):

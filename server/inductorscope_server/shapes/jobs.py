@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, computed_field
 
-from .base import JsonObject, Line, Moment, SafeInt, Sent, Shape
+from inductorscope_server.shapes.base import JsonObject, Line, Moment, SafeInt, Sent, Shape
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 OVER: frozenset[str] = frozenset({"done", "failed", "cancelled"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from .base import GraphName, JsonObject, Moment, RunName, Sent, Shape
-from .memory import LayoutShape
-from .roofline import How, KernelWorkShape, PeaksShape
+from inductorscope_server.shapes.base import GraphName, JsonObject, Moment, RunName, Sent, Shape
+from inductorscope_server.shapes.memory import LayoutShape
+from inductorscope_server.shapes.roofline import How, KernelWorkShape, PeaksShape
 
 
 class FxNodeRow(Shape):

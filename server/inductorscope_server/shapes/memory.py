@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .base import GraphName, RunName, Shape
+from inductorscope_server.shapes.base import GraphName, RunName, Shape
 
 
 class LayoutShape(Shape):

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import JsonObject, RunName, SafeInt, Sent, Shape
-from .failures import DiagnosisLineShape, PanelShape
+from inductorscope_server.shapes.base import JsonObject, RunName, SafeInt, Sent, Shape
+from inductorscope_server.shapes.failures import DiagnosisLineShape, PanelShape
 
 
 class MinifierFile(Shape):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Moment, RunName, Shape
+from inductorscope_server.shapes.base import Moment, RunName, Shape
 
 
 class FileRead(Shape):

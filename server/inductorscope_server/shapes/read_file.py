@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import RunName, Shape
+from inductorscope_server.shapes.base import RunName, Shape
 
 
 class FileLine(Shape):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import computed_field
 
-from .base import Moment, RunName, Shape
+from inductorscope_server.shapes.base import Moment, RunName, Shape
 
 
 class Lines(Shape):

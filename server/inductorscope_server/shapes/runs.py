@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-from inductorscope.store.queries.compile_rows import SaidRow
+from inductorscope.answers.compile.rows import SaidRow
 from pydantic import Field
 
-from .base import Coverage, GraphName, JsonObject, Moment, RunName, Shape, Verdict
-from .run_state import RunState
+from inductorscope_server.shapes.base import (
+    Coverage,
+    GraphName,
+    JsonObject,
+    Moment,
+    RunName,
+    Shape,
+    Verdict,
+)
+from inductorscope_server.shapes.run_state import RunState
 
 SORTS = (
     "created_at",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .base import Moment, RunName, Shape
+from inductorscope_server.shapes.base import Moment, RunName, Shape
 
 Role = Literal[
     "",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .base import JsonObject, RunName, Shape
-from .runs import CategoryTime, GraphRow, KernelRow
+from inductorscope_server.shapes.base import JsonObject, RunName, Shape
+from inductorscope_server.shapes.runs import CategoryTime, GraphRow, KernelRow
 
 
 class ProfileShape(Shape):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from .base import RunName, SafeInt, Shape
+from inductorscope_server.shapes.base import RunName, SafeInt, Shape
 
 
 def _finite(value: float | None) -> float | str | None:

@@ -18,7 +18,7 @@ from inductorscope.analyze.compile.phases import Chunk
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.settle import resumed
 from inductorscope.analyze.compile.words import graph_count, overview, saved_seconds, work
-from inductorscope.formats.trace_log import read_trace_log
+from inductorscope.formats.log.trace_log import read_trace_log
 
 BREAKS = "4 graph breaks at 2 places: `print` at {0}:{1}, data-dependent branching at {0}:{2}."
 RECOMPILES = (

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
 from inductorscope.analyze.time.summary import summary_of
-from inductorscope.formats.benchmark_log import parse_benchmark_log
-from inductorscope.formats.kineto import ChromeTrace, read_chrome_trace
+from inductorscope.formats.printed.benchmark_log import parse_benchmark_log
+from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_trace
 
 NAME = 120
 """Where `-p` cuts a name."""

@@ -16,7 +16,7 @@ from inductorscope.analyze.time.eager_compiled import Entry, compare, fused_ops
 from inductorscope.analyze.time.extern_nodes import nodes_in_order
 from inductorscope.analyze.time.intervals import BLOCK, cover, gaps, joined
 from inductorscope.analyze.time.shares import Node, is_view, shares, tensor_bytes
-from inductorscope.formats.kineto import read_chrome_stream
+from inductorscope.formats.trace.kineto import read_chrome_stream
 
 STRETCHES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 40)), max_size=40)
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from ...formats.guard_failures import GuardFailure
-from .model import GraphBreak
+from inductorscope.analyze.compile.model import GraphBreak
+from inductorscope.formats.log.guard_failures import GuardFailure
 
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.I), text)

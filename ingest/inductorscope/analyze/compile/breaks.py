@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .advice import advice_for_break
-from .model import Frame, GraphBreak, Story
-from .settle import resumed
+from inductorscope.analyze.compile.advice import advice_for_break
+from inductorscope.analyze.compile.model import Frame, GraphBreak, Story
+from inductorscope.analyze.compile.settle import resumed
 
 _QUOTED = re.compile(r"`([^`\n]{1,80})`")
 _CALLED = re.compile(r"([A-Za-z_][\w.]{0,80})\(")

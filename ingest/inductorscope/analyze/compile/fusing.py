@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...formats.torch_logs import Fusion, LoggedNode
-from .model import Spoken
+from inductorscope.analyze.compile.model import Spoken
+from inductorscope.formats.log.torch_logs import Fusion, LoggedNode
 
 UNDERSTOOD = (
     (

@@ -9,13 +9,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...formats.log_record import LogRecord, integer
-from ...formats.phase_events import PhaseEvents
-from ...formats.shape_records import tensor_in_short
-from ...formats.trace_log import UNKNOWN_FILE
-from .model import Compile, Frame, LogTold, Story
-from .phases import Chunk, lay_out_phases, tells
-from .settle import settle
+from inductorscope.analyze.compile.model import Compile, Frame, LogTold, Story
+from inductorscope.analyze.compile.phases import Chunk, lay_out_phases, tells
+from inductorscope.analyze.compile.settle import settle
+from inductorscope.formats.log.phase_events import PhaseEvents
+from inductorscope.formats.log.record import LogRecord, integer
+from inductorscope.formats.log.shape_records import tensor_in_short
+from inductorscope.formats.log.trace_log import UNKNOWN_FILE
 
 MOST = 20_000
 """Of each list of the story; what is beyond is counted."""
@@ -196,4 +196,4 @@ class LogGatherer:
         return [number for number in numbers if number is not None]
 
 
-from .records import HANDLERS  # noqa: E402  # handlers are typed by the gatherer
+from inductorscope.analyze.compile.records import HANDLERS  # noqa: E402  # handlers are typed by the gatherer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...formats.guard_failures import spoken
-from ...formats.guard_tree import GuardNode, read_guard_tree
+from inductorscope.formats.log.guard_failures import spoken
+from inductorscope.formats.log.guard_tree import GuardNode, read_guard_tree
 
 MEANING = {
     "TENSOR_MATCH": "dtype, device, sizes, strides and gradient of a tensor stay",

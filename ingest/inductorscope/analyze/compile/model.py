@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ...formats.guard_failures import GuardFailure
-from ...formats.torch_logs import Fusion as Fusion
-from ...formats.torch_logs import Hint
-from ...formats.torch_logs import LoggedNode as LoggedNode
+from inductorscope.formats.log.guard_failures import GuardFailure
+from inductorscope.formats.log.torch_logs import Fusion as Fusion
+from inductorscope.formats.log.torch_logs import Hint
+from inductorscope.formats.log.torch_logs import LoggedNode as LoggedNode
 
 STORY_VERSION = 1
 """Raised when what is gathered changes: older stories say so."""

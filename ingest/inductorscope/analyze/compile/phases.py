@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ...formats.guard_failures import spoken
-from ...formats.phase_events import TUNING, Instant, PhaseEvents, Span
-from .kinds import CPP, TRITON, kind_of
-from .model import BecameDynamic, CacheEvent, Choice, PhaseRow, Story, Tuning
+from inductorscope.analyze.compile.kinds import CPP, TRITON, kind_of
+from inductorscope.analyze.compile.model import (
+    BecameDynamic,
+    CacheEvent,
+    Choice,
+    PhaseRow,
+    Story,
+    Tuning,
+)
+from inductorscope.formats.log.guard_failures import spoken
+from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
 
 CHUNK = 4000
 """Phases that are kept, and read, together."""

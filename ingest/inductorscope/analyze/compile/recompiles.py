@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...formats.guard_failures import GuardFailure
-from .advice import advice_for_guard
-from .model import BecameDynamic, Compile, Story
-from .settle import resumed
+from inductorscope.analyze.compile.advice import advice_for_guard
+from inductorscope.analyze.compile.model import BecameDynamic, Compile, Story
+from inductorscope.analyze.compile.settle import resumed
+from inductorscope.formats.log.guard_failures import GuardFailure
 
 USUAL_LIMIT = 8
 """torch._dynamo.config.recompile_limit, unless changed."""

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...formats.cache_records import CACHES, OUTCOMES, read_cache_answer
-from ...formats.graph_break_text import read_graph_break
-from ...formats.guard_failures import read_guard_failures, spoken
-from ...formats.log_record import LogRecord, integer, read_head
-from ...formats.shape_records import ShapeRecord, read_shape_record
-from ...formats.trace_summary import has_break_records
-from .model import (
+from inductorscope.analyze.compile.model import (
     CacheEvent,
     Expression,
     Failure,
@@ -22,9 +16,15 @@ from .model import (
     Symbol,
     SymbolGuard,
 )
+from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
+from inductorscope.formats.log.graph_breaks import read_graph_break
+from inductorscope.formats.log.guard_failures import read_guard_failures, spoken
+from inductorscope.formats.log.record import LogRecord, integer, read_head
+from inductorscope.formats.log.shape_records import ShapeRecord, read_shape_record
+from inductorscope.formats.log.summary import has_break_records
 
 if TYPE_CHECKING:
-    from .gather import Handler, LogGatherer
+    from inductorscope.analyze.compile.gather import Handler, LogGatherer
 
 LONGEST = 4000
 TRACE_LINES = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .model import Compile, Story
+from inductorscope.analyze.compile.model import Compile, Story
 
 _RESUMED = re.compile(r"^torch_dynamo_resume_in_(.{1,300})_at_(\d{1,9})$")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...formats.capture_facts import Explained, LoopFacts, parse_facts
+from inductorscope.formats.capture_facts import Explained, LoopFacts, parse_facts
 
 ELSEWHERE = {
     "explain": "Nobody asked torch to explain this run.",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .breaks import BreakPlace, break_places
-from .kinds import SPOKEN
-from .model import Story
-from .recompiles import Change, History, histories
-from .settle import resumed
+from inductorscope.analyze.compile.breaks import BreakPlace, break_places
+from inductorscope.analyze.compile.kinds import SPOKEN
+from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.recompiles import Change, History, histories
+from inductorscope.analyze.compile.settle import resumed
 
 Level = Literal["good", "note", "warn", "bad"]
 Target = Literal["", "graphs", "breaks", "recompiles", "time", "caches", "failures", "symbols",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...formats.kineto import ChromeTrace, KernelTime
-from ...formats.trace_columns import Numbers
-from .categories import Work, category_of
-from .cpu import SelfTime, processor_times
-from .doctor import Finding, examine
-from .regions import RegionTime, region_times
-from .timeline import Timeline, device_timeline
+from inductorscope.analyze.time.categories import Work, category_of
+from inductorscope.analyze.time.cpu import SelfTime, processor_times
+from inductorscope.analyze.time.doctor import Finding, examine
+from inductorscope.analyze.time.regions import RegionTime, region_times
+from inductorscope.analyze.time.timeline import Timeline, device_timeline
+from inductorscope.formats.trace.event_columns import Numbers
+from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...formats.kineto import CPU_KERNEL, TraceEvents, grouped
-from ...formats.kineto_regions import AT_ONCE, innermost
-from ...formats.trace_columns import NOWHERE, Events, Numbers, Truths
-from .categories import CPP, EAGER, EXTERN, operator_family
-from .intervals import Floats, cover, fitted
-from .timeline import GUARDS, OUTSIDE, PROLOGUE, Timeline, parts_of
+from inductorscope.analyze.time.categories import CPP, EAGER, EXTERN, operator_family
+from inductorscope.analyze.time.intervals import Floats, cover, fitted
+from inductorscope.analyze.time.timeline import GUARDS, OUTSIDE, PROLOGUE, Timeline, parts_of
+from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
+from inductorscope.formats.trace.kineto import CPU_KERNEL, TraceEvents, grouped
+from inductorscope.formats.trace.regions import AT_ONCE, innermost
 
 OVERHEAD = "overhead"
 """What Dynamo and the runtime of compiled code do: guards, prologues, the call itself."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...formats.kineto import ChromeTrace, TraceEvents
-from ...formats.trace_columns import NOWHERE, Events
-from .categories import CPP
+from inductorscope.analyze.time.categories import CPP
+from inductorscope.formats.trace.event_columns import NOWHERE, Events
+from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 
 ROUNDING_US = 0.01
 """Moments of a machine that is up for months are known that well."""

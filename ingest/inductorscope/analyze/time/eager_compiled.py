@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from .categories import (
+from inductorscope.analyze.time.categories import (
     ATTENTION,
     COMMUNICATION,
     CONVOLUTION,
@@ -28,7 +28,7 @@ from .categories import (
     USER_TRITON,
     family_of,
 )
-from .cpu import OVERHEAD
+from inductorscope.analyze.time.cpu import OVERHEAD
 
 GROUPS = {
     GEMM: "matrix products",

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...formats.kineto import ChromeTrace, TraceEvents
-from ...formats.kineto_regions import Region, innermost
-from ...formats.trace_columns import NOWHERE, Numbers, Span, Truths
-from .intervals import Cover, Floats, cover
-from .timeline import GUARDS, PROLOGUE
+from inductorscope.analyze.time.intervals import Cover, Floats, cover
+from inductorscope.analyze.time.timeline import GUARDS, PROLOGUE
+from inductorscope.formats.trace.event_columns import NOWHERE, Numbers, Span, Truths
+from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
+from inductorscope.formats.trace.regions import Region, innermost
 
 BOUND = 0.6
 """A call that keeps the device busy for less than this share of its time waits for the host."""

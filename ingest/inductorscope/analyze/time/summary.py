@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...formats.kineto import ChromeTrace
-from .breakdown import Breakdown
+from inductorscope.analyze.time.breakdown import Breakdown
+from inductorscope.formats.trace.kineto import ChromeTrace
 
 
 @dataclass(frozen=True, slots=True)

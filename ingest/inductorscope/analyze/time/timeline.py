@@ -14,8 +14,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from ...formats.kineto import TraceEvents
-from ...formats.trace_columns import (
+from inductorscope.analyze.time.categories import COMMUNICATION
+from inductorscope.analyze.time.intervals import Cover, Floats, cover, fitted, gaps, joined
+from inductorscope.formats.trace.event_columns import (
     KERNEL,
     NOWHERE,
     Events,
@@ -24,8 +25,7 @@ from ...formats.trace_columns import (
     TraceColumns,
     Truths,
 )
-from .categories import COMMUNICATION
-from .intervals import Cover, Floats, cover, fitted, gaps, joined
+from inductorscope.formats.trace.kineto import TraceEvents
 
 SYNCHRONIZE = ("Synchronize", "StreamWaitEvent", "EventQuery")
 GUARDS = ("TorchDynamo Cache Lookup",)

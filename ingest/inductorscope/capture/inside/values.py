@@ -19,7 +19,7 @@ from typing import TextIO
 
 import torch
 
-from inductorscope.analyze.values_print import printed
+from inductorscope.analyze.values.printing import printed
 from inductorscope.capture.inside.untyped import Call, Untyped
 
 FILE = "values.txt"

@@ -1,1 +1,1 @@
-"""Alembic revisions and their environment; run by `inductorscope.store.migrate`."""
+"""Alembic revisions and their environment; run by `inductorscope.store.database.migrate`."""

@@ -1,4 +1,4 @@
-"""Runs revisions on the connection that `inductorscope.store.migrate` hands over."""
+"""Runs revisions on the connection that `inductorscope.store.database.migrate` hands over."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Literal
 
 from alembic import context
 
-from inductorscope.store.migrate import is_ours
-from inductorscope.store.models import Base, Instant
+from inductorscope.store.database.migrate import is_ours
+from inductorscope.store.tables.models import Base, Instant
 
 connection = context.config.attributes["connection"]
 if connection is None:
-    raise RuntimeError("Revisions run through inductorscope.store.migrate, on its connection.")
+    raise RuntimeError(
+        "Revisions run through inductorscope.store.database.migrate, on its connection."
+    )
 
 
 def render(kind: str, item: object, _context: object) -> str | Literal[False]:

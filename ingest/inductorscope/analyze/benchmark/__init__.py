@@ -1,0 +1,1 @@
+"""A kernel's test case: its call, its operands and its FX nodes."""

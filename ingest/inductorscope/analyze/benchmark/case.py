@@ -1,0 +1,221 @@
+"""What a kernel's test case consists of: its source, its call, its operands, its FX nodes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from inductorscope.analyze.benchmark.subgraph import Cutter, Subgraph
+from inductorscope.analyze.bytes.graph import CallWork, GraphTextsRead, read_graph, work_of
+from inductorscope.analyze.bytes.moved import scalar_numbers, source_work
+from inductorscope.analyze.memory.layouts import argument_name, pointer_types
+from inductorscope.analyze.memory.sizes import settled
+from inductorscope.formats.code.layouts import ITEM_BYTES, Layout
+from inductorscope.formats.code.output_code import CodeCall, CodeKernel
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import IrText, parse_ir
+
+# `TORCH_CHECK((0 <= tmp7) & (tmp7 < 8192L), …)`, `tl.device_assert((0 <= tmp4) & (tmp4 < 8192), …`
+_BOUND = re.compile(r"< (\d{1,12})L?\)")
+_CHECKED = ("TORCH_CHECK(", "device_assert(", "AOTI_TORCH_CHECK(")
+_INTEGERS = ("int", "uint")
+
+Fill = Literal["random", "integers", "zeros", "nothing"]
+
+
+class NoCase(ValueError):
+    """A test case cannot be made; the message is a sentence that says why."""
+
+
+@dataclass(slots=True)
+class Operand:
+    """A tensor that the call is given."""
+
+    name: str
+    layout: Layout
+    pointers: list[str]
+    fill: Fill
+    bound: int = 0
+    """Of integers: they are below it."""
+    written: bool = False
+
+
+@dataclass(slots=True)
+class KernelCase:
+    """Everything that the file is written from."""
+
+    kernel: str
+    handle: int
+    kind: str
+    device: str
+    definition: list[str]
+    """Lines that define the kernel; empty for a library's."""
+    call: str
+    """As the wrapper writes it."""
+    results: list[str]
+    """Names that a library's call gives to what it makes."""
+    operands: list[Operand]
+    numbers: dict[str, int]
+    """Names in the call that stand for numbers."""
+    subgraph: Subgraph
+    work: CallWork
+    hints: dict[str, int] = field(default_factory=dict)
+
+
+def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelCase:
+    """Of a call. `texts` by role. Raises NoCase."""
+    read = read_graph(
+        texts.get("output_code", ""), texts.get("ir_post_fusion"), texts.get("fx_transformed")
+    )
+    call = next(
+        (each for each in read.code.calls if (each.kernel, each.handle) == (kernel_name, handle)),
+        None,
+    )
+    if call is None:
+        raise NoCase(f"The code has no call {handle} of {kernel_name}.")
+    if read.code.cpp:
+        raise NoCase(
+            "The wrapper of this graph is C++, whose kernels cannot be called from a file of "
+            "Python; capture it without cpp_wrapper."
+        )
+    kernel = read.code.by_name().get(kernel_name)
+    operands, numbers = _operands(read, call, kernel)
+    work = next(
+        each for each in work_of(read) if (each.kernel, each.handle) == (kernel_name, handle)
+    )
+    device = next((each.layout.device for each in operands if each.layout.device), "cpu")
+    return KernelCase(
+        kernel=kernel_name,
+        handle=handle,
+        kind="extern" if kernel is None else kernel.kind,
+        device=device,
+        definition=[] if kernel is None else _definition(read, kernel),
+        call=read.lines[call.line - 1].strip(),
+        results=[] if kernel is not None else list(call.results),
+        operands=operands,
+        numbers=numbers,
+        subgraph=_subgraph(texts, read, call, kernel, operands),
+        work=work,
+        hints=dict(read.hints),
+    )
+
+
+def _definition(read: GraphTextsRead, kernel: CodeKernel) -> list[str]:
+    if kernel.kind in {"multi", "combo"} or kernel.members:
+        raise NoCase(f"{kernel.name} chooses between other kernels; take one of those instead.")
+    return read.lines[kernel.first_line - 1 : kernel.last_line]
+
+
+def _operands(
+    read: GraphTextsRead, call: CodeCall, kernel: CodeKernel | None
+) -> tuple[list[Operand], dict[str, int]]:
+    numbers = {
+        argument: read.numbers[argument] for argument in call.arguments if argument in read.numbers
+    }
+    pointers = dict.fromkeys(
+        name
+        for argument in call.arguments
+        if (name := argument_name(argument.partition("out=")[2] or argument)) in read.layouts
+    )
+    by_name: dict[str, list[str]] = {name: [] for name in pointers}
+    if kernel is not None:
+        for argument, (pointer, _) in zip(call.arguments, pointer_types(kernel), strict=False):
+            if argument_name(argument) in by_name:
+                by_name[argument_name(argument)].append(pointer)
+    outs = {
+        argument_name(argument.removeprefix("out="))
+        for argument in call.arguments
+        if argument.startswith("out=")
+    }
+    source = _of_source(read, call, kernel)
+    operands = []
+    for name, used in by_name.items():
+        layout, _ = settled(read.layouts[name], read.hints)
+        if layout.dtype not in ITEM_BYTES or layout.nbytes()[0] is None:
+            raise NoCase(f"The layout of {name}, which it is given, is not known.")
+        written = name in outs or any(pointer.startswith(("out", "in_out")) for pointer in used)
+        only = written and not any(
+            pointer.startswith("in") and pointer not in source.own for pointer in used
+        )
+        fill: Fill = "random"
+        if any(pointer in source.adds for pointer in used):
+            fill = "zeros"
+        elif only:
+            fill = "nothing"
+        elif layout.dtype.startswith(_INTEGERS):
+            fill = "integers"
+        limit = source.bound or (1 if source.indirect else 100)
+        operands.append(Operand(name, layout, used, fill, limit, written))
+    return operands, numbers
+
+
+@dataclass(slots=True)
+class _Source:
+    """What a kernel's source tells of its operands."""
+
+    bound: int = 0
+    """What integers must stay below; 0 where nothing is checked."""
+    indirect: bool = True
+    """Whether integers are indices."""
+    adds: set[str] = field(default_factory=set)
+    """Pointers that are added to."""
+    own: set[str] = field(default_factory=set)
+    """Pointers whose content the kernel writes before it reads it."""
+
+
+def _of_source(read: GraphTextsRead, call: CodeCall, kernel: CodeKernel | None) -> _Source:
+    if kernel is None:
+        return _Source()
+    body = read.lines[kernel.body_first - 1 : kernel.body_last]
+    bounds = [
+        int(found.group(1))
+        for line in body
+        if any(word in line for word in _CHECKED)
+        for found in _BOUND.finditer(line)
+    ]
+    source = _Source(min(bounds, default=0))
+    work = source_work(kernel, read.lines, scalar_numbers(kernel, call, read.numbers))
+    if work is None:
+        return source
+    accesses = work.accesses
+    source.indirect = any(
+        "tmp" in index for access in accesses.values() for index in [*access.reads, *access.writes]
+    )
+    source.adds = {pointer for pointer, access in accesses.items() if access.adds}
+    source.own = {
+        pointer
+        for pointer, access in accesses.items()
+        if access.writes and not access.read_first and not access.adds
+    }
+    return source
+
+
+def _subgraph(
+    texts: dict[str, str],
+    read: GraphTextsRead,
+    call: CodeCall,
+    kernel: CodeKernel | None,
+    operands: list[Operand],
+) -> Subgraph:
+    if "fx_transformed" not in texts or "ir_post_fusion" not in texts:
+        return Subgraph()
+    after = parse_ir(texts["ir_post_fusion"])
+    before = parse_ir(texts["ir_pre_fusion"]) if "ir_pre_fusion" in texts else IrText()
+    cutter = Cutter(parse_fx(texts["fx_transformed"]), read.code, read.lines, (before, after))
+    if kernel is None:
+        return Subgraph()  # a library's call is what eager calls too
+    earlier = {
+        made.defines[0]: made.uses[0]
+        for made in read.wrapper
+        if made.kind == "reuse" and made.defines and made.uses and made.line < call.line
+    }
+    reads: dict[str, str] = {}
+    writes: dict[str, Layout] = {}
+    for operand in operands:
+        if operand.written:
+            writes[operand.name] = operand.layout
+        if operand.fill != "nothing":
+            taken = earlier.get(operand.name, operand.name) if operand.written else operand.name
+            reads[operand.name] = taken
+    return cutter.cut(reads, writes)

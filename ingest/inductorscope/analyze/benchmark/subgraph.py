@@ -1,0 +1,264 @@
+"""The piece of the FX graph that computes what a kernel writes from what it reads.
+
+Which value a buffer holds is what the links between lines are made of; here it tells where the
+piece begins and ends. From what the kernel writes, nodes are followed back until each input is a
+buffer that the kernel reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from inductorscope.analyze.memory.layouts import annotation_layout
+from inductorscope.correlate.nodes.fx_values import VIEWS, FxGraph, Root
+from inductorscope.correlate.nodes.lowerings import by_library
+from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.correlate.replay.reordering import reordered_nodes
+from inductorscope.correlate.replay.schedule import unpacked_outputs
+from inductorscope.formats.code.layouts import Layout
+from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.graph.fx import FxText, FxTextNode
+from inductorscope.formats.graph.ir import IrText
+from inductorscope.formats.graph.ir_nodes import IrOp
+
+MOST_NODES = 2000
+RANDOM = ("rand", "bernoulli", "dropout", "inductor_seeds", "inductor_lookup_seed")
+
+
+@dataclass(slots=True)
+class Given:
+    """A value that the piece takes from a buffer."""
+
+    name: str
+    """The FX node whose value it is."""
+    buffer: str
+    layout: Layout | None
+    """How the node's value lies in memory, as far as the graph tells."""
+
+
+@dataclass(slots=True)
+class Compared:
+    """A buffer that the kernel writes and the node that has the same value."""
+
+    buffer: str
+    node: str
+    reason: str = ""
+    """Why there is no node to compare with; empty where there is."""
+
+
+@dataclass(slots=True)
+class Subgraph:
+    nodes: list[FxTextNode] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)
+    compared: list[Compared] = field(default_factory=list)
+    numbers: dict[str, str] = field(default_factory=dict)
+    """Inputs of the graph that are numbers: name → symbol."""
+
+
+class Cutter:
+    """Cuts pieces out of one graph."""
+
+    def __init__(
+        self, fx: FxText, code: OutputCode, lines: list[str], ir: tuple[IrText, IrText]
+    ) -> None:
+        """`ir`: scheduler nodes before and after fusion."""
+        before, after = ir
+        self.graph = FxGraph(fx)
+        self.nodes = {node.name: node for node in fx.main()}
+        self.order = {name: position for position, name in enumerate(self.nodes)}
+        outputs = unpacked_outputs(code, lines)
+        origins = find_origins(self.graph, after, outputs, reordered_nodes(before, after))
+        self.held: dict[str, Root] = origins.held
+        self.makers = {
+            buffer.name: node
+            for node in after.nodes
+            if node.body is not None
+            for buffer in node.buffers
+        }
+
+    def cut(self, reads: dict[str, str], writes: dict[str, Layout]) -> Subgraph:
+        """`reads`: buffer's name at the call → the buffer whose value it holds before it;
+        `writes`: the buffers written, with their layouts."""
+        known: dict[str, Given] = {}
+        for buffer, before in reads.items():
+            name = self._node_of(before, None)
+            if name is not None and name not in known:
+                node = self.nodes[name]
+                known[name] = Given(name, buffer, annotation_layout(node.annotation or ""))
+        piece = self._piece(known, writes)
+        used = {given.buffer for given in piece.given}
+        in_place = [given for given in piece.given if given.buffer in writes]
+        if in_place and any(each.buffer not in used for each in known.values()):
+            # With it, inputs of the kernel would be needless: it holds an older value than that.
+            for given in in_place:
+                del known[given.name]
+            piece = self._piece(known, writes)
+        return piece
+
+    def _piece(self, known: dict[str, Given], writes: dict[str, Layout]) -> Subgraph:
+        piece = Subgraph()
+        wanted: dict[str, FxTextNode] = {}
+        used: dict[str, Given] = {}
+        for buffer, layout in writes.items():
+            piece.compared.append(self._compare(buffer, layout, known, wanted, used, piece))
+        piece.nodes = sorted(wanted.values(), key=lambda node: self.order[node.name])
+        piece.given = list(used.values())
+        return piece
+
+    def _compare(
+        self,
+        buffer: str,
+        layout: Layout,
+        known: dict[str, Given],
+        wanted: dict[str, FxTextNode],
+        used: dict[str, Given],
+        piece: Subgraph,
+    ) -> Compared:
+        name = self._node_of(buffer, layout)
+        if name is None:
+            return Compared(buffer, "", "no node of the graph has its value")
+        if not _as_large(self.nodes[name], layout):
+            return Compared(buffer, "", f"it holds a part of what {name} is worked out from")
+        collected: dict[str, FxTextNode] = {}
+        inputs: dict[str, Given] = {}
+        numbers: dict[str, str] = {}
+        reason = self._collect(name, known, collected, inputs, numbers)
+        if reason:
+            return Compared(buffer, "", reason)
+        if not collected:
+            return Compared(buffer, "", "it holds what the kernel was given")
+        wanted |= collected
+        used |= inputs
+        piece.numbers |= numbers
+        chance = [node.name for node in collected.values() if _is_random(node)]
+        if chance:
+            return Compared(buffer, "", f"it depends on random numbers ({chance[0]})")
+        return Compared(buffer, name)
+
+    def _collect(
+        self,
+        name: str,
+        known: dict[str, Given],
+        collected: dict[str, FxTextNode],
+        inputs: dict[str, Given],
+        numbers: dict[str, str],
+    ) -> str:
+        """Follows a value back to what is given; the reason why that is not possible, if so."""
+        waiting = [name]
+        while waiting:
+            current = waiting.pop()
+            if current in collected:
+                continue
+            if current in known and (current != name or not self._is_written(current)):
+                inputs[current] = known[current]
+                continue
+            node = self.nodes.get(current)
+            if node is None:
+                return f"{current} is not in the graph"
+            if node.kind == "placeholder":
+                if (node.annotation or "").startswith("Sym("):
+                    numbers[current] = node.annotation[4:-1]
+                    continue
+                return f"it needs {current}, which the kernel is not given"
+            if node.kind != "call" or len(collected) >= MOST_NODES:
+                return f"it needs {current}, which cannot be cut out"
+            if by_library(node.op) and not _makes_nothing_new(node):
+                return f"it needs {current}, which a library computes"
+            collected[current] = node
+            waiting.extend(node.inputs)
+        return ""
+
+    def _is_written(self, name: str) -> bool:
+        """Of a node that is wanted itself: what is given under its name is an older value."""
+        return self.nodes[name].kind == "call"
+
+    def _node_of(self, buffer: str, layout: Layout | None) -> str | None:
+        """The node whose value a buffer holds; of several outputs the one; of views the one with
+        the buffer's own shape."""
+        root = self.held.get(buffer)
+        if root is None:
+            return None
+        producer, index = root
+        name = producer
+        if producer in self.nodes and self.nodes[producer].op == "var_mean":
+            part = self._part_of_var_mean(buffer)
+            if part is None:
+                return None  # a sum, or squares, which mean and variance are worked out from
+            index = part
+        for user in self.graph.values[producer].users if producer in self.graph.values else ():
+            node = self.nodes.get(user)
+            if node is not None and node.op == "getitem" and node.arguments[1:] == [str(index)]:
+                name = node.name
+                break
+        if name not in self.nodes:
+            return None
+        shape = self.nodes[name].shape
+        if layout is None or shape is None or shape == layout.shape:
+            return name
+        return self._view_of(name, layout.shape)
+
+    def _part_of_var_mean(self, buffer: str) -> int | None:
+        """1 for the mean, 0 for the variance; None for what they are worked out from.
+
+        `getitem = welford_reduce[0]` is a mean; so is a sum divided, where it sums no squares.
+        """
+        stored = self._stored(buffer)
+        if stored is None:
+            return None
+        op, ops = stored
+        source = ops.get(op.arguments[0]) if op.arguments else None
+        if source is None:
+            return None
+        if op.op == "getitem":
+            welford = "'welford_reduce'" in source.arguments and op.arguments[1:] == ["0"]
+            return 1 if welford else None
+        if op.op != "truediv" or source.op != "load":
+            return None
+        summed = self._stored(source.arguments[0].strip("'"))
+        if summed is None or summed[0].op != "reduction":
+            return None
+        terms = summed[1].get(summed[0].arguments[-1])
+        return 0 if terms is not None and terms.op in {"square", "mul", "pow"} else 1
+
+    def _stored(self, buffer: str) -> tuple[IrOp, dict[str, IrOp]] | None:
+        """The operation whose value a buffer is made of, and all operations beside it."""
+        node = self.makers.get(buffer)
+        blocks = node.body.blocks.values() if node is not None and node.body is not None else ()
+        for block in blocks:
+            ops = {op.name: op for op in block.ops}
+            for op in block.ops:
+                if op.op in {"store", "store_reduction"} and op.arguments[:1] == [repr(buffer)]:
+                    value = op.arguments[2] if len(op.arguments) > 2 else ""
+                    found = ops.get(value)
+                    return None if found is None else (found, ops)
+        return None
+
+    def _view_of(self, name: str, shape: tuple[str, ...]) -> str | None:
+        queue = [name]
+        for current in queue:
+            value = self.graph.values.get(current)
+            for user in value.users if value is not None else ():
+                node = self.nodes.get(user)
+                if node is None or node.op not in VIEWS or len(queue) > 40:
+                    continue
+                if node.shape == shape:
+                    return user
+                queue.append(user)
+        return name
+
+
+def _as_large(node: FxTextNode, layout: Layout) -> bool:
+    """Whether node and buffer have as many elements; those of a split reduction do not."""
+    sizes = [*(node.shape or ()), *layout.shape]
+    if node.shape is None or not all(size.isdigit() for size in sizes):
+        return True
+    return prod(map(int, node.shape)) == prod(map(int, layout.shape))
+
+
+def _is_random(node: FxTextNode) -> bool:
+    return any(word in node.op for word in RANDOM)
+
+
+def _makes_nothing_new(node: FxTextNode) -> bool:
+    return node.op in VIEWS or node.op == "getitem"

@@ -1,0 +1,1 @@
+"""Bytes and operations of each kernel call."""

@@ -1,0 +1,180 @@
+"""Loads, stores and operations in the source of a C++ kernel that Inductor wrote.
+
+for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(256L); x0+=…)
+auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x1 + 256L*x0), …);
+auto tmp2 = tmp0 + tmp1;
+tmp2.store(out_ptr0 + static_cast<int64_t>(x1 + 256L*x0));
+out_ptr3[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.analyze.bytes.index import Space, numbers_only
+from inductorscope.analyze.bytes.source import SourceWork
+from inductorscope.formats.text import closing
+
+_FOR = re.compile(
+    r"for ?\((?:\w+|long long) (\w+) ?= ?(?:static_cast<[\w ]+>\()?(\w+)\)?; ?"
+    r"\1 ?< ?(?:static_cast<[\w ]+>\()?([^;]+?)\)?; ?"
+)
+# `if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(256L)))`
+_WITHIN = re.compile(
+    r"(\w+) >= (?:static_cast<[\w ]+>\()?(\w+)\)? && \1 < (?:static_cast<[\w ]+>\()?(\w+)\)?"
+)
+_ALIAS = re.compile(r"auto (\w+) = (\w*ptr\d+);$")
+_USE = re.compile(r"\b(\w*ptr\d+)(\[| \+ )")
+_VALUE = re.compile(r"(?:auto |const auto )?(tmp\w*) = (.+);$")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_OPERATOR = re.compile(r" (?:[-+*/%<>&|^?]|[<>=!]=|&&|\|\||<<|>>) |[(]-tmp")
+_FUNCTION = re.compile(
+    r"\.(?:a?sinh?|a?cosh?|a?tanh?|erfc?|erfinv|expm?1?|exp2|exp_u20|fexp_u20|log\w*|r?sqrt|abs|neg"
+    r"|pow|floor|ceil|round|trunc|reciprocal|sigmoid|fmod|hypot|lgamma|digamma|atan2)\("
+    r"|\bstd::(?:exp\w*|log\w*|sqrt|abs|pow|tanh?|sinh?|cosh?|erfc?|fmod|floor|ceil|trunc|max|min"
+    r"|nearbyint|atan2|hypot)\("
+    r"|(?:at::vec::)?(?:maximum|minimum|clamp\w*|fmadd)\(|::blendv\("
+    r"|(?:max|min)_propagate_nan\("
+)
+_REDUCES = re.compile(
+    r"\b(?:welford_combine|cascade_sum_combine|(?:max|sum|prod)_masked_reduce"
+    r"|arg(?:max|min)_combine\w*)\("
+)
+_TEMPLATE = ("kernel_micro_gemm", "micro_gemm", "cblas_", "brgemm", "AMXState")
+
+
+def read_cpp(lines: list[str], numbers: dict[str, int]) -> SourceWork:
+    """`lines` of the function; `numbers`: what its parameters that are numbers are called with."""
+    reader = _Reader(numbers)
+    for line in lines:
+        reader.read(line.strip())
+    reader.work.readable = bool(reader.work.accesses) and not reader.foreign
+    return reader.work
+
+
+class _Reader:
+    def __init__(self, numbers: dict[str, int]) -> None:
+        self.work = SourceWork()
+        self.space = Space(numbers=dict(numbers))
+        self.blocks: list[list[tuple[str, int | None]]] = []
+        """Pairs of braces: which variables each gave a range, and the one they had before."""
+        self.waiting: list[tuple[str, int]] = []
+        """What the next block gives a range."""
+        self.aliases: dict[str, str] = {}
+        self.foreign = False
+
+    def read(self, line: str) -> None:
+        if not line or line.startswith(("//", "#")):
+            return
+        if any(word in line for word in _TEMPLATE):
+            self.foreign = True
+        if line.startswith("for"):
+            self._loop(line)
+        elif line.startswith(("if", "else if")):
+            self._within(line)
+        else:
+            self._statement(line)
+        for mark in line:
+            if mark == "{":
+                self._open()
+            elif mark == "}":
+                self._close()
+
+    def _loop(self, line: str) -> None:
+        found = _FOR.match(line)
+        if found is None:
+            self.foreign = True
+            return
+        variable, first, last = found.groups()
+        start = numbers_only(self.space.numbers, first)
+        end = numbers_only(self.space.numbers, last)
+        if start is None or end is None:
+            self.foreign = True
+            return
+        self._give(variable, end - start)
+
+    def _within(self, line: str) -> None:
+        """Whole vectors, and the rest that is left over, each with its own part of the range."""
+        for found in _WITHIN.finditer(line):
+            variable, first, last = found.groups()
+            start = numbers_only(self.space.numbers, first)
+            end = numbers_only(self.space.numbers, last)
+            if start is not None and end is not None and variable in self.space.ranges:
+                self._give(variable, end - start)
+
+    def _give(self, variable: str, size: int) -> None:
+        self.waiting.append((variable, max(size, 0)))
+
+    def _open(self) -> None:
+        given = []
+        for variable, size in self.waiting:
+            given.append((variable, self.space.ranges.get(variable)))
+            self.space.ranges[variable] = size
+        self.waiting = []
+        self.blocks.append(given)
+
+    def _close(self) -> None:
+        for variable, before in reversed(self.blocks.pop() if self.blocks else []):
+            if before is None:
+                self.space.ranges.pop(variable, None)
+            else:
+                self.space.ranges[variable] = before
+
+    def _statement(self, line: str) -> None:
+        alias = _ALIAS.match(line)
+        if alias is not None:
+            self.aliases[alias.group(1)] = alias.group(2)
+            return
+        for found in _USE.finditer(line):
+            self._use(line, found)
+        value = _VALUE.match(line)
+        if value is not None:
+            name, expression = value.groups()
+            names = _NAME.findall(expression)
+            self.space.depends[name] = self.space.decided_by(names)
+            if "ptr" not in expression:
+                self._operation(expression)
+
+    def _operation(self, expression: str) -> None:
+        """As often as the loops around it turn; a vector's elements count one by one."""
+        count = len(_OPERATOR.findall(expression)) + len(_FUNCTION.findall(expression))
+        reduced = len(_REDUCES.findall(expression))
+        if count or reduced:
+            turns = self.space.turns(self.space.ranges)
+            self.work.operations += (count + reduced) * turns
+            self.work.reductions += reduced * turns
+
+    def _use(self, line: str, found: re.Match[str]) -> None:
+        pointer, opened = found.groups()
+        pointer = self.aliases.get(pointer, pointer)
+        if opened == "[":
+            end = closing(line, found.end() - 1)
+            index = line[found.end() : end]
+            rest = line[end + 1 :].lstrip()
+            adds = line[: found.start()].endswith(("atomic_add(&", "atomic_add_vec(&"))
+            compound = rest.startswith(("+=", "-=", "*="))
+            store = adds or compound or (rest.startswith("=") and not rest.startswith("=="))
+            adds = adds or compound
+        else:
+            index = line[found.end() : _end_of(line, found.end())]
+            before = line[: found.start()]
+            adds = "atomic_add" in before
+            store = adds or before.rstrip().endswith(".store(")
+            store = store or ("transpose_mxn" in before and "," in before)
+        self.work.note(pointer, index, self.space, store=store, adds=adds)
+
+
+def _end_of(line: str, start: int) -> int:
+    """Where an index after `ptr + ` ends: at the next comma or bracket outside of its own."""
+    depth = 0
+    for position in range(start, len(line)):
+        mark = line[position]
+        if mark in "([":
+            depth += 1
+        elif mark in ")]":
+            if depth == 0:
+                return position
+            depth -= 1
+        elif mark == "," and depth == 0:
+            return position
+    return len(line)

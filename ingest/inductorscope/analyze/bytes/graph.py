@@ -1,0 +1,175 @@
+"""Bytes and operations of every kernel's call in a graph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.analyze.bytes.library_flops import library_flops, template_flops
+from inductorscope.analyze.bytes.moved import (
+    CallBytes,
+    generated_bytes,
+    library_bytes,
+    operand_layout,
+    scalar_numbers,
+    source_work,
+)
+from inductorscope.analyze.bytes.source import SourceWork
+from inductorscope.analyze.memory.graph import symbol_values
+from inductorscope.analyze.memory.layouts import layouts_of, pointer_types
+from inductorscope.analyze.memory.sizes import launch_numbers
+from inductorscope.formats.code.layouts import Layout
+from inductorscope.formats.code.output_code import (
+    CodeCall,
+    CodeKernel,
+    OutputCode,
+    parse_output_code,
+)
+from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import parse_ir
+from inductorscope.formats.text import plain_lines
+
+# `static constexpr int64_t int_array_2[] = {64L, 128L};`
+_ARRAY = re.compile(r"int64_t (\w+)\[\] = (\{[^{}]*\})")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(slots=True)
+class CallWork:
+    """What one call has to do."""
+
+    kernel: str
+    handle: int
+    line: int
+    bytes: CallBytes
+    products: int | None = None
+    """Operations of matrix products, convolutions and attention; None for other kernels."""
+    operations: int | None = None
+    """Counted in the source of a generated kernel; None where there is none to read."""
+    dtype: str = ""
+    """Of what products work on."""
+    inductor_bytes: float | None = None
+    """Inductor's own estimate, of kernels that were written with benchmarking on."""
+
+
+@dataclass(slots=True)
+class GraphTextsRead:
+    """A graph's texts as records, and what all calls share."""
+
+    code: OutputCode
+    lines: list[str]
+    wrapper: list[WrapperLine]
+    layouts: dict[str, Layout]
+    hints: dict[str, int]
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Symbols, and what the wrapper works out of them for launches."""
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    """Tuple that a call returns → names of what is taken out of it."""
+
+
+def read_graph(code_text: str, ir_text: str | None, fx_text: str | None) -> GraphTextsRead:
+    code = parse_output_code(code_text)
+    lines = plain_lines(code_text)
+    wrapper = parse_wrapper(code_text, code)
+    ir = parse_ir(ir_text) if ir_text is not None else None
+    fx = parse_fx(fx_text) if fx_text is not None else None
+    layouts = layouts_of(wrapper, code, lines, ir, fx)
+    hints = symbol_values(code, lines, wrapper)
+    body = lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]
+    read = GraphTextsRead(code, lines, wrapper, layouts, hints, launch_numbers(body, hints))
+    if code.cpp:
+        _spell_out(code.calls, body)
+    for made in wrapper:
+        if made.kind == "unpack" and made.uses:
+            read.parts.setdefault(made.uses[0], []).extend(made.defines)
+    return read
+
+
+def _spell_out(calls: list[CodeCall], body: list[str]) -> None:
+    """C++ keeps the sizes of views in arrays: they take the place of their names."""
+    arrays = {
+        found.group(1): found.group(2)
+        for line in body
+        if "int64_t " in line and (found := _ARRAY.search(line)) is not None
+    }
+    for call in calls:
+        call.arguments = [
+            _WORD.sub(lambda found: arrays.get(found.group(), found.group()), argument)
+            if "reinterpret_tensor" in argument
+            else argument
+            for argument in call.arguments
+        ]
+
+
+def graph_work(
+    code_text: str, ir_text: str | None = None, fx_text: str | None = None
+) -> list[CallWork]:
+    """Of every call, in the order of the wrapper."""
+    return work_of(read_graph(code_text, ir_text, fx_text))
+
+
+def work_of(read: GraphTextsRead) -> list[CallWork]:
+    kernels = read.code.by_name()
+    sources: dict[tuple[str, tuple[tuple[str, int], ...]], SourceWork | None] = {}
+    found = []
+    for call in read.code.calls:
+        kernel = kernels.get(call.kernel)
+        if kernel is None:
+            found.append(_library(call, read))
+            continue
+        numbers = scalar_numbers(kernel, call, read.numbers)
+        key = (kernel.name, tuple(sorted(numbers.items())))
+        if key not in sources:
+            sources[key] = source_work(kernel, read.lines, numbers)
+        found.append(_generated(kernel, call, sources[key], read))
+    return found
+
+
+def _generated(
+    kernel: CodeKernel, call: CodeCall, source: SourceWork | None, read: GraphTextsRead
+) -> CallWork:
+    moved = generated_bytes(kernel, call, source, read.layouts, read.hints)
+    work = CallWork(call.kernel, call.handle, call.line, moved)
+    estimate = kernel.facts.get("kernel_num_gb")
+    work.inductor_bytes = estimate * 1e9 if isinstance(estimate, float) else None
+    if source is not None:
+        work.operations = source.operations
+    elif kernel.kind == "template":
+        operands, result = _template_operands(kernel, call, read)
+        work.products = template_flops(
+            kernel.name, read.lines[kernel.body_first - 1 : kernel.body_last], operands, result
+        )
+        first = next(iter(operands.values()), Layout())
+        work.dtype = first.dtype
+        told = kernel.facts.get("kernel_flop")
+        if work.products is None and isinstance(told, int) and told > 0:
+            work.products = told
+    return work
+
+
+def _template_operands(
+    kernel: CodeKernel, call: CodeCall, read: GraphTextsRead
+) -> tuple[dict[str, Layout], Layout | None]:
+    operands: dict[str, Layout] = {}
+    result: Layout | None = None
+    for argument, (pointer, _) in zip(call.arguments, pointer_types(kernel), strict=False):
+        if pointer.startswith("arg_"):
+            operands[pointer] = operand_layout(argument, read.layouts, read.hints)[0]
+        elif pointer.startswith(("out_ptr", "in_out_ptr")) and result is None:
+            result = operand_layout(argument, read.layouts, read.hints)[0]
+    return operands, result
+
+
+def _library(call: CodeCall, read: GraphTextsRead) -> CallWork:
+    results = [
+        part for result in call.results for part in read.parts.get(result, [result])
+    ]  # fmt: skip
+    results = [name for name in results if name in read.layouts]
+    moved = library_bytes(call, results, read.layouts, read.hints)
+    work = CallWork(call.kernel, call.handle, call.line, moved)
+    operands = [each.layout for each in moved.traffic if not each.writes]
+    made = [each.layout for each in moved.traffic if each.writes]
+    work.products = library_flops(call.kernel, operands, call.arguments, made)
+    work.dtype = operands[0].dtype if operands else ""
+    return work

@@ -1,0 +1,153 @@
+"""Floating-point operations of library calls and templates: a multiply and an add are two.
+
+    extern_kernels.mm(a, b, out=c)              2·m·n·k
+    extern_kernels.convolution(x, w, …)         2·|y|·|w| / output channels
+    aten._scaled_dot_product_…(q, k, v, …)      2·batch·heads·rows of q·rows of k·(widths of k, v)
+
+Attention counts all pairs, also where a causal mask makes half of them needless.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from inductorscope.formats.code.layouts import Layout
+
+_MASK = re.compile(r"^\[(True|False), ?(True|False), ?(True|False)\]$")
+_ADDED = ("addmm", "baddbmm", "bias_addmm", "addmv", "addbmm")
+_PRODUCTS = ("mm", "bmm", "_int_mm", "mm_dtype", "bmm_dtype", "matmul", "_scaled_mm", "mv", "dot")
+_LINEAR = ("_mkl_linear", "_linear_pointwise", "linear", "linear_unary", "linear_binary",
+           "qlinear_pointwise", "mkldnn_linear", "_linear_pointwise_binary")  # fmt: skip
+# `    M = 1024` in a template's source
+_SIZE = re.compile(r"\s+([MNK]) = (\d{1,12})$")
+# Of what a kernel's name holds, the first that fits.
+_TEMPLATES = (
+    ("attention", "attention"), ("flex", "attention"), ("convolution", "convolution"),
+    ("baddbmm", "bmm"), ("bmm", "bmm"), ("addmm", "mm"), ("mm", "mm"),
+)  # fmt: skip
+
+
+def operation(kernel: str) -> str:
+    """`extern_kernels.addmm`, `torch.ops.aten.mm.default`, `aoti_torch_cpu_addmm_out` → `addmm`."""
+    name = kernel.removesuffix(".default").removesuffix(".out")
+    if name.startswith("aoti_torch_"):
+        name = name.removeprefix("aoti_torch_")
+        for device in ("cpu_", "cuda_", "xpu_", "mps_"):
+            name = name.removeprefix(device)
+        return name.removesuffix("_out").removeprefix("mkldnn_")
+    parts = name.split(".")
+    known = {*_ADDED, *_PRODUCTS, *_LINEAR}
+    # `mkldnn._linear_pointwise.binary`: the overload is no operation.
+    return next((part for part in reversed(parts) if part in known), parts[-1])
+
+
+def library_flops(kernel: str, operands: list[Layout], arguments: list[str], results: list[Layout]
+                  ) -> int | None:  # fmt: skip
+    """Of a call; `operands` are the layouts of its tensors in order, without what it makes.
+
+    None for what is not counted: only products, convolutions and attention are.
+    """
+    shapes = [_numbers(layout) for layout in operands]
+    name = operation(kernel)
+    if name in _ADDED:
+        return _product(shapes[1:3])
+    if name in _PRODUCTS:
+        return _product(shapes[:2])
+    if name in _LINEAR:
+        return _linear(shapes)
+    if name.startswith(("convolution_backward", "mkldnn_convolution_backward")):
+        return _convolution_backward(shapes, arguments)
+    if "convolution" in name or name in {"conv1d", "conv2d", "conv3d", "_convolution_pointwise"}:
+        made = [_numbers(layout) for layout in results]
+        return _convolution(shapes, made[0] if made else None, arguments)
+    if "scaled_dot_product" in name or name.startswith("_flash_attention"):
+        return _attention(shapes, backward="backward" in name)
+    return None
+
+
+def template_flops(
+    kernel: str, source: list[str], operands: dict[str, Layout], result: Layout | None
+) -> int | None:
+    """Of a Triton template; `operands` by the parameter's name (`arg_A`, `arg_B`, `arg_X`, …).
+
+    A product's own sizes stand in its source; buffers may have other shapes than it sees them in.
+    """
+    shapes = {name: _numbers(layout) for name, layout in operands.items()}
+    kind = next((kind for word, kind in _TEMPLATES if word in kernel), "")
+    if {"arg_Q", "arg_K", "arg_V"} <= shapes.keys():
+        return _attention([shapes["arg_Q"], shapes["arg_K"], shapes["arg_V"]], backward=False)
+    made = None if result is None else _numbers(result)
+    if kind == "convolution" and made is not None and "arg_W" in shapes:
+        return _convolution([None, shapes["arg_W"]], made, [])
+    written = {
+        found.group(1): int(found.group(2)) for line in source if (found := _SIZE.match(line))
+    }
+    if kind not in {"mm", "bmm"} or len(written) < 3:
+        return None
+    one = written["M"] * written["N"]
+    batch = prod(made) // one if made is not None and one and kind == "bmm" else 1
+    return 2 * one * written["K"] * max(batch, 1)
+
+
+_Shape = tuple[int, ...] | None
+
+
+def _numbers(layout: Layout) -> _Shape:
+    if not all(size.isdigit() and len(size) < 16 for size in layout.shape):
+        return None
+    return tuple(int(size) for size in layout.shape)
+
+
+def _product(shapes: list[_Shape]) -> int | None:
+    if len(shapes) < 2 or shapes[0] is None or shapes[1] is None:
+        return None
+    left, right = shapes[0], shapes[1]
+    if not left or not right:
+        return None
+    columns = right[-1] if len(right) > 1 else 1
+    inner = right[-2] if len(right) > 1 else right[0]
+    if left[-1] != inner:
+        return None
+    return 2 * prod(left) * columns
+
+
+def _linear(shapes: list[_Shape]) -> int | None:
+    """`x` and `weight`, which is packed in ways of its own: only its size is sure."""
+    if len(shapes) < 2 or not shapes[0] or shapes[1] is None:
+        return None
+    inner = shapes[0][-1]
+    return 2 * prod(shapes[0]) // inner * prod(shapes[1]) if inner else None
+
+
+def _convolution(shapes: list[_Shape], made: _Shape, arguments: list[str]) -> int | None:
+    weight = shapes[1] if len(shapes) > 1 else None
+    if not weight:
+        return None
+    if any(argument.replace(" ", "") == "transposed=True" for argument in arguments):
+        given = shapes[0]
+        return None if given is None else 2 * prod(given) * prod(weight) // max(weight[0], 1)
+    return None if made is None else 2 * prod(made) * prod(weight) // max(weight[0], 1)
+
+
+def _convolution_backward(shapes: list[_Shape], arguments: list[str]) -> int | None:
+    """As many again for each of the gradients that the mask asks for, but the bias's."""
+    if len(shapes) < 3 or shapes[0] is None or not shapes[2]:
+        return None
+    mask = next((found for text in arguments if (found := _MASK.match(text))), None)
+    wanted = 2 if mask is None else [mask.group(1), mask.group(2)].count("True")
+    weight = shapes[2]
+    return wanted * 2 * prod(shapes[0]) * prod(weight) // max(weight[0], 1)
+
+
+def _attention(shapes: list[_Shape], *, backward: bool) -> int | None:
+    """Forward two products; backward five, since the probabilities are worked out anew."""
+    three = shapes[1:4] if backward else shapes[:3]
+    if len(three) < 3 or any(not shape or len(shape) < 3 for shape in three):
+        return None
+    query, key, value = (shape or () for shape in three)
+    pairs = prod(query[:-1]) * key[-2]
+    width, value_width = query[-1], value[-1]
+    if backward:  # scores, gradients of value and probabilities, of query, of key
+        return 2 * pairs * (3 * width + 2 * value_width)
+    return 2 * pairs * (width + value_width)

@@ -1,0 +1,1 @@
+"""What failed, where, and what to do about it."""

@@ -1,0 +1,246 @@
+"""From a compiler's error to its line in a kernel, and to the definition that caused it.
+
+The file that the compiler names is gone; its text is the kernel's in the output code, from the
+kernel's first line on. The line it quotes tells whether that is so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from inductorscope.analyze.failures import cpp_types as types
+from inductorscope.formats.errors.compilers import Diagnostic
+from inductorscope.formats.text import closing, split_top
+
+Expected = Callable[[int], tuple[str, bool]]
+"""Of a line of the output code: the dtype of its FX node, and whether the link is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel as the output code holds it."""
+
+    graph: str
+    name: str
+    first: int
+    """Line of the output code, from 1, at which it begins."""
+    lines: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a kernel."""
+
+    kernel: KernelText
+    line: int
+    """Of the output code."""
+    how: str
+    sure: bool
+
+    @property
+    def text(self) -> str:
+        return self.kernel.lines[self.line - self.kernel.first]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A definition that may be what is wrong."""
+
+    name: str
+    line: int
+    text: str
+    why: str
+    sure: bool
+
+
+def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
+    """Where in the output code the compiler means; several where the text does not tell."""
+    if error.at is None:
+        return []
+    quoted = error.code.strip()
+    at_line = [
+        Place(
+            kernel, kernel.first + error.at - 1,
+            "the compiler's line number, counted from the kernel's first line, holds the very text "
+            "that it quotes", sure=True,
+        )
+        for kernel in kernels
+        if quoted and error.at <= len(kernel.lines)
+        and kernel.lines[error.at - 1].strip() == quoted
+    ]  # fmt: skip
+    if at_line:
+        return at_line
+    by_text = [
+        Place(kernel, kernel.first + number, "the line has the text that the compiler quotes", True)
+        for kernel in kernels
+        for number, line in enumerate(kernel.lines)
+        if quoted and line.strip() == quoted
+    ]
+    if by_text:
+        # A prefix before the kernel shifts all its lines alike: the nearest number is the likelier.
+        by_text.sort(key=lambda place: abs(place.line - place.kernel.first + 1 - (error.at or 0)))
+        return by_text
+    if len(kernels) == 1 and error.at <= len(kernels[0].lines) and not quoted:
+        said = "the compiler's line number counts from the kernel's first line"
+        return [Place(kernels[0], kernels[0].first + error.at - 1, said, False)]
+    return []
+
+
+_CALL = re.compile(r"no matching (?:member )?function for call to\s*"
+                   r"[‘'`\"](.*)[’'\"]")  # fmt: skip
+_PAIR = re.compile(
+    r"(?:conflicting types for parameter|invalid operands(?: of types)?(?: to binary expression)?"
+    r"|operand types are|deduced conflicting).*?[‘'`(]{1,2}([^‘’'`]+)[’']\s*(?:and|,|vs\.)\s*"
+    r"[‘'`]([^‘’'`]+)[’']"
+)
+_UNKNOWN = re.compile(
+    r"[‘'`](\w+)[’'] was not declared|use of undeclared identifier [‘'`](\w+)[’']"
+    r"|identifier \"(\w+)\" is undefined"
+)
+_OPERANDS = re.compile(r"\b(\w+)\s*(?:[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|)\s*(\w+)\b")
+
+
+def suspects(error: Diagnostic, place: Place, expected: Expected) -> list[Suspect]:
+    """The likeliest first; never empty: at least the line itself."""
+    kernel = _Kernel(place.kernel, expected)
+    unknown = _UNKNOWN.search(error.message)
+    if unknown is not None:
+        return _undeclared(next(filter(None, unknown.groups())), place, kernel)
+    typed = _typed_operands(error, place.text)
+    found: list[Suspect] = []
+    for name, dtype, written in typed:
+        definition = kernel.line_of(name, place.line)
+        if definition is not None:
+            found += kernel.deviating(name, definition, dtype, written)
+    found = list(dict.fromkeys(found))
+    if found:
+        sure = len(found) == 1 and place.sure
+        return [
+            Suspect(each.name, each.line, each.text, each.why, each.sure and sure) for each in found
+        ]
+    itself = Suspect(
+        kernel.name_at(place.line), place.line, place.text.strip(),
+        "the compiler reports the error at this line, and nothing tells that a line before it is "
+        "to blame" if not typed else "the types of what it takes are as they should be, so the "
+        "operation itself does not fit them", sure=bool(typed) and place.sure,
+    )  # fmt: skip
+    return [itself, *kernel.operands(place.line)]
+
+
+def _typed_operands(error: Diagnostic, text: str) -> list[tuple[str, str, str]]:
+    """Names of the line with the dtype that the compiler gives them, and its own words."""
+    call = _CALL.search(error.message)
+    if call is not None and "(" in call.group(1):
+        head, _, rest = call.group(1).partition("(")
+        written = split_top(rest.rstrip(")"))
+        name = head.split("<")[0].split("::")[-1].split()[-1]
+        start = text.find(f"{name}(")
+        if start >= 0:
+            opened = start + len(name)
+            inside = text[opened + 1 : closing(text, opened)]
+            given = split_top(inside)
+            if len(given) == len(written):
+                return [
+                    (argument.strip(), types.dtype_of(kind), kind.strip(" &"))
+                    for argument, kind in zip(given, written, strict=True)
+                ]
+    for said in (error, *error.notes):
+        pair = _PAIR.search(said.message)
+        operands = _OPERANDS.search(text.partition("=")[2] or text)
+        if pair is not None and operands is not None:
+            return [
+                (name, types.dtype_of(kind), kind)
+                for name, kind in zip(operands.groups(), pair.groups(), strict=True)
+            ]
+    return []
+
+
+class _Kernel:
+    """Definitions of a kernel, with the dtypes that its text tells."""
+
+    def __init__(self, kernel: KernelText, expected: Expected) -> None:
+        self.kernel = kernel
+        self.expected = expected
+        self.defined: dict[str, list[tuple[int, str]]] = {}
+        self.names: dict[int, str] = {}
+        self.known = types.pointers(kernel.lines)
+        for number, line in enumerate(kernel.lines, kernel.first):
+            found = types.DEFINITION.match(line)
+            if found is None:
+                continue
+            name, expression = found.groups()
+            self.defined.setdefault(name, []).append((number, expression))
+            self.names[number] = name
+            self.known[name] = types.inferred(expression, self.known)
+
+    def line_of(self, name: str, before: int) -> tuple[int, str] | None:
+        """The definition that a use at this line sees: the last one above it."""
+        above = [each for each in self.defined.get(name, ()) if each[0] < before]
+        return above[-1] if above else None
+
+    def name_at(self, line: int) -> str:
+        return self.names.get(line, "")
+
+    def text(self, line: int) -> str:
+        return self.kernel.lines[line - self.kernel.first].strip()
+
+    def deviating(
+        self, name: str, definition: tuple[int, str], dtype: str, written: str, depth: int = 0
+    ) -> list[Suspect]:
+        """The first definition, on the way back from this one, whose value has a wrong dtype."""
+        line, expression = definition
+        should, exact = self.expected(line)
+        if types.inferred(expression, self.known) and "_ptr" in expression.partition("[")[0]:
+            return []  # a load has the dtype of its buffer
+        if not dtype or not should or dtype in types.allowed(should):
+            return []
+        if depth < 50:
+            for operand in dict.fromkeys(types.NAME.findall(expression)):
+                before = self.line_of(operand, line)
+                if before is not None and self.known.get(operand):
+                    found = self.deviating(
+                        operand, before, self.known[operand], self.known[operand], depth + 1
+                    )
+                    if found:
+                        return found
+        why = f"{name} is {written} for the compiler, but its FX node is {should}"
+        takes = [
+            self.known[operand]
+            for operand in dict.fromkeys(types.NAME.findall(expression))
+            if self.known.get(operand)
+        ]
+        if takes and types.promoted(*takes) == dtype and dtype not in takes:
+            one = takes[0] if len(set(takes)) == 1 else ", ".join(takes)
+            why += f": C++ makes {written} of an operation on {one} unless the result is cast back"
+        return [Suspect(name, line, self.text(line), why, exact)]
+
+    def operands(self, line: int) -> list[Suspect]:
+        """Where the values come from that a line takes: alternatives."""
+        right = self.text(line).partition("=")[2] or self.text(line)
+        found = []
+        for name in list(dict.fromkeys(types.NAME.findall(right)))[:6]:
+            before = self.line_of(name, line)
+            if before is not None:
+                found.append(
+                    Suspect(name, before[0], self.text(before[0]), "it is taken there", False)
+                )
+        return found
+
+
+def _undeclared(name: str, place: Place, kernel: _Kernel) -> list[Suspect]:
+    itself = Suspect(
+        kernel.name_at(place.line), place.line, place.text.strip(),
+        f"it uses {name}, which nothing defines", sure=place.sure,
+    )  # fmt: skip
+    elsewhere = kernel.defined.get(name)
+    if not elsewhere:
+        return [itself]
+    line = elsewhere[-1][0]
+    why = f"it defines {name}, but in a block that the use at line {place.line} cannot see"
+    return [
+        Suspect(name, line, kernel.text(line), why, False),
+        Suspect(itself.name, itself.line, itself.text, f"it uses {name} outside of its block",
+                sure=False),
+    ]  # fmt: skip

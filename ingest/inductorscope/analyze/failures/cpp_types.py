@@ -1,0 +1,104 @@
+"""Types in C++ kernels: what a definition's value has for a type, and what it should have.
+
+Only what plain expressions tell; everything else stays unknown rather than guessed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.formats.text import closing, split_top
+
+_DTYPES = {
+    "u8": ("unsigned char", "uint8_t", "c10::uint8_t"),
+    "i8": ("signed char", "int8_t", "char"),
+    "u16": ("unsigned short", "uint16_t", "short unsigned int"),
+    "i16": ("short", "int16_t", "short int"),
+    "u32": ("unsigned int", "uint32_t", "unsigned"),
+    "i32": ("int", "int32_t"),
+    "u64": ("unsigned long", "uint64_t", "long unsigned int", "long long unsigned int",
+            "unsigned long long", "size_t"),
+    "i64": ("long", "long int", "int64_t", "long long", "long long int"),
+    "f32": ("float",),
+    "f64": ("double",),
+    "b8": ("bool",),
+    "bf16": ("BFloat16", "bfloat16"),
+    "f16": ("Half", "half"),
+    "c64": ("complex<float>",),
+    "c128": ("complex<double>",),
+}  # fmt: skip
+_BY_NAME = {name: dtype for dtype, names in _DTYPES.items() for name in names}
+_NARROW = ("u8", "i8", "u16", "i16", "b8")
+_RANK = ("i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
+_WRAPPED = re.compile(r"^(?:at::vec::)?(?:\w+::)*Vectorized(?:N|Mask)?<(.*)>$")
+_SCOPE = re.compile(r"\b(?:c10|at|std)::")
+_POINTER = re.compile(r"(?:const\s+)?([\w:<> ]{1,60}?)\s*\*\s*(?:__restrict__\s+)?(\w+)\s*[,)]")
+# `auto tmp2 = -tmp1;`
+DEFINITION = re.compile(
+    r"^\s*(?:const\s+)?(?:auto|[\w:]+(?:<[\w:<>, ]*>)?)\s+(\w+)\s*=\s*(.*?);?\s*$"
+)
+NAME = re.compile(r"\b(?:tmp|x)\d+(?:_\w+)?\b|\btmp\w*\b")
+_CAST = re.compile(r"^(?:static_cast|c10::convert|at::vec::convert|to_float)<([^<>]*(?:<[^<>]*>)?)")
+_DECLTYPE = re.compile(r"^decltype\((\w+)\)\(")
+_LOADED = re.compile(r"^(\w+_ptr\d+)\[")
+_UNARY = re.compile(r"^[-+~]\s*(\w+)$")
+_BINARY = re.compile(r"^(\w+)\s*(\+|-|\*|/|%|&|\||\^|<<|>>|<=|>=|==|!=|<|>|&&|\|\|)\s*(\w+)$")
+_COMPARISONS = ("<=", ">=", "==", "!=", "<", ">", "&&", "||")
+
+
+def dtype_of(written: str) -> str:
+    """`u8` of `const unsigned char&`, also inside a vector; empty for what is no number."""
+    text = written.strip().removeprefix("const ").rstrip("&* ").removesuffix(" const").strip()
+    vector = _WRAPPED.match(text)
+    if vector is not None:
+        text = split_top(vector.group(1))[0] if vector.group(1) else ""
+    return _BY_NAME.get(_SCOPE.sub("", text).strip(), "")
+
+
+def pointers(lines: list[str]) -> dict[str, str]:
+    """Parameter of the kernel → dtype of what it points to."""
+    head = " ".join(lines[:80])
+    brace = head.find("{")
+    return {
+        name: dtype_of(written)
+        for written, name in _POINTER.findall(head[: brace if brace >= 0 else len(head)])
+    }
+
+
+def promoted(*dtypes: str) -> str:
+    """What C++ makes of an operation on these: narrow integers become int."""
+    if not all(dtypes):
+        return ""
+    wide = ["i32" if dtype in _NARROW else dtype for dtype in dtypes]
+    if any(dtype not in _RANK for dtype in wide):
+        return wide[0] if len(set(wide)) == 1 else ""
+    return max(wide, key=_RANK.index)
+
+
+def inferred(expression: str, known: dict[str, str]) -> str:
+    """The dtype of an expression, where `known` tells those of names; empty if unknown."""
+    text = expression.strip()
+    while text.startswith("(") and closing(text, 0) == len(text) - 1:
+        text = text[1:-1].strip()
+    if text in known:
+        return known[text]
+    for pattern in (_CAST, _DECLTYPE, _LOADED):
+        found = pattern.match(text)
+        if found is not None:
+            return dtype_of(found.group(1)) if pattern is _CAST else known.get(found.group(1), "")
+    unary = _UNARY.match(text)
+    if unary is not None:
+        return promoted(known.get(unary.group(1), ""))
+    binary = _BINARY.match(text)
+    if binary is None:
+        return ""
+    left, operator, right = binary.groups()
+    if operator in _COMPARISONS:
+        return "b8"
+    return promoted(known.get(left, ""), known.get(right, ""))
+
+
+def allowed(dtype: str) -> set[str]:
+    """Dtypes that a value of a node of this dtype may have in a kernel: half precision is computed
+    in float."""
+    return {dtype, "f32"} if dtype in ("bf16", "f16") else {dtype}

@@ -1,0 +1,44 @@
+"""What draft export stepped over: each would have ended an export, and is shown as a failure."""
+
+from __future__ import annotations
+
+from inductorscope.analyze.compile.model import Story, SymbolGuard
+from inductorscope.analyze.failures.shown import Shown
+from inductorscope.analyze.failures.text import COMPONENTS
+from inductorscope.formats.log.record import Frame
+
+COMPONENT = "export"
+_TITLES = {
+    "real tensors": "Export would fail: only data decide {}",
+    "missing fake kernel": "Export would fail: {} has no fake kernel",
+    "mismatched fake kernel": "Export would fail: the fake kernel of {} gives something else",
+}
+_REMEDIES = {
+    "real tensors": "Say what holds with torch._check(…) before this line.",
+    "missing fake kernel": "Register a fake implementation with torch.library.register_fake.",
+    "mismatched fake kernel": "Make the fake implementation give what the real one gives.",
+}
+
+
+def stepped_over(story: Story) -> list[tuple[SymbolGuard, Shown]]:
+    """In the order of the log."""
+    return [(each, _shown(story, each)) for each in story.symbol_guards if each.kind in _TITLES]
+
+
+def _shown(story: Story, each: SymbolGuard) -> Shown:
+    sentences = [_REMEDIES[each.kind]]
+    if each.kind == "real tensors" and each.value:
+        sentences.insert(0, f"Draft export went on with {each.value}, as the data of its call say.")
+    if each.locals:
+        held = ", ".join(f"{name} = {value}" for name, value in list(each.locals.items())[:8])
+        sentences.append(f"There, {held}.")
+    inside = each.frame is not None and 0 <= each.frame < len(story.frames)
+    at = story.frames[each.frame] if inside and each.frame is not None else None
+    return Shown(
+        component=COMPONENT, component_title=COMPONENTS[COMPONENT],
+        title=_TITLES[each.kind].format(each.text[:300]), sentences=sentences, kinds=[each.kind],
+        message=each.reason or each.text, fix=None, command="", errors=[], unplaced=[],
+        lowering=None, nodes=[], triton=None, chain=[],
+        user=None if at is None else Frame(at.file, at.line, at.function, at.code),
+        cause="", sure=False,
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""What a graph of a failed run knows of the lines that a compiler blames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from inductorscope.analyze.failures.cpp import KernelText
+from inductorscope.correlate.links.model import Confidence
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.fx_nodes import FxTextNode
+
+Reference = tuple[int, str, int]
+"""Line, entity and confidence: one link of a stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSpan:
+    """Where a kernel stands in the output code, lines from 1, and the call it is shown by."""
+
+    name: str
+    first: int
+    last: int
+    handle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One link of the chain from the user's line to the kernel's."""
+
+    stage: str
+    """A stage of the explorer, `source` for the user's."""
+    title: str
+    text: str
+    line: int | None
+    path: str = ""
+    """Of a source."""
+
+
+@dataclass(slots=True)
+class GraphKnown:
+    """The texts of one graph and what their lines mean."""
+
+    slug: str
+    """The run's name of the graph."""
+    kernels: list[KernelText] = field(default_factory=list)
+    handles: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, FxTextNode] = field(default_factory=dict)
+    ops: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Operation of a loop body → its line in the IR, and that line."""
+    entities: dict[int, list[tuple[str, bool]]] = field(default_factory=dict)
+    """Line of the output code → what it refers to, and whether that is exact."""
+
+    def fx_nodes(self, line: int) -> list[tuple[FxTextNode, bool]]:
+        return [
+            (self.nodes[name[3:]], exact)
+            for name, exact in self.entities.get(line, ())
+            if name.startswith("fx:") and name[3:] in self.nodes
+        ]
+
+    def operations(self, line: int) -> list[str]:
+        """Of the loop body; what only names an index is left out."""
+        return [
+            name[3:]
+            for name, _ in self.entities.get(line, ())
+            if name.startswith("op:") and not name.rpartition(".")[2].startswith("get_index")
+        ]
+
+    def expected(self, line: int) -> tuple[str, bool]:
+        """The dtype that the line's FX node has; empty where nodes of several do."""
+        found = self.fx_nodes(line)
+        dtypes = {node.dtype for node, _ in found}
+        if len(dtypes) != 1:
+            return "", False
+        return dtypes.pop(), all(exact for _, exact in found)
+
+    def chain(self, line: int, text: str) -> list[Step]:
+        """From the user's line over FX node and operation to this line of a kernel."""
+        steps: list[Step] = []
+        for node, _ in self.fx_nodes(line)[:3]:
+            if node.stack_file:
+                steps.append(
+                    Step("source", "Your line", node.stack_code, node.stack_line, node.stack_file)
+                )
+            steps.append(Step("post_grad", "FX node", written(node), node.line))
+        for name in self.operations(line)[:3]:
+            if name in self.ops:
+                at, said = self.ops[name]
+                steps.append(Step("ir_post", "Inductor's IR", said, at))
+        steps.append(Step("kernel", "Kernel", text, line))
+        return list(dict.fromkeys(steps))
+
+
+def written(node: FxTextNode) -> str:
+    return f"{node.name} = {node.target.removeprefix('torch.ops.')}({node.args_text})"
+
+
+def known_graph(
+    slug: str,
+    texts: Mapping[str, str],
+    kernels: Iterable[KernelSpan],
+    code_links: Iterable[Reference],
+    ir_links: Iterable[Reference],
+) -> GraphKnown:
+    """`texts` by role; links are those of the output code and of the IR after fusion."""
+    known = GraphKnown(slug)
+    known.nodes = {node.name: node for node in parse_fx(texts.get("fx_transformed", "")).main()}
+    code = texts.get("output_code", "").split("\n")
+    for kernel in kernels:
+        lines = code[kernel.first - 1 : kernel.last]
+        if lines:
+            known.kernels.append(KernelText(slug, kernel.name, kernel.first, lines))
+            known.handles[kernel.name] = kernel.handle
+    for line, entity, how in code_links:
+        if how >= Confidence.inferred:
+            known.entities.setdefault(line, []).append((entity, how == Confidence.exact))
+    ir = texts.get("ir_post_fusion", "").split("\n")
+    for line, entity, _ in ir_links:
+        if entity.startswith("op:") and line <= len(ir):
+            text = ir[line - 1].strip()
+            if text.startswith(f"{entity.rpartition('.')[2]} ="):
+                known.ops[entity[3:]] = (line, text)
+    return known

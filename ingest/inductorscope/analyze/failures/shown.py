@@ -1,0 +1,258 @@
+"""A failure as it is shown: errors at their lines in kernels, nodes, and the operation to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locate, suspects
+from inductorscope.analyze.failures.cpp_types import DEFINITION
+from inductorscope.analyze.failures.environment import Fix
+from inductorscope.analyze.failures.fold import Folded
+from inductorscope.analyze.failures.known import GraphKnown, Step, written
+from inductorscope.analyze.failures.text import COMPONENTS, Explained
+from inductorscope.formats.errors.compilers import Diagnostic
+from inductorscope.formats.errors.lowering import LoweringError
+from inductorscope.formats.errors.triton import TritonError
+from inductorscope.formats.log.record import Frame
+
+AROUND = 5
+"""Lines of a kernel shown on each side of an error."""
+MOST_PLACED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    number: int
+    """Of the output code."""
+    text: str
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectRow:
+    name: str
+    line: int
+    text: str
+    why: str
+    sure: bool
+    what: str
+    """The operation that wrote it, in a word: `neg`."""
+    chain: list[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedError:
+    """A compiler's error at its line in a kernel."""
+
+    severity: str
+    message: str
+    notes: list[str]
+    graph: str
+    kernel: str
+    handle: int
+    line: int
+    start: int
+    """Columns of the marks below the line, from 0."""
+    end: int
+    how: str
+    sure: bool
+    others: int
+    """Further places that the text fits as well."""
+    lines: list[ShownLine]
+    chain: list[Step]
+    suspects: list[SuspectRow]
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredNode:
+    """A node that could not be lowered."""
+
+    graph: str
+    name: str
+    text: str
+    line: int
+    sure: bool
+    chain: list[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One failure, explained, with all that it can be linked to."""
+
+    component: str
+    component_title: str
+    title: str
+    sentences: list[str]
+    kinds: list[str]
+    message: str
+    fix: Fix | None
+    command: str
+    errors: list[PlacedError]
+    unplaced: list[Diagnostic]
+    lowering: LoweringError | None
+    nodes: list[LoweredNode]
+    triton: TritonError | None
+    chain: list[Folded]
+    user: Frame | None
+    cause: str
+    """The operation that is to blame, as far as is known: `neg`."""
+    sure: bool
+
+
+def show(
+    read: Explained, graphs: Sequence[GraphKnown], at: tuple[str, int, str] | None = None
+) -> Shown:
+    """`at` is the user's file, line and function that a log names, where the text does not."""
+    errors, unplaced = _place(read, graphs)
+    nodes = _lowered(read, graphs)
+    compiler = read.compiler
+    return Shown(
+        read.component, COMPONENTS[read.component], read.title, read.sentences, read.kinds,
+        read.message, read.fix, compiler.command if compiler is not None else "", errors, unplaced,
+        read.lowering, nodes, read.triton, read.chain,
+        read.user or (None if at is None else Frame(*at, "")), *_cause(read, errors, nodes),
+    )  # fmt: skip
+
+
+def _cause(
+    read: Explained, errors: list[PlacedError], nodes: list[LoweredNode]
+) -> tuple[str, bool]:
+    """The operation, and whether it is surely the one."""
+    for error in errors:
+        if error.suspects and error.suspects[0].what:
+            return error.suspects[0].what, error.suspects[0].sure
+    if nodes:
+        return nodes[0].name, nodes[0].sure
+    lowering = read.lowering if read.component == "lowering" else None
+    return ("", False) if lowering is None else (lowering.operator, True)
+
+
+def _place(
+    read: Explained, graphs: Sequence[GraphKnown]
+) -> tuple[list[PlacedError], list[Diagnostic]]:
+    """Errors at their lines in kernels, and those whose line is nowhere here."""
+    said = read.compiler.errors() if read.compiler is not None else []
+    if read.triton is not None and read.triton.excerpt:
+        said = [*said, _of_triton(read.triton)]
+    if read.component == "environment":
+        return [], said[:MOST_PLACED]
+    kernels = [kernel for graph in graphs for kernel in graph.kernels]
+    placed: list[PlacedError] = []
+    unplaced: list[Diagnostic] = []
+    for error in said[:MOST_PLACED]:
+        fitting = _fitting(error, read, kernels)
+        places = locate(error, fitting)
+        if places:
+            placed.append(_placed(error, places, graphs))
+        else:
+            unplaced.append(error)
+    return placed, unplaced
+
+
+def _fitting(error: Diagnostic, read: Explained, kernels: list[KernelText]) -> list[KernelText]:
+    """The kernels it can be about: Triton names its own."""
+    named = read.triton.kernel if read.triton is not None else ""
+    return [kernel for kernel in kernels if kernel.name == named] or kernels
+
+
+def _of_triton(error: TritonError) -> Diagnostic:
+    """As a compiler's, so that it is shown alike."""
+    quoted = [line for line in error.excerpt if line.strip()]
+    code = quoted[-1] if quoted else ""
+    column = (error.column or 0) + 1
+    return Diagnostic(
+        "error", error.message or "Triton refused this line", 0, "kernel", error.line or 1, column,
+        code=code, marks=" " * (column - 1) + "^",
+    )  # fmt: skip
+
+
+def _placed(error: Diagnostic, places: list[Place], graphs: Sequence[GraphKnown]) -> PlacedError:
+    place = places[0]
+    known = next(each for each in graphs if place.kernel in each.kernels)
+    others = len(places) - 1
+    start, end = _marks(error, place.text)
+    first = max(place.kernel.first, place.line - AROUND)
+    last = min(place.kernel.first + len(place.kernel.lines) - 1, place.line + AROUND)
+    texts = place.kernel.lines[first - place.kernel.first : last + 1 - place.kernel.first]
+    margin = min((len(text) - len(text.lstrip(" ")) for text in texts if text.strip()), default=0)
+    found = [_suspect(known, each) for each in suspects(error, place, known.expected)]
+    return PlacedError(
+        error.severity, error.message,
+        [note.message.strip() for note in error.notes if note.message.strip()],
+        known.slug, place.kernel.name, known.handles.get(place.kernel.name, 1), place.line,
+        start - margin, end - margin, place.how, place.sure and not others, others,
+        [
+            ShownLine(number, text[margin : margin + 1000], number == place.line)
+            for number, text in enumerate(texts, first)
+        ],
+        known.chain(place.line, place.text.strip()), found,
+    )  # fmt: skip
+
+
+def _marks(error: Diagnostic, text: str) -> tuple[int, int]:
+    """Which columns of the line are marked. What is quoted may be indented otherwise."""
+    shift = (len(text) - len(text.lstrip())) - (len(error.code) - len(error.code.lstrip()))
+    marks = [at for at, mark in enumerate(error.marks) if mark in "~^"]
+    if marks and error.code.strip() == text.strip():
+        start, end = marks[0] + shift, marks[-1] + 1 + shift
+    else:
+        start = (error.column or 1) - 1
+        end = start + 1
+    start = min(max(0, start), max(0, len(text) - 1))
+    return start, min(max(start + 1, end), max(start + 1, len(text)))
+
+
+def _suspect(known: GraphKnown, each: Suspect) -> SuspectRow:
+    operations = [name.rpartition(".")[2] for name in known.operations(each.line)]
+    nodes = [node.op for node, _ in known.fx_nodes(each.line)]
+    # An operation's name in the IR counts repeats: `neg_1` is the second `neg`.
+    what = nodes[0] if len(nodes) == 1 else ""
+    if not what and operations:
+        stem, _, tail = operations[0].rpartition("_")
+        what = stem if tail.isdigit() and stem else operations[0]
+    if not what and DEFINITION.match(each.text) is not None:
+        what = each.name
+    return SuspectRow(
+        each.name, each.line, each.text, each.why, each.sure, what,
+        known.chain(each.line, each.text),
+    )  # fmt: skip
+
+
+def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]:
+    """Nodes that call the operator; the one from the line that torch names comes first."""
+    error = read.lowering
+    if error is None or read.component != "lowering":
+        return []
+    target = error.target.removeprefix("torch.ops.")
+    user = error.user[-1] if error.user else None
+    taken = {argument.origin for argument in error.arguments if argument.origin}
+    found: list[tuple[int, LoweredNode]] = []
+    seen: set[tuple[str, str]] = set()
+    for known in graphs:
+        for node in known.nodes.values():
+            called = node.target.removeprefix("torch.ops.")
+            if called != target and called.rpartition(".")[0] != target:
+                continue
+            here = user is None or (user.file, user.line) == (node.stack_file, node.stack_line)
+            fits = here + (not taken or bool(taken.intersection(node.inputs)))
+            if (node.name, written(node)) in seen:
+                continue  # the log's graph repeats the debug folder's
+            seen.add((node.name, written(node)))
+            chain = [Step("post_grad", "FX node", written(node), node.line)]
+            if node.stack_file:
+                own = Step("source", "Your line", node.stack_code, node.stack_line, node.stack_file)
+                chain.insert(0, own)
+            chain.append(Step("", "Inductor's IR", read.title, None))
+            found.append(
+                (fits, LoweredNode(known.slug, node.name, written(node), node.line, True,
+                                   chain))
+            )  # fmt: skip
+    best = max((fits for fits, _ in found), default=0)
+    likely = [node for fits, node in found if fits == best]
+    if len(likely) > 1:
+        likely = [
+            LoweredNode(each.graph, each.name, each.text, each.line, False, each.chain)
+            for each in likely
+        ]
+    return likely[:MOST_PLACED]

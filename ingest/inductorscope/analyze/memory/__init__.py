@@ -1,0 +1,1 @@
+"""What a wrapper allocates, reuses and frees."""

@@ -1,0 +1,170 @@
+"""From a graph's texts to the plan of its memory: what is held when, the peak, what reuse saves."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from inductorscope.analyze.memory.layouts import constants_of, layouts_of
+from inductorscope.analyze.memory.plan import Walk, steps_of
+from inductorscope.analyze.memory.records import MemoryPlan, Storage
+from inductorscope.analyze.memory.sizes import hints_of
+from inductorscope.formats.code.layouts import Layout, given_layouts
+from inductorscope.formats.code.output_code import OutputCode, parse_output_code
+from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
+from inductorscope.formats.graph.fx import FxText, parse_fx
+from inductorscope.formats.graph.ir import IrText, parse_ir
+from inductorscope.formats.text import plain_lines
+
+
+def memory_plan(
+    code_text: str, ir_text: str | None = None, fx_text: str | None = None
+) -> MemoryPlan:
+    """Of output code, Python or C++. The IR and the FX graph tell of what the code does not."""
+    code = parse_output_code(code_text)
+    ir = parse_ir(ir_text) if ir_text is not None else None
+    fx = parse_fx(fx_text) if fx_text is not None else None
+    return plan_of(code, plain_lines(code_text), parse_wrapper(code_text, code), ir, fx)
+
+
+def plan_of(
+    code: OutputCode,
+    lines: list[str],
+    wrapper: list[WrapperLine],
+    ir: IrText | None,
+    fx: FxText | None,
+) -> MemoryPlan:
+    layouts = layouts_of(wrapper, code, lines, ir, fx)
+    hints = symbol_values(code, lines, wrapper)
+    walk = Walk(wrapper, code, lines, layouts, hints, constants_of(lines))
+    plan = walk.walk()
+    _choose_device(plan)
+    # Outputs stay held after the wrapper's last line.
+    for storage in walk.returned:
+        storage.freed = plan.last_line
+    plan.steps = steps_of(plan, wrapper, lines)
+    _find_peaks(plan)
+    _sum_up(plan)
+    _name_makers(plan, ir)
+    return plan
+
+
+def symbol_values(code: OutputCode, lines: list[str], wrapper: list[WrapperLine]) -> dict[str, int]:
+    """What symbols stood for when the code's own benchmark was written."""
+    asserted: dict[str, Layout] = {
+        made.uses[0]: made.layout
+        for made in wrapper
+        if made.kind == "assert" and made.uses and made.layout is not None
+    }
+    after = lines[code.wrapper_last :]
+    body = lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]
+    return hints_of(body, after, asserted, given_layouts(after))
+
+
+def _choose_device(plan: MemoryPlan) -> None:
+    """The device whose memory is followed; tensors of no known device are taken to be there."""
+    allocated: Counter[str] = Counter()
+    for storage in plan.storages:
+        if storage.inside is None and storage.role != "constant":
+            allocated[storage.device] += (storage.nbytes or 0) + 1
+    named = {device: size for device, size in allocated.items() if device}
+    plan.device = max(named, key=lambda device: named[device], default="")
+    for storage in plan.storages:
+        storage.device = storage.device or plan.device
+    for storage in plan.storages:
+        if storage.device != plan.device and storage.role in {"intermediate", "output"}:
+            known = plan.other_devices.get(storage.device, 0)
+            plan.other_devices[storage.device] = known + (storage.nbytes or 0)
+
+
+def _find_peaks(plan: MemoryPlan) -> None:
+    for step in plan.steps:
+        if step.live > plan.peak:
+            plan.peak, plan.peak_line = step.live, step.line
+        if step.live + step.inputs > plan.peak_with_inputs:
+            plan.peak_with_inputs = step.live + step.inputs
+            plan.peak_with_inputs_line = step.line
+    at = plan.peak_line
+    held = [
+        storage
+        for storage in plan.storages
+        if _counts(plan, storage) and storage.nbytes and storage.born <= at
+        and (storage.freed > at or (storage.role == "output" and storage.freed == plan.last_line))
+    ]  # fmt: skip
+    held.sort(key=lambda storage: -(storage.nbytes or 0))
+    plan.peak_storages = [storage.number for storage in held]
+    plan.peak_without_reuse = _peak_without_reuse(plan)
+
+
+def _counts(plan: MemoryPlan, storage: Storage) -> bool:
+    return (
+        storage.device == plan.device
+        and storage.inside is None
+        and storage.role in {"intermediate", "output"}
+    )
+
+
+def _peak_without_reuse(plan: MemoryPlan) -> int:
+    """As if each buffer that took over another's memory had been allocated: the old one then lives
+    until its content was read, which for a call in place is that call."""
+    changes: Counter[int] = Counter()
+    reuse_at = {(reuse.line, reuse.name): reuse for reuse in plan.reuses}
+    for storage in plan.storages:
+        if not _counts(plan, storage) or not storage.nbytes:
+            continue
+        size = storage.nbytes
+        begun = storage.born
+        for holding in storage.holdings[1:]:
+            reuse = reuse_at.get((holding.first, holding.name))
+            if reuse is None:
+                continue
+            new = reuse.nbytes or size
+            changes[begun] += size
+            # In place: both are there while the call runs, which is the first that touches it.
+            ends = next(
+                (touch.line for touch in storage.touches if touch.name == holding.name),
+                holding.first,
+            )
+            changes[ends + 1 if reuse.in_place else holding.first] -= size
+            size, begun = new, holding.first
+        changes[begun] += size
+        if storage.freed < plan.last_line or storage.role == "intermediate":
+            changes[storage.freed] -= size
+    live = peak = 0
+    for line in sorted(changes):
+        live += changes[line]
+        peak = max(peak, live)
+    return max(peak, plan.peak)
+
+
+def _sum_up(plan: MemoryPlan) -> None:
+    for storage in plan.storages:
+        size = storage.nbytes or 0
+        if storage.known == "unknown":
+            plan.unknown.append(storage.number)
+        if storage.device != plan.device or storage.inside is not None:
+            continue
+        if storage.role == "input":
+            plan.input_bytes += size
+        elif storage.role == "constant":
+            plan.constant_bytes += size
+        else:
+            plan.allocated += size
+            plan.output_bytes += size if storage.role == "output" else 0
+    plan.avoided = sum(reuse.nbytes or 0 for reuse in plan.reuses)
+
+
+def _name_makers(plan: MemoryPlan, ir: IrText | None) -> None:
+    """Which of the scheduler's nodes makes each buffer."""
+    if ir is None:
+        return
+    makers: dict[str, tuple[str, int]] = {}
+    for node in ir.top():
+        for buffer in node.buffers:
+            makers.setdefault(buffer.name, (node.name, node.first_line))
+    for node in ir.nodes:
+        for buffer in node.buffers:
+            makers.setdefault(buffer.name, (node.name, node.first_line))
+    for storage in plan.storages:
+        for holding in storage.holdings:
+            if holding.name in makers:
+                holding.made_by, holding.ir_line = makers[holding.name]

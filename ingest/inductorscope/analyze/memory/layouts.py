@@ -1,0 +1,183 @@
+"""Shape, strides, type and device of every buffer of a wrapper, from whichever text tells them.
+
+The wrapper's own words come first. What an extern call makes is described by no line of the
+wrapper but by the scheduler's nodes; where those are missing, by the types of the pointers through
+which kernels use it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from inductorscope.formats.code.layouts import Layout, given_layouts
+from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
+from inductorscope.formats.code.wrapper_lines import WrapperLine
+from inductorscope.formats.graph.fx import FxText
+from inductorscope.formats.graph.ir import IrBuffer, IrText
+
+# `f32[4, 256][256, 1]cuda:0`
+_ANNOTATION = re.compile(r"^(\w+)\[([^\]]*)\](?:\[([^\]]*)\])?(\w+)?(?::\d+)?$")
+_FX_TYPES = {
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "c64": "complex64",
+    "c128": "complex128", "c32": "complex32", "i64": "int64", "i32": "int32", "i16": "int16",
+    "i8": "int8", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "b8": "bool",
+    "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f8e4m3fnuz": "float8_e4m3fnuz",
+    "f8e5m2fnuz": "float8_e5m2fnuz",
+}  # fmt: skip
+_POINTER_TYPES = {
+    "fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "i64": "int64",
+    "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "u16": "uint16", "u32": "uint32",
+    "u64": "uint64", "i1": "bool", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2",
+    "double": "float64", "float": "float32", "half": "float16", "Half": "float16",
+    "bfloat16": "bfloat16", "BFloat16": "bfloat16", "int64_t": "int64", "long": "int64",
+    "int32_t": "int32", "int": "int32", "int16_t": "int16", "int8_t": "int8", "uint8_t": "uint8",
+    "unsigned char": "uint8", "bool": "bool", "float8_e4m3fn": "float8_e4m3fn",
+    "Float8_e4m3fn": "float8_e4m3fn", "Float8_e5m2": "float8_e5m2", "float8_e5m2": "float8_e5m2",
+}  # fmt: skip
+# `_frozen_param0 = None  # device(type='cpu') torch.float32 (64, 32) (32, 1) 7f31…`
+_CONSTANT = re.compile(
+    r"(\w+) = None  # device\(type='(\w+)'[^)]*\) torch\.(\w+) (\([^()]*\)) (\([^()]*\))"
+)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def annotation_layout(annotation: str) -> Layout | None:
+    """`f32[4, 256][256, 1]cuda:0` → its layout; None for what is no tensor."""
+    found = _ANNOTATION.match(annotation)
+    if found is None or found.group(1) not in _FX_TYPES:
+        return None
+    kind, shape, stride, device = found.groups()
+    return Layout(_parts(shape), _parts(stride or ""), _FX_TYPES[kind], device or "")
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def constants_of(lines: list[str]) -> dict[str, Layout]:
+    """Tensors that the code keeps beside its inputs."""
+    constants: dict[str, Layout] = {}
+    for line in lines:
+        found = _CONSTANT.match(line) if " = None  # device(" in line else None
+        if found is not None:
+            name, device, dtype, shape, stride = found.groups()
+            constants[name] = Layout(_parts(shape[1:-1]), _parts(stride[1:-1]), dtype, device)
+    return constants
+
+
+def pointer_types(kernel: CodeKernel) -> list[tuple[str, str]]:
+    """(parameter, type) of each of a kernel's parameters, in their order; types of pointers as
+    torch calls them, of others empty."""
+    signature = kernel.facts.get("signature")
+    if isinstance(signature, dict):
+        return [(name, _pointed(str(signature.get(name, "")))) for name in kernel.parameters]
+    if isinstance(signature, list):
+        types = [_pointed(str(kind)) for kind in signature]
+        return list(zip(kernel.parameters, types, strict=False))
+    return [(name, "") for name in kernel.parameters]
+
+
+def _pointed(kind: str) -> str:
+    """`*bf16` and `const at::BFloat16*` → `bfloat16`."""
+    if "*" not in kind:
+        return ""
+    bare = kind.replace("*", " ").replace("const ", " ").strip().rpartition("::")[2].strip()
+    return _POINTER_TYPES.get(bare, "")
+
+
+def argument_name(argument: str) -> str:
+    """The buffer that an argument is, or is a view of."""
+    if argument.isidentifier():
+        return argument
+    opened = argument.find("reinterpret_tensor")
+    if opened < 0:
+        return ""
+    names = _NAME.findall(argument[argument.find("(", opened) :][:400])
+    return names[0] if names else ""
+
+
+def layouts_of(
+    wrapper: list[WrapperLine],
+    code: OutputCode,
+    lines: list[str],
+    ir: IrText | None = None,
+    fx: FxText | None = None,
+) -> dict[str, Layout]:
+    """By the buffer's name; what no text tells stays empty in its layout."""
+    result: dict[str, Layout] = {}
+
+    def learn(name: str, told: Layout | None) -> None:
+        """What is not known yet; what is known stays."""
+        if told is None:
+            return
+        known = result.get(name)
+        if known is None:
+            result[name] = told
+            return
+        dtype, device = known.dtype or told.dtype, known.device or told.device
+        if known.shape or not told.shape or known.stride:
+            result[name] = replace(known, dtype=dtype, device=device)
+        else:
+            result[name] = Layout(told.shape, told.stride, dtype, device)
+
+    for made in wrapper:
+        if made.kind in {"allocate", "reuse", "reinterpret", "unpack"}:
+            for name in made.defines:
+                learn(name, made.layout)
+        elif made.kind == "assert" and made.uses and made.layout is not None:
+            learn(made.uses[0], made.layout)
+    for name, layout in given_layouts(lines[code.wrapper_last :]).items():
+        learn(name, layout)
+    for name, layout in constants_of(lines).items():
+        learn(name, layout)
+    for buffer in _buffers(ir):
+        learn(buffer.name, _ir_layout(buffer))
+    for node in fx.nodes if fx is not None else ():
+        if node.kind == "placeholder":
+            learn(node.name, annotation_layout(node.annotation or ""))
+    kernels = code.by_name()
+    for call in code.calls:
+        kernel = kernels.get(call.kernel)
+        if kernel is not None:
+            _learn_pointers(call, kernel, result)
+    _follow(wrapper, result)
+    return result
+
+
+def _buffers(ir: IrText | None) -> list[IrBuffer]:
+    if ir is None:
+        return []
+    made = [buffer for node in ir.nodes for buffer in node.buffers]
+    return [*made, *ir.layouts.values()]
+
+
+def _ir_layout(buffer: IrBuffer) -> Layout | None:
+    if buffer.size is None or not buffer.dtype:
+        return None
+    dtype = buffer.dtype.removeprefix("torch.")
+    return Layout(buffer.size, buffer.stride or (), dtype, buffer.device.partition(":")[0])
+
+
+def _learn_pointers(call: CodeCall, kernel: CodeKernel, result: dict[str, Layout]) -> None:
+    for argument, (_, dtype) in zip(call.arguments, pointer_types(kernel), strict=False):
+        name = argument_name(argument) if dtype else ""
+        known = result.get(name)
+        if known is not None and not known.dtype:
+            result[name] = replace(known, dtype=dtype)
+
+
+def _follow(wrapper: list[WrapperLine], result: dict[str, Layout]) -> None:
+    """A view has the type of what it looks at, and the other way round."""
+    views = [made for made in wrapper if made.kind in {"reuse", "reinterpret"} and made.uses]
+    for ordered in (views, views[::-1]):
+        for made in ordered:
+            for name in made.defines:
+                pair = (name, made.uses[0])
+                for one, other in (pair, pair[::-1]):
+                    known, source = result.get(one), result.get(other)
+                    if known is None or source is None or known.dtype:
+                        continue
+                    result[one] = replace(
+                        known, dtype=source.dtype, device=known.device or source.device
+                    )

@@ -1,0 +1,341 @@
+"""Walks a wrapper's lines and keeps account of memory as Python, or C++, would.
+
+A name refers to a storage; a storage lives as long as a name refers to it. `buf3 = buf1; del buf1`
+hands it on, `del buf3` lets it go, and what an extern call returns as a tuple is held by the tuple
+until its parts have names of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from inductorscope.analyze.memory.layouts import argument_name, pointer_types
+from inductorscope.analyze.memory.records import (
+    Holding,
+    Known,
+    MemoryPlan,
+    Reuse,
+    Role,
+    Step,
+    Storage,
+    Touch,
+)
+from inductorscope.analyze.memory.sizes import settled
+from inductorscope.formats.code.layouts import Layout
+from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
+from inductorscope.formats.code.wrapper_lines import WrapperLine
+
+LONGEST_TEXT = 300
+# `torch.ops.aten.index_put_.default`: what it returns is what it was given.
+_IN_PLACE = re.compile(r"\.\w+_(?:\.\w+)?$")
+_COUNTED = {
+    "allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call", "input",
+    "return",
+}  # fmt: skip
+
+
+class Walk:
+    """One walk over a wrapper; `plan` is what came of it."""
+
+    def __init__(
+        self,
+        wrapper: list[WrapperLine],
+        code: OutputCode,
+        lines: list[str],
+        layouts: Mapping[str, Layout],
+        hints: Mapping[str, int],
+        constants: Mapping[str, Layout],
+    ) -> None:
+        self.wrapper = wrapper
+        self.lines = lines
+        self.kernels: dict[str, CodeKernel] = code.by_name()
+        self.layouts = layouts
+        self.hints = hints
+        self.plan = MemoryPlan(
+            hints=dict(hints), first_line=code.wrapper_first, last_line=code.wrapper_last,
+            cpp=code.cpp,
+        )  # fmt: skip
+        self.held: dict[str, Storage] = {}
+        """What each name refers to now."""
+        self.names: Counter[int] = Counter()
+        """Storage → names and tuples that refer to it."""
+        self.bundles: dict[str, dict[str, Storage]] = {}
+        """Tuple → its parts by the names they are going to have."""
+        self.parts = self._parts()
+        self.numbers = _plain_numbers(wrapper, lines, layouts)
+        self.waiting: dict[str, Reuse] = {}
+        """Names that took over memory and were not used yet."""
+        self.returned: list[Storage] = []
+        for name, layout in constants.items():
+            self._new(name, code.wrapper_first, "constant", layout)
+
+    def walk(self) -> MemoryPlan:
+        for made in self.wrapper:
+            read = getattr(self, f"_{made.kind}", None)
+            if read is not None:
+                read(made)
+        self._end()
+        return self.plan
+
+    def _parts(self) -> dict[str, list[str]]:
+        """Names that are going to be taken out of each tuple."""
+        parts: dict[str, list[str]] = {}
+        for made in self.wrapper:
+            if made.kind == "unpack" and made.uses:
+                parts.setdefault(made.uses[0], []).extend(made.defines)
+        return parts
+
+    # --- what lines do ---
+
+    def _input(self, made: WrapperLine) -> None:
+        constant = "constants_" in self._text(made.line)
+        for name in made.defines:
+            if name in self.numbers or name in self.held:
+                continue
+            self._new(name, made.line, "constant" if constant else "input", self._layout(name))
+
+    def _allocate(self, made: WrapperLine) -> None:
+        pool = self.held.get(made.inside) if made.inside else None
+        for name in made.defines:
+            storage = self._new(
+                name, made.line, "intermediate", made.layout or self._layout(name),
+                inside=pool.number if pool is not None else None,
+            )  # fmt: skip
+            if pool is not None:
+                storage.device = pool.device
+
+    def _other(self, made: WrapperLine) -> None:
+        for name in made.defines:
+            if name not in self.held:
+                self._new(name, made.line, "intermediate", self._layout(name))
+
+    def _reuse(self, made: WrapperLine) -> None:
+        for name in made.defines:
+            storage = self.held.get(made.uses[0]) if made.uses else None
+            if storage is None:
+                continue
+            self._hold(name, storage, made.line, made.layout or self._layout(name))
+            storage.reuses += 1
+            nbytes, _, _ = self._size(made.layout or self._layout(name))
+            reuse = Reuse(made.line, name, made.uses[0], nbytes, "")
+            self.plan.reuses.append(reuse)
+            self.waiting[name] = reuse
+        self._free(made)
+        # Of a C++ move, and of memory in a pool, no `del` tells that the old name is gone.
+        for before in made.uses[:1]:
+            if before not in made.frees and before in self.held and made.defines:
+                self._let_go(before, made.line)
+
+    def _reinterpret(self, made: WrapperLine) -> None:
+        for name in made.defines:
+            storage = self.held.get(made.uses[0]) if made.uses else None
+            if storage is not None:
+                self._hold(name, storage, made.line, made.layout or self._layout(name))
+
+    def _unpack(self, made: WrapperLine) -> None:
+        for name in made.defines:
+            source = made.uses[0] if made.uses else ""
+            storage = self.bundles.get(source, {}).get(name) or self.held.get(source)
+            if storage is not None:
+                self._hold(name, storage, made.line, self._layout(name))
+
+    def _free(self, made: WrapperLine) -> None:
+        for name in made.frees:
+            self._let_go(name, made.line)
+
+    def _return(self, made: WrapperLine) -> None:
+        for name in made.uses:
+            storage = self.held.get(name)
+            if storage is None:
+                continue
+            self.returned.append(storage)
+            if storage.role == "intermediate":
+                storage.role = "output"
+                self._pool_of(storage)
+
+    def _pool_of(self, storage: Storage) -> None:
+        if storage.inside is not None:
+            self.plan.storages[storage.inside].role = "output"
+
+    def _call(self, made: WrapperLine) -> None:
+        kernel = self.kernels.get(made.call.kernel) if made.call is not None else None
+        if made.call is None:
+            return
+        if kernel is None or not kernel.parameters:
+            self._touch_all(made, made.call)
+            return
+        for argument, (pointer, _) in zip(made.call.arguments, pointer_types(kernel), strict=False):
+            name = argument_name(argument)
+            storage = self.held.get(name)
+            if storage is None:
+                continue
+            both = pointer.startswith("in_out")
+            writes = both or pointer.startswith("out")
+            self._touch(storage, made.line, made.call, pointer, name, both or not writes, writes)
+            reuse = self.waiting.pop(name, None)
+            if reuse is not None and both:
+                reuse.in_place = f"{made.call.kernel}:{made.call.handle}"
+
+    def _extern_call(self, made: WrapperLine) -> None:
+        if made.call is None:
+            return
+        self._touch_all(made, made.call)
+        given = self.held.get(made.uses[0]) if made.uses else None
+        for result in made.defines:
+            parts = self.parts.get(result)
+            if parts:
+                self._bundle(result, parts, made)
+            elif given is not None and _IN_PLACE.search(made.call.kernel):
+                self._hold(result, given, made.line, self._layout(result))
+            elif result not in self.held:
+                self._new(result, made.line, "intermediate", self._layout(result))
+
+    def _bundle(self, result: str, parts: list[str], made: WrapperLine) -> None:
+        """Parts exist from the call on, under the tuple's name until they get theirs."""
+        bundle = self.bundles.setdefault(result, {})
+        for part in parts:
+            storage = self._new(part, made.line, "intermediate", self._layout(part))
+            del self.held[part]
+            bundle[part] = storage
+
+    def _touch_all(self, made: WrapperLine, call: CodeCall) -> None:
+        written = set(made.defines) | {
+            argument_name(argument.partition("=")[2])
+            for argument in call.arguments
+            if argument.startswith(("out=", "out ="))
+        }
+        if made.call is not None and call.kernel.endswith("_out") and call.arguments:
+            written.add(argument_name(call.arguments[0]))  # C++: `aoti_torch_cpu_mm_out(buf0, …`
+        for name in made.uses:
+            storage = self.held.get(name)
+            self.waiting.pop(name, None)
+            if storage is not None:
+                writes = name in written
+                self._touch(storage, made.line, call, "", name, not writes, writes)
+
+    # --- keeping account ---
+
+    def _new(
+        self, name: str, line: int, role: Role, layout: Layout, inside: int | None = None
+    ) -> Storage:
+        nbytes, known, reason = self._size(layout)
+        storage = Storage(
+            len(self.plan.storages), role, nbytes, known, reason, layout.device, line, line,
+            inside=inside,
+        )  # fmt: skip
+        self.plan.storages.append(storage)
+        self._hold(name, storage, line, layout)
+        if inside is not None:
+            self.names[inside] += 1
+        return storage
+
+    def _hold(self, name: str, storage: Storage, line: int, layout: Layout) -> None:
+        before = self.held.get(name)
+        if before is storage:
+            return
+        if before is not None:
+            self._let_go(name, line)
+        self.held[name] = storage
+        self.names[storage.number] += 1
+        if not storage.holdings or storage.holdings[-1].name != name:
+            storage.holdings.append(Holding(name, line, line, layout))
+        storage.freed = max(storage.freed, line)
+
+    def _let_go(self, name: str, line: int) -> None:
+        for storage in self.bundles.pop(name, {}).values():
+            self._drop(storage, line)
+        storage_of = self.held.pop(name, None)
+        if storage_of is None:
+            return
+        for holding in storage_of.holdings:
+            if holding.name == name:
+                holding.last = line
+        self._drop(storage_of, line)
+
+    def _drop(self, storage: Storage, line: int) -> None:
+        self.names[storage.number] -= 1
+        storage.freed = line
+        if self.names[storage.number] <= 0 and storage.inside is not None:
+            self._drop(self.plan.storages[storage.inside], line)
+
+    def _end(self) -> None:
+        """What is still held goes when the function ends; what it returns, the caller holds."""
+        last = self.plan.last_line
+        for name in [*self.held, *self.bundles]:
+            self._let_go(name, last)
+
+    def _touch(
+        self, storage: Storage, line: int, call: CodeCall, pointer: str, name: str,
+        reads: bool, writes: bool,
+    ) -> None:  # fmt: skip
+        storage.touches.append(Touch(line, call.kernel, call.handle, pointer, reads, writes, name))
+
+    def _size(self, layout: Layout) -> tuple[int | None, Known, str]:
+        nbytes, reason = layout.nbytes()
+        if nbytes is not None:
+            return nbytes, "exact", ""
+        numbers, symbols = settled(layout, self.hints)
+        nbytes, still = numbers.nbytes()
+        if nbytes is None or not symbols:
+            return None, "unknown", still or reason
+        values = ", ".join(f"{name} = {self.hints[name]}" for name in symbols)
+        return nbytes, "hint", f"with {values}, as it was compiled"
+
+    def _layout(self, name: str) -> Layout:
+        return self.layouts.get(name) or Layout()
+
+    def _text(self, line: int) -> str:
+        return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+
+
+def _plain_numbers(
+    wrapper: list[WrapperLine], lines: list[str], layouts: Mapping[str, Layout]
+) -> set[str]:
+    """Inputs that are numbers: the wrapper gives them a symbol's name, or nothing describes them
+    as tensors."""
+    inputs = {name for made in wrapper if made.kind == "input" for name in made.defines}
+    named = set()
+    for made in wrapper:
+        if made.kind == "other" and 0 < made.line <= len(lines):
+            left, _, right = lines[made.line - 1].strip().partition(" = ")
+            if right in inputs and left.isidentifier():
+                named.add(right)
+    used = {name for made in wrapper if made.call is not None for name in made.uses}
+    return named | {name for name in inputs if name not in layouts and name not in used}
+
+
+def steps_of(plan: MemoryPlan, wrapper: list[WrapperLine], lines: list[str]) -> list[Step]:
+    """What is held after each line that concerns memory, on the plan's device."""
+    ours = [storage for storage in plan.storages if storage.device == plan.device]
+    changes: Counter[int] = Counter()
+    inputs: Counter[int] = Counter()
+    for storage in ours:
+        size = storage.nbytes or 0
+        if storage.inside is not None or not size:
+            continue
+        if storage.role == "input":
+            inputs[storage.born] += size
+            inputs[storage.freed] -= size
+        elif storage.role in {"intermediate", "output"}:
+            changes[storage.born] += size
+            if storage.freed < plan.last_line or storage.role == "intermediate":
+                changes[storage.freed] -= size
+    steps: list[Step] = []
+    live = held = 0
+    for made in wrapper:
+        if made.kind not in _COUNTED and not changes[made.line] and not inputs[made.line]:
+            continue
+        change = changes.pop(made.line, 0)
+        live += change
+        held += inputs.pop(made.line, 0)
+        text = lines[made.line - 1].strip()[:LONGEST_TEXT] if made.line <= len(lines) else ""
+        call = made.call
+        steps.append(
+            Step(
+                made.line, made.kind, text, change, live, held,
+                call.kernel if call is not None else "", call.handle if call is not None else 0,
+            )
+        )  # fmt: skip
+    return steps

@@ -1,0 +1,134 @@
+"""Sizes that are written with symbols, worked out with the values the trace itself gives them.
+
+    s77 = arg0_1                                        in the wrapper
+    arg0_1 = 9                                          in the code's own `get_args`
+    assert_size_stride(arg1_1, (s77, 8), (8, 1))        beside `rand_strided((9, 8), …)`
+
+Such a value is one that was seen while compiling, not the only one there can be: whoever shows a
+number that came of it says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+from inductorscope.formats.code.layouts import Layout
+
+# `    s77 = arg0_1`
+_NAMED = re.compile(r"\s+([A-Za-z]\w*) = (\w+)$")
+# `triton_poi_fused_add_sin_0_xnumel = 8*s77`
+_NUMEL = re.compile(r"\s+(\w+_(?:[xyz]|r\d?_?)numel) = (.{1,200})$")
+# `    arg0_1 = 9`
+_GIVEN = re.compile(r"\s+(\w+) = (\d{1,15})$")
+_SYMBOL = re.compile(r"[a-z]+\d+")
+_CPP_NUMBER = re.compile(r"(?<=\d)L+\b")
+LONGEST = 200
+"""Characters of an expression that is worked out."""
+LARGEST = 2**62
+
+
+def hints_of(
+    wrapper: list[str],
+    after: list[str],
+    asserted: Mapping[str, Layout],
+    given: Mapping[str, Layout],
+) -> dict[str, int]:
+    """Symbol → the value it had. `wrapper` and `after`: lines of the wrapper and those below it,
+    which make its arguments; `asserted` and `given`: layouts of inputs with and without symbols."""
+    numbers = {
+        found.group(1): int(found.group(2)) for line in after if (found := _GIVEN.match(line))
+    }
+    hints: dict[str, int] = {}
+    for line in wrapper:
+        found = _NAMED.match(line)
+        if found is not None and found.group(2) in numbers:
+            hints.setdefault(found.group(1), numbers[found.group(2)])
+    for name, layout in asserted.items():
+        seen = given.get(name)
+        if seen is None or len(seen.shape) != len(layout.shape):
+            continue
+        for symbol, number in zip(layout.shape, seen.shape, strict=True):
+            if _SYMBOL.fullmatch(symbol) and number.isdigit():
+                hints.setdefault(symbol, int(number[:18]))
+    return hints
+
+
+def launch_numbers(wrapper: list[str], hints: Mapping[str, int]) -> dict[str, int]:
+    """What the wrapper works out of symbols ahead of launches, and the symbols themselves."""
+    numbers = dict(hints)
+    for line in wrapper:
+        found = _NUMEL.match(line) if "numel = " in line else None
+        value = evaluated(found.group(2), numbers) if found is not None else None
+        if found is not None and value is not None:
+            numbers[found.group(1)] = value
+    return numbers
+
+
+def evaluated(expression: str, hints: Mapping[str, int]) -> int | None:
+    """The number that an expression of sizes comes to; None where it cannot be told."""
+    text = _CPP_NUMBER.sub("", expression.strip())
+    if text.isdigit():
+        return int(text) if len(text) < 19 else None
+    if not text or len(text) > LONGEST:
+        return None
+    try:
+        parsed = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return _value(parsed.body, hints)
+
+
+def _value(node: ast.expr, hints: Mapping[str, int]) -> int | None:
+    if isinstance(node, ast.Constant):
+        value = node.value
+        return value if isinstance(value, int) and abs(value) < LARGEST else None
+    if isinstance(node, ast.Name):
+        return hints.get(node.id)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _value(node.operand, hints)
+        return None if inner is None else -inner
+    if isinstance(node, ast.BinOp):
+        return _combined(node, hints)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        values = [_value(argument, hints) for argument in node.args]
+        known = [value for value in values if value is not None]
+        choose = {"max": max, "min": min, "Max": max, "Min": min}.get(node.func.id)
+        return choose(known) if choose and known and len(known) == len(values) else None
+    return None
+
+
+def _combined(node: ast.BinOp, hints: Mapping[str, int]) -> int | None:
+    left, right = _value(node.left, hints), _value(node.right, hints)
+    if left is None or right is None:
+        return None
+    result: int | None = None
+    if isinstance(node.op, ast.Add):
+        result = left + right
+    elif isinstance(node.op, ast.Sub):
+        result = left - right
+    elif isinstance(node.op, ast.Mult):
+        result = left * right
+    elif isinstance(node.op, ast.FloorDiv) and right:
+        result = left // right
+    elif isinstance(node.op, ast.Mod) and right:
+        result = left % right
+    return result if result is not None and abs(result) < LARGEST else None
+
+
+def settled(layout: Layout, hints: Mapping[str, int]) -> tuple[Layout, tuple[str, ...]]:
+    """The layout in numbers, and the symbols that hints stood in for."""
+    used: dict[str, None] = {}
+
+    def number(size: str) -> str:
+        value = evaluated(size, hints)
+        if value is None or size == str(value):
+            return size
+        used.update(dict.fromkeys(name for name in re.findall(r"[A-Za-z_]\w*", size)
+                                  if name in hints))  # fmt: skip
+        return str(value)
+
+    shape = tuple(number(size) for size in layout.shape)
+    stride = tuple(number(size) for size in layout.stride)
+    return Layout(shape, stride, layout.dtype, layout.device), tuple(used)

@@ -1,0 +1,1 @@
+"""How far each kernel is from the limits of the machine."""

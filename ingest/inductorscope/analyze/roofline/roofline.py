@@ -1,0 +1,157 @@
+"""How near to the machine's limits a kernel runs, and what reaching them would save.
+
+A kernel cannot be faster than its bytes take at the memory's peak, nor than its operations take at
+the arithmetic peak; the longer of the two is its roof. Its headroom is the time above the roof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from inductorscope.analyze.roofline.devices import device_peaks
+
+Provenance = Literal["measured", "estimated", "unknown"]
+Bound = Literal["memory", "compute", "unknown"]
+
+CLOSE = 1.02
+"""Shares up to this count as at the peak: clocks and timers differ by as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """What the machine can do at most, a second."""
+
+    device: str
+    memory: float
+    matmul: dict[str, float] = field(default_factory=dict)
+    vector: float = 0.0
+    """Operations outside of matrix units, in float32."""
+    cache: float | None = None
+    """Bytes a second of a copy that fits into the cache, where that was measured."""
+    provenance: Provenance = "unknown"
+    source: str = ""
+    """Where the figures come from, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a kernel stands below its roof. Times are microseconds of one step."""
+
+    bytes_per_s: float | None
+    operations_per_s: float | None
+    memory_share: float | None
+    """Of the memory's peak."""
+    compute_share: float | None
+    """Of the arithmetic peak."""
+    share: float | None
+    """Of the roof: the larger of the two; over 1 when it is faster than the roof allows."""
+    bound: Bound
+    roof_us: float | None
+    headroom_us: float | None
+    saves: float | None
+    """Share of the step that would be saved at the roof."""
+    over: str
+    """Why it may stand above the roof; empty when it does not."""
+
+
+def peaks_of(measured: Mapping[str, Any] | None, device_name: str | None) -> Peaks | None:
+    """What a capture measured, else what the device's maker says of it; None when neither is
+    known. `measured` is what `capture.json` holds under `peaks`."""
+    found = _measured(measured, device_name)
+    if found is not None:
+        return found
+    table = device_peaks(device_name)
+    if table is None:
+        return None
+    return Peaks(
+        device_name or table.name, table.memory, table.matmul, table.vector, None, "estimated",
+        f"the data sheet of {table.name}",
+    )  # fmt: skip
+
+
+def _measured(measured: Mapping[str, Any] | None, device_name: str | None) -> Peaks | None:
+    if not isinstance(measured, Mapping):
+        return None
+    memory = _rate(measured.get("memory_bytes_per_s"))
+    products = measured.get("matmul_flops")
+    if memory is None or not isinstance(products, Mapping):
+        return None
+    matmul = {
+        str(name): rate for name, value in products.items() if (rate := _rate(value)) is not None
+    }
+    table = device_peaks(device_name)
+    vector = table.vector if table is not None else matmul.get("float32", 0.0)
+    return Peaks(
+        device_name or "", memory, matmul, vector, _rate(measured.get("cache_bytes_per_s")),
+        "measured", "a copy and matrix products on the machine, when it was captured",
+    )  # fmt: skip
+
+
+def _rate(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e18 else None
+
+
+def standing(
+    peaks: Peaks | None,
+    *,
+    moved: float | None,
+    products: float | None,
+    operations: float | None,
+    dtype: str,
+    time_us: float | None,
+    step_us: float | None,
+) -> Standing:
+    """Of a kernel's work in one step: bytes, operations of products and others, and its time."""
+    done = products if products is not None else operations
+    seconds = time_us / 1e6 if time_us else None
+    bytes_rate = moved / seconds if moved is not None and seconds else None
+    rate = done / seconds if done is not None and seconds else None
+    if peaks is None:
+        return Standing(bytes_rate, rate, None, None, None, "unknown", None, None, None, "")
+    limit = _limit(peaks, dtype, is_product=products is not None)
+    memory_us = moved / peaks.memory * 1e6 if moved is not None else None
+    compute_us = done / limit * 1e6 if done is not None and limit else None
+    if memory_us is None:
+        return Standing(bytes_rate, rate, None, None, None, "unknown", None, None, None, "")
+    roof_us = max(memory_us, compute_us or 0.0)
+    bound: Bound = "memory" if roof_us == memory_us else "compute"
+    if not time_us:
+        return Standing(bytes_rate, rate, None, None, None, bound, roof_us, None, None, "")
+    headroom = max(0.0, time_us - roof_us)
+    return Standing(
+        bytes_per_s=bytes_rate,
+        operations_per_s=rate,
+        memory_share=memory_us / time_us,
+        compute_share=None if compute_us is None else compute_us / time_us,
+        share=roof_us / time_us,
+        bound=bound,
+        roof_us=roof_us,
+        headroom_us=headroom,
+        saves=headroom / step_us if step_us else None,
+        over=_why_over(peaks, bound, bytes_rate) if roof_us > CLOSE * time_us else "",
+    )
+
+
+def _limit(peaks: Peaks, dtype: str, *, is_product: bool) -> float | None:
+    if not is_product:
+        return peaks.vector or peaks.matmul.get("float32")
+    return peaks.matmul.get(dtype) or (peaks.matmul.get("float32") if not dtype else None)
+
+
+def _why_over(peaks: Peaks, bound: str, rate: float | None) -> str:
+    if bound == "compute":
+        return (
+            "Faster than the arithmetic peak: the operations are counted too high, as those of "
+            "attention under a causal mask are, or reduced precision is in use."
+        )
+    if peaks.cache is not None and rate is not None and rate <= peaks.cache * CLOSE:
+        return (
+            "Faster than memory: what it reads was still in the cache, whose own peak it keeps "
+            "below."
+        )
+    return (
+        "Faster than memory: what it reads was still in a cache, or less is moved than the "
+        "estimate says."
+    )

@@ -1,0 +1,1 @@
+"""Tensor values that kernels read and wrote."""

@@ -1,0 +1,151 @@
+"""A table of what kernels read and wrote, and the first value in it that is bad."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from inductorscope.formats.printed.intermediate_values import (
+    IntermediateValue,
+    IntermediateValues,
+    parse_intermediate_values,
+)
+
+INPUTS = "model inputs"
+"""Stands where a kernel's name stands, for what the model was given."""
+_GIVEN = ("arg", "primals", "tangents")
+
+
+@dataclass(slots=True)
+class ValueRow:
+    """One argument of one launch."""
+
+    launch: int
+    """Launches are counted from 1; 0 is before the first."""
+    kernel: str
+    argument: str
+    before: IntermediateValue | None = None
+    after: IntermediateValue | None = None
+    bad: str = ""
+    """`NaN`, `Inf`, or empty."""
+    zeros: bool = False
+    """All elements are zero after the launch: not wrong by itself, but worth a look."""
+
+
+@dataclass(slots=True)
+class ValueTable:
+    rows: list[ValueRow] = field(default_factory=list)
+    launches: int = 0
+    kernels: list[str] = field(default_factory=list)
+    """Without repetition, in the order of their first launch."""
+    names_only: bool = False
+    """Kernels alone were printed (level 3)."""
+    mean_as_dtype: bool = False
+    """The printer's mistake was seen: it writes the mean under the label of the type."""
+    first_bad: int | None = None
+    """Index of the first row with a bad value."""
+    sentence: str = ""
+
+
+def value_table(text: str) -> ValueTable:
+    """The table of a printer's text. Linear in it."""
+    return table_of(parse_intermediate_values(text))
+
+
+def table_of(values: IntermediateValues) -> ValueTable:
+    table = ValueTable(mean_as_dtype=values.mean_as_dtype)
+    rows: dict[str, ValueRow] = {}
+    kernel, over = "", True
+    for value in values.values:
+        name = value.kernel or INPUTS
+        starts = value.when == "before_launch" and over
+        if value.when == "aoti_model_inputs" or starts or name != kernel:
+            if value.when != "aoti_model_inputs":
+                table.launches += 1
+            if name != kernel or starts:
+                rows = {}
+            kernel = name
+        over = value.when == "after_launch"
+        row = rows.get(value.argument)
+        if row is None:
+            launch = 0 if value.when == "aoti_model_inputs" else table.launches
+            row = rows[value.argument] = ValueRow(launch, name, value.argument)
+            table.rows.append(row)
+        if over:
+            row.after = value
+        else:
+            row.before = value
+    _judge(table)
+    return table
+
+
+def _judge(table: ValueTable) -> None:
+    table.kernels = list(dict.fromkeys(row.kernel for row in table.rows if row.kernel != INPUTS))
+    table.names_only = bool(table.rows) and all(not row.argument for row in table.rows)
+    for index, row in enumerate(table.rows):
+        judged = row.after or (row.before if _given(row) else None)
+        if judged is None:  # before its first launch a buffer holds whatever memory held
+            continue
+        row.bad = badness(judged)
+        row.zeros = judged.least == 0.0 == judged.largest and (judged.elements or 0) > 1
+        if row.bad and table.first_bad is None:
+            table.first_bad = index
+    table.sentence = _sentence(table)
+
+
+def _given(row: ValueRow) -> bool:
+    return row.kernel == INPUTS or row.argument.startswith(_GIVEN)
+
+
+def badness(value: IntermediateValue) -> str:
+    """`NaN` before `Inf`: a sum of infinities is none."""
+    figures = (value.mean, value.least, value.largest)
+    if value.nan or (
+        value.nan is None and any(each is not None and each != each for each in figures)
+    ):
+        return "NaN"
+    if value.inf or any(
+        each is not None and math.isinf(each) for each in (value.least, value.largest)
+    ):
+        return "Inf"
+    return "NaN" if any(each is not None and math.isnan(each) for each in figures[1:]) else ""
+
+
+def _sentence(table: ValueTable) -> str:
+    if not table.rows:
+        return "No value of a kernel was found."
+    if table.names_only:
+        last = table.rows[-1]
+        done = last.after is not None
+        return (
+            f"{table.launches} launches were printed by name alone; the last, {last.kernel}, "
+            + ("ended." if done else "did not end: it is the one that failed, or that was running.")
+        )
+    if table.first_bad is None:
+        return "No NaN and no Inf in any value after a launch, nor in what the model was given."
+    row = table.rows[table.first_bad]
+    judged = row.after or row.before
+    where = f"argument {row.argument} of {row.kernel}"
+    if row.kernel == INPUTS:
+        where = f"the model's input {row.argument}"
+    many = ""
+    count = (judged.nan if row.bad == "NaN" else judged.inf) if judged is not None else None
+    if judged is not None and count and judged.elements:
+        many = f" ({count:,} of {judged.elements:,} elements)"
+    if row.after is None or row.kernel == INPUTS:
+        return f"The first bad value is {where}: {row.bad}{many}, before any kernel changed it."
+    return (
+        f"The first bad value is {row.bad}{many} in {where}, after launch {row.launch} of "
+        f"{table.launches}."
+    )
+
+
+def shown(rows: Iterable[ValueRow], kernel: str, only: str) -> list[ValueRow]:
+    """Rows of kernels whose names contain a word; `bad` or `zeros` narrow further."""
+    wanted = kernel.lower()
+    return [
+        row for row in rows
+        if wanted in row.kernel.lower()
+        and (only != "bad" or row.bad) and (only != "zeros" or row.zeros)
+    ]  # fmt: skip

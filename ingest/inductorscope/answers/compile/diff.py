@@ -1,0 +1,93 @@
+"""Two stored texts of a run, compared line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.difference import Difference, difference
+from inductorscope.analyze.compile.ranks import plain
+from inductorscope.answers.parts import RunName
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.tables.models import Artifact, LogEntry, Run
+
+LARGEST = 4 * 1024 * 1024
+MOST_LINES = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class DiffSide:
+    artifact: int
+    what: str
+    """Kind of the record, or the file's name."""
+    compile_id: str | None
+    rank: int | None
+    path: str
+    lines: int | None
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPage:
+    run: RunName
+    before: DiffSide
+    after: DiffSide
+    difference: Difference | None
+    why_not: str
+    plain: bool
+    """Whether addresses and temporary names were left out of account."""
+
+
+def diff_page(
+    session: Session, run_id: str, a: int, b: int, *, without_noise: bool = False
+) -> DiffPage | None:
+    """None where the run or one of the files is not there."""
+    run = session.get(Run, run_id)
+    before, after = _side(session, run_id, a), _side(session, run_id, b)
+    if run is None or before is None or after is None:
+        return None
+    found, why = compared(session, a, b, without_noise=without_noise)
+    return DiffPage(RunName(run.id, run.name), before, after, found, why, without_noise)
+
+
+def compared(
+    session: Session, a: int, b: int, *, without_noise: bool
+) -> tuple[Difference | None, str]:
+    """The difference, or why there is none."""
+    texts = []
+    for artifact in (a, b):
+        row = session.execute(
+            select(Artifact.digest, Artifact.size).where(Artifact.id == artifact)
+        ).one()
+        if row.size > LARGEST:
+            return None, (
+                f"One of them has {row.size / 1e6:.1f} MB; texts up to {LARGEST // 2**20} MiB are"
+                " compared here. Download both and compare them with a tool of yours."
+            )
+        lines = (read_blob(session, row.digest) or b"").decode("utf-8", "replace").split("\n")
+        if len(lines) > MOST_LINES:
+            return None, f"One of them has {len(lines):,} lines; up to {MOST_LINES:,} are compared."
+        texts.append(lines)
+    one, other = texts
+    keys = (
+        ([plain(line) for line in one], [plain(line) for line in other]) if without_noise else None
+    )
+    return difference(one, other, keys=keys), ""
+
+
+def _side(session: Session, run_id: str, artifact: int) -> DiffSide | None:
+    found = session.get(Artifact, artifact)
+    if found is None or found.run_id != run_id:
+        return None
+    entry = session.scalars(
+        select(LogEntry).where(LogEntry.run_id == run_id, LogEntry.artifact_id == artifact).limit(1)
+    ).first()
+    what = found.path.rpartition("/")[2]
+    if entry is not None:
+        what = entry.name if entry.kind in {"artifact", "graph_dump"} and entry.name else entry.kind
+    return DiffSide(
+        artifact, what, None if entry is None else entry.compile_id,
+        None if entry is None else entry.rank, found.path, found.line_count, found.size,
+    )  # fmt: skip

@@ -1,0 +1,322 @@
+"""One compile: what became of it, all it left in the log in order, guards, symbols, figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.breaks import break_places
+from inductorscope.analyze.compile.guards import Guards, guards_of
+from inductorscope.analyze.compile.metrics import MetricGroup, group_metrics
+from inductorscope.analyze.compile.model import Compile, Story
+from inductorscope.analyze.compile.recompiles import histories
+from inductorscope.analyze.compile.records import metrics_of
+from inductorscope.analyze.compile.settle import resumed
+from inductorscope.answers.compile.parts import CompileRef, FrameRow, Told, ref_of, told
+from inductorscope.answers.compile.rows import (
+    BreakRow,
+    CacheRow,
+    FailureRow,
+    StepRow,
+    WorkRow,
+    break_rows,
+    cache_rows,
+    failure_rows,
+    step_row,
+    work_rows,
+)
+from inductorscope.answers.compile.spans import SpanRow, span_rows
+from inductorscope.answers.compile.symbols import (
+    SymbolGuardRow,
+    SymbolRow,
+    symbol_guard_rows,
+    symbol_rows,
+)
+from inductorscope.answers.compile.time import ChoiceRow, KernelRow, TuningRow
+from inductorscope.answers.logs.kinds import meaning
+from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
+from inductorscope.answers.parts import RunName
+from inductorscope.store.contents.texts import read_blob, stored_text
+from inductorscope.store.runs.compile_story import phases_of
+from inductorscope.store.tables.models import Artifact, LogEntry
+
+MOST_GUARD_BYTES = 8 * 1024 * 1024
+MOST_RECORDS = 2000
+GRAPHS = frozenset({
+    "dynamo_output_graph", "compiled_autograd_graph", "before_pre_grad_graph",
+    "inductor_pre_grad_graph", "after_pre_grad_graph", "aot_joint_graph", "before_joint_graph",
+    "after_joint_graph", "aot_forward_graph", "aot_backward_graph", "aot_inference_graph",
+    "before_post_grad_graph", "inductor_post_grad_graph", "after_post_grad_graph",
+    "exported_program", "optimize_ddp_split_graph",
+})  # fmt: skip
+"""Texts that passes make of each other: each is compared with the one before it."""
+GUARDS = ("dynamo_cpp_guards_str", "dynamo_guards")
+METRICS = (
+    "compilation_metrics", "bwd_compilation_metrics", "compilation_metrics_runtime",
+    "bwd_compilation_metrics_runtime",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """Something that the compile left in the log."""
+
+    what: str
+    meaning: str
+    line: int
+    attempt: int
+    artifact: int | None
+    size: int | None
+    lines: int | None
+    before: int | None
+    """The artifact of which a pass made it."""
+    earlier: int | None
+    """The same of the function's compile before."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsRow:
+    kind: str
+    line: int
+    groups: list[MetricGroup]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOnePage:
+    run: RunName
+    ref: CompileRef
+    previous: CompileRef | None
+    next: CompileRef | None
+    earlier: CompileRef | None
+    """The function's compile before this one."""
+    later: CompileRef | None
+    log: str
+    log_artifact: int | None
+    line: int
+    function: str
+    resumed_at: int | None
+    file: str | None
+    first_line: int | None
+    file_artifact: int | None
+    outcome: str
+    attempts: int
+    seconds: float | None
+    backward_seconds: float | None
+    seconds_from: str
+    guard_count: int | None
+    guard_us: float | None
+    ops: int | None
+    nodes: int | None
+    inputs: int | None
+    cudagraph_skip: str | None
+    links: list[tuple[str, str]]
+    stack: list[FrameRow]
+    graphs: list[CompileGraph]
+    step: StepRow | None
+    breaks: list[BreakRow]
+    failures: list[FailureRow]
+    caches: list[CacheRow]
+    symbols: list[SymbolRow]
+    symbol_guards: list[SymbolGuardRow]
+    kernels: list[KernelRow]
+    tunings: list[TuningRow]
+    work: list[WorkRow]
+    spans: list[SpanRow]
+    records: list[RecordRow]
+    more_records: bool
+    guards: Guards | None
+    guards_artifact: int | None
+    guards_earlier: int | None
+    metrics: list[MetricsRow]
+
+
+def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePage | None:
+    found = told(session, run_id)
+    story = None if found is None else found.story
+    if found is None or story is None or not 0 <= number < len(story.compiles):
+        return None
+    one = story.compiles[number]
+    records, more = _records(found, one)
+    before = _same_function(story, one)
+    earlier = before[-1] if before else None
+    beside = {row.what: row.artifact for row in (_records(found, earlier)[0] if earlier else ())}
+    records = [
+        RecordRow(
+            row.what, row.meaning, row.line, row.attempt, row.artifact, row.size, row.lines,
+            row.before, beside.get(row.what),
+        )
+        for row in records
+    ]  # fmt: skip
+    guards = next((row for row in records if row.what in GUARDS and row.artifact), None)
+    name, at = resumed(one.function or "")
+    source = found.sources.get(one.file or "")
+    logs = [log.path for log in story.logs]
+    log = logs[one.log]
+    mine = [place for place in break_places(story) if number in place.compiles]
+    steps = [
+        step for history in histories(story) for step in history.steps
+        if step.compile.number == number
+    ]  # fmt: skip
+    wanted = [step.record for step in steps if step.record]
+    texts = found.records(wanted)
+    return CompileOnePage(
+        run=found.name,
+        ref=ref_of(one),
+        previous=found.ref(number - 1),
+        next=found.ref(number + 1),
+        earlier=None if earlier is None else ref_of(earlier),
+        later=next(
+            (ref_of(other) for other in story.compiles[number + 1 :] if _same(one, other)), None
+        ),
+        log=log,
+        log_artifact=_log_artifact(found, log),
+        line=one.line,
+        function=name,
+        resumed_at=at,
+        file=one.file,
+        first_line=one.first_line,
+        file_artifact=None if source is None else source[0],
+        outcome=one.outcome,
+        attempts=one.attempts,
+        seconds=one.seconds,
+        backward_seconds=one.backward_seconds,
+        seconds_from=one.seconds_from,
+        guard_count=one.guards,
+        guard_us=one.guard_us,
+        ops=one.ops,
+        nodes=one.nodes,
+        inputs=one.inputs,
+        cudagraph_skip=one.cudagraph_skip,
+        links=[_link(link) for link in one.links],
+        stack=found.frames(one.stack),
+        graphs=(
+            []
+            if one.id is None
+            else graphs_of_compiles(session, run_id, logs, {one.id}).get((log, one.id), [])
+        ),
+        step=step_row(found, steps[0], texts) if steps else None,
+        breaks=break_rows(found, mine),
+        failures=failure_rows(found, [item for item in story.failures if item.compile == number]),
+        caches=cache_rows(found, [item for item in story.caches if item.compile == number]),
+        symbols=symbol_rows(found, [item for item in story.symbols if item.compile == number]),
+        symbol_guards=symbol_guard_rows(
+            found, [item for item in story.symbol_guards if item.compile == number]
+        ),
+        kernels=[
+            KernelRow(item.name, None, item.us, item.configuration, item.state)
+            for item in sorted(story.kernels, key=lambda item: -(item.us or 0.0))
+            if item.compile == number
+        ],
+        tunings=[
+            TuningRow(
+                item.what, item.shapes, item.us, None,
+                [ChoiceRow(choice.name, choice.us, choice.what) for choice in item.choices],
+            )
+            for item in story.tunings
+            if item.compile == number
+        ],
+        work=work_rows(dict(sorted(one.phases.items(), key=lambda item: -item[1]))),
+        spans=span_rows(story, phases_of(session, run_id, one)),
+        records=records,
+        more_records=more,
+        guards=_guards(session, guards),
+        guards_artifact=None if guards is None else guards.artifact,
+        guards_earlier=None if guards is None else guards.earlier,
+        metrics=_metrics(found, one, log, records),
+    )  # fmt: skip
+
+
+def _same(one: Compile, other: Compile) -> bool:
+    return (
+        one.id is not None
+        and other.id is not None
+        and one.log == other.log
+        and one.id.rpartition("/")[0] == other.id.rpartition("/")[0]
+        and one.function == other.function
+        and one.first_line == other.first_line
+    )
+
+
+def _same_function(story: Story, one: Compile) -> list[Compile]:
+    return [other for other in story.compiles[: one.number] if _same(one, other)]
+
+
+def _records(found: Told, one: Compile) -> tuple[list[RecordRow], bool]:
+    """In the log's order, up to where the same id begins anew."""
+    story = found.story
+    assert story is not None
+    later = [
+        other.line for other in story.compiles[one.number + 1 :]
+        if other.log == one.log and other.id == one.id
+    ]  # fmt: skip
+    query = (
+        select(LogEntry, Artifact.size, Artifact.line_count)
+        .outerjoin(Artifact, Artifact.id == LogEntry.artifact_id)
+        .where(
+            LogEntry.run_id == found.run.id,
+            LogEntry.log == story.logs[one.log].path,
+            LogEntry.compile_id.is_not_distinct_from(one.id),
+            LogEntry.line >= (one.line if one.id is not None else 0),
+        )
+        .order_by(LogEntry.id)
+        .limit(MOST_RECORDS + 1)
+    )
+    if later:
+        query = query.where(LogEntry.line < later[0])
+    rows = []
+    before: int | None = None
+    for entry, size, lines in found.session.execute(query):
+        named = entry.kind in {"artifact", "graph_dump"} and bool(entry.name)
+        what = (entry.name or "") if named else entry.kind
+        comparable = what in GRAPHS and entry.artifact_id is not None
+        rows.append(
+            RecordRow(
+                what, (meaning(f"artifact:{what}") if named else meaning(entry.kind)) or "",
+                entry.line, entry.attempt or 0, entry.artifact_id, size, lines,
+                before if comparable else None, None,
+            )
+        )  # fmt: skip
+        if comparable:
+            before = entry.artifact_id
+    return rows[:MOST_RECORDS], len(rows) > MOST_RECORDS
+
+
+def _log_artifact(found: Told, log: str) -> int | None:
+    query = select(Artifact.id).where(
+        Artifact.run_id == found.run.id,
+        Artifact.role == "trace_log",
+        Artifact.path.in_([log, log.removesuffix(".gz"), log.removesuffix(".zst")]),
+    )
+    return found.session.scalar(query)
+
+
+def _guards(session: Session, row: RecordRow | None) -> Guards | None:
+    if row is None or row.artifact is None or (row.size or 0) > MOST_GUARD_BYTES:
+        return None
+    digest = session.scalar(select(Artifact.digest).where(Artifact.id == row.artifact))
+    text = None if digest is None else read_blob(session, digest)
+    return None if text is None else guards_of(text.decode("utf-8", "replace"))
+
+
+def _metrics(found: Told, one: Compile, log: str, records: list[RecordRow]) -> list[MetricsRow]:
+    """Read from the log itself: its records have no payload."""
+    wanted = [row for row in records if row.what in METRICS]
+    artifact = _log_artifact(found, log)
+    if not wanted or artifact is None:
+        return []
+    digest = found.session.scalar(select(Artifact.digest).where(Artifact.id == artifact))
+    text = None if digest is None else stored_text(found.session, digest)
+    rows = []
+    for row in wanted[:10]:
+        raw = b"".join(text.lines(row.line, row.line)) if text is not None else b""
+        told_ = metrics_of(raw)
+        if told_:
+            rows.append(MetricsRow(row.what, row.line, group_metrics(told_)))
+    return rows
+
+
+def _link(link: str) -> tuple[str, str]:
+    name, _, url = link.rpartition(" ")
+    return name, url

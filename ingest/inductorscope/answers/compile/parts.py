@@ -1,0 +1,170 @@
+"""What the pages of compiling share: the story, links to records and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.model import Compile, Frame, Story
+from inductorscope.analyze.compile.settle import resumed
+from inductorscope.answers.parts import RunName
+from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.runs.compile_story import load_story
+from inductorscope.store.tables.models import Artifact, LogEntry, Run
+
+CONTEXT_LINES = 4
+LONGEST_LINE = 400
+TORCH = ("/torch/", "/_dynamo/", "/site-packages/")
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRef:
+    """Enough of a compile to name it and link to it."""
+
+    number: int
+    id: str
+    rank: int | None
+    occurrence: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    number: int
+    text: str
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """A frame of a stack, with the stored file where there is one."""
+
+    file: str
+    line: int
+    function: str
+    code: str | None
+    artifact: int | None
+    ours: bool
+    """Whether it is the user's, and not torch's or Python's."""
+
+
+@dataclass(slots=True)
+class Told:
+    """A run, and its story where it has one."""
+
+    session: Session
+    run: Run
+    story: Story | None
+    sources: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Path of a source file → its artifact, and the content's digest."""
+
+    texts_spoken: dict[str, int] = field(default_factory=dict)
+    """Path of a TORCH_LOGS text → its artifact."""
+
+    @property
+    def name(self) -> RunName:
+        return RunName(self.run.id, self.run.name)
+
+    def ref(self, number: int) -> CompileRef | None:
+        story = self.story
+        if story is None or not 0 <= number < len(story.compiles):
+            return None
+        return ref_of(story.compiles[number])
+
+    def refs(self, numbers: Iterable[int]) -> list[CompileRef]:
+        return [ref for ref in map(self.ref, numbers) if ref is not None]
+
+    def frame(self, frame: Frame) -> FrameRow:
+        return self.frame_of(frame.file, frame.line, frame.function, frame.code)
+
+    def frame_of(self, file: str, line: int, function: str, code: str | None) -> FrameRow:
+        source = self.sources.get(file)
+        ours = not any(part in file for part in TORCH) and not file.startswith("<")
+        return FrameRow(
+            file, line, resumed(function)[0], code, None if source is None else source[0], ours
+        )
+
+    def frames(self, numbers: Iterable[int]) -> list[FrameRow]:
+        assert self.story is not None
+        return [self.frame(self.story.frames[number]) for number in numbers]
+
+    def code_around(
+        self, file: str | None, line: int | None, code: str | None = None
+    ) -> list[CodeLine]:
+        """Lines of a stored source around one; only that one where just its text is known."""
+        source = self.sources.get(file or "")
+        if line is None:
+            return []
+        if source is not None:
+            text = stored_text(self.session, source[1])
+            first = max(1, line - CONTEXT_LINES)
+            lines = [] if text is None else list(text.lines(first, line + CONTEXT_LINES))
+            shown = [
+                CodeLine(first + at, raw.decode("utf-8", "replace").rstrip("\r\n")[:LONGEST_LINE],
+                         first + at == line)
+                for at, raw in enumerate(lines)
+            ]  # fmt: skip
+            shown = [_filled(one, code) for one in shown]
+            while shown and not shown[0].text.strip():
+                shown.pop(0)
+            while shown and not shown[-1].text.strip():
+                shown.pop()
+            if any(one.marked for one in shown):
+                return shown
+        return [CodeLine(line, code[:LONGEST_LINE], marked=True)] if code else []
+
+    def records(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """Log and line of records → the artifact that holds their payload, where they have one."""
+        assert self.story is not None
+        wanted = list(places)[:2000]
+        lines = sorted({line for _, line in wanted})
+        logs = {log.path: number for number, log in enumerate(self.story.logs)}
+        found: dict[tuple[int, int], int] = {}
+        for start in range(0, len(lines), 500):
+            rows = select(LogEntry.log, LogEntry.line, LogEntry.artifact_id).where(
+                LogEntry.run_id == self.run.id,
+                LogEntry.line.in_(lines[start : start + 500]),
+                LogEntry.artifact_id.is_not(None),
+            )
+            for log, line, artifact in self.session.execute(rows):
+                if artifact is not None:
+                    found[logs.get(log, -1), line] = artifact
+        return {place: found[place] for place in wanted if place in found}
+
+
+def _filled(line: CodeLine, code: str | None) -> CodeLine:
+    """A source put together from stack comments lacks lines that no node comes from."""
+    if not line.marked or line.text.strip() or not code:
+        return line
+    return CodeLine(line.number, code[:LONGEST_LINE], marked=True)
+
+
+def ref_of(compile_: Compile) -> CompileRef:
+    return CompileRef(compile_.number, compile_.id or "no id", compile_.rank, compile_.occurrence)
+
+
+def told(session: Session, run_id: str) -> Told | None:
+    """None where there is no such run."""
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    found = Told(session, run, load_story(session, run_id))
+    rows = select(Artifact.path, Artifact.id, Artifact.digest, Artifact.derived).where(
+        Artifact.run_id == run_id, Artifact.role == "source"
+    )
+    for path, artifact, digest, derived in session.execute(rows):
+        if path not in found.sources or not derived:
+            found.sources[path] = (artifact, digest)
+    if found.story is not None and found.story.spoken:
+        texts = select(Artifact.path, Artifact.id).where(
+            Artifact.run_id == run_id, Artifact.path.in_([log.path for log in found.story.spoken])
+        )
+        found.texts_spoken = {path: artifact for path, artifact in session.execute(texts)}  # noqa: C416  # rows
+    return found
+
+
+def has_log(session: Session, run_id: str) -> bool:
+    query = select(LogEntry.id).where(LogEntry.run_id == run_id).limit(1)
+    return session.scalar(query) is not None

@@ -1,0 +1,83 @@
+"""Phases of compiling as they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inductorscope.analyze.compile.kinds import CPP, TRITON
+from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.phases import Chunk, work_of
+
+LONGEST_GAP = 0.02
+"""Of the busy time: longer pauses between phases are drawn as this."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRow:
+    """A phase to be drawn."""
+
+    name: str
+    kind: str
+    start_us: float
+    """Since the first."""
+    duration_us: float
+    self_us: float
+    x_us: float
+    """Where it is drawn: like its start, with long idle times cut short."""
+    lane: int
+    """Its log; logs are drawn below each other."""
+    depth: int
+    compile: int
+    id: str
+    label: str
+
+
+def waiting_for(story: Story) -> str:
+    """What a compile waits for while its workers compile kernels."""
+    return CPP if any(row.name == "compile_file" for row in story.phases) else TRITON
+
+
+def span_rows(story: Story, spans: Chunk) -> list[SpanRow]:
+    """To be drawn, with times since the first of each log."""
+    waiting = waiting_for(story)
+    ids = [one.id or "no id" for one in story.compiles]
+    lanes: dict[int, Chunk] = {}
+    for span in spans:
+        owned = 0 <= span.owner < len(story.compiles)
+        lanes.setdefault(story.compiles[span.owner].log if owned else 0, []).append(span)
+    rows = []
+    for number, lane in enumerate(lanes[key] for key in sorted(lanes)):
+        begin = min(span.start_us for span in lane)
+        places = squeezed([(span.start_us - begin, span.duration_us) for span in lane])
+        rows += [
+            SpanRow(
+                span.name, work_of(span.name, waiting), span.start_us - begin, span.duration_us,
+                span.self_us, x, number, span.depth, span.owner,
+                ids[span.owner] if 0 <= span.owner < len(ids) else "", span.label,
+            )
+            for span, x in zip(lane, places, strict=True)
+        ]  # fmt: skip
+    return rows
+
+
+def squeezed(spans: Sequence[tuple[float, float]]) -> list[float]:
+    """Where spans (begin, duration) are drawn when times in which nothing was compiled are short.
+
+    Between two compiles the program runs, perhaps for hours.
+    """
+    busy = end = 0.0
+    order = sorted(range(len(spans)), key=lambda number: spans[number][0])
+    for number in order:
+        start, duration = spans[number]
+        busy += max(0.0, start + duration - max(end, start))
+        end = max(end, start + duration)
+    most = busy * LONGEST_GAP
+    places = [0.0] * len(spans)
+    end = cut = 0.0
+    for number in order:
+        start, duration = spans[number]
+        cut += max(0.0, start - end - most)
+        places[number] = start - cut
+        end = max(end, start + duration)
+    return places

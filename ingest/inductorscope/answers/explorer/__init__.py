@@ -1,0 +1,1 @@
+"""Answers for the explorer and for kernel pages."""

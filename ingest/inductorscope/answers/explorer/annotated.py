@@ -1,0 +1,40 @@
+"""What annotated code is made from: a graph's links, and the texts they speak of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import graph_of
+from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.tables.models import Artifact, Links
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationParts:
+    links: GraphLinks
+    code: int | None
+    """Artifact of the output code."""
+    graph: int | None
+    """Artifact of the FX graph it was made from."""
+
+
+def annotation_parts(session: Session, run: str, slug: str) -> AnnotationParts | None:
+    """None where there is no such graph."""
+    graph = graph_of(session, run, slug)
+    if graph is None:
+        return None
+    payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
+    query = select(Artifact.role, Artifact.id).where(
+        Artifact.graph_id == graph.id, Artifact.role.in_(("output_code", "fx_transformed"))
+    )
+    rows = session.execute(query.order_by(Artifact.id.desc()))
+    found = {role: artifact for role, artifact in rows}  # noqa: C416  # rows
+    return AnnotationParts(
+        links=unpack_links(payload) if payload is not None else GraphLinks(),
+        code=found.get("output_code"),
+        graph=found.get("fx_transformed"),
+    )

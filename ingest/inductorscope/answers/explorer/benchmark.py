@@ -1,0 +1,89 @@
+"""Test cases of kernels, and what running them gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.benchmark.case import KernelCase, NoCase, kernel_case
+from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts
+from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
+
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOf:
+    """A kernel's call, and the parts of its test case."""
+
+    case: KernelCase
+    origin: str
+    may_run: bool
+    """Whether this installation captured it itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark that was run here."""
+
+    handle: int
+    job_id: str
+    created_at: datetime
+    result: dict[str, Any]
+
+
+def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CaseOf | None:
+    """None where there is no such call. Raises NoCase."""
+    found = session.execute(
+        select(Run, Graph)
+        .join(Graph, Graph.run_id == Run.id)
+        .join(Kernel, Kernel.graph_id == Graph.id)
+        .join(KernelCall, KernelCall.kernel_id == Kernel.id)
+        .where(
+            Run.id == run_id, Graph.slug == slug, Kernel.name == kernel, KernelCall.handle == handle
+        )
+    ).first()
+    if found is None:
+        return None
+    run, graph = found
+    try:
+        texts = graph_texts(session, graph.id).read(session)
+    except TooLong as error:
+        raise NoCase(str(error)) from None
+    return CaseOf(kernel_case(texts, kernel, handle), f"run {run.id}, {graph.slug}", is_ours(run))
+
+
+def is_ours(run: Run) -> bool:
+    """Whether a worker or a person of this installation captured it: nothing else is ever run."""
+    return run.origin == "capture"
+
+
+def benchmarks_of(session: Session, graph_id: int, kernel: str) -> list[Benchmark]:
+    """The newest first."""
+    query = (
+        select(KernelBenchmark)
+        .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel)
+        .order_by(KernelBenchmark.created_at.desc(), KernelBenchmark.id.desc())
+        .limit(SHOWN)
+    )
+    return [
+        Benchmark(row.handle, row.job_id, row.created_at, row.result)
+        for row in session.scalars(query)
+    ]
+
+
+def add_benchmark(
+    session: Session, graph_id: int, kernel: str, handle: int, job_id: str, now: datetime,
+    result: dict[str, Any],
+) -> None:  # fmt: skip
+    session.add(
+        KernelBenchmark(
+            graph_id=graph_id, kernel=kernel, handle=handle, job_id=job_id, created_at=now,
+            result=result,
+        )
+    )  # fmt: skip

@@ -1,0 +1,233 @@
+"""The explorer: which artifact holds the text of which stage, the kernels by time, the links."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import GraphName, RunName, graph_of, run_name, share
+from inductorscope.correlate.links.model import CALLS, Coverage
+from inductorscope.stages import STAGES, Stage
+from inductorscope.store.runs.nodes import call_texts
+from inductorscope.store.runs.runs import READING
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
+
+
+@dataclass(frozen=True, slots=True)
+class StageFile:
+    artifact: int
+    path: str
+    lines: int | None
+    first: int
+    last: int | None
+    derived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StageTexts:
+    id: str
+    title: str
+    language: str
+    files: list[StageFile]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    handle: int
+    line: int
+    permalink: str
+    fx: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerKernel:
+    name: str
+    kind: str
+    category: str
+    first: int | None
+    last: int | None
+    time_us: float | None
+    share: float | None
+    time_source: str | None
+    calls: list[CallSite]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerGraph:
+    slug: str
+    name: str
+    direction: str
+    node_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    run: RunName
+    graph: ExplorerGraph
+    stages: list[StageTexts]
+    kernels: list[ExplorerKernel]
+    graph_time_us: float | None
+    coverage: Coverage
+    notes: list[str]
+    aligning: bool
+    """Whether the lines of its kernels are still to be aligned."""
+
+
+def graphs_of(session: Session, run: str) -> list[GraphName]:
+    """All graphs of a run, in order; none where there is no such run."""
+    query = select(Graph.slug, Graph.name, Graph.direction).where(Graph.run_id == run)
+    return [GraphName(*row) for row in session.execute(query.order_by(Graph.position))]
+
+
+def links_payload(session: Session, run: str, slug: str) -> bytes | None:
+    """The packed links of a graph."""
+    query = select(Links.payload).join(Graph, Graph.id == Links.graph_id)
+    return session.scalar(query.where(Graph.run_id == run, Graph.slug == slug))
+
+
+def explorer_stamp(session: Session, run: str, slug: str) -> tuple[Hashable, ...] | None:
+    """What the explorer of a graph depends on: it is the same as long as this is. None as long as
+    its run is being read, and where there is no such graph."""
+    query = (
+        select(Graph.id, Run.created_at, Run.read_at, Links.engine)
+        .join(Run, Run.id == Graph.run_id)
+        .outerjoin(Links, Links.graph_id == Graph.id)
+        .where(Graph.run_id == run, Graph.slug == slug, Run.state != READING)
+    )
+    row = session.execute(query).one_or_none()
+    return None if row is None else (run, slug, *row)
+
+
+def explorer(session: Session, run: str, slug: str) -> Explorer | None:
+    graph = graph_of(session, run, slug)
+    named = run_name(session, run)
+    if graph is None or named is None:
+        return None
+    links = session.execute(
+        select(Links.coverage, Links.notes, Links.engine).where(Links.graph_id == graph.id)
+    ).one_or_none()
+    return Explorer(
+        run=named,
+        graph=ExplorerGraph(graph.slug, graph.name, graph.direction, graph.node_count),
+        stages=_stages(session, graph),
+        kernels=_kernels(session, graph),
+        graph_time_us=graph.time_us,
+        coverage=Coverage(**links.coverage) if links else Coverage(),
+        notes=list(links.notes) if links else [_why_no_links(session, run)],
+        aligning=links is not None and links.engine == CALLS,
+    )
+
+
+def first_texts(session: Session, graph: Graph, stages: Sequence[str]) -> list[int]:
+    """Artifacts whose texts some stages show first; a page may ask for them ahead."""
+    roles = {stage.role for stage in STAGES if stage.id in stages}
+    query = select(Artifact.role, func.min(Artifact.id)).where(
+        Artifact.graph_id == graph.id, Artifact.role.in_(roles)
+    )
+    found = [number for _, number in session.execute(query.group_by(Artifact.role))]
+    counts: dict[str, int] = graph.sources
+    if "source" in roles and counts:
+        main = min(counts, key=lambda path: (-counts[path], path))
+        sources = select(Artifact.id).where(
+            Artifact.run_id == graph.run_id, Artifact.role == "source", Artifact.path == main
+        )
+        found += session.scalars(sources.order_by(Artifact.derived, Artifact.id).limit(1))
+    return found
+
+
+def _why_no_links(session: Session, run: str) -> str:
+    state = session.scalar(select(Run.state).where(Run.id == run))
+    if state == READING:
+        return "The lines of this graph are still being linked; they light as soon as they are."
+    return "No lines of this graph could be linked."
+
+
+def _stages(session: Session, graph: Graph) -> list[StageTexts]:
+    by_role: dict[str, list[Artifact]] = defaultdict(list)
+    query = select(Artifact).where(
+        Artifact.run_id == graph.run_id,
+        or_(Artifact.graph_id == graph.id, Artifact.graph_id.is_(None)),
+    )
+    for artifact in session.scalars(query.order_by(Artifact.derived, Artifact.id)):
+        if artifact.graph_id == graph.id or artifact.role == "source":
+            by_role[artifact.role].append(artifact)
+    by_role["source"] = _sources(session, graph, by_role["source"])
+    return [
+        StageTexts(
+            stage.id,
+            stage.title,
+            stage.language,
+            [_file(stage, graph, artifact) for artifact in by_role[stage.role]],
+        )
+        for stage in STAGES
+    ]
+
+
+def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
+    first, last = 1, artifact.line_count
+    if stage.id == "wrapper" and graph.wrapper_first and graph.wrapper_last:
+        first, last = graph.wrapper_first, graph.wrapper_last
+    return StageFile(
+        artifact=artifact.id,
+        path=artifact.path,
+        lines=artifact.line_count,
+        first=first,
+        last=last,
+        derived=artifact.derived,
+    )
+
+
+def _sources(session: Session, graph: Graph, found: list[Artifact]) -> list[Artifact]:
+    """The files this graph's nodes come from, the one of most nodes first, each once: a real file
+    rather than what was rebuilt from comments."""
+    counts: dict[str, int] = graph.sources
+    once: dict[str, Artifact] = {}
+    for artifact in found:
+        once.setdefault(artifact.path, artifact)
+    named = [artifact for artifact in once.values() if artifact.path in counts]
+    return sorted(named or once.values(), key=lambda item: (-counts.get(item.path, 0), item.path))
+
+
+def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
+    # Columns rather than objects of the tables: a graph has kernels and calls by the hundred.
+    calls: dict[int, list[CallSite]] = defaultdict(list)
+    texts = call_texts(session, graph.id)
+    sites = (
+        select(
+            KernelCall.kernel_id,
+            KernelCall.handle,
+            KernelCall.line,
+            KernelCall.permalink,
+            KernelCall.number,
+        )
+        .where(KernelCall.graph_id == graph.id)
+        .order_by(KernelCall.line, KernelCall.id)
+    )
+    for kernel, handle, line, permalink, number in session.execute(sites):
+        calls[kernel].append(CallSite(handle, line, permalink, texts[number][1]))
+    rows = session.execute(
+        select(
+            Kernel.id,
+            Kernel.name,
+            Kernel.kind,
+            Kernel.category,
+            Kernel.first_line,
+            Kernel.last_line,
+            Kernel.time_us,
+            Kernel.time_source,
+        )
+        .where(Kernel.graph_id == graph.id)
+        .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Kernel.id)
+    ).all()
+    times = [row.time_us for row in rows if row.time_us is not None]
+    whole = sum(times) if times else None
+    return [
+        ExplorerKernel(
+            name, kind, category, first, last, time, share(time, whole), source, calls[number]
+        )
+        for number, name, kind, category, first, last, time, source in rows
+    ]

@@ -1,0 +1,68 @@
+"""Why a line of a graph is linked as it is, worked out when somebody asks."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.explorer.graph_texts import Remembered, graph_texts
+from inductorscope.answers.parts import graph_of
+from inductorscope.correlate.explain import Explainer, Reason
+from inductorscope.correlate.links.model import Confidence
+from inductorscope.correlate.links.texts import GraphTexts
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.tables.models import Links
+
+STAGES = ("code", "ir_pre", "ir_post")
+"""Stages whose lines are linked by inference."""
+
+
+def _explainer(texts: dict[str, str]) -> Explainer:
+    return Explainer(
+        GraphTexts(
+            fx_transformed=texts.get("fx_transformed"),
+            ir_pre=texts.get("ir_pre_fusion"),
+            ir_post=texts.get("ir_post_fusion"),
+            output_code=texts.get("output_code"),
+        )
+    )
+
+
+_REMEMBERED: Remembered[Explainer] = Remembered(_explainer)
+
+
+def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> list[Reason]:
+    """None found: an empty list, as for a graph that is not there. Raises TooLong."""
+    graph = graph_of(session, run, slug)
+    if graph is None:
+        return []
+    recorded = _recorded(session, graph.id, stage, line)
+    if recorded is not None:
+        return [recorded]
+    return _REMEMBERED.of(session, graph_texts(session, graph.id)).reasons(stage, line)
+
+
+def _recorded(session: Session, graph_id: int, stage: str, line: int) -> Reason | None:
+    """What a capture wrote down needs no inference."""
+    query = select(Links.payload, Links.coverage).where(Links.graph_id == graph_id)
+    row = session.execute(query).one_or_none()
+    if row is None or not row.coverage.get("lines_exact"):
+        return None
+    links = unpack_links(row.payload)
+    found = links.stages.get(stage)
+    if found is None:
+        return None
+    nodes: dict[str, None] = {}
+    calls: dict[str, None] = {}
+    for number, entity, known, call in zip(
+        found.lines, found.entities, found.confidence, found.call, strict=True
+    ):
+        name = links.entities[entity]
+        if number == line and known == Confidence.exact and name.startswith("fx:"):
+            nodes[name] = None
+            if call >= 0:
+                calls[links.entities[call]] = None
+    if not nodes:
+        return None
+    sentence = "Recorded while Inductor generated this code: nothing about it is inferred."
+    return Reason("recorded", sentence, "", list(nodes), list(calls))

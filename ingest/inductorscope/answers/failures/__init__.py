@@ -1,0 +1,1 @@
+"""Answers for the pages about failures and diagnoses."""

@@ -1,0 +1,61 @@
+"""The graphs of a failed run, with what their lines are linked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.failures.known import GraphKnown, KernelSpan, Reference, known_graph
+from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts
+from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.store.runs.links import unpack_links
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links
+
+MOST_GRAPHS = 40
+"""Graphs looked into: a failure stops at one, and pages wait for it."""
+
+
+def known_graphs(session: Session, run_id: str) -> list[GraphKnown]:
+    """The run's graphs; those that are too long to look into are left out."""
+    query = select(Graph).where(Graph.run_id == run_id).order_by(Graph.position).limit(MOST_GRAPHS)
+    found = []
+    for graph in session.scalars(query):
+        try:
+            texts = graph_texts(session, graph.id).read(session)
+        except TooLong:
+            continue
+        payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
+        links = None if payload is None else unpack_links(payload)
+        found.append(
+            known_graph(
+                graph.slug, texts, _kernels(session, graph.id),
+                _references(links, "code"), _references(links, "ir_post"),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _kernels(session: Session, graph: int) -> Iterator[KernelSpan]:
+    """Each with the first call of it."""
+    handles: dict[int, int] = dict(
+        session.execute(
+            select(KernelCall.kernel_id, KernelCall.handle)
+            .where(KernelCall.graph_id == graph)
+            .order_by(KernelCall.handle.desc())
+        ).all()
+    )
+    for kernel in session.scalars(select(Kernel).where(Kernel.graph_id == graph)):
+        if kernel.first_line is not None and kernel.last_line is not None:
+            yield KernelSpan(
+                kernel.name, kernel.first_line, kernel.last_line, handles.get(kernel.id, 1)
+            )
+
+
+def _references(links: GraphLinks | None, stage: str) -> Iterator[Reference]:
+    columns = None if links is None else links.stages.get(stage)
+    if links is None or columns is None:
+        return
+    for line, entity, how in zip(columns.lines, columns.entities, columns.confidence, strict=True):
+        yield line, links.entities[entity], how

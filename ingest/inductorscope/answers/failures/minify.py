@@ -1,0 +1,167 @@
+"""The search for the smallest failing program: what it knows, steps as a line, files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.compile.parts import told
+from inductorscope.answers.failures.failures import Panel, panel, refusal
+from inductorscope.answers.parts import RunName
+from inductorscope.store.runs.diagnoses import (
+    DiagnosisLine,
+    DiagnosisRead,
+    diagnoses_of,
+    read_diagnosis,
+)
+from inductorscope.store.tables.models import Artifact
+
+KIND = "minify"
+SHOWN_FILES = 50
+_FILES = re.compile(
+    r"(^|/)(minifier_launcher\.py|repro\.py|minified_\d+_nodes\.py"
+    r"|(minifier|checkpoints|isolate)/[^/]+\.py)$"
+)
+WIDE, TALL = 640.0, 120.0
+"""The chart's own measures; it is drawn at any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class MinifierFile:
+    """A file that torch's own minifier wrote, in an upload."""
+
+    path: str
+    artifact: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Nodes that are left over the seconds, as a line of steps."""
+
+    line: str
+    """Points of an SVG polyline within WIDE × TALL."""
+    dots: list[tuple[float, float, str]]
+    """Where each step is, and what it was."""
+    most: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MinifyPage:
+    run: RunName
+    refusal: str
+    panel: Panel
+    job: str | None
+    """Whose result is shown."""
+    state: str
+    complete: bool
+    message: str | None
+    found: dict[str, Any] | None
+    chart: Chart | None
+    can_resume: bool
+    diagnoses: list[DiagnosisLine] = field(default_factory=list)
+    files: list[MinifierFile] = field(default_factory=list)
+
+
+def minify_page(session: Session, run_id: str, job: str | None = None) -> MinifyPage | None:
+    """None where there is no such run; `job` chooses an earlier search."""
+    of_run = told(session, run_id)
+    if of_run is None:
+        return None
+    lines = diagnoses_of(session, run_id, KIND)
+    chosen = next((line.job_id for line in lines if job in (None, line.job_id)), None)
+    read = read_diagnosis(session, chosen) if chosen else None
+    now = panel(session, run_id, KIND)
+    return MinifyPage(
+        run=of_run.name,
+        refusal=refusal(of_run),
+        panel=now,
+        job=chosen,
+        state=read.line.state if read else "",
+        complete=read.line.complete if read else False,
+        message=read.line.message if read else None,
+        found=_shown(read),
+        chart=_chart(read.result) if read else None,
+        can_resume=_resumable(read) and not now.active,
+        diagnoses=lines,
+        files=_files(session, run_id),
+    )
+
+
+def repro_of(session: Session, run_id: str, job: str | None = None) -> str | None:
+    """The program's text, of the newest search that has one."""
+    for line in diagnoses_of(session, run_id, KIND):
+        if job not in (None, line.job_id):
+            continue
+        read = read_diagnosis(session, line.job_id)
+        text = ((read.result if read else {}).get("repro") or {}).get("text")
+        if text:
+            return str(text)
+    return None
+
+
+def _shown(read: DiagnosisRead | None) -> dict[str, Any] | None:
+    """All but what only a job that goes on needs."""
+    if read is None:
+        return None
+    found = {key: value for key, value in read.result.items() if key != "checkpoint"}
+    inputs = (read.result.get("checkpoint") or {}).get("inputs") or []
+    found["inputs"] = [
+        {key: value for key, value in one.items() if key not in ("data", "draw")}
+        | {"kept": "data" in one}
+        for one in inputs
+    ]
+    return found
+
+
+def _resumable(read: DiagnosisRead | None) -> bool:
+    return (
+        read is not None and not read.line.complete and bool(read.result.get("checkpoint"))
+        and read.line.state in ("failed", "cancelled", "gone")
+    )  # fmt: skip
+
+
+def _chart(found: dict[str, Any]) -> Chart | None:
+    steps = list(found.get("steps") or [])
+    if not steps:
+        return None
+    most = max(int(step["nodes"]) for step in steps)
+    began = float(steps[0]["seconds"])  # before it, graphs were caught and tested
+    ended = max(float(found.get("seconds") or 0.0), float(steps[-1]["seconds"]))
+    seconds = max(ended - began, 0.1)
+    line, dots = [], []
+    before = None
+    for step in steps:
+        x = WIDE * (float(step["seconds"]) - began) / seconds
+        y = TALL * (1 - int(step["nodes"]) / max(1, most))
+        if before is not None:
+            line.append(f"{x:.1f},{before:.1f}")
+        line.append(f"{x:.1f},{y:.1f}")
+        dots.append((round(x, 1), round(y, 1), _words(step)))
+        before = y
+    line.append(f"{WIDE:.1f},{before:.1f}")
+    return Chart(" ".join(line), dots, most, seconds)
+
+
+def _words(step: dict[str, Any]) -> str:
+    if step["what"] == "start":
+        return f"{step['nodes']} nodes at the beginning, {step['seconds']:g} s"
+    return (
+        f"from {step['before']} to {step['after']} {step['what']}, {step['strategy']}, "
+        f"{step['seconds']:g} s"
+    )
+
+
+def _files(session: Session, run_id: str) -> list[MinifierFile]:
+    query = (
+        select(Artifact.path, Artifact.id, Artifact.size)
+        .where(Artifact.run_id == run_id, Artifact.path.like("%.py"))
+        .order_by(Artifact.path)
+    )
+    found = [MinifierFile(*row) for row in session.execute(query) if _FILES.search(row[0])]
+    return found[:SHOWN_FILES]

@@ -1,0 +1,168 @@
+"""What the newest search for the first wrong number found, a page of its rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.compile.parts import told
+from inductorscope.answers.failures.failures import Panel, panel, refusal
+from inductorscope.answers.parts import RunName
+from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, newest_diagnosis
+from inductorscope.store.tables.models import Graph
+
+SHOWN = 100
+"""Rows of one page."""
+MOST_POINTS = 5000
+
+Order = Literal["graph", "error"]
+Row = dict[str, Any]
+
+FILTERS: dict[str, Callable[[Row], bool]] = {
+    "": lambda _: True,
+    "differs": lambda row: row["status"] == "differs",
+    "compared": lambda row: bool(row.get("measured")),
+    "random": lambda row: row["status"] in ("random", "unknown"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFound:
+    """One graph's comparison, without its rows."""
+
+    name: str
+    slug: str
+    """Of the run's graph of that name; empty where the run has none."""
+    backward: bool
+    done: bool
+    compared: int
+    differing: list[str]
+    random: list[str]
+    unsteady: list[str]
+    left_out: int
+    culprit: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersPage:
+    run: RunName
+    refusal: str
+    panel: Panel
+    summary: dict[str, Any] | None
+    """None where nothing was found yet."""
+    tolerance: str
+    reasons: dict[str, str]
+    inputs: str
+    graphs: list[GraphFound]
+    graph: str
+    """Name of the graph whose rows these are."""
+    blamed: Row | None
+    blamed_slug: str
+    points: list[Row]
+    rows: list[Row]
+    row_count: int
+    node_count: int
+    only: str
+    order: Order
+    first: int
+    shown: int
+    diagnoses: list[DiagnosisLine]
+
+
+def numbers_page(
+    session: Session, run_id: str, *, graph: str = "", only: str = "", order: Order = "graph",
+    first: int = 0,
+) -> NumbersPage | None:  # fmt: skip
+    found = told(session, run_id)
+    if found is None:
+        return None
+    newest = newest_diagnosis(session, run_id, "numbers")
+    result: dict[str, Any] = newest.result if newest is not None else {}
+    slugs = _slugs(session, run_id)
+    graphs: list[dict[str, Any]] = result.get("graphs") or []
+    chosen = _chosen(graphs, graph)
+    all_rows: list[Row] = chosen["rows"] if chosen else []
+    wanted = [row for row in all_rows if FILTERS.get(only, FILTERS[""])(row)]
+    if order == "error":
+        wanted.sort(key=_excess, reverse=True)
+    blamed, blamed_slug = _blamed(graphs, slugs)
+    return NumbersPage(
+        run=found.name,
+        refusal=refusal(found),
+        panel=panel(session, run_id, "numbers"),
+        summary=result.get("summary"),
+        tolerance=result.get("tolerance", ""),
+        reasons=result.get("reasons") or {},
+        inputs=result.get("inputs", ""),
+        graphs=[
+            GraphFound(
+                each["name"], slugs.get(each["name"], ""), each["backward"], each["done"],
+                each["compared"], each["differing"], each["random"], each["unsteady"],
+                each["left_out"], each["culprit"],
+            )
+            for each in graphs
+        ],
+        graph=chosen["name"] if chosen else "",
+        blamed=blamed,
+        blamed_slug=blamed_slug,
+        points=_points(all_rows),
+        rows=wanted[first : first + SHOWN],
+        row_count=len(wanted),
+        node_count=len(all_rows),
+        only=only,
+        order=order,
+        first=first,
+        shown=SHOWN,
+        diagnoses=diagnoses_of(session, run_id, "numbers"),
+    )  # fmt: skip
+
+
+def _slugs(session: Session, run_id: str) -> dict[str, str]:
+    query = select(Graph.name, Graph.slug).where(Graph.run_id == run_id)
+    return {row.name: row.slug for row in session.execute(query)}
+
+
+def _chosen(graphs: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
+    """The graph asked for, else the first that differs, else the first."""
+    asked = next((graph for graph in graphs if graph["name"] == name), None)
+    wrong = next((graph for graph in graphs if graph["differing"]), None)
+    return asked or wrong or (graphs[0] if graphs else None)
+
+
+def _blamed(graphs: list[dict[str, Any]], slugs: dict[str, str]) -> tuple[Row | None, str]:
+    for graph in graphs:
+        for row in graph["rows"]:
+            if row["blamed"]:
+                return row, slugs.get(graph["name"], "")
+    return None, ""
+
+
+def _points(rows: list[Row]) -> list[Row]:
+    """What the chart draws: a node's place, and its error beside what is allowed."""
+    return [
+        {
+            "at": at,
+            "node": row["node"],
+            "kernel": row["kernel"],
+            "status": row["status"],
+            "how": row["how"],
+            "excess": row["measured"]["excess"],
+            "max_abs": row["measured"]["max_abs"],
+            "allowed": row["measured"]["allowed"],
+            "accumulated": row.get("accumulated"),
+        }
+        for at, row in enumerate(rows)
+        if row.get("measured")
+    ][:MOST_POINTS]
+
+
+def _excess(row: Row) -> float:
+    measured = row.get("measured")
+    if not measured:
+        return -1.0
+    excess = measured["excess"]
+    return float("inf") if excess is None else float(excess)

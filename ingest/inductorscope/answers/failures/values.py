@@ -1,0 +1,118 @@
+"""What kernels read and wrote, from texts that a run holds. Worked out when asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.values.table import ValueRow, ValueTable, shown, value_table
+from inductorscope.answers.parts import RunName
+from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.tables.models import Artifact, Run
+
+ROLE = "intermediate_values"
+ROWS = 100
+MOST_BYTES = 32 * 1024 * 1024
+"""Of a log that is read when somebody looks; its beginning is read where it is longer."""
+KEPT = 8
+_kept: OrderedDict[str, ValueTable] = OrderedDict()
+_guard = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSource:
+    """A text that values were printed to, or a saved tensor."""
+
+    artifact: int
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesPage:
+    run: RunName
+    captured: bool
+    sources: list[ValueSource]
+    source: int | None
+    """The artifact whose table is shown."""
+    saved: list[ValueSource]
+    """Tensors that were saved as files."""
+    sentence: str
+    launches: int
+    kernels: list[str]
+    names_only: bool
+    mean_as_dtype: bool
+    cut: bool
+    """Whether the text is longer than what is read of it."""
+    kernel: str
+    only: str
+    first: int
+    total: int
+    rows: list[ValueRow]
+    first_bad: ValueRow | None
+
+
+def values_page(
+    session: Session, run_id: str, *, source: int | None = None, kernel: str = "", only: str = "",
+    first: int = 0,
+) -> ValuesPage | None:  # fmt: skip
+    """None where there is no such run."""
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    found = [
+        ValueSource(*row) for row in session.execute(
+            select(Artifact.id, Artifact.path, Artifact.size)
+            .where(Artifact.run_id == run_id, Artifact.role == ROLE)
+            .order_by(Artifact.path)
+        )
+    ]  # fmt: skip
+    texts = [each for each in found if not each.path.endswith(".pt")]
+    chosen = next((each for each in texts if source in (None, each.artifact)), None)
+    table, cut = (ValueTable(), False) if chosen is None else _table(session, chosen)
+    rows = shown(table.rows, kernel, only)
+    return ValuesPage(
+        run=RunName(run.id, run.name), captured=run.origin == "capture", sources=texts,
+        source=chosen.artifact if chosen else None,
+        saved=[each for each in found if each.path.endswith(".pt")], sentence=table.sentence,
+        launches=table.launches, kernels=table.kernels, names_only=table.names_only,
+        mean_as_dtype=table.mean_as_dtype, cut=cut, kernel=kernel, only=only, first=first,
+        total=len(rows), rows=rows[first : first + ROWS],
+        first_bad=None if table.first_bad is None else table.rows[table.first_bad],
+    )  # fmt: skip
+
+
+def _table(session: Session, source: ValueSource) -> tuple[ValueTable, bool]:
+    """Kept for a while by the text's digest."""
+    digest = session.scalar(select(Artifact.digest).where(Artifact.id == source.artifact))
+    cut = source.size > MOST_BYTES
+    if digest is None:
+        return ValueTable(), cut
+    with _guard:
+        table = _kept.get(digest)
+        if table is not None:
+            _kept.move_to_end(digest)
+            return table, cut
+    table = value_table(_text(session, digest))
+    with _guard:
+        _kept[digest] = table
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return table, cut
+
+
+def _text(session: Session, digest: str) -> str:
+    stored = stored_text(session, digest)
+    if stored is None:
+        return ""
+    pieces, left = [], MOST_BYTES
+    for chunk in stored.chunks():
+        pieces.append(chunk[:left])
+        left -= len(pieces[-1])
+        if left <= 0:
+            break
+    return b"".join(pieces).decode("utf-8", "replace")

@@ -1,0 +1,360 @@
+"""The TORCH_TRACE logs of a run: their records by kind and by compile, a page at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, and_, case, func, or_, select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.logs.kinds import meaning
+from inductorscope.answers.parts import RunName
+from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
+
+PAGE = 200
+MOST_COMPILES = 200
+COUNTED = 100_000
+"""Records that match are counted up to here; more are said to be more."""
+NO_COMPILE = "-"
+"""How a filter names records without a compile id."""
+NAMED = "artifact:"
+"""Before the name of an artifact, where kinds are named."""
+ENDINGS = (".gz", ".zst")
+CACHE_HITS = ("fx_graph_cache_hit", "aotautograd_cache_hit")
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One log."""
+
+    path: str
+    artifact: int | None
+    """The log itself, once it has been read to its end."""
+    lines: int | None
+    size: int | None
+    records: int
+    graphs: int | None
+    compile_ids: int | None
+    ranks: list[int]
+    pids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class KindRow:
+    """Records of one kind, or artifacts of one name."""
+
+    kind: str
+    """`artifact:NAME` for an artifact."""
+    count: int
+    listed: int
+    """How many of them have a row of their own."""
+    meaning: str | None
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompileGraph:
+    slug: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRow:
+    """One compile: the records of a log that name it."""
+
+    log: str
+    compile_id: str | None
+    rank: int | None
+    line: int
+    """Of its first record."""
+    records: int
+    restarts: int
+    breaks: int
+    codes: int
+    cached: int
+    error: int | None
+    """Line of its error, if it failed."""
+    finished: bool
+    recompile: bool
+    graphs: list[CompileGraph]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """One record."""
+
+    id: int
+    log: str
+    line: int
+    lines: int
+    kind: str
+    name: str | None
+    known: bool
+    compile_id: str | None
+    attempt: int | None
+    rank: int | None
+    pid: int
+    artifact: int | None
+    path: str | None
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which records are asked for; empty where any will do."""
+
+    log: str = ""
+    compile: str = ""
+    kind: str = ""
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    run: RunName
+    reading: bool
+    step: str | None
+    chosen: Chosen
+    after: int
+    logs: list[LogFile]
+    kinds: list[KindRow]
+    compiles: list[CompileRow]
+    more_compiles: bool
+    records: list[RecordRow]
+    total: int
+    total_capped: bool
+    next_cursor: int | None
+
+
+def log_page(
+    session: Session,
+    run_id: str,
+    chosen: Chosen | None = None,
+    after: int = 0,
+    limit: int = PAGE,
+) -> LogPage | None:
+    """Records after the one of number `after`; None where there is no such run."""
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    chosen = chosen or Chosen()
+    matching = _matching(run_id, chosen)
+    found = _records(session, matching, after, limit + 1)
+    counted = select(func.count()).select_from(
+        matching.with_only_columns(LogEntry.id).limit(COUNTED + 1).subquery()
+    )
+    total = session.scalar(counted) or 0
+    logs = _logs(session, run)
+    # Further pages show records only: what stands above them takes a look at all of the run's.
+    compiles = [] if after else _compiles(session, run_id, chosen, [log.path for log in logs])
+    return LogPage(
+        run=RunName(run.id, run.name),
+        reading=run.state == "reading",
+        step=run.step,
+        chosen=chosen,
+        after=after,
+        logs=logs,
+        kinds=_kinds(session, run, chosen.log),
+        compiles=compiles[:MOST_COMPILES],
+        more_compiles=len(compiles) > MOST_COMPILES,
+        records=found[:limit],
+        total=min(total, COUNTED),
+        total_capped=total > COUNTED,
+        next_cursor=found[limit - 1].id if len(found) > limit else None,
+    )
+
+
+def _matching(run: str, chosen: Chosen) -> Select[Any]:
+    query = select(LogEntry).where(LogEntry.run_id == run)
+    if chosen.log:
+        query = query.where(LogEntry.log == chosen.log)
+    if chosen.compile:
+        wanted = None if chosen.compile == NO_COMPILE else chosen.compile
+        query = query.where(LogEntry.compile_id.is_not_distinct_from(wanted))
+    if chosen.kind.startswith(NAMED):
+        name = chosen.kind.removeprefix(NAMED)
+        query = query.where(LogEntry.kind == "artifact", LogEntry.name == name)
+    elif chosen.kind:
+        query = query.where(LogEntry.kind == chosen.kind)
+    if chosen.rank is not None:
+        query = query.where(LogEntry.rank == chosen.rank)
+    return query
+
+
+def _records(session: Session, matching: Select[Any], after: int, limit: int) -> list[RecordRow]:
+    query = (
+        matching.add_columns(Artifact.path, Artifact.size)
+        .outerjoin(Artifact, Artifact.id == LogEntry.artifact_id)
+        .where(LogEntry.id > after)
+        .order_by(LogEntry.id)
+        .limit(limit)
+    )
+    return [
+        RecordRow(
+            id=entry.id,
+            log=entry.log,
+            line=entry.line,
+            lines=entry.lines,
+            kind=entry.kind,
+            name=entry.name,
+            known=meaning(entry.kind) is not None,
+            compile_id=entry.compile_id,
+            attempt=entry.attempt,
+            rank=entry.rank,
+            pid=entry.pid,
+            artifact=entry.artifact_id,
+            path=path,
+            size=size,
+        )
+        for entry, path, size in session.execute(query)
+    ]
+
+
+def _logs(session: Session, run: Run) -> list[LogFile]:
+    """As the report tells; of a run that is still being read what there is so far."""
+    query = select(Artifact.path, Artifact.id, Artifact.size, Artifact.line_count).where(
+        Artifact.run_id == run.id, Artifact.role == "trace_log"
+    )
+    stored = {row.path: row for row in session.execute(query)}
+    rows = (
+        select(LogEntry.log, func.count())
+        .where(LogEntry.run_id == run.id)
+        .group_by(LogEntry.log)
+        .order_by(func.min(LogEntry.id))
+    )
+    counts = {log: count for log, count in session.execute(rows)}  # noqa: C416  # rows
+    told = {log["path"]: log for log in run.report.get("logs", ())}
+    found = []
+    for path in dict.fromkeys([*told, *counts, *(() if told else stored)]):
+        log, kept = told.get(path, {}), stored.get(path) or stored.get(_unpacked(path))
+        found.append(
+            LogFile(
+                path=path,
+                artifact=kept.id if kept else None,
+                lines=log.get("lines", kept.line_count if kept else None),
+                size=log.get("size", kept.size if kept else None),
+                records=log.get("records", counts.get(path, 0)),
+                graphs=log.get("graphs"),
+                compile_ids=log.get("compile_ids"),
+                ranks=list(log.get("ranks", ())),
+                pids=list(log.get("pids", ())),
+            )
+        )
+    return found
+
+
+def _unpacked(path: str) -> str:
+    """A packed log is kept as the text in it."""
+    for ending in ENDINGS:
+        path = path.removesuffix(ending)
+    return path
+
+
+def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
+    """Of one log or all, the most frequent first; names of artifacts after the artifacts."""
+    rows = select(LogEntry.kind, LogEntry.name, func.count()).where(LogEntry.run_id == run.id)
+    if log:
+        rows = rows.where(LogEntry.log == log)
+    listed: Counter[str] = Counter()
+    for kind, name, count in session.execute(rows.group_by(LogEntry.kind, LogEntry.name)):
+        listed[kind] += count
+        if kind == "artifact" and name:
+            listed[NAMED + name] += count
+    counts: Counter[str] = Counter()
+    for told in run.report.get("logs", ()):
+        if not log or told["path"] == log:
+            counts.update(told.get("counts", {}))
+    counts = counts or listed
+
+    def order(item: tuple[str, int]) -> tuple[int, str, int, str]:
+        kind, count = item
+        whole = "artifact" if kind.startswith(NAMED) else kind
+        return -counts[whole], whole, -count - (kind == whole), kind
+
+    return [
+        KindRow(
+            kind=kind,
+            count=count,
+            listed=listed[kind],
+            meaning=meaning(kind),
+            known=kind.startswith(NAMED) or meaning(kind) is not None,
+        )
+        for kind, count in sorted(counts.items(), key=order)
+    ]
+
+
+def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -> list[CompileRow]:
+    """In the order of the logs; one more than fit on a page."""
+
+    def times(*terms: Any) -> Any:  # noqa: ANN401  # any condition
+        return func.sum(case((and_(*terms), 1), else_=0))
+
+    def named(*names: str) -> Any:  # noqa: ANN401  # a condition
+        return and_(LogEntry.kind == "artifact", LogEntry.name.in_(names))
+
+    is_error = or_(named("dynamo_error"), LogEntry.kind == "dynamo_error")
+    query = (
+        _matching(run, Chosen(log=chosen.log, rank=chosen.rank))
+        .with_only_columns(
+            LogEntry.log,
+            LogEntry.compile_id,
+            LogEntry.rank,
+            func.min(LogEntry.line).label("line"),
+            func.count().label("records"),
+            func.coalesce(func.max(LogEntry.attempt), 0).label("restarts"),
+            times(named("dynamo_graph_break_reason")).label("breaks"),
+            times(LogEntry.kind == "inductor_output_code").label("codes"),
+            times(named(*CACHE_HITS)).label("cached"),
+            func.min(case((is_error, LogEntry.line))).label("error"),
+            times(LogEntry.kind == "compilation_metrics").label("finished"),
+            times(named("recompile_reasons")).label("recompiles"),
+        )
+        .where(LogEntry.compile_id.is_not(None))
+        .group_by(LogEntry.log, LogEntry.rank, LogEntry.compile_id)
+        .order_by(func.min(LogEntry.id))
+        .limit(MOST_COMPILES + 1)
+    )
+    graphs = graphs_of_compiles(session, run, logs)
+    return [
+        CompileRow(
+            log=row.log,
+            compile_id=row.compile_id,
+            rank=row.rank,
+            line=row.line,
+            records=row.records,
+            restarts=row.restarts,
+            breaks=row.breaks,
+            codes=row.codes,
+            cached=row.cached,
+            error=row.error,
+            finished=row.finished > 0,
+            recompile=row.recompiles > 0 or not (row.compile_id or "").endswith("/0"),
+            graphs=graphs.get((row.log, row.compile_id), []),
+        )
+        for row in session.execute(query)
+    ]
+
+
+def graphs_of_compiles(
+    session: Session, run: str, logs: Sequence[str], ids: Collection[str] | None = None
+) -> dict[tuple[str, str | None], list[CompileGraph]]:
+    """Graphs by log and compile id, of some ids or all. A graph that a debug folder holds too says
+    its log only where there is no other."""
+    query = (
+        select(Graph.compile_id, Graph.slug, Graph.direction, func.min(Artifact.path))
+        .outerjoin(Artifact, and_(Artifact.graph_id == Graph.id, Artifact.derived.is_(False)))
+        .where(Graph.run_id == run, Graph.compile_id.is_not(None))
+        .group_by(Graph.id, Graph.compile_id, Graph.slug, Graph.direction, Graph.position)
+        .order_by(Graph.position)
+    )
+    if ids is not None:
+        query = query.where(Graph.compile_id.in_(ids))
+    found: dict[tuple[str, str | None], list[CompileGraph]] = {}
+    for compile_id, slug, direction, path in session.execute(query):
+        own = [log for log in logs if (path or "").startswith(f"{log}/")]
+        for log in own or (logs if len(logs) == 1 else ()):
+            found.setdefault((log, compile_id), []).append(CompileGraph(slug, direction))
+    return found

@@ -1,0 +1,182 @@
+"""Rows that several pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.correlate.links.model import CALLS, Coverage
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links, Run
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphName:
+    slug: str
+    name: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRow:
+    slug: str
+    name: str
+    direction: str
+    position: int
+    aot_id: str | None
+    compile_id: str | None
+    node_count: int
+    kernel_count: int
+    call_count: int
+    time_us: float | None
+    share: float | None
+    coverage: Coverage | None
+    aligning: bool
+    """Whether the lines of its kernels are still to be aligned."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRow:
+    graph: str
+    name: str
+    handle: int | None
+    kind: str
+    category: str
+    call_count: int
+    time_us: float | None
+    time_calls: float | None
+    each_us: float | None
+    share: float | None
+    time_source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryTime:
+    category: str
+    kernels: int
+    calls: float
+    time_us: float
+    share: float
+
+
+def kernel_time(session: Session, run: str) -> float | None:
+    """Kernel time of one step over all graphs; None when no profile names any kernel."""
+    return session.scalar(select(func.sum(Kernel.time_us)).join(Graph).where(Graph.run_id == run))
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
+def each(kernel: Kernel) -> float | None:
+    """Time of one call: what the profile saw divided by the calls it saw."""
+    if kernel.time_us is None or not kernel.time_calls:
+        return None
+    return kernel.time_us / kernel.time_calls
+
+
+def graph_rows(session: Session, run: str) -> list[GraphRow]:
+    whole = kernel_time(session, run)
+    query = (
+        select(Graph, Links.coverage, Links.engine)
+        .outerjoin(Links, Links.graph_id == Graph.id)
+        .where(Graph.run_id == run)
+        .order_by(Graph.position)
+    )
+    return [
+        GraphRow(
+            slug=graph.slug,
+            name=graph.name,
+            direction=graph.direction,
+            position=graph.position,
+            aot_id=graph.aot_id,
+            compile_id=graph.compile_id,
+            node_count=graph.node_count,
+            kernel_count=graph.kernel_count,
+            call_count=graph.call_count,
+            time_us=graph.time_us,
+            share=share(graph.time_us, whole),
+            coverage=None if coverage is None else Coverage(**coverage),
+            aligning=engine == CALLS,
+        )
+        for graph, coverage, engine in session.execute(query)
+    ]
+
+
+def kernel_rows(session: Session, run: str, limit: int | None = None) -> list[KernelRow]:
+    """The slowest first, those without a time after them in order of the code."""
+    whole = kernel_time(session, run)
+    handle = (
+        select(func.min(KernelCall.handle))
+        .where(KernelCall.kernel_id == Kernel.id)
+        .correlate(Kernel)
+        .scalar_subquery()
+    )
+    query = (
+        select(Kernel, Graph.slug, handle)
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .where(Graph.run_id == run)
+        .order_by(Kernel.time_us.is_(None), Kernel.time_us.desc(), Graph.position, Kernel.id)
+    )
+    return [
+        KernelRow(
+            graph=slug,
+            name=kernel.name,
+            handle=first,
+            kind=kernel.kind,
+            category=kernel.category,
+            call_count=kernel.call_count,
+            time_us=kernel.time_us,
+            time_calls=kernel.time_calls,
+            each_us=each(kernel),
+            share=share(kernel.time_us, whole),
+            time_source=kernel.time_source,
+        )
+        for kernel, slug, first in session.execute(query.limit(limit) if limit else query)
+    ]
+
+
+def categories(session: Session, run: str) -> list[CategoryTime]:
+    """Time by kind of kernel, of those that have a time."""
+    whole = kernel_time(session, run)
+    if not whole:
+        return []
+    spent = func.sum(Kernel.time_us)
+    query = (
+        select(Kernel.category, func.count(), func.sum(Kernel.time_calls), spent)
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .where(Graph.run_id == run, Kernel.time_us.is_not(None))
+        .group_by(Kernel.category)
+        .order_by(spent.desc())
+    )
+    return [
+        CategoryTime(category, kernels, calls or 0.0, time_us or 0.0, (time_us or 0.0) / whole)
+        for category, kernels, calls, time_us in session.execute(query)
+    ]
+
+
+def summed(parts: Sequence[Coverage | None]) -> Coverage | None:
+    """Coverage of all graphs together; None when nothing was linked."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    names = Coverage.__dataclass_fields__
+    return Coverage(**{name: sum(getattr(part, name) for part in known) for name in names})
+
+
+def run_name(session: Session, run: str) -> RunName | None:
+    found = session.execute(select(Run.id, Run.name).where(Run.id == run)).one_or_none()
+    return None if found is None else RunName(*found)
+
+
+def graph_of(session: Session, run: str, slug: str) -> Graph | None:
+    query = select(Graph).where(Graph.run_id == run, Graph.slug == slug)
+    return session.scalars(query).one_or_none()

@@ -1,0 +1,1 @@
+"""Answers for the list of runs and the pages of one run."""

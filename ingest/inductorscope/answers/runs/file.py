@@ -1,0 +1,132 @@
+"""A stored file as text: the lines around one, of a file of any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import RunName
+from inductorscope.store.contents.texts import StoredText, stored_text
+from inductorscope.store.tables.models import Artifact, Graph, Run
+
+BEFORE = 40
+"""Lines shown before the one that was asked for."""
+SHOWN = 400
+LONGEST_LINE = 2000
+"""Characters shown of one line."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Lines that take more than this together are not shown: such a file is one endless line."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLine:
+    number: int
+    text: str
+    left_out: int
+    """Bytes of the line that are not shown."""
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """Lines `first` to `last` of a file."""
+
+    run: RunName
+    reading: bool
+    artifact: int
+    path: str
+    role: str
+    graph: str | None
+    derived: bool
+    size: int
+    line_count: int | None
+    line: int | None
+    """The line that was asked for; with `marked_last` a range of them."""
+    marked_last: int | None
+    first: int
+    last: int
+    lines: list[FileLine]
+    before: int | None
+    """The line to ask for to see what comes before."""
+    after: int | None
+    why_not: str | None
+    """Why no lines are shown."""
+
+
+def file_page(
+    session: Session, run: str, artifact: int, line: int | None = None, last: int | None = None
+) -> FilePage | None:
+    """None where the run holds no such file."""
+    query = (
+        select(Artifact, Run.name, Run.state, Graph.slug)
+        .join(Run, Run.id == Artifact.run_id)
+        .outerjoin(Graph, Graph.id == Artifact.graph_id)
+        .where(Artifact.id == artifact, Artifact.run_id == run)
+    )
+    row = session.execute(query).one_or_none()
+    if row is None:
+        return None
+    found: Artifact = row.Artifact
+    count = found.line_count
+    if count is not None and line is not None:
+        line = min(line, max(count, 1))
+    until = None if line is None else max(line, min(last or line, count or line))
+    first = max((line or 1) - BEFORE, 1)
+    end = min(first + SHOWN - 1, count or 0)
+    lines, why_not = _lines(session, found, first, end, range(line or 0, (until or 0) + 1))
+    return FilePage(
+        run=RunName(run, row.name),
+        reading=row.state == "reading",
+        artifact=found.id,
+        path=found.path,
+        role=found.role,
+        graph=row.slug,
+        derived=found.derived,
+        size=found.size,
+        line_count=count,
+        line=line,
+        marked_last=until if until != line else None,
+        first=first,
+        last=first + len(lines) - 1,
+        lines=lines,
+        before=max(first - SHOWN + BEFORE, 1) if first > 1 else None,
+        after=end + 1 + BEFORE if count is not None and end < count else None,
+        why_not=why_not,
+    )
+
+
+def _lines(
+    session: Session, artifact: Artifact, first: int, last: int, marked: range
+) -> tuple[list[FileLine], str | None]:
+    stored = stored_text(session, artifact.digest)
+    if artifact.line_count is None or stored is None:
+        return [], "This file is not text."
+    if artifact.size == 0:
+        return [], "This file is empty."
+    if _bytes_between(stored, first, last) > MOST_BYTES:
+        return [], f"These lines take more than {MOST_BYTES // 2**20} MiB."
+    return [
+        _line(number, raw.rstrip(b"\r\n"), number in marked)
+        for number, raw in enumerate(stored.lines(first, last), first)
+    ], None
+
+
+def _line(number: int, raw: bytes, marked: bool) -> FileLine:
+    text = raw[: 4 * LONGEST_LINE].decode("utf-8", "replace")[:LONGEST_LINE]
+    left_out = len(raw) - len(text.encode()) if len(raw) > LONGEST_LINE else 0
+    return FileLine(number, text.replace("\0", "\ufffd"), max(left_out, 0), marked)
+
+
+def _bytes_between(stored: StoredText, first: int, last: int) -> int:
+    """Bytes of the frames between those in which the lines begin and end."""
+    index = stored.index
+    if index is None or not index.frames:
+        return 0
+    begin = index.at_line(first - 1) + 1
+    end = begin
+    while end < len(index.frames) and index.frames[end].line < last:
+        end += 1
+    upto = index.frames[end - 1].offset
+    return upto - index.frames[begin].offset if begin < end else 0

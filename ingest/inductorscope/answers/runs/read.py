@@ -1,0 +1,183 @@
+"""What was read for a run: every file, every log, and what was left out, repaired and guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import RunName
+from inductorscope.store.tables.models import Artifact, Graph, JsonObject, Run
+
+SO_FAR = 2000
+"""Files listed of a run that is still being read."""
+KINDS_OF_LOG = 8
+
+# torch_trace/dedicated_log_torch_trace_x.log, line 1,234: a payload of a log
+_PAYLOAD = re.compile(r"(.+), line ([0-9][0-9,]{0,20})")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    path: str
+    role: str
+    size: int
+    graph: str | None
+    artifact: int | None
+    became: str | None
+    """What it became, in words; runs of earlier versions do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindCount:
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogRead:
+    path: str
+    artifact: int | None
+    lines: int
+    size: int
+    records: int
+    graphs: int
+    kinds: list[KindCount]
+    """The most frequent, artifacts by their names."""
+    more_kinds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that was left out, repaired or guessed, as often as it happened in a file."""
+
+    file: str
+    reason: str
+    count: int
+    line: int | None
+    """Where it happened first."""
+    example: str | None
+    artifact: int | None
+    """The stored file to look at, and there the line."""
+    at_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    run: RunName
+    reading: bool
+    step: str | None
+    origin: str
+    created_at: datetime
+    files: list[FileRead]
+    logs: list[LogRead]
+    dropped: list[Told]
+    repaired: list[Told]
+    guessed: list[Told]
+    bytes_in: int
+    bytes_stored: int
+
+
+def read_page(session: Session, run_id: str) -> ReadPage | None:
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    report: JsonObject = run.report
+    query = select(Artifact.path, Artifact.id).where(
+        Artifact.run_id == run_id, Artifact.derived.is_(False)
+    )
+    rows = session.execute(query.order_by(Artifact.id.desc()))
+    artifacts = {path: number for path, number in rows}  # noqa: C416  # rows
+    stored = {
+        item["path"]: artifacts.get(item.get("stored") or item["path"])
+        for item in report.get("files", ())
+    }
+    told = [_told(item, stored) for item in report.get("dropped", ())]
+    reading = run.state == "reading"
+    return ReadPage(
+        run=RunName(run.id, run.name),
+        reading=reading,
+        step=run.step,
+        origin=run.origin,
+        created_at=run.created_at,
+        files=_so_far(session, run_id) if reading else _files(report, stored),
+        logs=[_log(log, stored) for log in report.get("logs", ())],
+        dropped=[item for kind, item in told if kind not in ("repaired", "guessed")],
+        repaired=[item for kind, item in told if kind == "repaired"],
+        guessed=[item for kind, item in told if kind == "guessed"],
+        bytes_in=run.bytes_in,
+        bytes_stored=run.bytes_stored,
+    )
+
+
+def _files(report: JsonObject, stored: Mapping[str, int | None]) -> list[FileRead]:
+    return [
+        FileRead(
+            path=item["path"],
+            role=item["role"],
+            size=item["size"],
+            graph=item.get("graph"),
+            artifact=stored[item["path"]],
+            became=item.get("became"),
+        )
+        for item in report.get("files", ())
+    ]
+
+
+def _so_far(session: Session, run: str) -> list[FileRead]:
+    """What is stored already, while there is no report yet."""
+    query = (
+        select(Artifact, Graph.slug)
+        .outerjoin(Graph, Graph.id == Artifact.graph_id)
+        .where(Artifact.run_id == run)
+        .order_by(Artifact.id)
+        .limit(SO_FAR)
+    )
+    return [
+        FileRead(item.path, item.role, item.size, slug, item.id, None)
+        for item, slug in session.execute(query)
+    ]
+
+
+def _log(log: JsonObject, stored: Mapping[str, int | None]) -> LogRead:
+    counts: dict[str, int] = log.get("counts", {})
+    kinds = [
+        KindCount(kind, count)
+        for kind, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        if kind != "artifact"  # their names say more
+    ]
+    return LogRead(
+        path=log["path"],
+        artifact=stored.get(log["path"]),
+        lines=log.get("lines", 0),
+        size=log.get("size", 0),
+        records=log.get("records", 0),
+        graphs=log.get("graphs", 0),
+        kinds=kinds[:KINDS_OF_LOG],
+        more_kinds=len(kinds[KINDS_OF_LOG:]),
+    )
+
+
+def _told(item: dict[str, Any], stored: Mapping[str, int | None]) -> tuple[str, Told]:
+    file, line = str(item["file"]), item.get("line")
+    artifact, at_line = stored.get(file), line
+    payload = _PAYLOAD.fullmatch(file)
+    if artifact is None and payload is not None:
+        artifact = stored.get(payload.group(1))
+        # A payload begins in the line after its record's.
+        at_line = int(payload.group(2).replace(",", "")) + (line or 0)
+    told = Told(
+        file=file,
+        reason=item["reason"],
+        count=item.get("count", 1),
+        line=line,
+        example=item.get("example"),
+        artifact=artifact,
+        at_line=at_line,
+    )
+    return item.get("kind", "dropped"), told

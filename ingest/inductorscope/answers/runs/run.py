@@ -1,0 +1,156 @@
+"""One run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.verdicts import Verdict, verdicts
+from inductorscope.answers.compile.rows import SaidRow
+from inductorscope.answers.compile.story import story_in_words
+from inductorscope.answers.parts import (
+    CategoryTime,
+    GraphRow,
+    KernelRow,
+    categories,
+    graph_rows,
+    kernel_rows,
+    kernel_time,
+    share,
+    summed,
+)
+from inductorscope.answers.runs.runs import facts_of, run_row
+from inductorscope.answers.runs.state import RunState, run_state
+from inductorscope.answers.time.lines import source_times
+from inductorscope.correlate.links.model import Coverage
+from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
+
+TOP_KERNELS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    path: str
+    artifact: int
+    graph: str | None
+    line_count: int | None
+    derived: bool
+    time_us: float | None
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    id: str
+    name: str
+    tags: list[Any]
+    origin: str
+    state: str
+    step: str | None
+    created_at: datetime
+    torch_version: str | None
+    device_kind: str | None
+    device_name: str | None
+    graph_count: int
+    kernel_count: int
+    graph_breaks: int | None
+    recompiles: int | None
+    compile_seconds: float | None
+    eager_ms: float | None
+    compiled_ms: float | None
+    speed_up: float | None
+    verdict: Verdict
+    content_digest: str
+    torch_git: str | None
+    timings: dict[str, Any]
+    environment: dict[str, Any]
+    bytes_in: int
+    bytes_stored: int
+    reading: RunState | None
+    """How far it is read; None once it is whole."""
+    aligning: RunState | None
+    """The same of a whole run whose kernels' lines are still to be aligned."""
+    verdicts: list[Verdict]
+    said: list[SaidRow]
+    """What compiling did, in words; empty where no log tells."""
+    graphs: list[GraphRow]
+    kernels: list[KernelRow]
+    categories: list[CategoryTime]
+    sources: list[SourceRow]
+    coverage: Coverage | None
+    kernel_time_us: float | None
+    file_count: int
+    log_count: int
+    dropped_count: int
+
+
+def run_page(session: Session, run_id: str) -> RunPage | None:
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    row = run_row(run)
+    graphs = graph_rows(session, run_id)
+    kernels_us = kernel_time(session, run_id)
+    facts = replace(facts_of(run), kernel_us=kernels_us)
+    state = run_state(session, run_id)
+    said = [] if facts.reading else story_in_words(session, run_id)
+    return RunPage(
+        **{name: getattr(row, name) for name in row.__slots__},
+        content_digest=run.content_digest,
+        torch_git=run.torch_git,
+        timings=run.timings,
+        environment=run.environment,
+        bytes_in=run.bytes_in,
+        bytes_stored=run.bytes_stored,
+        reading=state if facts.reading else None,
+        aligning=state if state is not None and state.lines is not None else None,
+        verdicts=verdicts(
+            facts if not said else replace(facts, graph_breaks=None, recompiles=None)
+        ),
+        said=said,
+        graphs=graphs,
+        kernels=kernel_rows(session, run_id, TOP_KERNELS),
+        categories=categories(session, run_id),
+        sources=_sources(session, run_id),
+        coverage=summed([graph.coverage for graph in graphs]),
+        kernel_time_us=kernels_us,
+        file_count=len(run.report.get("files", ())),
+        log_count=_log_count(session, run),
+        dropped_count=facts.dropped,
+    )
+
+
+def _log_count(session: Session, run: Run) -> int:
+    """TORCH_TRACE logs, as far as they have been read."""
+    logs = select(func.count(LogEntry.log.distinct())).where(LogEntry.run_id == run.id)
+    return max(len(run.report.get("logs", ())), session.scalar(logs) or 0)
+
+
+def _sources(session: Session, run: str) -> list[SourceRow]:
+    """The user's files, each once: a real file rather than what was rebuilt from comments."""
+    times = source_times(session, run)
+    whole = kernel_time(session, run)
+    query = (
+        select(Artifact, Graph.slug)
+        .outerjoin(Graph, Graph.id == Artifact.graph_id)
+        .where(Artifact.run_id == run, Artifact.role == "source")
+        .order_by(Artifact.derived, Artifact.id)
+    )
+    found: dict[str, SourceRow] = {}
+    for artifact, slug in session.execute(query):
+        if artifact.path not in found:
+            spent = times.get(artifact.path)
+            found[artifact.path] = SourceRow(
+                path=artifact.path,
+                artifact=artifact.id,
+                graph=slug,
+                line_count=artifact.line_count,
+                derived=artifact.derived,
+                time_us=spent,
+                share=share(spent, whole),
+            )
+    return sorted(found.values(), key=lambda row: (-(row.time_us or 0.0), row.path))

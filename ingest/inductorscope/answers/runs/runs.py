@@ -1,0 +1,238 @@
+"""The list of runs: searched, sorted by any column, a page at a time."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
+from sqlalchemy.orm import Session, defer
+
+from inductorscope.analyze.verdicts import Facts, Verdict, verdicts
+from inductorscope.store.runs.runs import READING
+from inductorscope.store.tables.models import Job, Run, RunSearch
+
+PAGE = 50
+COUNTED = 10_000
+"""Matches are counted up to here; more is said to be more."""
+
+SPEED_UP: ColumnElement[Any] = Run.eager_ms / func.nullif(Run.compiled_ms, 0.0)
+SORTED_BY: dict[str, ColumnElement[Any]] = {
+    "created_at": Run.__table__.c.created_at,
+    "name": func.lower(Run.name),
+    "torch_version": Run.__table__.c.torch_version,
+    "device_name": Run.__table__.c.device_name,
+    "graph_count": Run.__table__.c.graph_count,
+    "kernel_count": Run.__table__.c.kernel_count,
+    "graph_breaks": Run.__table__.c.graph_breaks,
+    "recompiles": Run.__table__.c.recompiles,
+    "compile_seconds": Run.__table__.c.compile_seconds,
+    "speed_up": SPEED_UP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run in the table."""
+
+    id: str
+    name: str
+    tags: list[Any]
+    origin: str
+    state: str
+    step: str | None
+    created_at: datetime
+    torch_version: str | None
+    device_kind: str | None
+    device_name: str | None
+    graph_count: int
+    kernel_count: int
+    graph_breaks: int | None
+    recompiles: int | None
+    compile_seconds: float | None
+    eager_ms: float | None
+    compiled_ms: float | None
+    speed_up: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    runs: list[RunRow]
+    next_cursor: str | None
+    total: int
+    total_capped: bool
+    q: str
+    sort: str
+    order: str
+    device: str
+    devices: list[str]
+    active_jobs: int
+    any_runs: bool
+
+
+def list_runs(
+    session: Session,
+    *,
+    q: str = "",
+    sort: str = "created_at",
+    order: str = "desc",
+    device: str | None = None,
+    cursor: str | None = None,
+    limit: int = PAGE,
+) -> RunsPage:
+    """Runs that hold every word of `q`. Raises ValueError for a cursor that is not of this list."""
+    key = SORTED_BY[sort]
+    matching = _matching(q, device)
+    query = (
+        matching.add_columns(key.label("sort_key"))
+        if cursor is None
+        else _after(
+            matching.add_columns(key.label("sort_key")),
+            key,
+            order == "desc",
+            *_decode(cursor, sort),
+        )
+    )
+    ranked = [key.is_(None), _directed(key, order), _directed(Run.id, order)]
+    found = session.execute(query.order_by(*ranked).limit(limit + 1)).all()
+    shown = found[:limit]
+    following = None
+    if len(found) > limit:
+        following = _encode(shown[-1].sort_key, shown[-1].Run.id)
+    counted = select(func.count()).select_from(
+        matching.with_only_columns(Run.id).limit(COUNTED + 1).subquery()
+    )
+    total = session.scalar(counted) or 0
+    return RunsPage(
+        runs=[run_row(row.Run) for row in shown],
+        next_cursor=following,
+        total=min(total, COUNTED),
+        total_capped=total > COUNTED,
+        q=q,
+        sort=sort,
+        order=order,
+        device=device or "",
+        devices=_devices(session),
+        active_jobs=_active_jobs(session),
+        any_runs=session.scalar(select(Run.id).limit(1)) is not None,
+    )
+
+
+def run_row(run: Run) -> RunRow:
+    return RunRow(
+        id=run.id,
+        name=run.name,
+        tags=run.tags,
+        origin=run.origin,
+        state=run.state,
+        step=run.step,
+        created_at=run.created_at,
+        torch_version=run.torch_version,
+        device_kind=run.device_kind,
+        device_name=run.device_name,
+        graph_count=run.graph_count,
+        kernel_count=run.kernel_count,
+        graph_breaks=run.graph_breaks,
+        recompiles=run.recompiles,
+        compile_seconds=run.compile_seconds,
+        eager_ms=run.eager_ms,
+        compiled_ms=run.compiled_ms,
+        speed_up=speed_up(run),
+        verdict=verdicts(facts_of(run))[0],
+    )
+
+
+def speed_up(run: Run) -> float | None:
+    return run.eager_ms / run.compiled_ms if run.eager_ms and run.compiled_ms else None
+
+
+def facts_of(run: Run) -> Facts:
+    """What verdicts are made of."""
+    return Facts(
+        failure=run.failure,
+        eager_ms=run.eager_ms,
+        compiled_ms=run.compiled_ms,
+        graph_breaks=run.graph_breaks,
+        recompiles=run.recompiles,
+        dropped=run.dropped_count,
+        reading=run.state == READING,
+    )
+
+
+def _matching(q: str, device: str | None) -> Select[Any]:
+    # Reports and environments can be megabytes; no row of the table shows them.
+    query = select(Run).options(
+        defer(Run.report, raiseload=True),
+        defer(Run.environment, raiseload=True),
+        defer(Run.timings, raiseload=True),
+    )
+    if device:
+        query = query.where(Run.device_kind == device)
+    words = q.lower().split()
+    if words:
+        query = query.join(RunSearch, RunSearch.run_id == Run.id)
+        for word in words:
+            query = query.where(RunSearch.text.contains(word, autoescape=True))
+    return query
+
+
+def _devices(session: Session) -> list[str]:
+    kinds = select(Run.device_kind).where(Run.device_kind.is_not(None)).distinct()
+    return sorted(kind for kind in session.scalars(kinds) if kind is not None)
+
+
+def _active_jobs(session: Session) -> int:
+    active = select(func.count()).select_from(Job).where(Job.state.in_(("queued", "running")))
+    return session.scalar(active) or 0
+
+
+def _directed(key: Any, order: str) -> ColumnElement[Any]:  # noqa: ANN401  # any column
+    directed: ColumnElement[Any] = key.desc() if order == "desc" else key.asc()
+    return directed
+
+
+def _after(
+    query: Select[Any],
+    key: ColumnElement[Any],
+    falling: bool,
+    value: Any,  # noqa: ANN401  # of the type of the column
+    last: str,
+) -> Select[Any]:
+    """What comes after the row that the cursor names; rows without a value come last."""
+    further = Run.id < last if falling else Run.id > last
+    if value is None:
+        return query.where(and_(key.is_(None), further))
+    beyond = key < value if falling else key > value
+    return query.where(or_(beyond, and_(key == value, further), key.is_(None), false()))
+
+
+def _encode(value: object, last: str) -> str:
+    plain = value.isoformat() if isinstance(value, datetime) else value
+    return base64.urlsafe_b64encode(json.dumps([plain, last]).encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str, sort: str) -> tuple[Any, str]:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        value, last = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError("not a cursor") from error
+    if not isinstance(last, str):
+        raise ValueError("not a cursor")
+    if sort == "created_at":
+        return datetime.fromisoformat(_text(value)), last
+    if value is not None:
+        wanted = (str,) if sort in ("name", "torch_version", "device_name") else (int, float)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ValueError("not a cursor of this order")
+    return value, last
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a cursor of this order")
+    return value

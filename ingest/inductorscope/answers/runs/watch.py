@@ -1,0 +1,46 @@
+"""A folder that is being watched: each reading of it is a run, tagged with the folder's key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import RunName
+from inductorscope.store.tables.models import Run, RunSearch
+
+TAG = "watch:"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The newest whole reading."""
+
+    key: str
+    run: RunName | None
+    """None before the first log was read."""
+    read_at: datetime | None
+
+
+def watch_key(tags: Sequence[Any]) -> str | None:
+    """The key among a run's tags."""
+    found = (str(tag).removeprefix(TAG) for tag in tags if str(tag).startswith(TAG))
+    return next(found, None)
+
+
+def watched(session: Session, key: str) -> Watched:
+    query = (
+        select(Run)
+        .join(RunSearch, RunSearch.run_id == Run.id)
+        .where(RunSearch.text.contains(f"{TAG}{key}", autoescape=True), Run.state == "complete")
+        .order_by(Run.created_at.desc())
+        .limit(20)
+    )
+    run = next((run for run in session.scalars(query) if watch_key(run.tags) == key), None)
+    if run is None:
+        return Watched(key, None, None)
+    return Watched(key, RunName(run.id, run.name), run.created_at)

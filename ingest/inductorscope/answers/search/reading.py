@@ -1,0 +1,172 @@
+"""Reading the pieces that the index names, text by text, until a page is full."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.search.lines import LineHit, Patterns, cut
+from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.tables.models import TextFrame
+
+LINES_A_TEXT = 10
+"""Lines shown of one text while others wait; all of them when only that text is searched."""
+ASKED_AT_ONCE = 50
+"""Texts whose pieces are asked for together."""
+
+EXACT, WORDS = "e", "w"
+"""How a cursor says whether lines hold what was asked for as it stands, or its words."""
+
+Piece = tuple[int, int]
+"""First line and number of lines."""
+
+
+@dataclass(slots=True)
+class Read:
+    """What a text holds, up to so many lines of each sort."""
+
+    exact: list[LineHit] = field(default_factory=list)
+    words: list[LineHit] = field(default_factory=list)
+    unread: int | None = None
+    """The line from which on it was not read, for want of pieces."""
+
+
+@dataclass(slots=True)
+class Found:
+    """Texts by digest, with their lines and whether there are more of them."""
+
+    exact: bool
+    cursor: str | None
+    looked_at: int
+    texts: list[tuple[str, list[LineHit], bool]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Sort:
+    """Texts that hold lines of one sort, until there are enough."""
+
+    limit: int
+    texts: list[tuple[str, list[LineHit], bool]] = field(default_factory=list)
+    lines: int = 0
+    last: int | None = None
+    """The text after which there were enough."""
+
+    def add(self, number: int, digest: str, hits: list[LineHit], unread: bool) -> None:
+        if not hits or self.last is not None:
+            return
+        shown = hits[:LINES_A_TEXT]
+        self.texts.append((digest, shown, unread or len(hits) > len(shown)))
+        self.lines += len(shown)
+        if self.lines >= self.limit:
+            self.last = number
+
+
+class Look:
+    """Reads pieces of texts until a page is full or enough was read."""
+
+    def __init__(
+        self, session: Session, patterns: Patterns, matching: ColumnElement[bool], pieces: int
+    ) -> None:
+        self._session = session
+        self._patterns = patterns
+        self._matching = matching
+        self._pieces = pieces
+
+    def in_one(self, mode: str | None, after: int, limit: int) -> Found:
+        """Lines of the scope's only text that come after a line."""
+        digest = self._session.scalar(select(TextFrame.digest).where(self._matching).limit(1))
+        if digest is None:
+            return Found(mode != WORDS, None, 0)
+        read = self._read(digest, self._pieces_of([digest])[digest], after, limit + 1)
+        exact = mode == EXACT or (mode is None and bool(read.exact or not read.words))
+        hits = read.exact if exact else read.words
+        last = None if read.unread is None else read.unread - 1
+        if len(hits) > limit:
+            hits = hits[:limit]
+            last = hits[-1].line
+        cursor = None if last is None else f"{EXACT if exact else WORDS}{last}"
+        return Found(exact, cursor, 1, [(digest, hits, False)] if hits else [])
+
+    def in_all(self, mode: str | None, below: int | None, limit: int) -> Found:
+        """Lines of the newest texts; `below` is the last text of the page before."""
+        exact, words = Sort(limit), Sort(limit)
+        last, looked_at = None, 0
+        is_rest = False
+        for number, digest, pieces in self._texts(below):
+            if self._pieces <= 0 or (words if mode == WORDS else exact).last is not None:
+                is_rest = True
+                break
+            last, looked_at = number, looked_at + 1
+            read = self._read(digest, pieces, 0, LINES_A_TEXT + 1)
+            exact.add(number, digest, read.exact, read.unread is not None)
+            words.add(number, digest, read.words, read.unread is not None)
+        is_exact = mode == EXACT or (mode is None and bool(exact.texts or not words.texts))
+        chosen = exact if is_exact else words
+        reached = chosen.last if chosen.last is not None else last
+        cursor = (
+            None
+            if reached is None or (reached == last and not is_rest)
+            else f"{EXACT if is_exact else WORDS}{reached}"
+        )
+        return Found(is_exact, cursor, looked_at, chosen.texts)
+
+    def _texts(self, below: int | None) -> Iterator[tuple[int, str, list[Piece]]]:
+        """Texts with matching pieces, the newest first, each with the number it is ordered by."""
+        first = func.min(TextFrame.id)
+        query = select(first, TextFrame.digest).where(self._matching).group_by(TextFrame.digest)
+        if below is not None:
+            query = query.having(first < below)
+        # Each text takes at least one piece.
+        rows = self._session.execute(query.order_by(first.desc()).limit(self._pieces + 1)).all()
+        for start in range(0, len(rows), ASKED_AT_ONCE):
+            some = rows[start : start + ASKED_AT_ONCE]
+            pieces = self._pieces_of([digest for _, digest in some])
+            for number, digest in some:
+                yield number, digest, pieces[digest]
+
+    def _pieces_of(self, digests: Sequence[str]) -> Mapping[str, list[Piece]]:
+        """Matching pieces of texts in their order; of several texts at once, since the index is
+        asked anew each time."""
+        query = (
+            select(TextFrame.digest, TextFrame.first_line, TextFrame.lines)
+            .where(self._matching, TextFrame.digest.in_(digests))
+            .order_by(TextFrame.first_line)
+        )
+        found: dict[str, list[Piece]] = defaultdict(list)
+        for digest, first, count in self._session.execute(query):
+            found[digest].append((first, count))
+        return found
+
+    def _read(self, digest: str, pieces: Sequence[Piece], after: int, most: int) -> Read:
+        """Lines of a text's matching pieces after a line, up to `most` of each sort."""
+        found = Read()
+        stored = stored_text(self._session, digest)
+        if stored is None:
+            return found
+        for first, count in pieces:
+            last = first + count - 1
+            if last <= after:
+                continue
+            if self._pieces <= 0:
+                found.unread = max(first, after + 1)
+                break
+            self._pieces -= 1
+            begin = max(first, after + 1)
+            for number, raw in enumerate(stored.lines(begin, last), begin):
+                self._look(found, number, raw.decode("utf-8", "replace").rstrip("\r\n"), most)
+            if len(found.exact) >= most:
+                break
+        return found
+
+    def _look(self, found: Read, number: int, line: str, most: int) -> None:
+        spans = self._patterns.exact(line)
+        if spans and len(found.exact) < most:
+            found.exact.append(cut(number, line, spans))
+        if self._patterns.words and len(found.words) < most:
+            spans = self._patterns.all_words(line)
+            if spans:
+                found.words.append(cut(number, line, spans))

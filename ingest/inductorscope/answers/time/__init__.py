@@ -1,0 +1,1 @@
+"""Answers for the pages of times and the roofline."""

@@ -1,0 +1,150 @@
+"""Time by FX node and by line of the user's code, as stored or, of runs that were read before such
+costs were kept, worked out anew (see `store.costs`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import kernel_time
+from inductorscope.store.runs.costs import LineCostRow, NodeCostRow, costs_of
+from inductorscope.store.tables.models import Graph
+from inductorscope.store.tables.times import LineCost, NodeCost
+
+LineFigures = tuple[str | None, int | None, int, float, float]
+"""Path, line, kernels, their time, and the line's share of it in µs."""
+SLOWEST_LINES = (LineCost.shared_us.desc(), LineCost.id)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTime:
+    graph: str
+    name: str
+    target: str
+    line: int
+    time_us: float
+    """Of all kernels it is part of."""
+    shared_us: float
+    """Its share of them; these sum to the time of all kernels."""
+    share: float
+    """`shared_us` in the time of all kernels."""
+    kernels: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineTime:
+    path: str | None
+    """None in the row of what no line is known for."""
+    line: int | None
+    code: str | None
+    time_us: float
+    shared_us: float
+    share: float
+    kernels: int
+
+
+def line_costs(session: Session, run: str, limit: int | None = None) -> list[LineCostRow]:
+    """Of lines, with the kernels each is made of; the slowest first."""
+    query = select(
+        LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us,
+        LineCost.parts,
+    ).where(LineCost.run_id == run).order_by(*SLOWEST_LINES).limit(limit)  # fmt: skip
+    found = [LineCostRow(*row) for row in session.execute(query)]
+    return found or costs_of(session, run).lines[:limit]
+
+
+def node_times(session: Session, run: str, limit: int | None = None) -> list[NodeTime]:
+    """The slowest first."""
+    whole = kernel_time(session, run)
+    if not whole:
+        return []
+    return [
+        NodeTime(
+            graph=slug,
+            name=row.name,
+            target=row.target,
+            line=row.line,
+            time_us=row.inclusive_us,
+            shared_us=row.shared_us,
+            share=row.shared_us / whole,
+            kernels=row.kernels,
+        )
+        for slug, row in _node_costs(session, run, limit)
+    ]
+
+
+def line_times(session: Session, run: str, limit: int | None = None) -> list[LineTime]:
+    """The slowest first; `code` is filled in by who has the texts."""
+    whole = kernel_time(session, run)
+    if not whole:
+        return []
+    return [
+        LineTime(
+            path=path,
+            line=line,
+            code=None,
+            time_us=inclusive_us,
+            shared_us=shared_us,
+            share=shared_us / whole,
+            kernels=kernels,
+        )
+        for path, line, kernels, inclusive_us, shared_us in _line_figures(session, run, limit)
+    ]
+
+
+def source_times(session: Session, run: str) -> dict[str | None, float]:
+    """Each file's share of the kernels' time; under None what no line is known for."""
+    query = (
+        select(LineCost.path, func.sum(LineCost.shared_us))
+        .where(LineCost.run_id == run)
+        .group_by(LineCost.path)
+    )
+    spent: dict[str | None, float] = dict(session.execute(query).all())
+    if not spent:
+        for row in costs_of(session, run).lines:
+            spent[row.path] = spent.get(row.path, 0.0) + row.shared_us
+    return spent
+
+
+def _line_figures(session: Session, run: str, limit: int | None) -> list[LineFigures]:
+    """Costs of lines without the kernels each is made of."""
+    query = select(
+        LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us
+    ).where(LineCost.run_id == run)
+    found = session.execute(query.order_by(*SLOWEST_LINES).limit(limit)).all()
+    if found:
+        return [(path, line, kernels, us, own) for path, line, kernels, us, own in found]
+    return [
+        (row.path, row.line, row.kernels, row.inclusive_us, row.shared_us)
+        for row in costs_of(session, run).lines[:limit]
+    ]
+
+
+def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str, NodeCostRow]]:
+    """With the slugs of their graphs."""
+    query = (
+        select(
+            Graph.slug, NodeCost.name, NodeCost.target, NodeCost.line, NodeCost.kernels,
+            NodeCost.inclusive_us, NodeCost.shared_us,
+        )
+        .join(Graph, Graph.id == NodeCost.graph_id)
+        .where(Graph.run_id == run)
+        .order_by(NodeCost.shared_us.desc(), Graph.slug, NodeCost.line)
+        .limit(limit)
+    )  # fmt: skip
+    found = [
+        (slug, NodeCostRow(name, target, line, kernels, inclusive_us, shared_us))
+        for slug, name, target, line, kernels, inclusive_us, shared_us in session.execute(query)
+    ]
+    if found:
+        return found
+    slugs = dict(session.execute(select(Graph.id, Graph.slug).where(Graph.run_id == run)).all())
+    worked_out = [
+        (slugs[graph], row)
+        for graph, nodes in costs_of(session, run).nodes.items()
+        for row in nodes
+    ]
+    worked_out.sort(key=lambda found: (-found[1].shared_us, found[0], found[1].line))
+    return worked_out[:limit]

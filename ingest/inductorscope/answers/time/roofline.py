@@ -1,0 +1,337 @@
+"""Kernels of a run beside the machine's limits: bytes, operations, headroom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Literal
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.bytes.graph import CallWork, graph_work
+from inductorscope.analyze.bytes.moved import How
+from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
+from inductorscope.answers.explorer.graph_texts import Remembered, TooLong, graph_texts
+from inductorscope.answers.parts import GraphName, RunName, each, kernel_time
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
+
+SHOWN = 100
+DRAWN = 400
+"""Kernels in the chart: those that take longest."""
+MOST_TEXT = 64 * 1024 * 1024
+"""Bytes of texts that one page looks at; graphs that take longest come first."""
+KEPT_TEXT = 2 * MOST_TEXT
+"""What is worked out of so much is remembered. It takes a fraction of that."""
+
+Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
+Bound = Literal["", "memory", "compute", "unknown", "over"]
+
+_WORK = Remembered(
+    lambda texts: graph_work(
+        texts.get("output_code", ""), texts.get("ir_post_fusion"), texts.get("fx_transformed")
+    ),
+    kept=KEPT_TEXT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """A kernel's calls of one step together, and where it stands."""
+
+    graph: str
+    name: str
+    handle: int | None
+    kind: str
+    category: str
+    calls: int
+    time_us: float | None
+    each_us: float | None
+    bytes: float | None
+    """Of one step."""
+    how: How
+    hint: bool
+    inductor_bytes: float | None
+    products: float | None
+    operations: float | None
+    dtype: str
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class RooflinePage:
+    run: RunName
+    device: str | None
+    peaks: Peaks | None
+    dtype: str
+    """Of the products that take longest: which of the arithmetic peaks counts."""
+    step_us: float | None
+    step_from: str
+    """What the step's time is, in words."""
+    kernels: list[KernelWork]
+    kernel_count: int
+    drawn: list[KernelWork]
+    timed: int
+    """Kernels whose time a profile tells."""
+    counted: int
+    """Those whose bytes are known as well."""
+    time_us: float | None
+    counted_us: float
+    saves: float | None
+    """Share of the step that all headroom together is."""
+    over: int
+    agreed: int
+    """Kernels whose bytes are what Inductor estimates, of `estimated`."""
+    estimated: int
+    notes: list[str]
+    graphs: list[GraphName]
+    graph: str
+    bound: Bound
+    order: Order
+    first: int
+    shown: int
+
+
+@dataclass(slots=True)
+class _Sum:
+    bytes: float | None = 0.0
+    how: set[How] = field(default_factory=set)
+    hint: bool = False
+    inductor: float | None = None
+    products: float | None = None
+    operations: float | None = None
+    dtype: str = ""
+    calls: int = 0
+
+
+def graph_works(session: Session, graph: Graph) -> list[CallWork]:
+    """Of every call of a graph; empty where it has no code. Raises TooLong."""
+    stored = graph_texts(session, graph.id)
+    return _WORK.of(session, stored) if "output_code" in stored.digests else []
+
+
+def run_peaks(run: Run) -> Peaks | None:
+    return peaks_of(run.environment.get("peaks"), run.device_name)
+
+
+def step_time(session: Session, run: Run) -> tuple[float | None, str]:
+    """Microseconds of one step, and what they are."""
+    if run.compiled_ms:
+        return run.compiled_ms * 1000, "the compiled step's wall time"
+    known = kernel_time(session, run.id)
+    return known, "the sum of all kernels' times" if known else ""
+
+
+def work_out(session: Session, run_id: str, stop: Callable[[], bool] = lambda: False) -> None:
+    """Works out what every call of a run has to do, which is remembered for its pages."""
+    graphs = session.scalars(_graphs_of(run_id)).all()
+    for _ in takewhile(lambda _: not stop(), _works(session, graphs, [])):
+        pass
+
+
+def roofline_page(
+    session: Session,
+    run_id: str,
+    *,
+    graph: str = "",
+    bound: Bound = "",
+    order: Order = "headroom",
+    first: int = 0,
+) -> RooflinePage | None:
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    peaks = run_peaks(run)
+    step_us, step_from = step_time(session, run)
+    graphs = session.scalars(_graphs_of(run_id)).all()
+    notes: list[str] = []
+    everything = [
+        row
+        for one, works in _works(session, graphs, notes)
+        for row in _of_graph(session, one, works, peaks, step_us)
+    ]
+    whole = [row for row in everything if not graph or row.graph == graph]
+    timed = [row for row in whole if row.time_us]
+    counted = [row for row in timed if row.bytes is not None]
+    compared = [row for row in whole if row.inductor_bytes is not None]
+    wanted = sorted((row for row in whole if _is_bound(row, bound)), key=_ORDERS[order])
+    savings = [row.standing.saves for row in whole if row.standing.saves is not None]
+    return RooflinePage(
+        run=RunName(run.id, run.name),
+        device=run.device_name,
+        peaks=peaks,
+        dtype=_main_type(timed, peaks),
+        step_us=step_us,
+        step_from=step_from,
+        kernels=wanted[first : first + SHOWN],
+        kernel_count=len(wanted),
+        drawn=sorted(counted, key=lambda row: -(row.time_us or 0.0))[:DRAWN],
+        timed=len(timed),
+        counted=len(counted),
+        time_us=sum(row.time_us or 0.0 for row in timed) if timed else None,
+        counted_us=sum(row.time_us or 0.0 for row in counted),
+        saves=sum(savings) if savings else None,
+        over=sum(bool(row.standing.over) for row in whole),
+        agreed=sum(row.bytes == row.inductor_bytes for row in compared),
+        estimated=len(compared),
+        notes=notes,
+        graphs=[
+            GraphName(each.slug, each.name, each.direction)
+            for each in sorted(graphs, key=lambda each: each.position)
+        ],
+        graph=graph,
+        bound=bound,
+        order=order,
+        first=first,
+        shown=SHOWN,
+    )
+
+
+def _main_type(timed: list[KernelWork], peaks: Peaks | None) -> str:
+    times: dict[str, float] = defaultdict(float)
+    for row in timed:
+        if row.products and peaks is not None and row.dtype in peaks.matmul:
+            times[row.dtype] += row.time_us or 0.0
+    return max(times, key=lambda dtype: times[dtype], default="float32")
+
+
+def _is_bound(row: KernelWork, bound: Bound) -> bool:
+    if bound == "over":
+        return bool(row.standing.over)
+    return not bound or row.standing.bound == bound
+
+
+_ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
+    "headroom": lambda row: (-(row.standing.headroom_us or 0.0), -(row.time_us or 0.0)),
+    "time": lambda row: (-(row.time_us or 0.0), row.name),
+    "share": lambda row: (row.standing.share is None, row.standing.share or 0.0, row.name),
+    "bytes": lambda row: (-(row.bytes or 0.0), row.name),
+    "rate": lambda row: (-(row.standing.bytes_per_s or 0.0), row.name),
+    "name": lambda row: (row.name, row.graph),
+}
+
+
+def _graphs_of(run_id: str) -> Select[Graph]:
+    """Those that take longest first."""
+    return (
+        select(Graph)
+        .where(Graph.run_id == run_id)
+        .order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
+    )
+
+
+def _works(
+    session: Session, graphs: Sequence[Graph], notes: list[str]
+) -> Iterator[tuple[Graph, list[CallWork]]]:
+    """What the calls of each graph have to do, as far as one page looks."""
+    room = MOST_TEXT
+    left_out = 0
+    for graph in graphs:
+        room -= graph_texts(session, graph.id).size
+        if room < 0:
+            left_out += 1
+            continue
+        try:
+            yield graph, graph_works(session, graph)
+        except TooLong as error:
+            notes.append(f"{graph.slug}: {error}")
+    if left_out:
+        notes.append(
+            f"{left_out:,} of {len(graphs):,} graphs are left out: together their texts are longer "
+            f"than the {MOST_TEXT / 2**20:.0f} MiB that one page looks at. Those that take longest "
+            "are here; choose another graph to see it."
+        )
+
+
+def _of_graph(
+    session: Session,
+    graph: Graph,
+    works: list[CallWork],
+    peaks: Peaks | None,
+    step_us: float | None,
+) -> list[KernelWork]:
+    by_kernel: dict[str, list[CallWork]] = defaultdict(list)
+    for work in works:
+        by_kernel[work.kernel].append(work)
+    handle = (
+        select(func.min(KernelCall.handle))
+        .where(KernelCall.kernel_id == Kernel.id)
+        .correlate(Kernel)
+        .scalar_subquery()
+    )
+    query = select(Kernel, handle).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
+    return [
+        kernel_work(graph.slug, kernel, first, by_kernel.get(kernel.name, []), peaks, step_us)
+        for kernel, first in session.execute(query)
+    ]
+
+
+def kernel_work(
+    slug: str,
+    kernel: Kernel,
+    handle: int | None,
+    works: list[CallWork],
+    peaks: Peaks | None,
+    step_us: float | None,
+) -> KernelWork:
+    """A kernel's calls together. The profile may have seen the code run more than once a step."""
+    total = _summed(works)
+    times = kernel.time_calls / total.calls if kernel.time_calls and total.calls else 1.0
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * times
+
+    moved = scaled(total.bytes) if works else None
+    products, operations = scaled(total.products), scaled(total.operations)
+    return KernelWork(
+        graph=slug,
+        name=kernel.name,
+        handle=handle,
+        kind=kernel.kind,
+        category=kernel.category,
+        calls=kernel.call_count,
+        time_us=kernel.time_us,
+        each_us=each(kernel),
+        bytes=moved,
+        how=_least_sure(total.how),
+        hint=total.hint,
+        inductor_bytes=scaled(total.inductor),
+        products=products,
+        operations=operations,
+        dtype=total.dtype,
+        standing=standing(
+            peaks,
+            moved=moved,
+            products=products,
+            operations=operations,
+            dtype=total.dtype,
+            time_us=kernel.time_us,
+            step_us=step_us,
+        ),
+    )
+
+
+def _least_sure(found: set[How]) -> How:
+    order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
+    return next((how for how in order if how in found), "unknown")
+
+
+def _summed(works: list[CallWork]) -> _Sum:
+    total = _Sum()
+    for work in works:
+        moved = work.bytes.total
+        total.bytes = None if moved is None or total.bytes is None else total.bytes + moved
+        total.how.add(work.bytes.how)
+        total.hint = total.hint or work.bytes.hint
+        total.inductor = _plus(total.inductor, work.inductor_bytes)
+        total.products = _plus(total.products, work.products)
+        total.operations = _plus(total.operations, work.operations)
+        total.dtype = total.dtype or work.dtype
+        total.calls += 1
+    return total
+
+
+def _plus(sum_so_far: float | None, more: float | None) -> float | None:
+    return sum_so_far if more is None else (sum_so_far or 0.0) + more

@@ -1,0 +1,418 @@
+"""Long tables of times by pages: sorted and filtered by the database, events by columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from inductorscope.answers.parts import KernelRow, RunName, each, kernel_time, share
+from inductorscope.store.runs.trace_events import EventColumns, read_chunk
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow, Run
+from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
+
+PAGE = 100
+KERNELS, LINES, NODES, TRACE, ROWS, EVENTS = "kernels", "lines", "nodes", "trace", "rows", "events"
+OF_PROFILE = (TRACE, ROWS, EVENTS)
+
+SORTS: dict[str, dict[str, InstrumentedAttribute[Any]]] = {
+    KERNELS: {"time": Kernel.time_us, "name": Kernel.name, "category": Kernel.category,
+              "calls": Kernel.time_calls, "sites": Kernel.call_count},
+    LINES: {"shared": LineCost.shared_us, "inclusive": LineCost.inclusive_us,
+            "line": LineCost.line, "kernels": LineCost.kernels},
+    NODES: {"shared": NodeCost.shared_us, "inclusive": NodeCost.inclusive_us,
+            "name": NodeCost.name, "target": NodeCost.target, "kernels": NodeCost.kernels},
+    TRACE: {"time": TraceKernel.total_us, "name": TraceKernel.name,
+            "category": TraceKernel.category, "calls": TraceKernel.calls,
+            "longest": TraceKernel.max_us},
+    ROWS: {"device": ProfilerRow.self_device_us, "device_total": ProfilerRow.device_us,
+           "cpu": ProfilerRow.self_cpu_us, "cpu_total": ProfilerRow.cpu_us,
+           "name": ProfilerRow.name, "calls": ProfilerRow.calls},
+}  # fmt: skip
+"""What each table sorts by, the usual order first; events by `time` or `duration`."""
+EVENT_SORTS = ("time", "duration")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which rows are asked for."""
+
+    of: str = KERNELS
+    profile: int | None = None
+    sort: str = ""
+    order: str = ""
+    """'asc' or 'desc'; empty for the usual."""
+    q: str = ""
+    category: str = ""
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    path: str | None
+    line: int | None
+    kernels: int
+    inclusive_us: float
+    shared_us: float
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    graph: str
+    name: str
+    target: str
+    line: int
+    kernels: int
+    inclusive_us: float
+    shared_us: float
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """Times of a step."""
+
+    name: str
+    category: str
+    op: str | None
+    joined: str | None
+    calls: float
+    time_us: float
+    each_us: float
+    min_us: float | None
+    max_us: float | None
+    share: float | None
+    graph: str | None
+    kernel: str | None
+    handle: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilerLine:
+    """Times of a step."""
+
+    name: str
+    category: str
+    calls: float
+    self_cpu_us: float | None
+    cpu_us: float | None
+    self_device_us: float | None
+    device_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    number: int
+    """Place among all events, in the order of time."""
+    ts_us: float
+    """Since the first one began."""
+    us: float
+    name: str
+    category: str
+    process: str
+    thread: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileName:
+    id: int
+    label: str
+    steps: int | None
+    on_device: bool
+    artifact_id: int | None
+
+
+@dataclass(slots=True)
+class TimesTable:
+    run: RunName
+    asked: Asked
+    profile: ProfileName | None
+    profiles: list[ProfileName]
+    total: int
+    """Rows that match."""
+    page: int
+    sorts: list[str]
+    categories: list[str]
+    whole_us: float | None
+    """What shares are of."""
+    kernels: list[KernelRow] = field(default_factory=list)
+    lines: list[LineRow] = field(default_factory=list)
+    nodes: list[NodeRow] = field(default_factory=list)
+    trace: list[TraceRow] = field(default_factory=list)
+    rows: list[ProfilerLine] = field(default_factory=list)
+    events: list[EventRow] = field(default_factory=list)
+
+
+def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable | None:
+    """None where the run or the profile is not there."""
+    run = session.execute(select(Run.id, Run.name).where(Run.id == run_id)).one_or_none()
+    if run is None:
+        return None
+    profiles = profile_names(session, run_id)
+    profile = next((one for one in profiles if one.id == asked.profile), None)
+    if asked.of in OF_PROFILE and profile is None:
+        return None
+    sorts = list(EVENT_SORTS if asked.of == EVENTS else SORTS[asked.of])
+    if asked.sort not in sorts:
+        asked = Asked(asked.of, asked.profile, sorts[0], "", asked.q, asked.category, asked.first)
+    found = TimesTable(
+        RunName(*run), asked, profile, profiles, 0, PAGE, sorts, [], kernel_time(session, run_id)
+    )
+    {
+        KERNELS: _kernels, LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows,
+        EVENTS: _events,
+    }[asked.of](session, run_id, found)  # fmt: skip
+    return found
+
+
+def profile_names(session: Session, run_id: str) -> list[ProfileName]:
+    """Eager first, then compiled, then the rest."""
+    query = select(
+        Profile.id, Profile.label, Profile.steps, Profile.artifact_id, Profile.device_kind
+    ).where(Profile.run_id == run_id)
+    order = {"eager": 0, "compiled": 1}
+    return [
+        ProfileName(row.id, row.label, row.steps, row.device_kind not in (None, "cpu"),
+                    row.artifact_id)
+        for row in sorted(
+            session.execute(query), key=lambda row: (order.get(row.label, 2), row.label)
+        )
+    ]  # fmt: skip
+
+
+def _paged(
+    session: Session,
+    found: TimesTable,
+    query: Select[*tuple[Any, ...]],
+    name: ColumnElement[str] | InstrumentedAttribute[Any],
+    category: InstrumentedAttribute[Any] | None,
+    key: InstrumentedAttribute[Any],
+) -> list[Any]:
+    """The rows of the page; fills in how many match."""
+    asked = found.asked
+    if category is not None:
+        kinds = query.with_only_columns(category).distinct().order_by(None)
+        found.categories = sorted(str(kind) for kind in session.scalars(kinds))
+        if asked.category:
+            query = query.where(category == asked.category)
+    if asked.q:
+        query = query.where(name.icontains(asked.q, autoescape=True))
+    counted = query.order_by(None).with_only_columns(func.count(), maintain_column_froms=True)
+    found.total = session.scalar(counted) or 0
+    column = SORTS[asked.of][asked.sort]
+    up = asked.order == "asc" if asked.order else asked.sort in ("name", "category", "target")
+    ordered = query.order_by(column.is_(None), column.asc() if up else column.desc(), key)
+    # Sorted are numbers of rows alone: whole rows of a long table take several times as long.
+    numbers = ordered.with_only_columns(key, maintain_column_froms=True)
+    page = session.scalars(numbers.offset(asked.first).limit(PAGE)).all()
+    place = {number: at for at, number in enumerate(page)}
+    rows = session.execute(query.where(key.in_(page)))
+    return sorted(rows, key=lambda row: place[row[0].id])
+
+
+def _kernels(session: Session, run_id: str, found: TimesTable) -> None:
+    handle = (
+        select(func.min(KernelCall.handle))
+        .where(KernelCall.kernel_id == Kernel.id)
+        .correlate(Kernel)
+        .scalar_subquery()
+    )
+    query = (
+        select(Kernel, Graph.slug, handle)
+        .join(Graph, Graph.id == Kernel.graph_id)
+        .where(Graph.run_id == run_id)
+    )
+    found.kernels = [
+        KernelRow(
+            graph=slug, name=kernel.name, handle=first, kind=kernel.kind,
+            category=kernel.category, call_count=kernel.call_count, time_us=kernel.time_us,
+            time_calls=kernel.time_calls, each_us=each(kernel),
+            share=share(kernel.time_us, found.whole_us), time_source=kernel.time_source,
+        )
+        for kernel, slug, first in _paged(
+            session, found, query, Kernel.name, Kernel.category, Kernel.id
+        )
+    ]  # fmt: skip
+
+
+def _lines(session: Session, run_id: str, found: TimesTable) -> None:
+    query = select(LineCost).where(LineCost.run_id == run_id)
+    found.lines = [
+        LineRow(
+            row.path, row.line, row.kernels, row.inclusive_us, row.shared_us,
+            share(row.shared_us, found.whole_us),
+        )
+        for (row,) in _paged(
+            session, found, query, func.coalesce(LineCost.path, ""), None, LineCost.id
+        )
+    ]  # fmt: skip
+
+
+def _nodes(session: Session, run_id: str, found: TimesTable) -> None:
+    query = (
+        select(NodeCost, Graph.slug)
+        .join(Graph, Graph.id == NodeCost.graph_id)
+        .where(Graph.run_id == run_id)
+    )
+    searched = NodeCost.name + " " + NodeCost.target
+    found.nodes = [
+        NodeRow(
+            slug, row.name, row.target, row.line, row.kernels, row.inclusive_us, row.shared_us,
+            share(row.shared_us, found.whole_us),
+        )
+        for row, slug in _paged(session, found, query, searched, None, NodeCost.id)
+    ]  # fmt: skip
+
+
+def _trace(session: Session, _: str, found: TimesTable) -> None:
+    assert found.profile is not None
+    steps = found.profile.steps or 1
+    own = TraceKernel.profile_id == found.profile.id
+    total = session.scalar(select(func.sum(TraceKernel.total_us)).where(own))
+    found.whole_us = None if total is None else total / steps
+    handle = (
+        select(func.min(KernelCall.handle))
+        .where(KernelCall.kernel_id == TraceKernel.kernel_id)
+        .correlate(TraceKernel)
+        .scalar_subquery()
+    )
+    query = (
+        select(TraceKernel, Kernel.name, Graph.slug, handle)
+        .outerjoin(Kernel, Kernel.id == TraceKernel.kernel_id)
+        .outerjoin(Graph, Graph.id == Kernel.graph_id)
+        .where(own)
+    )
+    found.trace = [
+        TraceRow(
+            name=row.name, category=row.category, op=row.op, joined=row.joined,
+            calls=row.calls / steps, time_us=row.total_us / steps,
+            each_us=row.total_us / max(row.calls, 1), min_us=row.min_us, max_us=row.max_us,
+            share=share(row.total_us, total), graph=slug, kernel=kernel, handle=first,
+        )
+        for row, kernel, slug, first in _paged(
+            session, found, query, TraceKernel.name, TraceKernel.category, TraceKernel.id
+        )
+    ]  # fmt: skip
+
+
+def _rows(session: Session, _: str, found: TimesTable) -> None:
+    assert found.profile is not None
+    by = found.profile.steps or 1
+    query = select(ProfilerRow).where(ProfilerRow.profile_id == found.profile.id)
+    found.rows = [
+        ProfilerLine(
+            row.name, row.category, row.calls / by, _divided(row.self_cpu_us, by),
+            _divided(row.cpu_us, by), _divided(row.self_device_us, by),
+            _divided(row.device_us, by),
+        )
+        for (row,) in _paged(
+            session, found, query, ProfilerRow.name, ProfilerRow.category, ProfilerRow.id
+        )
+    ]  # fmt: skip
+
+
+def _divided(value: float | None, by: int) -> float | None:
+    return None if value is None else value / by
+
+
+def _events(session: Session, _: str, found: TimesTable) -> None:
+    """Chunk by chunk, no more of them than the page needs."""
+    assert found.profile is not None
+    asked, profile = found.asked, found.profile.id
+    kernels = {
+        position: (name, category)
+        for position, name, category in session.execute(
+            select(TraceKernel.position, TraceKernel.name, TraceKernel.category).where(
+                TraceKernel.profile_id == profile
+            )
+        )
+    }
+    found.categories = sorted({category for _, category in kernels.values()})
+    wanted = None
+    if asked.q or asked.category:
+        word = asked.q.lower()
+        wanted = np.array(
+            [
+                position
+                for position, (name, category) in kernels.items()
+                if word in name.lower() and asked.category in ("", category)
+            ],
+            np.int32,
+        )
+    picked = _picked(session, profile, asked, wanted)
+    found.total, places, columns = picked
+    lanes = (session.get_one(Profile, profile).facts.get("breakdown") or {}).get("lanes", [])
+    for place, ts, us, kernel, lane in zip(
+        places.tolist(), columns.ts.tolist(), columns.us.tolist(), columns.kernel.tolist(),
+        columns.lane.tolist(), strict=True,
+    ):  # fmt: skip
+        name, category = kernels.get(kernel, ("", ""))
+        process, thread = lanes[lane] if lane < len(lanes) else ("", "")
+        found.events.append(EventRow(place, ts, us, name, category, process, thread))
+
+
+Picked = tuple[int, "np.ndarray[Any, Any]", EventColumns]
+
+
+def _picked(
+    session: Session, profile: int, asked: Asked, wanted: np.ndarray[Any, Any] | None
+) -> Picked:
+    chunks = session.execute(
+        select(TraceChunk.number, TraceChunk.first, TraceChunk.count, TraceChunk.longest_us)
+        .where(TraceChunk.profile_id == profile)
+        .order_by(TraceChunk.number)
+    ).all()
+    by_length = asked.sort == "duration"
+    ascending = asked.order == "asc" if asked.order else not by_length
+    last = asked.first + PAGE
+    if not by_length and not ascending:
+        chunks = chunks[::-1]
+    total = 0
+    places = np.zeros(0, np.int64)
+    kept = EventColumns(*(np.zeros(0, kind) for kind in ("f8", "f8", "i4", "i4")))
+    for number, first, count, longest in chunks:
+        full = len(places) >= last
+        if full and wanted is None and (not by_length or _too_short(kept, longest, ascending)):
+            total += count
+            continue
+        events = read_chunk(session, profile, number, count)
+        here = np.arange(first, first + count)
+        if wanted is not None:
+            match = np.isin(events.kernel, wanted)
+            events, here = _taken(events, match), here[match]
+        total += len(here)
+        if full and not by_length:
+            continue
+        kept = EventColumns(
+            *(
+                np.concatenate((getattr(kept, name), getattr(events, name)))
+                for name in EventColumns.__dataclass_fields__
+            )
+        )
+        places = np.concatenate((places, here))
+        order = _order(kept, places, by_length=by_length, ascending=ascending)[:last]
+        kept, places = _taken(kept, order), places[order]
+    return total, places[asked.first : last], _taken(kept, np.arange(len(places))[asked.first :])
+
+
+def _too_short(kept: EventColumns, longest: float, ascending: bool) -> bool:
+    """Whether a chunk holds nothing that comes before the last one kept."""
+    return not ascending and longest <= float(kept.us[-1])
+
+
+def _order(
+    events: EventColumns, places: np.ndarray[Any, Any], *, by_length: bool, ascending: bool
+) -> np.ndarray[Any, Any]:
+    if by_length:
+        return np.lexsort((places, events.us if ascending else -events.us))
+    return np.argsort(places if ascending else -places)
+
+
+def _taken(events: EventColumns, which: np.ndarray[Any, Any]) -> EventColumns:
+    return EventColumns(
+        *(getattr(events, name)[which] for name in EventColumns.__dataclass_fields__)
+    )

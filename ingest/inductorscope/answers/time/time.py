@@ -1,0 +1,227 @@
+"""Where the time goes: eager beside compiled; by category, kernel, node and line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.verdicts import held_up
+from inductorscope.answers.parts import (
+    CategoryTime,
+    GraphRow,
+    KernelRow,
+    RunName,
+    categories,
+    graph_rows,
+    kernel_rows,
+    kernel_time,
+)
+from inductorscope.answers.runs.runs import speed_up
+from inductorscope.answers.time.lines import (
+    LineTime,
+    NodeTime,
+    line_costs,
+    line_times,
+    node_times,
+    source_times,
+)
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.runs.costs import LineCostRow
+from inductorscope.store.tables.models import Artifact, Graph, Kernel, Profile, Run
+
+SHOWN = 100
+MOST_FILES, MOST_LINES, MOST_KERNELS = 100, 60, 20
+"""Of the map: files, lines, and kernels a line; the rest is summed up."""
+NOTHING = 1e-9
+"""A rest this small, of the whole, comes of rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTable:
+    """One profiled execution; its rows are a page of their own."""
+
+    id: int
+    label: str
+    device_kind: str | None
+    steps: int | None
+    artifact_id: int | None
+    facts: dict[str, Any]
+    over_wall: float | None
+    """Kernels' time of a step, over the wall time of a step without profiler."""
+    wall_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MapPart:
+    """A tile: a file, a line of it, or a kernel of that line."""
+
+    id: str
+    parent: str
+    label: str
+    us: float
+    category: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimePage:
+    run: RunName
+    eager_ms: float | None
+    compiled_ms: float | None
+    speed_up: float | None
+    timings: dict[str, Any]
+    kernel_time_us: float | None
+    held_up: str | None
+    unattributed_us: float | None
+    categories: list[CategoryTime]
+    graphs: list[GraphRow]
+    kernels: list[KernelRow]
+    nodes: list[NodeTime]
+    source_lines: list[LineTime]
+    map: list[MapPart]
+    profiles: list[ProfileTable]
+    kept: bool
+    """Whether the run was read by a version that keeps what traces say event by event."""
+
+
+def time_page(session: Session, run_id: str) -> TimePage | None:
+    run = session.get(Run, run_id)
+    if run is None:
+        return None
+    profiles = _profiles(session, run)
+    kernels_us = kernel_time(session, run_id)
+    return TimePage(
+        run=RunName(run.id, run.name),
+        eager_ms=run.eager_ms,
+        compiled_ms=run.compiled_ms,
+        speed_up=speed_up(run),
+        timings=run.timings,
+        kernel_time_us=kernels_us,
+        held_up=held_up(kernels_us, run.compiled_ms),
+        unattributed_us=_unattributed(profiles),
+        categories=categories(session, run_id),
+        graphs=graph_rows(session, run_id),
+        kernels=kernel_rows(session, run_id, SHOWN),
+        nodes=node_times(session, run_id, SHOWN),
+        source_lines=with_code(session, run_id, line_times(session, run_id, SHOWN)),
+        map=_map(session, run_id),
+        profiles=profiles,
+        kept=not profiles
+        or any("breakdown" in profile.facts for profile in profiles)
+        or all(profile.artifact_id is None for profile in profiles),
+    )
+
+
+def _profiles(session: Session, run: Run) -> list[ProfileTable]:
+    found = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
+    order = {"eager": 0, "compiled": 1}
+    return [
+        _profile(profile, run)
+        for profile in sorted(found, key=lambda item: (order.get(item.label, 2), item.label))
+    ]
+
+
+def _profile(profile: Profile, run: Run) -> ProfileTable:
+    wall_ms = profile.facts.get("wall_ms")
+    if wall_ms is None:
+        wall_ms = {"eager": run.eager_ms, "compiled": run.compiled_ms}.get(profile.label)
+    found = profile.facts.get("breakdown") or {}
+    on_device, total = found.get("on_device"), found.get("total_us")
+    over_wall = None
+    if on_device and profile.steps and wall_ms and total is not None:
+        over_wall = total / profile.steps / (wall_ms * 1000)
+    return ProfileTable(
+        id=profile.id,
+        label=profile.label,
+        device_kind=profile.device_kind,
+        steps=profile.steps,
+        artifact_id=profile.artifact_id,
+        facts=profile.facts,
+        over_wall=over_wall,
+        wall_us=None if wall_ms is None else wall_ms * 1000,
+    )
+
+
+def _unattributed(profiles: list[ProfileTable]) -> float | None:
+    """Time of the joined profile that no kernel of the run's code explains."""
+    for profile in profiles:
+        if profile.facts.get("joined_to_code"):
+            whole, told = profile.facts.get("kernel_us"), profile.facts.get("attributed_us")
+            if isinstance(whole, int | float) and isinstance(told, int | float):
+                return max(0.0, whole - told)
+    return None
+
+
+def _map(session: Session, run: str) -> list[MapPart]:
+    """File → line → kernel by shared time; each level sums to the one above."""
+    lines = line_costs(session, run, MOST_LINES)
+    if not lines:
+        return []
+    wanted = {int(kernel) for line in lines for kernel, _ in line.parts[:MOST_KERNELS]}
+    names = {
+        number: (name, category)
+        for number, name, category in session.execute(
+            select(Kernel.id, Kernel.name, Kernel.category)
+            .join(Graph, Graph.id == Kernel.graph_id)
+            .where(Graph.run_id == run, Kernel.id.in_(wanted))
+        )
+    }
+    files = {path or "": us for path, us in source_times(session, run).items()}
+    parts: list[MapPart] = []
+    told: dict[str, float] = defaultdict(float)
+    for place, line in enumerate(lines):
+        parts += _tiles(line, place, names)
+        told[line.path or ""] += line.shared_us
+    shown = sorted(files.items(), key=lambda file: (file[0] not in told, -file[1]))
+    few = dict(shown[:MOST_FILES])
+    parts += [
+        MapPart(f"{path} rest", f"file {path}", "other lines", us - told[path], None)
+        for path, us in few.items()
+        if us - told[path] > us * NOTHING
+    ]
+    tops = [
+        MapPart(f"file {path}", "", PurePosixPath(path).name or "no line is known", us, None)
+        for path, us in few.items()
+    ]
+    left = sum(us for _, us in shown[MOST_FILES:])
+    if left:
+        tops.append(MapPart("files rest", "", "other files", left, None))
+    return [*tops, *parts]
+
+
+def _tiles(line: LineCostRow, place: int, names: dict[int, tuple[str, str]]) -> list[MapPart]:
+    own = f"line {place}"
+    label = f"line {line.line}" if line.line is not None else "not told"
+    tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None)]
+    told = 0.0
+    for kernel, us in line.parts[:MOST_KERNELS]:
+        name, category = names.get(int(kernel), ("a kernel", "other"))
+        tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category))
+        told += us
+    left = line.shared_us - told
+    if left > line.shared_us * NOTHING:
+        tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None))
+    return tiles
+
+
+def with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime]:
+    """The rows with the text of their lines, where the run holds the file."""
+    wanted = {row.path for row in rows}
+    query = select(Artifact.path, Artifact.digest).where(
+        Artifact.run_id == run, Artifact.role == "source"
+    )
+    texts: dict[str | None, list[bytes]] = {}
+    for path, digest in session.execute(query.order_by(Artifact.derived, Artifact.id)):
+        if path in wanted and path not in texts:
+            texts[path] = (read_blob(session, digest) or b"").split(b"\n")
+    return [replace(row, code=_line(texts.get(row.path, []), row.line)) for row in rows]
+
+
+def _line(lines: list[bytes], number: int | None) -> str | None:
+    if number is None or not 0 < number <= len(lines):
+        return None
+    return lines[number - 1].decode(errors="replace").strip() or None

@@ -1,0 +1,1 @@
+"""Running a kernel's test case in a child process."""

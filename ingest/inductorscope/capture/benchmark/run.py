@@ -1,0 +1,87 @@
+"""Run a kernel's test case in a child process, within limits. Torch-free and blocking."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from inductorscope.capture import process_group
+from inductorscope.capture.watch import Limits, Watch
+from inductorscope.settings import Settings
+
+LAST_LINES = 12
+LONGEST_SECONDS = 60.0
+
+
+class BenchmarkFailed(Exception):
+    """The benchmark gave no figures; the message is a sentence for a person."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to run, and how."""
+
+    case: str
+    """The test case's text."""
+    device: str
+    seconds: float = 2.0
+    max_autotune: bool = False
+
+
+def run_case(
+    asked: Asked,
+    folder: Path,
+    settings: Settings,
+    progress: Callable[[str], None] = lambda step: None,
+) -> dict[str, Any]:
+    """What the test case writes: times, checks, registers.
+
+    Raises BenchmarkFailed, and CaptureFailed where a limit was passed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    case, result, log = folder / "case.py", folder / "result.json", folder / "benchmark.log"
+    case.write_text(asked.case, encoding="utf-8")
+    command = [sys.executable, "-m", "inductorscope.capture.benchmark.child"]
+    command += [str(case), str(result), "--cache", str(folder / "cache")]
+    command += ["--seconds", str(min(asked.seconds, LONGEST_SECONDS)), "--device", asked.device]
+    command += ["--memory", str(settings.capture_bytes), "--parent", str(os.getpid())]
+    command += ["--max-autotune"] if asked.max_autotune else []
+    progress("Compiling the kernel, checking and timing it")
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,
+        )
+    watch = Watch("benchmark", Limits(settings.capture_seconds, settings.capture_bytes))
+    try:
+        watch.follow(process)
+    finally:
+        process_group.end_group(process)
+        watch.close()
+    return _outcome(result, log, process.returncode)
+
+
+def _outcome(result: Path, log: Path, status: int) -> dict[str, Any]:
+    printed = log.read_bytes()[-20_000:].decode(errors="replace").strip()
+    try:
+        found = msgspec.json.decode(result.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        last = "\n".join(printed.splitlines()[-LAST_LINES:])
+        said = f"\nIt last printed:\n{last}" if last else ""
+        raise BenchmarkFailed(
+            f"The test case ended with status {status} before it had measured anything.{said}"
+        ) from None
+    if not isinstance(found, dict):
+        raise BenchmarkFailed("The test case wrote no results that can be read.")
+    return found | {"printed": printed}

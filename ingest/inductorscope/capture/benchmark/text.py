@@ -1,0 +1,207 @@
+"""A kernel's test case as a file that runs by itself: it needs torch and nothing else. Torch-free.
+
+The file holds the kernel as Inductor wrote it, the call as the wrapper makes it, inputs of the
+call's shapes, strides and types, the FX nodes that compute the same, and what checks and times
+both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from inductorscope.analyze.benchmark.case import KernelCase, Operand
+from inductorscope.analyze.benchmark.subgraph import Given
+from inductorscope.formats.code.layouts import Layout
+
+RUNNER = Path(__file__).with_name("runner.py")
+_HEAD = "if __name__ =="
+
+_IMPORTS = """\
+import torch
+from ctypes import c_void_p
+from math import inf, nan
+from torch import device
+import torch._inductor.inductor_prims
+from torch._inductor.async_compile import AsyncCompile
+from torch._inductor.select_algorithm import extern_kernels
+
+aten = torch.ops.aten
+_quantized = torch.ops._quantized
+reinterpret_tensor = torch._C._dynamo.guards._reinterpret_tensor
+assert_size_stride = torch._C._dynamo.guards.assert_size_stride
+"""
+_TRITON = """\
+import triton
+import triton.language as tl
+from torch._inductor.runtime.triton_heuristics import start_graph, end_graph
+from torch._C import _cuda_getCurrentRawStream as get_raw_stream
+"""
+
+
+_SIMD = """\
+# Loops step by the vectors they were written for: others would write past the end.
+import torch._inductor.config
+from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+torch._inductor.config.cpp.simdlen = {bits}
+if not pick_vec_isa():
+    sys.exit("This kernel was written for vectors of {bits} bits, which this machine lacks.")
+
+"""
+# `at::vec::VectorizedN<int64_t,2>::loadu(in_ptr1 + …, static_cast<int64_t>(16))`
+_VECTORS = re.compile(
+    r"VectorizedN?<([\w:]+)(?:, ?(\d+))?>::loadu\([^;]{1,400}?, static_cast<int64_t>\((\d+)L?\)\)"
+)
+_VECTOR_ITEMS = {
+    "float": 4, "double": 8, "int64_t": 8, "int32_t": 4, "int": 4, "at::BFloat16": 2,
+    "at::Half": 2, "bfloat16": 2, "half": 2, "int16_t": 2, "uint8_t": 1, "int8_t": 1,
+    "unsigned char": 1, "bool": 1,
+}  # fmt: skip
+
+
+def case_text(case: KernelCase, origin: str) -> str:
+    """The file's text. `origin`: the run and graph that it was taken from, in words."""
+    parts = [
+        _title(case, origin),
+        _runner(),
+        _IMPORTS + (_TRITON if case.device != "cpu" else ""),
+        _facts(case),
+        _definition(case),
+        _inputs(case.operands),
+        _kernel(case),
+        _eager(case),
+        'if __name__ == "__main__":\n    sys.exit(run(globals()))\n',
+    ]
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def _title(case: KernelCase, origin: str) -> str:
+    safe = origin.replace("\\", "/").replace('"', "'")
+    where = "" if case.device == "cpu" else f" It needs a {case.device} device."
+    return (
+        f'"""Test case of the kernel {case.kernel}, call {case.handle}.\n\n'
+        f"From {safe}. Run it with Python and torch.{where}\n"
+        "It holds code from that run: look through it first if you do not know where that came "
+        'from.\n"""'
+    )
+
+
+def _runner() -> str:
+    """What checks and times, without its own documentation and start."""
+    text = RUNNER.read_text(encoding="utf-8")
+    body = text[text.index("import argparse") : text.rindex(_HEAD)]
+    return body.rstrip()
+
+
+def _facts(case: KernelCase) -> str:
+    compared = {each.buffer: each.reason for each in case.subgraph.compared if each.reason}
+    if not case.subgraph.compared:
+        why = "the graph's texts do not tell which FX nodes compute it"
+        if case.kind == "extern":
+            why = "a library computes it, and does so in eager as well"
+        compared = {each.name: why for each in case.operands if each.written}
+        compared |= dict.fromkeys(case.results, why)
+    total = case.work.bytes.total
+    facts = {
+        "kernel": f"{case.kernel}:{case.handle}",
+        "bytes": total or 0,
+        "not_compared": compared,
+    }
+    numbers = "".join(f"{name} = {value}\n" for name, value in sorted(_numbers(case).items()))
+    return f"DEVICE = {case.device!r}\nFACTS = {_literal(facts)}\n{numbers}"
+
+
+def _numbers(case: KernelCase) -> dict[str, int]:
+    numbers = dict(case.hints) | case.numbers
+    for name, symbol in case.subgraph.numbers.items():
+        if symbol in case.hints:
+            numbers[name] = case.hints[symbol]
+    return numbers
+
+
+def _literal(value: object) -> str:
+    return json.dumps(value, indent=4, ensure_ascii=True)
+
+
+def vector_bits(source: str) -> int | None:
+    """Width of the vectors that a C++ kernel was written for; None where it uses none."""
+    widths = [
+        int(count) // max(int(several or 1), 1) * 8 * _VECTOR_ITEMS.get(kind, 4)
+        for kind, several, count in _VECTORS.findall(source)
+    ]
+    return next((bits for bits in (512, 256, 128) if bits <= max(widths, default=0)), None)
+
+
+def _definition(case: KernelCase) -> str:
+    if not case.definition:
+        return ""
+    text = "\n".join(case.definition)
+    bits = vector_bits(text) if case.kind == "cpp" else None
+    vectors = _SIMD.format(bits=bits) if bits is not None else ""
+    return f"{vectors}async_compile = AsyncCompile()\n{text}\n\nasync_compile.wait(globals())\n" + (
+        f"KERNEL = {case.kernel}" if case.device != "cpu" else ""
+    )
+
+
+def _layout(layout: Layout) -> str:
+    shape = ", ".join(layout.shape) + ("," if len(layout.shape) == 1 else "")
+    stride = ", ".join(layout.stride) + ("," if len(layout.stride) == 1 else "")
+    return f"({shape}), ({stride}), torch.{layout.dtype}"
+
+
+def _inputs(operands: list[Operand]) -> str:
+    lines = ["def inputs():", "    return {"]
+    for each in operands:
+        below = f", {each.bound}" if each.fill == "integers" else ""
+        device = each.layout.device or "cpu"
+        lines.append(
+            f"        {each.name!r}: tensor({_layout(each.layout)}, {device!r}, "
+            f"{each.fill!r}{below}),"
+        )
+    return "\n".join([*lines, "    }"])
+
+
+def _kernel(case: KernelCase) -> str:
+    lines = ["def kernel(given):"]
+    lines += [f"    {each.name} = given[{each.name!r}]" for each in case.operands]
+    if case.device != "cpu":
+        lines.append("    stream0 = get_raw_stream(0)")
+    lines.append(f"    {case.call}")
+    if case.results:
+        first = case.results[0]
+        lines.append(f"    return {{{first!r}: {first}}}")
+    else:
+        pairs = ", ".join(f"{each.name!r}: {each.name}" for each in case.operands if each.written)
+        lines.append(f"    return {{{pairs}}}")
+    return "\n".join(lines)
+
+
+def _eager(case: KernelCase) -> str:
+    compared = [each for each in case.subgraph.compared if each.node]
+    if not compared:
+        return "eager = None"
+    layouts = {each.name: each.layout for each in case.operands}
+    lines = ["def eager(given):"]
+    lines += [f"    {each.name} = {_value(each, layouts)}" for each in case.subgraph.given]
+    for node in case.subgraph.nodes:
+        if node.op == "getitem":
+            lines.append(f"    {node.name} = {node.arguments[0]}[{node.arguments[1]}]")
+        else:
+            arguments = node.args_text.replace(" = ", "=")
+            lines.append(f"    {node.name} = {node.target}({arguments})")
+    pairs = ", ".join(f"{each.buffer!r}: {each.node}" for each in compared)
+    return "\n".join([*lines, f"    return {{{pairs}}}"])
+
+
+def _value(given: Given, layouts: dict[str, Layout]) -> str:
+    """A buffer seen as the node's value: in its shape, and with its strides where they are told."""
+    buffer, wanted = layouts[given.buffer], given.layout
+    if wanted is None or not wanted.shape or wanted.shape == buffer.shape:
+        return f"given[{given.buffer!r}]"
+    shape = ", ".join(wanted.shape) + ("," if len(wanted.shape) == 1 else "")
+    if wanted.stride and all(step.isdigit() for step in wanted.stride):
+        stride = ", ".join(wanted.stride) + ("," if len(wanted.stride) == 1 else "")
+        return f"torch.as_strided(given[{given.buffer!r}], ({shape}), ({stride}))"
+    return f"given[{given.buffer!r}].reshape({shape})"

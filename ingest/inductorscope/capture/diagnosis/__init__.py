@@ -1,0 +1,1 @@
+"""Running a captured program again to diagnose it."""

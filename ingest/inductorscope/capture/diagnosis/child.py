@@ -1,0 +1,88 @@
+"""The process that diagnoses a program: `python -m inductorscope.capture.diagnosis.child FOLDER`.
+
+As in `capture.child`, torch is imported only after the environment it reads is set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from inductorscope.capture.diagnosis.run import ASKED, KINDS, RESULT, DiagnosisError
+from inductorscope.capture.inside import environment
+from inductorscope.capture.inside.leaving import leave
+from inductorscope.capture.inside.report import Reporter
+from inductorscope.capture.permission import Loading
+from inductorscope.capture.spec import CaptureSpec, from_builtins
+
+
+class Diagnose(Protocol):
+    """What each module in `inside/diagnose/` offers under the name `diagnose`."""
+
+    def __call__(
+        self,
+        spec: CaptureSpec,
+        loading: Loading,
+        options: dict[str, Any],
+        folder: Path,
+        report: Reporter,
+    ) -> dict[str, Any]: ...
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.capture.diagnosis.child")
+    parser.add_argument("folder", type=Path, help="holds what is asked, takes what is found")
+    parser.add_argument("--loading", required=True, help="what is permitted, as JSON")
+    parser.add_argument("--report", type=int, help="file descriptor for progress lines")
+    parser.add_argument("--memory", type=int, help="memory limit in bytes")
+    parser.add_argument("--parent", type=int, help="process to die with")
+    given = parser.parse_args(arguments)
+    environment.die_with(given.parent)
+    folder: Path = given.folder.absolute()
+    asked = msgspec.json.decode((folder / ASKED).read_bytes())
+    assert asked["kind"] in KINDS
+    spec = from_builtins(asked["spec"])
+    environment.prepare(spec, folder / "torch", folder / "cache", reuse_cache=False)
+    loading = msgspec.json.decode(given.loading, type=Loading)
+    reporter = Reporter(given.report)
+    reporter.progress("Importing torch")
+    try:
+        found = _diagnose(asked["kind"], spec, loading, asked["options"], folder, reporter, given)
+    except Exception as error:  # noqa: BLE001  # it runs anybody's model: any may come
+        traceback.print_exc()
+        kind = type(error).__name__
+        found = {"error": msgspec.to_builtins(DiagnosisError(kind, str(error)[:20_000]))}
+    part = folder / f".{RESULT}.part"
+    part.write_bytes(msgspec.json.encode(found))
+    part.replace(folder / RESULT)
+    return 1 if "error" in found else 0
+
+
+def _diagnose(
+    kind: str,
+    spec: CaptureSpec,
+    loading: Loading,
+    options: dict[str, Any],
+    folder: Path,
+    reporter: Reporter,
+    given: argparse.Namespace,
+) -> dict[str, Any]:
+    from inductorscope.capture.inside.instructions import try_instructions
+    from inductorscope.capture.inside.options import apply_options
+
+    apply_options(spec, trusted=loading.trusted)
+    try_instructions(spec.device)
+    environment.limit_memory(given.memory, spec.device)
+    module = importlib.import_module(f"inductorscope.capture.inside.diagnose.{kind}.{kind}")
+    diagnose: Diagnose = module.diagnose
+    return diagnose(spec, loading, options, folder, reporter)
+
+
+if __name__ == "__main__":
+    leave(main())

@@ -1,0 +1,118 @@
+"""Diagnoses: what can be asked of a captured program, run again in a child. Torch-free.
+
+The work itself is in `inside/diagnose/`, one module a kind, imported only in the child.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from inductorscope.capture import process_group
+from inductorscope.capture.permission import model_folders, permit
+from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capture.watch import (
+    CaptureFailed,
+    Limits,
+    LogCallback,
+    PartialCallback,
+    ProgressCallback,
+    Watch,
+    last_lines,
+)
+from inductorscope.settings import Settings
+
+KINDS = {
+    "components": "Search for the failing component",
+    "numbers": "Search for the first wrong number",
+    "minify": "Search for the smallest failing program",
+}
+"""Kind → what a person reads as the job's title."""
+
+ASKED, RESULT, LOG = "asked.json", "result.json", "diagnosis.log"
+
+
+class DiagnosisError(msgspec.Struct):
+    """Why the child found nothing; `result.json` then holds this under `error`."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One diagnosis of one capture."""
+
+    kind: str
+    spec: CaptureSpec
+    """The capture's own: the same model, inputs, device, configuration."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What this kind of diagnosis takes, checked by it."""
+
+
+def run_diagnosis(
+    asked: Asked,
+    folder: Path,
+    settings: Settings,
+    progress: ProgressCallback | None = None,
+    log: LogCallback | None = None,
+    partial: PartialCallback | None = None,
+    *,
+    trusted: bool = False,
+) -> dict[str, Any]:
+    """What the diagnosis found. Raises SpecError, and CaptureFailed with a sentence.
+
+    `folder` is the child's to work in; its files may lie there beforehand (saved tensors).
+    """
+    loading = permit(asked.spec, model_folders(settings.model_folders), trusted)
+    limits = Limits(settings.capture_seconds, settings.capture_bytes)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ASKED).write_bytes(
+        msgspec.json.encode(
+            {"kind": asked.kind, "spec": asked.spec.to_builtins(), "options": asked.options}
+        )
+    )
+    watch = Watch(KINDS[asked.kind].lower(), limits, progress, log, partial=partial)
+    command = [sys.executable, "-m", "inductorscope.capture.diagnosis.child", str(folder)]
+    command += ["--loading", msgspec.json.encode(loading).decode()]
+    command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
+    command += ["--parent", str(os.getpid())]
+    with (folder / LOG).open("wb") as stream:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            pass_fds=(watch.write_end,),
+            start_new_session=True,
+        )
+    try:
+        watch.follow(process)
+    finally:
+        process_group.end_group(process)
+        watch.close()
+    return _outcome(folder, KINDS[asked.kind].lower(), process.returncode)
+
+
+def _outcome(folder: Path, what: str, status: int) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode((folder / RESULT).read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError):
+        by_signal = status < 0
+        name = signal.Signals(-status).name if by_signal else ""
+        ended = f"was ended by {name}" if by_signal else f"ended with status {status}"
+        said = last_lines(folder / LOG)
+        raise CaptureFailed(f"The process of the {what} {ended}.{said}") from None
+    if "error" in found:
+        error = msgspec.convert(found["error"], DiagnosisError)
+        named = "" if error.kind.endswith("SpecError") else f"{error.kind}: "
+        raise CaptureFailed(f"The {what} failed: {named}{error.message}")
+    return found

@@ -1,0 +1,1 @@
+"""Which component of the compiler fails."""

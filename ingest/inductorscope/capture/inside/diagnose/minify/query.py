@@ -1,0 +1,41 @@
+"""One graph in a process of its own: `python -m … FOLDER` reads what is asked, writes an answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+import torch
+
+from inductorscope.capture.inside import environment
+from inductorscope.capture.inside.diagnose.minify.fails import ANSWER, INPUTS, QUERY, Tester
+from inductorscope.capture.inside.diagnose.minify.quiet import be_quiet
+from inductorscope.capture.inside.diagnose.minify.text import graph_of
+from inductorscope.capture.inside.instructions import try_instructions
+from inductorscope.capture.inside.leaving import leave
+from inductorscope.capture.inside.loading import load
+from inductorscope.capture.inside.options import apply_options
+from inductorscope.capture.permission import Loading
+from inductorscope.capture.spec import from_builtins
+
+
+def main(folder: Path) -> None:
+    environment.die_with(os.getppid())
+    asked = msgspec.json.decode((folder / QUERY).read_bytes())
+    spec, loading = from_builtins(asked["spec"]), msgspec.convert(asked["loading"], Loading)
+    apply_options(spec, trusted=loading.trusted)
+    try_instructions(spec.device)
+    be_quiet()
+    load(spec, loading)
+    inputs = torch.load(folder / INPUTS, weights_only=True)
+    tester = Tester(spec, loading, asked["after"], folder, isolated=False)
+    failure = tester.here(graph_of(asked["text"]), inputs, asked["level"])
+    answer = failure.to_builtins() if failure else None
+    (folder / ANSWER).write_bytes(msgspec.json.encode(answer))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
+    leave(0)

@@ -1,0 +1,1 @@
+"""Which node computes the first wrong number."""

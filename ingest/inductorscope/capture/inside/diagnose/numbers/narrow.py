@@ -1,0 +1,199 @@
+"""From a wrong buffer to the node inside its kernel that made it wrong.
+
+The nodes of the kernel are compiled once more, as a graph of their own, on the values that the
+kernel got; each node is an output of that graph, so that Inductor stores its value. If all of them
+are right then, each node is compiled alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from inductorscope.capture.inside.diagnose.numbers.lanes import Compared, compare_along, computes
+from inductorscope.capture.inside.diagnose.numbers.measure import Measured, measure
+from inductorscope.capture.inside.diagnose.numbers.watch import copied
+from inductorscope.capture.inside.untyped import Untyped
+
+STORED = "stored"
+ALONE = "alone"
+BUFFER = "buffer"
+
+MOST_ALONE = 24
+"""Nodes of one kernel that are compiled one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a graph, with the values it starts from."""
+
+    backward: bool
+    module: torch.fx.GraphModule
+    inputs: list[Untyped]
+    names: dict[str, str]
+    """Names of its nodes → those in the whole graph."""
+    outputs: list[str]
+    """Its nodes that it returns, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """The node that is to blame."""
+
+    node: str
+    found: str
+    """`buffer`: the kernel computes nothing else; `stored`; `alone`: compiled by itself."""
+    measured: Measured
+    alone_wrong: bool | None
+    """Whether it is wrong too when compiled by itself; None: that could not be tried."""
+    inner: dict[str, Measured]
+    """Nodes without a buffer → how they compared once they were stored."""
+    note: str = ""
+
+
+def narrow(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    at_buffer: Measured,
+    backward: bool,
+) -> Culprit:
+    """`values` has what the kernel got; `between` are its nodes, the wrong buffer's the last."""
+    own = [node for node in between if computes(node)]
+    inner: dict[str, Measured] = {}
+    note = ""
+    found: tuple[str, str, Measured] | None = None
+    if len(own) > 1:
+        try:
+            inner = _compiled(part_of(module, between, values, backward))
+        except Exception as error:  # noqa: BLE001  # the compiler is what is suspected
+            note = f"Its nodes could not be compiled with each stored: {_short(error)}"
+        wrong = [node for node in between if node.name in inner and not inner[node.name].agrees]
+        if wrong:
+            found = maker(wrong[0]).name, STORED, inner[wrong[0].name]
+    if found is None and len(own) == 1:
+        found = own[0].name, BUFFER, at_buffer
+    if found is None:
+        return _one_by_one(module, between, values, at_buffer, inner, note, backward)
+    node = next(node for node in between if node.name == found[0])
+    alone = _alone(module, node, between, values, backward)
+    return Culprit(
+        found[0], found[1], found[2], None if alone is None else not alone.agrees, inner, note
+    )
+
+
+def _one_by_one(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    at_buffer: Measured,
+    inner: dict[str, Measured],
+    note: str,
+    backward: bool,
+) -> Culprit:
+    tried = 0
+    for node in between:
+        if not computes(node) or tried == MOST_ALONE:
+            continue
+        tried += 1
+        alone = _alone(module, node, between, values, backward)
+        if alone is not None and not alone.agrees:
+            return Culprit(node.name, ALONE, alone, True, inner, note)
+    return Culprit(maker(between[-1]).name, BUFFER, at_buffer, False, inner, note)
+
+
+def maker(node: torch.fx.Node) -> torch.fx.Node:
+    """The node that computes what this one is a view or a piece of."""
+    while not computes(node) and node.op == "call_function" and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
+def part_of(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    backward: bool,
+) -> Part:
+    """The nodes as a graph of its own, all tensors of which are outputs."""
+    graph = torch.fx.Graph()
+    made: dict[torch.fx.Node, torch.fx.Node] = {}
+    inputs: list[Untyped] = []
+    inside = set(between)
+    for node in between:
+        for used in node.all_input_nodes:
+            if used not in inside and used not in made:
+                made[used] = graph.placeholder(used.name)
+                inputs.append(copied(values[used]))
+    for node in between:
+        copy = graph.node_copy(node, lambda used: made[used])
+        copy.meta = {}
+        made[node] = copy
+    given = [node for node in between if isinstance(node.meta.get("val"), torch.Tensor)]
+    graph.output(tuple(made[node] for node in given))
+    part = torch.fx.GraphModule(module, graph)
+    names = {made[node].name: node.name for node in between}
+    return Part(backward, part, inputs, names, [made[node].name for node in given])
+
+
+def _compiled(part: Part) -> dict[str, Measured]:
+    """Each node's comparison, by its name in the whole graph."""
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    with torch.no_grad():
+        given = [copied(value) for value in part.inputs]
+        function = compile_fx_inner(part.module, given, is_backward=part.backward)
+        outputs = function([copied(value) for value in part.inputs])
+    compiled = {
+        name: value
+        for name, value in zip(part.outputs, outputs, strict=True)
+        if isinstance(value, torch.Tensor)
+    }
+    found = {}
+    for each in compare_along(part.module, part.inputs, compiled, alone=False):
+        if isinstance(each, Compared):
+            found[part.names[each.node.name]] = measure(
+                each.compiled, each.written, each.exact, each.shaken, each.terms
+            )
+    return found
+
+
+def _alone(
+    module: torch.fx.GraphModule,
+    node: torch.fx.Node,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+    backward: bool,
+) -> Measured | None:
+    """One node, and what takes its tuple apart, compiled by themselves; None: not possible."""
+    wanted = [node, *(each for each in between if not computes(each) and maker(each) is node)]
+    try:
+        known = dict(values)
+        _fill(module, between, known)
+        found = _compiled(part_of(module, wanted, known, backward))
+    except Exception:  # noqa: BLE001  # the compiler is what is suspected
+        return None
+    wrong = [measured for measured in found.values() if not measured.agrees]
+    return wrong[0] if wrong else next(iter(found.values()), None)
+
+
+def _fill(
+    module: torch.fx.GraphModule,
+    between: Sequence[torch.fx.Node],
+    values: dict[torch.fx.Node, Untyped],
+) -> None:
+    """Run the nodes as written, so that each one's inputs are there."""
+    from inductorscope.capture.inside.diagnose.numbers.lanes import Lane
+
+    lane = Lane(module, False, None)
+    for node, value in values.items():
+        lane.take(node, value)
+    for node in between:
+        values[node] = lane.run(node)
+
+
+def _short(error: Exception) -> str:
+    first, _, _ = str(error).strip().partition("\n")
+    return f"{type(error).__name__}: {first[:200]}"

@@ -1,0 +1,142 @@
+"""What the numbers job found, as JSON and in a sentence. Torch-free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inductorscope.capture.inside.diagnose.numbers.graph import GraphNumbers
+
+Row = dict[str, Any]
+
+
+def result_of(graphs: Sequence[GraphNumbers], done: int) -> dict[str, Any]:
+    """All that is known by now; `summary` is what lists show."""
+    from inductorscope.capture.inside.diagnose.numbers.measure import REASONS, TOLERANCE
+
+    blamed = _blamed(graphs)
+    complete = done == len(graphs)
+    summary = {
+        "verdict": verdict(graphs, done),
+        "graphs": len(graphs),
+        "compared": sum(graph.compared for graph in graphs),
+        "differing": sum(len(graph.differing) for graph in graphs),
+        "graph": None if blamed is None else blamed[0].name,
+        "node": None if blamed is None else blamed[1]["node"],
+        "kernel": None if blamed is None else blamed[1]["kernel"],
+        "complete": complete,
+    }
+    return {
+        "summary": summary,
+        "tolerance": TOLERANCE,
+        "reasons": REASONS,
+        "inputs": "made again with the capture's fixed seed",
+        "graphs": [_graph(graph) for graph in graphs],
+    }
+
+
+def verdict(graphs: Sequence[GraphNumbers], done: int) -> str:
+    if not graphs:
+        return "Inductor compiled no graph of this program, so there is nothing to compare."
+    blamed = _blamed(graphs)
+    if blamed is not None:
+        return _blames(*blamed, len(graphs))
+    compared = sum(graph.compared for graph in graphs)
+    where = f"{len(graphs)} graph{'s' if len(graphs) != 1 else ''}"
+    if done < len(graphs):
+        return f"Nothing differs in the first {done} of {where}; the rest is being compared."
+    random = sum(len(graph.random) for graph in graphs)
+    if not compared:
+        said = f"No value of {where} could be compared: no buffer that was kept belongs to a node"
+        return said + (" that does not depend on random numbers." if random else ".")
+    said = (
+        f"No node's numbers differ by more than rounding explains: "
+        f"{'the value' if compared == 1 else f'all {compared} values'} that kernels of {where} "
+        f"wrote agree{'s' if compared == 1 else ''} with eager."
+    )
+    worst = max(
+        (row for graph in graphs for row in graph.rows if _excess(row) is not None),
+        key=lambda row: _excess(row) or 0.0,
+        default=None,
+    )
+    if worst is not None:
+        said += (
+            f" The largest error is {_excess(worst):.0%} of what is allowed, at {worst['node']}."
+        )
+    if random:
+        said += f" {random} random operation{'s' if random != 1 else ''} could not be compared."
+    return said
+
+
+def _blames(graph: GraphNumbers, row: Row, graphs: int) -> str:
+    measured = row["measured"]
+    culprit = graph.culprit
+    kernel = f" in kernel {row['kernel']}" if row["kernel"] else ""
+    where = f" of graph {graph.name}" if graphs > 1 else ""
+    said = (
+        f"`{row['node']}`{where} is the first node whose numbers differ: {_error(measured)}{kernel}"
+    )
+    said += "; everything before it agrees."
+    if culprit is None:
+        return said + " Its kernel is being looked into."
+    if culprit.alone_wrong:
+        return (
+            said
+            + " Compiled alone it is wrong as well: its lowering or code generation is to blame."
+        )
+    if culprit.alone_wrong is False:
+        return said + " Compiled alone it is right: it goes wrong only fused as it is here."
+    return said
+
+
+def _error(measured: dict[str, Any]) -> str:
+    nan, inf = measured["nan"], measured["inf"]
+    said = f"{measured['wrong']:,} of {measured['elements']:,} values are wrong"
+    if nan[0] != nan[1]:
+        return f"{said}, {nan[0]:,} NaN where eager has {nan[1]:,}"
+    if inf[0] != inf[1]:
+        return f"{said}, {inf[0]:,} infinite where eager has {inf[1]:,}"
+    if measured["max_abs"] is None:
+        return said
+    allowed = f" (allowed there: {measured['allowed']:.2g})" if measured["allowed"] else ""
+    return f"max abs error {measured['max_abs']:.3g}{allowed}, {said}"
+
+
+def _blamed(graphs: Sequence[GraphNumbers]) -> tuple[GraphNumbers, Row] | None:
+    for graph in graphs:
+        if not graph.differing:
+            continue
+        name = graph.differing[0].node.name if graph.culprit is None else graph.culprit.node
+        for row in graph.rows:
+            if row["node"] == name and "measured" in row:
+                return graph, row
+    return None
+
+
+def _graph(graph: GraphNumbers) -> dict[str, Any]:
+    culprit = graph.culprit
+    return {
+        "name": graph.name,
+        "backward": graph.backward,
+        "done": graph.done,
+        "compared": graph.compared,
+        "differing": [each.node.name for each in graph.differing],
+        "random": graph.random,
+        "unsteady": graph.unsteady,
+        "left_out": graph.left_out,
+        "culprit": None
+        if culprit is None
+        else {
+            "node": culprit.node,
+            "found": culprit.found,
+            "alone_wrong": culprit.alone_wrong,
+            "note": culprit.note,
+        },
+        "rows": graph.rows,
+    }
+
+
+def _excess(row: Row) -> float | None:
+    measured = row.get("measured")
+    return None if measured is None else measured["excess"]

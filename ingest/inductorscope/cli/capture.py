@@ -1,0 +1,138 @@
+"""`inductorscope capture`: run a model here and now, then store what was recorded or send it on."""
+
+from __future__ import annotations
+
+import tempfile
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.capture.spec import DTYPES, MODES, CaptureSpec, SpecError
+from inductorscope.cli.app import (
+    FAILED,
+    USAGE,
+    AsJson,
+    Data,
+    Name,
+    Tags,
+    app,
+    fail,
+    load_settings,
+    print_pushed,
+    print_result,
+)
+
+# The names live in capture.spec; mypy wants an enum's members written out.
+Dtype = Enum("Dtype", {name: name for name in DTYPES}, type=str)  # type: ignore[misc]
+Mode = Enum("Mode", {name: name for name in MODES}, type=str)  # type: ignore[misc]
+
+
+@app.command(context_settings={"allow_interspersed_args": True})
+def capture(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A built-in model (see `models`), package.module:factory, file.py:factory, "
+            "or a script.py."
+        ),
+    ],
+    args: Annotated[
+        list[str] | None, typer.Argument(help="Arguments of the script, after `--`.")
+    ] = None,
+    data: Data = None,
+    server: Annotated[
+        str, typer.Option(help="Send the run to this server instead of the local database.")
+    ] = "",
+    token: Annotated[
+        str, typer.Option(help="The server's token.", envvar="INDUCTORSCOPE_TOKEN")
+    ] = "",
+    name: Name = None,
+    tag: Tags = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+    dtype: Annotated[
+        Dtype | None, typer.Option(help="Convert parameters and floating-point inputs to it.")
+    ] = None,
+    train: Annotated[bool, typer.Option("--train/--infer", help="Forward and backward.")] = False,
+    dynamic: Annotated[
+        bool | None, typer.Option("--dynamic/--static", help="Dynamic shapes from the start.")
+    ] = None,
+    mode: Annotated[Mode | None, typer.Option(help="Mode of torch.compile.")] = None,
+    backend: Annotated[str, typer.Option(help="Back end of torch.compile.")] = "inductor",
+    function: Annotated[
+        str | None, typer.Option(help="Compile only functions of this name.")
+    ] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Record what each kernel reads and writes.")
+    ] = False,
+    replay_record: Annotated[
+        bool, typer.Option("--replay-record", help="Record frames for replay.")
+    ] = False,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config",
+            metavar="KEY=VALUE",
+            help="Any torch._inductor.config key, such as max_fusion_size=8 or cpp.simdlen=256; "
+            "may be given several times.",
+        ),
+    ] = None,
+    source: Annotated[
+        bool, typer.Option("--source/--no-source", help="Keep the source files frames name.")
+    ] = True,
+    seconds: Annotated[float, typer.Option(help="Time to spend on timing.")] = 10.0,
+    repeats: Annotated[int | None, typer.Option(help="Exactly so many timing samples.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compile a model, time it against eager, profile it, and store all that Inductor wrote."""
+    settings = load_settings(data=data)
+    try:
+        spec = CaptureSpec(
+            model=model,
+            args=tuple(args or ()),
+            name=name,
+            device=device,
+            dtype=dtype.value if dtype else None,
+            train=train,
+            dynamic=dynamic,
+            mode=mode.value if mode else None,
+            backend=backend,
+            function=function,
+            replay_record=replay_record,
+            values=values,
+            config=_pairs(config or []),
+            source=source,
+            seconds=seconds,
+            repeats=repeats,
+        )
+    except SpecError as error:
+        fail(str(error), USAGE)
+    from inductorscope.capture.run import run_capture
+    from inductorscope.capture.watch import CaptureFailed
+    from inductorscope.cli.console import Progress
+
+    settings.captures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=settings.captures) as out:
+        with Progress(quiet=as_json) as progress:
+            try:
+                run_capture(spec, Path(out), settings, progress, log=progress.log, trusted=True)
+            except (CaptureFailed, SpecError) as error:
+                progress.stop()
+                fail(str(error), FAILED)
+        if server:
+            print_pushed(server, token, [Path(out)], spec.title, tag or [], as_json)
+        else:
+            print_result(
+                settings, [Path(out)], spec.title, tag or [], origin="capture", as_json=as_json
+            )
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            fail(f"--config takes KEY=VALUE, and {text!r} holds no '='.", USAGE)
+        pairs[key.strip()] = value.strip()
+    return pairs

@@ -1,0 +1,98 @@
+"""What the command line draws on a terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inductorscope.answers.runs.runs import RunRow
+
+
+class Progress:
+    """One bar on standard error that says what is being done; nothing when quiet."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[amount]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            disable=quiet,
+            transient=True,
+        )
+        self._task = self._bars.add_task("Starting", total=None, amount="")
+
+    def __enter__(self) -> Progress:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self._bars.stop()
+
+    def __call__(self, step: str, done: int, total: int | None, unit: str | None) -> None:
+        amount = "" if not total else f"{done:,} of {total:,} {unit or ''}"
+        self._bars.update(self._task, description=step, completed=done, total=total, amount=amount)
+
+    def bytes(self, step: str, done: int, total: int) -> None:
+        self(step, done, total or None, "bytes")
+
+    def log(self, text: str) -> None:
+        self._bars.console.print(text, markup=False)
+
+
+WIDE_COLUMNS = 130
+PIPED_COLUMNS = 200
+
+
+def print_runs(runs: Sequence[RunRow]) -> None:
+    """The runs as a table."""
+    if not runs:
+        Console().print("No runs. Start with: inductorscope capture neg-maximum-cat", markup=False)
+        return
+    console = Console()
+    # Into a file or a pipe nothing is shortened; a narrow terminal has no room for all columns.
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_COLUMNS)
+    wide = console.width >= WIDE_COLUMNS
+    table = Table(box=None, header_style="bold")
+    table.add_column("Run", no_wrap=True, min_width=16)
+    # The name has what the others leave, as far as there is something to read.
+    most = max(console.width - (105 if wide else 60), 12)
+    table.add_column("Name", no_wrap=True, overflow="ellipsis", max_width=most)
+    if wide:
+        table.add_column("torch", no_wrap=True, overflow="ellipsis", max_width=18)
+        table.add_column("Device", no_wrap=True, overflow="ellipsis", max_width=18)
+    for heading in ("Graphs", "Kernels", "Speed-up", "When"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for run in runs:
+        faster = (
+            f"{run.eager_ms / run.compiled_ms:.2f}×" if run.eager_ms and run.compiled_ms else "—"
+        )
+        made_on = (run.torch_version or "—", run.device_name or run.device_kind or "—")
+        table.add_row(
+            run.id,
+            run.name,
+            *(made_on if wide else ()),
+            str(run.graph_count),
+            str(run.kernel_count),
+            faster,
+            f"{run.created_at:{'%Y-%m-%d %H:%M' if wide else '%m-%d %H:%M'}}",
+        )
+    console.print(table)

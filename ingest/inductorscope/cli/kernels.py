@@ -1,0 +1,44 @@
+"""`inductorscope kernels`: what a profiler trace's time went to, as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import REFUSED, app, fail
+
+
+@app.command()
+def kernels(
+    trace: Annotated[
+        Path, typer.Argument(help="A Chrome trace of torch.profiler, plain, .gz or .zst.")
+    ],
+) -> None:
+    """Print the kernels of a profiler trace with their times and kinds, as JSON.
+
+    Times are µs of the whole trace. Launches are no kernels; what was wrong with the file is under
+    `repairs`. Without work on a device, the entries are operators and compiled kernels on the
+    processor, each without what it called itself. Reads the file alone: no database, no torch.
+    """
+    import msgspec
+
+    from inductorscope.analyze.time.breakdown import break_down
+    from inductorscope.analyze.time.summary import summary_of
+    from inductorscope.formats.trace.halves import begin_second_half, is_long
+    from inductorscope.formats.trace.kineto import read_chrome_trace
+    from inductorscope.processes.allocation import return_large_blocks
+    from inductorscope.processes.forks import Forks, cores
+
+    return_large_blocks()
+    try:
+        with Forks(1 if cores() > 1 and is_long(trace) else 0) as forks:
+            read = read_chrome_trace(trace, half=begin_second_half(trace, forks))
+    except OSError as error:
+        fail(f"{trace} cannot be read: {error.strerror or error}.", REFUSED)
+    if not read.events:
+        why = "; ".join(repair.reason for repair in read.repairs) or "its list of events is empty"
+        fail(f"{trace} holds no events of a profiler: {why}.", REFUSED)
+    found = summary_of(read, break_down(read))
+    typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())

@@ -1,0 +1,89 @@
+"""Reading paths of this machine straight into the database, without upload and worker."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from inductorscope.intake.limits import Limits
+from inductorscope.intake.several import lay_out
+from inductorscope.intake.unpack import unpack
+from inductorscope.naming import name_of
+from inductorscope.reading import Pool, ReadResult, read_run
+from inductorscope.reading.graphs.relink import relink
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, migrate, sessions
+from inductorscope.store.runs.relinked import outdated
+
+Progress = Callable[[str, int, int | None, str | None], None]
+
+
+def read_paths(
+    settings: Settings,
+    paths: list[Path],
+    *,
+    name: str | None,
+    tags: list[str],
+    origin: str,
+    progress: Progress,
+    pool: Pool | None = None,
+) -> ReadResult:
+    """Read all paths as one run.
+
+    A lone folder is read where it lies; anything else is first laid out in a working folder.
+    """
+    migrate(settings)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    name = name or name_of(paths)
+    with tempfile.TemporaryDirectory(dir=settings.data, prefix="reading-") as work:
+        root = paths[0]
+        if len(paths) > 1:
+            root = Path(work) / "all"
+            lay_out(
+                [path.resolve() for path in paths],
+                root,
+                Limits.of(settings),
+                lambda path: progress(f"Unpacking {path.name}", 0, None, None),
+            )
+        elif not root.is_dir():
+            root = Path(work)
+            progress(f"Unpacking {paths[0].name}", 0, None, None)
+            unpack(paths[0], root, Limits.of(settings))
+        engine = make_engine(settings)
+        try:
+            return read_run(
+                root,
+                settings=settings,
+                session_factory=sessions(engine),
+                origin=origin,
+                name=name,
+                tags=tags,
+                progress=progress,
+                pool=pool,
+            )
+        finally:
+            engine.dispose()
+
+
+def is_to_align(settings: Settings, run: str) -> bool:
+    """Whether reading left lines of a run's kernels to be aligned."""
+    engine = make_engine(settings)
+    try:
+        with sessions(engine, read_only=True)() as session:
+            return bool(outdated(session, run))
+    finally:
+        engine.dispose()
+
+
+def align_lines(settings: Settings, run: str, progress: Progress, pool: Pool | None = None) -> bool:
+    """Aligns the lines of a run's kernels, where reading left them; whether there were any.
+
+    May be interrupted: a worker, or `inductorscope relink`, does the rest.
+    """
+    engine = make_engine(settings)
+    try:
+        done = relink(engine, pool or Pool(workers=0), run, progress)
+    finally:
+        engine.dispose()
+    return bool(done.done or done.failed)

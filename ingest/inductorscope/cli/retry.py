@@ -1,0 +1,29 @@
+"""`inductorscope retry`: asks again for a job that failed or was cancelled."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+
+
+@app.command()
+def retry(
+    job: Annotated[str, typer.Argument(help="The job's id, as its page's address has it.")],
+    data: Data = None,
+) -> None:
+    """Ask a worker for the same again as a job that failed or was cancelled."""
+    settings = load_settings(data=data)
+    from inductorscope.jobs.api import JobsClient
+    from inductorscope.jobs.errors import JobsError
+
+    client = JobsClient(settings)
+    try:
+        new = client.try_again(job)
+    except JobsError as error:
+        fail(" ".join(part for part in (error.what, error.do) if part), FAILED)
+    finally:
+        client.close()
+    typer.echo(f"http://{settings.host}:{settings.port}/jobs/{new}")

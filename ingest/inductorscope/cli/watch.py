@@ -1,0 +1,127 @@
+"""`inductorscope watch`: a run page that grows while a program compiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, REFUSED, SERVER, USAGE, Data, app, fail, load_settings
+
+if TYPE_CHECKING:
+    from inductorscope.cli.watch_loop import Forget, Read
+    from inductorscope.settings import Settings
+
+
+@app.command()
+def watch(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Folder that TORCH_TRACE names, or in which torch_compile_debug is written; it "
+            "need not exist yet."
+        ),
+    ] = None,
+    pid: Annotated[
+        int | None, typer.Option(help="Watch the folder that this running process writes to.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="Send to this server. Default: read into the database of this machine.",
+            envvar="INDUCTORSCOPE_SERVER",
+        ),
+    ] = None,
+    token: Annotated[
+        str, typer.Option(help="The server's token, if it has one.", envvar="INDUCTORSCOPE_TOKEN")
+    ] = "",
+    data: Data = None,
+    every: Annotated[float, typer.Option(min=0.2, help="Seconds between looks.")] = 2.0,
+    until_quiet: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="End when nothing grew for so many seconds.", metavar="SECONDS"),
+    ] = None,
+    all_logs: Annotated[
+        bool, typer.Option("--all", help="All of the folder, not the newest run's only.")
+    ] = False,
+) -> None:
+    """Read a folder's newest run while it is being written; its page grows by itself.
+
+    Prints the address once. Each look reads what the logs and debug folders hold by then, logs up
+    to their last whole record, and takes the reading before away. Ends with Ctrl-C.
+    """
+    from inductorscope.cli.client import ServerError
+    from inductorscope.cli.watch_loop import Watch
+    from inductorscope.cli.watching import NothingToWatch, folder_of_process
+
+    if (folder is None) == (pid is None):
+        fail("Name either a folder or a process (--pid).", USAGE)
+    try:
+        place = folder if folder is not None else folder_of_process(pid or 0)
+    except NothingToWatch as error:
+        fail(str(error), REFUSED)
+    if place.is_file():
+        fail(f"{place} is a file; name the folder that it is in.", USAGE)
+    settings = load_settings(data=data)
+    base = server or f"http://{settings.host}:{settings.port}"
+    read, forget = _at_server(server, token) if server else _here(settings)
+    watched = Watch(
+        place, read, forget, typer.echo, every=every, until_quiet=until_quiet, all_logs=all_logs
+    )
+    typer.echo(f"{base.rstrip('/')}/watch/{watched.key}")
+    try:
+        watched.go_on()
+    except KeyboardInterrupt:
+        typer.echo("Stopped watching.")
+    except ServerError as error:
+        fail(str(error), SERVER)
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}.", FAILED)
+
+
+def _here(settings: Settings) -> tuple[Read, Forget]:
+    from inductorscope.cli.local import align_lines, read_paths
+    from inductorscope.cli.watch_loop import UnreadableYetError
+    from inductorscope.intake.unpack import Refused
+    from inductorscope.reading import NothingToRead
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.runs.runs import delete_run
+
+    def silent(step: str, done: int, total: int | None, unit: str | None) -> None:
+        pass
+
+    def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
+        try:
+            result = read_paths(
+                settings, [root], name=name, tags=[tag], origin="ingest", progress=silent
+            )
+        except (Refused, NothingToRead) as error:
+            raise UnreadableYetError(str(error)) from error
+        align_lines(settings, result.run_id, silent)
+        return result.run_id, not result.duplicate
+
+    def forget(run: str) -> None:
+        engine = make_engine(settings)
+        try:
+            with sessions(engine).begin() as session:
+                delete_run(session, run)
+        finally:
+            engine.dispose()
+
+    return read, forget
+
+
+def _at_server(server: str, token: str) -> tuple[Read, Forget]:
+    from inductorscope.cli.client import Client
+    from inductorscope.cli.watch_loop import UnreadableYetError
+
+    client = Client(server, token)
+
+    def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
+        done = client.push([root], name, [tag], lambda step, sent, total: None)
+        if done.run is None:
+            raise UnreadableYetError(done.message or f"The server's job ended as {done.state}.")
+        return done.run, not done.duplicate
+
+    return read, client.delete

@@ -1,0 +1,1 @@
+"""Output code with comments that say what each line computes."""

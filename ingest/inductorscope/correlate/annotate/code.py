@@ -1,0 +1,310 @@
+"""`output_code.py` with comments that say what each kernel, or each line of it, computes.
+
+The result runs as before: only comments are added, where comments may stand. Two styles:
+
+    line     // Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+             auto tmp2 = tmp1.neg();
+    kernel   # Computes 2 FX nodes:
+             #   models.py:9  a = torch.neg(x1)
+             #     neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+             cpp_fused_maximum_neg_0 = async_compile.cpp_pybinding(…
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Literal
+
+from inductorscope.correlate.annotate.places import (
+    file_sign,
+    indent_of,
+    kernel_sign,
+    open_lines,
+    plain,
+)
+from inductorscope.correlate.links.model import Confidence, GraphLinks
+from inductorscope.correlate.links.text_stages import fx_entity, main_class
+from inductorscope.formats.code.output_code import CodeKernel, OutputCode, parse_output_code
+from inductorscope.formats.graph.fx import FxText
+from inductorscope.formats.text import lines_of
+
+Style = Literal["line", "kernel"]
+STYLES: tuple[Style, ...] = ("line", "kernel")
+LABEL = "Corresponding FX code line"
+OTHERS = 6
+"""Names of other calls' nodes that one comment lists."""
+MOST = 400
+"""FX nodes that one kernel's comment lists."""
+
+# `neg: "u8[1, 8][8, 1]cpu" = …`: the type says nothing about what is computed.
+_ANNOTATION = re.compile(r'^(\w+): "[^"]*" = ')
+_COUNT = re.compile(r"_\d+$")
+# What only moves, casts or names values; a node's own line is one that computes, where it has one.
+_STORES = frozenset(["store", "store_reduction"])
+_MINOR = frozenset(
+    ["load", "load_seed", "index_expr", "constant", "to_dtype", "get_index", "set_indirect",
+     "masked_subblock", "check_bounds", "load_input"]
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NodeText:
+    """What a comment quotes of an FX node."""
+
+    code: str
+    """Its line of FX code, without the type."""
+    file: str = ""
+    line: int = 0
+    source: str = ""
+    """The line of the user that made it."""
+
+    def origin(self) -> str:
+        return f"{self.file}:{self.line}  {self.source}" if self.file and self.line else ""
+
+
+@dataclass(slots=True)
+class _Reference:
+    known: int
+    calls: list[int] = field(default_factory=list)
+    operations: set[str] = field(default_factory=set)
+
+
+def node_texts(text: str, parsed: FxText) -> dict[str, NodeText]:
+    """Entity → what comments quote of the node."""
+    lines = lines_of(text)
+    main = main_class(parsed)
+    return {
+        fx_entity(node, main): NodeText(
+            _ANNOTATION.sub(r"\1 = ", lines[node.line - 1].strip()),
+            node.stack_file,
+            node.stack_line,
+            node.stack_code.strip(),
+        )
+        for node in parsed.nodes
+        if node.kind == "call"
+    }
+
+
+def annotate(text: str, links: GraphLinks, nodes: dict[str, NodeText], style: Style) -> str:
+    """The text with comments; `links` are those of its graph, `nodes` the graph's FX nodes."""
+    return _Annotator(text, links, nodes).annotated(style)
+
+
+class _Annotator:
+    def __init__(self, text: str, links: GraphLinks, nodes: dict[str, NodeText]) -> None:
+        self.raw = text.split("\n")
+        self.lines = lines_of(text)
+        self.code: OutputCode = parse_output_code(text)
+        self.links = links
+        self.nodes = nodes
+        self.sign = file_sign(self.code)
+        self.comments: dict[int, list[str]] = defaultdict(list)
+        """Line (from 1) → comments that go before it."""
+        self.counts = {Confidence.exact: 0, Confidence.inferred: 0}
+        self.references = self._references()
+
+    def annotated(self, style: Style) -> str:
+        if style == "kernel":
+            self._kernels()
+        else:
+            self._lines()
+        self._calls(style)
+        result: list[str] = self._head(style)
+        for number, line in enumerate(self.raw, 1):
+            result += self._not_yet(number)
+            result.append(line)
+        return "\n".join(result)
+
+    def _not_yet(self, number: int) -> list[str]:
+        """Comments for a line, less those that an author, or this, wrote there before."""
+        new = self.comments.get(number, [])
+        first = max(0, number - 1 - len(new))
+        above = {line.strip() for line in self.raw[first : number - 1]}
+        return [line for line in new if line.strip() not in above]
+
+    def _head(self, style: Style) -> list[str]:
+        words = ["Annotated by Inductorscope: only comments were added, it runs as before."]
+        if style == "line":
+            exact, inferred = self.counts[Confidence.exact], self.counts[Confidence.inferred]
+            words.append(
+                f"Above lines of kernels stands what they compute: {exact} lines known exactly, "
+                f"{inferred} inferred by operation and data flow."
+            )
+        else:
+            words.append("Above kernels stands what they compute, and from which lines of yours.")
+        return [f"{self.sign} {word}" for word in words]
+
+    def _references(self) -> dict[int, dict[str, _Reference]]:
+        """Line of the code → FX nodes it refers to, with the operations on that line."""
+        stage = self.links.stages.get("code")
+        result: dict[int, dict[str, _Reference]] = defaultdict(dict)
+        if stage is None:
+            return result
+        operations: dict[tuple[int, int], set[str]] = defaultdict(set)
+        found: list[tuple[int, str, int, int]] = []
+        columns = (stage.lines, stage.entities, stage.confidence, stage.call)
+        for line, entity, known, call in zip(*columns, strict=True):
+            name = self.links.entities[entity]
+            if name.startswith("op:"):
+                operations[line, call].add(_COUNT.sub("", name.rpartition(".")[2]))
+            elif name in self.nodes:
+                found.append((line, name, known, call))
+        for line, name, known, call in found:
+            reference = result[line].setdefault(name, _Reference(known))
+            reference.known = max(reference.known, known)
+            reference.calls.append(call)
+            reference.operations |= operations[line, call]
+        return result
+
+    # --- per line --------------------------------------------------------------------------------
+
+    def _lines(self) -> None:
+        for kernel in self.code.kernels:
+            self._kernel_lines(kernel)
+
+    def _kernel_lines(self, kernel: CodeKernel) -> None:
+        own = self._own_lines(kernel)
+        allowed = open_lines(self.lines, kernel.body_first, kernel.body_last)
+        sign = kernel_sign(kernel)
+        last: tuple[list[str], int] = ([], 0)
+        origin = ""
+        for number in sorted(own):
+            names = own[number]
+            if number not in allowed:
+                continue
+            self._count_line(number, names)
+            said, at = last
+            last = (names, number)
+            if names == said and not self._loop_between(at, number):
+                continue
+            indent = indent_of(self.lines[number - 1])
+            for name in self._first_call(number, names):
+                node = self.nodes[name]
+                if node.origin() and node.origin() != origin:
+                    origin = node.origin()
+                    self.comments[number].append(f"{indent}{sign} {plain(origin)}")
+                self.comments[number].append(f"{indent}{sign} {LABEL}: {plain(node.code)}")
+            others = [name for name in names if name not in self._first_call(number, names)]
+            if others:
+                listed = ", ".join(name.removeprefix("fx:") for name in others[:OTHERS])
+                more = f" and {len(others) - OTHERS} more" if len(others) > OTHERS else ""
+                self.comments[number].append(f"{indent}{sign}   in other calls: {listed}{more}")
+
+    def _loop_between(self, first: int, last: int) -> bool:
+        """Whether another loop or branch starts: what stands before it says nothing of it."""
+        return any(
+            self.lines[number].lstrip().startswith(("for", "if", "else"))
+            for number in range(first, last - 1)
+        )
+
+    def _own_lines(self, kernel: CodeKernel) -> dict[int, list[str]]:
+        """Line → the nodes it computes. A node's lines are those that compute; where none does,
+        those that cast or store; where none does either, those that load."""
+        best: dict[str, int] = {}
+        ranks: dict[int, dict[str, int]] = {}
+        for number in range(kernel.body_first, kernel.body_last + 1):
+            references = self.references.get(number)
+            if not references:
+                continue
+            surest = max(reference.known for reference in references.values())
+            if surest <= Confidence.kernel:
+                continue
+            ranks[number] = {}
+            for name, reference in references.items():
+                if reference.known < surest:
+                    continue
+                rank = _rank(reference.operations)
+                ranks[number][name] = rank
+                best[name] = max(best.get(name, 0), rank)
+        own = {
+            number: [name for name, rank in found.items() if rank == best[name]]
+            for number, found in ranks.items()
+        }
+        return {number: names for number, names in own.items() if names}
+
+    def _first_call(self, number: int, names: list[str]) -> list[str]:
+        """The nodes of a line at the first call of its kernel that has it."""
+        references = self.references[number]
+        first = min(min(references[name].calls) for name in names)
+        return [name for name in names if first in references[name].calls]
+
+    def _count_line(self, number: int, names: list[str]) -> None:
+        known = max(self.references[number][name].known for name in names)
+        self.counts[Confidence(known)] += 1
+
+    # --- per kernel ------------------------------------------------------------------------------
+
+    def _kernels(self) -> None:
+        calls: dict[str, list[list[str]]] = defaultdict(list)
+        for call in self.code.calls:
+            calls[call.kernel].append(self._nodes_of_call(call.kernel, call.handle, call.line))
+        for kernel in self.code.kernels:
+            sites = calls.get(kernel.name, [])
+            names = next((nodes for nodes in sites if nodes), [])
+            if not names:
+                names = self._nodes_between(kernel.comment_line, kernel.last_line)
+            if not names:
+                continue
+            which = f", at the first of its {len(sites)} calls" if len(sites) > 1 else ""
+            head = f"Computes {_nodes(len(names))}{which}:"
+            self.comments[kernel.comment_line] += self._listed(head, names, "")
+
+    def _calls(self, style: Style) -> None:
+        """Above calls: of library kernels always, of shared kernels where kernels are described."""
+        generated = self.code.by_name()
+        counts: dict[str, int] = defaultdict(int)
+        for call in self.code.calls:
+            counts[call.kernel] += 1
+        for call in self.code.calls:
+            shared = counts[call.kernel] > 1
+            if call.kernel in generated and not (style == "kernel" and shared):
+                continue
+            names = self._nodes_of_call(call.kernel, call.handle, call.line)
+            if not names or not 1 <= call.line <= len(self.lines):
+                continue
+            indent = indent_of(self.lines[call.line - 1])
+            if style == "kernel":
+                head = f"Computes {_nodes(len(names))}:"
+                self.comments[call.line] += self._listed(head, names, indent)
+                continue
+            for name in names[:OTHERS]:
+                code = plain(self.nodes[name].code)
+                self.comments[call.line].append(f"{indent}{self.sign} {LABEL}: {code}")
+
+    def _listed(self, head: str, names: list[str], indent: str) -> list[str]:
+        start = f"{indent}{self.sign} "
+        result = [start + head]
+        origin = ""
+        for name in names[:MOST]:
+            node = self.nodes[name]
+            if node.origin() != origin:
+                origin = node.origin()
+                result.append(f"{start}  {plain(origin) or 'no line of yours is recorded for:'}")
+            result.append(f"{start}    {plain(node.code)}")
+        if len(names) > MOST:
+            result.append(f"{start}  and {len(names) - MOST} more")
+        return result
+
+    def _nodes_of_call(self, kernel: str, handle: int, line: int) -> list[str]:
+        """What the call's line refers to, in the order of the graph."""
+        found = set(self.references.get(line, ()))
+        return [name for name in self.nodes if name in found] if found else []
+
+    def _nodes_between(self, first: int, last: int) -> list[str]:
+        found: set[str] = set()
+        for number in range(first, last + 1):
+            found |= self.references.get(number, {}).keys()
+        return [name for name in self.nodes if name in found] if found else []
+
+
+def _rank(operations: set[str]) -> int:
+    """3 computes, 2 stores, 1 loads, casts or names an index; unknown operations compute."""
+    if not operations or operations - _MINOR - _STORES:
+        return 3
+    return 2 if operations & _STORES or operations & {"to_dtype"} else 1
+
+
+def _nodes(count: int) -> str:
+    return "1 FX node" if count == 1 else f"{count} FX nodes"

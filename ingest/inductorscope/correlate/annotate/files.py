@@ -1,0 +1,68 @@
+"""Annotating files: a debug folder, one `output_code.py` in it, or a listing that stands alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from inductorscope.correlate.annotate.code import Style, annotate, node_texts
+from inductorscope.correlate.annotate.lone import graph_in, graph_nodes, lone_links
+from inductorscope.correlate.directory import NoGraphs, read_texts
+from inductorscope.correlate.graph import graph_links
+from inductorscope.correlate.links.texts import GraphTexts
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.graph.fx import FxText, parse_fx
+
+BESIDE = ("fx_graph_transformed.py", "fx_graph_readable.py", "fx_graph_runnable.py")
+"""Where the FX graph of a listing is looked for, the surest first."""
+
+
+def listings(path: Path) -> list[Path]:
+    """Every output code at or below a path, in order."""
+    if not path.exists():
+        raise NoGraphs(f"{path} does not exist.")
+    if path.is_file():
+        return [path]
+    found = sorted(file for file in path.rglob("output_code.py") if file.is_file())
+    if not found:
+        raise NoGraphs(
+            f"No output_code.py in {path} or below it. Give a torch_compile_debug folder, a "
+            "graph's folder in it, or the file itself."
+        )
+    return found
+
+
+def annotate_file(path: Path, style: Style, graph: Path | None = None) -> str:
+    """The listing with comments. `graph`: the file of its FX graph, where it lies elsewhere."""
+    texts = read_texts(path)
+    text = texts.output_code or ""
+    if not parse_output_code(text).kernels:
+        raise NoGraphs(
+            f"{path} defines no kernel: no line of it reads `name = async_compile.…(`. "
+            "Give the output_code.py that torch.compile wrote."
+        )
+    if graph is None and texts.fx_transformed is not None and texts.ir_post is not None:
+        nodes = node_texts(texts.fx_transformed, parse_fx(texts.fx_transformed))
+        return annotate(text, graph_links(texts), nodes, style)
+    written, parsed = _graph_of(path, texts, graph)
+    return annotate(text, lone_links(text, parsed), node_texts(written, parsed), style)
+
+
+def _graph_of(path: Path, texts: GraphTexts, named: Path | None) -> tuple[str, FxText]:
+    """The FX graph's text and nodes: of the named file, of one beside the listing, or of itself."""
+    looked = [named] if named is not None else [path.parent / name for name in BESIDE]
+    for file in looked:
+        if file.is_file() and file != path:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            nodes = graph_nodes(parse_fx(text))
+            if nodes:
+                return text, FxText(nodes)
+    text = texts.output_code or ""
+    pasted = FxText(graph_nodes(graph_in(text)))
+    if named is None and pasted.nodes:
+        return text, pasted
+    if named is not None:
+        raise NoGraphs(f"{named} holds no FX graph: no line of it calls `torch.ops.…`.")
+    raise NoGraphs(
+        f"Neither {path} nor a file beside it holds the FX graph. Put its listing beside the code "
+        f"as {BESIDE[2]}, or name its file with --graph."
+    )

@@ -1,0 +1,107 @@
+"""Links of a listing that comes without IR: an old `output_code.py`, or one pasted from a page.
+
+Its kernels are raised to loop bodies, as those of a log without IR are. Where the wrapper is not
+part of the listing, nobody says which memory the kernel's pointers stand for: the order of inputs
+with which the kernel reads best is taken.
+"""
+
+from __future__ import annotations
+
+from itertools import islice, permutations
+
+from inductorscope.correlate.links.collect import Collector
+from inductorscope.correlate.links.kernel_nodes import link_kernels, nodes_of_calls
+from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.without_ir.lines import add_lines
+from inductorscope.correlate.without_ir.walk import FoundLines, RaisedWalk
+from inductorscope.formats.code.output_code import (
+    CodeCall,
+    CodeKernel,
+    OutputCode,
+    parse_output_code,
+)
+from inductorscope.formats.graph.fx import FxText, FxTextNode, parse_fx
+from inductorscope.formats.graph.provenance import Provenance
+from inductorscope.formats.text import lines_of
+
+MOST_ORDERS = 120
+"""How many orders of inputs are tried."""
+
+
+def lone_links(text: str, graph: FxText) -> GraphLinks:
+    """Kernel lines ↔ nodes of the graph."""
+    collector = Collector()
+    collector.stage("code")
+    code = parse_output_code(text)
+    lines = lines_of(text)
+    known = {f"fx:{node.name}" for node in graph.nodes}
+    nodes = nodes_of_calls(code, Provenance(), known)
+    if len(code.kernels) == 1:  # then it computes all there is
+        for call in code.calls:
+            key = (call.kernel, call.handle)
+            nodes[key] = nodes[key] or [node.name for node in graph.nodes if node.kind == "call"]
+    link_kernels(collector, code, nodes)
+    if code.calls:
+        found = RaisedWalk(FxGraph(graph), code, lines, nodes).walk()
+    else:
+        found = _without_wrapper(code, lines, graph)
+    add_lines(collector, found, set(), operations=True)
+    return collector.finish()
+
+
+def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> FoundLines:
+    """The reading of each kernel that explains most at the least cost."""
+    result: FoundLines = {}
+    given = [node.name for node in graph.nodes if node.kind == "placeholder"]
+    for number, kernel in enumerate(code.kernels, 1):
+        mine = kernel.fragment.nodes or [n.name for n in graph.nodes if n.kind == "call"]
+        best: tuple[float, FoundLines] | None = None
+        for order in islice(permutations(kernel.fragment.inputs or given), MOST_ORDERS):
+            call = _call(kernel, number, list(order))
+            nodes = {(kernel.name, number): mine}
+            found = RaisedWalk(FxGraph(graph), code, lines, nodes, [call]).walk()
+            rest = found.get((kernel.name, number), [])
+            rank = max((each.cost for each in rest), default=100.0) - 0.001 * len(rest)
+            if best is None or rank < best[0] - 1e-9:
+                best = (rank, found)
+        if best is not None:
+            result.update(best[1])
+    return result
+
+
+def _call(kernel: CodeKernel, number: int, inputs: list[str]) -> CodeCall:
+    names = iter(inputs)
+    arguments = [
+        next(names, parameter) if parameter.startswith("in_ptr") else f"{parameter}_of_{number}"
+        for parameter in kernel.parameters
+    ]
+    return CodeCall(kernel.name, number, False, 0, arguments)
+
+
+def graph_nodes(graph: FxText) -> list[FxTextNode]:
+    """The nodes of the class that holds most calls: a runnable file has other classes too."""
+    counts: dict[str, int] = {}
+    for node in graph.nodes:
+        if node.target.startswith("torch.ops."):
+            counts[node.graph_class] = counts.get(node.graph_class, 0) + 1
+    best = max(counts, key=lambda name: counts[name], default="")
+    if not counts:
+        return []
+    return [node for node in graph.nodes if node.graph_class == best]
+
+
+def graph_in(text: str) -> FxText:
+    """The FX graph that is pasted into the same file as the listing: what no kernel and no wrapper
+    holds."""
+    code: OutputCode = parse_output_code(text)
+    taken: set[int] = set(range(code.wrapper_first, code.wrapper_last + 1))
+    for kernel in code.kernels:
+        taken.update(range(kernel.comment_line, kernel.last_line + 1))
+    rest = [
+        "" if number in taken else line for number, line in enumerate(text.split("\n"), start=1)
+    ]
+    parsed = parse_fx("\n".join(rest))
+    return FxText(
+        [n for n in parsed.nodes if n.kind != "call" or n.target.startswith("torch.ops.")]
+    )

@@ -1,0 +1,1 @@
+"""Kernel text, C++ or Triton, to statements."""

@@ -1,0 +1,266 @@
+"""The body of a C++ kernel as blocks of statements.
+
+The innermost scopes that define temporaries number them from zero: the vectorised loop, the scalar
+loop for its remainder. Lambdas compute masked bodies, gathered loads and random numbers.
+Reductions accumulate in variables that an outer scope declares and stores.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.kernels.statements import (
+    ACCUMULATOR,
+    TEMPORARY,
+    Block,
+    Statement,
+    describe,
+)
+
+# `auto tmp3 = …`; `alignas(…) float tmp0[8*8];`, `float tmp0[8*8] __attribute__ ((aligned (8)));`
+_ASSIGN = re.compile(r"(?:static\s+)?auto (tmp\d+)\s*=(?!=)\s*")
+_TILE = re.compile(r"(?:alignas\(.*|\w+) (tmp\d+)\[")
+_ALIAS = re.compile(r"auto ((?:in_out|in|out)_ptr\d+) = ((?:in_out|in|out)_ptr\d+);")
+_STORE = re.compile(
+    r"(?:(\w*ptr\d+|local_buffer_data_\d+)\[.*\] [-+*/|&]?= |"
+    r"(?:at_\w+?_)?tmp\w*(?:\.\w+)?\.store\(|\(tmp\d+ \+ .*\)\.store\(|"
+    r"atomic_add|transpose_mxn|store_float|cascade)"
+)
+
+
+# Until 2.4 the remainder is a loop of its own, from where the vectors end:
+# `for(long x1=static_cast<long>(16L); x1<static_cast<long>(24L); x1+=static_cast<long>(1L))`
+_REMAINDER = re.compile(
+    r"if\(C10_UNLIKELY|else|for\((?:long|int64_t) \w+=static_cast<\w+>\((?!0L?\))"
+)
+
+# A masked body of which everything was written before.
+_RETURNS_KNOWN = re.compile(r"= \[&\] \{ return tmp\d+; \}")
+
+_MASKING = frozenset(["&", "from", "VecMask", "cast"])
+
+
+@dataclass(slots=True)
+class Scope:
+    number: int
+    header: str
+    parent: Scope | None
+    block: Block | None = None
+    accumulators: set[str] = field(default_factory=set)
+    lambda_head: Statement | None = None
+
+    def path(self) -> tuple[int, ...]:
+        path: list[int] = []
+        scope: Scope | None = self
+        while scope is not None:
+            path.append(scope.number)
+            scope = scope.parent
+        return tuple(reversed(path))
+
+
+@dataclass(slots=True)
+class CppKernel:
+    blocks: list[Block] = field(default_factory=list)
+    accumulations: list[Statement] = field(default_factory=list)
+    """Everything about accumulators outside of blocks: declarations, epilogues, stores."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    declared: dict[tuple[int, str], int] = field(default_factory=dict)
+
+
+def read_kernel(lines: list[str], first: int, last: int) -> CppKernel:
+    return _Reader(lines, first, last).read()
+
+
+def _is_mask_of(statement: Statement, head: Statement) -> bool:
+    """A mask under a mask stands before the body under both, and has a later number."""
+    return 0 < statement.number - head.number <= 2 and statement.tags <= _MASKING
+
+
+class _Reader:
+    def __init__(self, lines: list[str], first: int, last: int) -> None:
+        self.lines = lines
+        self.first, self.last = first, last
+        self.kernel = CppKernel()
+        self.count = 0
+        self.scope = Scope(0, "", None)
+        self.header = ""
+        self.previous: Scope | None = None
+
+    def read(self) -> CppKernel:
+        number = self._body_start()
+        while number <= self.last:
+            number = self._line(number)
+        for block in self.kernel.blocks:
+            _order(block)
+        return self.kernel
+
+    def _body_start(self) -> int:
+        for number in range(self.first, self.last + 1):
+            if self.lines[number - 1].startswith("{"):
+                return number + 1
+        return self.last + 1
+
+    def _line(self, number: int) -> int:
+        text = self.lines[number - 1].strip()
+        if not text or text.startswith(("#", "//")):
+            return number + 1
+        if text == "{":
+            after = self._store_block(number)
+            if after:
+                return after
+            self._open(self.header)
+            self.header = ""
+            return number + 1
+        if text.startswith("}"):
+            if self.scope.parent is not None:
+                self.scope = self.scope.parent
+            return number + 1
+        assigned = _ASSIGN.match(text)
+        if assigned is not None and not text.endswith(";"):
+            return self._lambda(number, assigned)
+        if text.startswith(("for", "if", "else", "while", "switch")):
+            self.header = text
+            return number + 1
+        self.header = ""
+        self._statement(text, [number])
+        return number + 1
+
+    def _open(self, header: str) -> Scope:
+        self.count += 1
+        self.scope = Scope(self.count, header, self.scope)
+        return self.scope
+
+    def _block(self) -> Block:
+        """The block of this scope; lambdas and plain braces share that of the scope around."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if scope.block is not None:
+                return scope.block
+            scope = scope.parent
+        block = self.scope.block = Block()
+        block.scope = self.scope.number
+        block.again = self._repeats()
+        self.previous = self.scope
+        self.kernel.blocks.append(block)
+        return block
+
+    def _repeats(self) -> bool:
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if _REMAINDER.match(scope.header):
+                return True
+            scope = scope.parent
+        return False
+
+    def _statement(self, text: str, lines: list[int]) -> None:
+        alias = _ALIAS.match(text)
+        if alias is not None:
+            self.kernel.aliases[alias.group(1)] = alias.group(2)
+            return
+        statement = Statement(text, lines, self.scope.path())
+        assigned = _ASSIGN.match(text) or _TILE.match(text)
+        if assigned is not None:
+            describe(statement, assigned.group(1), text[assigned.end() :])
+            self._block().numbered.append(statement)
+            return
+        if text.startswith("TORCH_CHECK") or "AOTI_TORCH_CHECK" in text:
+            self._check(text, lines[0], self._block())
+            return
+        if text.startswith(("transpose_mxn", "at::vec::transpose_mxn")):
+            describe(statement, "", text)
+            statement.fills = True
+            statement.stores = 0 < text.find("tmp") < text.find("ptr")
+            self._block().others.append(statement)
+            return
+        names = ACCUMULATOR.findall(text)
+        temporary = TEMPORARY.search(text)
+        if names:
+            describe(statement, "", text)
+            statement.stores = bool(_STORE.match(text)) and bool(statement.pointer)
+            if temporary is not None:
+                self._block().others.append(statement)
+            else:
+                self.kernel.accumulations.append(statement)
+        elif _STORE.match(text) and (statement_pointer := "ptr" in text or "local_" in text):
+            describe(statement, "", text)
+            statement.stores = statement_pointer
+            self._block().others.append(statement)
+        elif temporary is not None:
+            describe(statement, "", text)
+            statement.asserts = "throw " in text
+            self._block().others.append(statement)
+        elif "elford" in text and "elper" in text:
+            self.kernel.accumulations.append(describe(statement, "", text))
+
+    def _check(self, text: str, number: int, block: Block) -> None:
+        """It belongs to who selects with the index, also within a block under a mask."""
+        statement = describe(Statement(text, [number], self.scope.path()), "", text)
+        statement.checks, statement.pointer = True, ""
+        block.others.append(statement)
+
+    def _lambda(self, number: int, assigned: re.Match[str]) -> int:
+        """`auto tmp5 = [&] { … } ();` over several lines; inner temporaries stand on their own."""
+        outer = self.scope
+        block = self._block()
+        scope = self._open("lambda")
+        start, depth = number, 0
+        own: list[int] = []
+        pieces: list[str] = []
+        while number <= self.last:
+            text = self.lines[number - 1].strip()
+            inner = _ASSIGN.match(text) if number > start else None
+            if inner is not None and not text.endswith(";"):
+                number = self._lambda(number, inner)
+                continue
+            if inner is not None:
+                statement = Statement(text, [number], scope.path())
+                describe(statement, inner.group(1), text[inner.end() :])
+                block.numbered.append(statement)
+            elif text.startswith("TORCH_CHECK") and text.endswith(";"):
+                self._check(text, number, block)
+            else:
+                own.append(number)
+                pieces.append(text)
+            depth += text.count("{") - text.count("}")
+            number += 1
+            if depth <= 0 and text.endswith(";"):
+                break
+        self.scope = outer
+        head = Statement(" ".join(pieces), own, outer.path())
+        describe(head, assigned.group(1), head.text[assigned.end() :])
+        inside = [s for s in block.numbered if s.scope[: len(scope.path())] == scope.path()]
+        known = not inside and _RETURNS_KNOWN.search(head.text) is not None
+        head.has_inner = bool(inside) or known
+        if known:
+            inside = [s for s in block.numbered[-2:] if _is_mask_of(s, head)]
+        if inside:
+            head.number = max(head.number, max(s.number for s in inside) + 0.5)
+        if head.has_inner:
+            head.pointer = ""
+        block.numbered.append(head)
+        return number
+
+    def _store_block(self, start: int) -> int:
+        """`{ … tmpbuf … for (…) { out_ptr0[…] = tmpbuf[…]; } }`: one store over many lines."""
+        if not self.lines[start].strip().startswith(("__at_align__", "#pragma GCC unroll")):
+            return 0
+        depth, number = 0, start
+        while number <= self.last:
+            text = self.lines[number - 1]
+            depth += text.count("{") - text.count("}")
+            if depth <= 0:
+                break
+            number += 1
+        lines = list(range(start, number + 1))
+        text = " ".join(self.lines[line - 1].strip() for line in lines)
+        if "tmp" not in text:
+            return 0
+        statement = describe(Statement(text, lines, self.scope.path()), "", text)
+        statement.stores = True
+        self._block().others.append(statement)
+        return number + 1
+
+
+def _order(block: Block) -> None:
+    block.numbered.sort(key=lambda statement: statement.number)

@@ -1,0 +1,173 @@
+"""Where a reduction ends among the statements of a Triton kernel.
+
+A persistent reduction sees its whole row at once: broadcast, mask, combine. A looped one keeps
+partial results in accumulators (`_tmp5`, `tmp8_mean`) inside the loop and combines them after it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.correlate.kernels.statements import Statement
+
+_COMBINE = frozenset(
+    [
+        "sum",
+        "max2",
+        "min2",
+        "any",
+        "prod",
+        "xor_sum",
+        "max_with_index",
+        "min_with_index",
+        "reduce",
+        "welford_combine",
+        "welford",
+        "argmax",
+        "argmin",
+        "max",
+        "min",
+    ]
+)
+_ACCUMULATOR = re.compile(r"\b_tmp(\d+)\b|\btmp(\d+)_(?:mean|m2|weight|max|sum|index|next)\b")
+_REACH = 40
+
+
+def _combines(statement: Statement) -> bool:
+    text = statement.text
+    if "_tmp" in text:
+        return False
+    return bool(statement.tags & _COMBINE) and not statement.tags & {"where", "maximum"}
+
+
+def persistent_end(
+    numbered: list[Statement], start: int, kind: str
+) -> tuple[int, list[str]] | None:
+    """(last statement, results) of a persistent reduction that starts at `start`."""
+    needed = {"welford_reduce": 2, "online_softmax_reduce": 2}.get(kind, 1)
+    results: list[str] = []
+    for position in range(start, min(start + _REACH, len(numbered))):
+        statement = numbered[position]
+        if statement.is_load or _ACCUMULATOR.search(statement.text):
+            return None
+        if not _combines(statement):
+            continue
+        last = _expanded(numbered, position)
+        results.append(_result(numbered, position, last))
+        if "welford" in statement.tags:
+            return last, _welford_results(numbered, position, last)
+        needed -= 1
+        if needed == 0:
+            if kind == "welford_reduce" and len(results) == 2:
+                results = [_mean(numbered, start, position), results[1], ""]
+            return last, results
+    return None
+
+
+def _expanded(numbered: list[Statement], position: int) -> int:
+    """Results of indices are taken from pairs: `tmp17 = tmp17_idx[:, None]`."""
+    last = position
+    names = set(numbered[position].defines)
+    while last + 1 < len(numbered):
+        following = numbered[last + 1]
+        own = set(following.uses) <= names and following.number in (
+            numbered[position].number,
+            *(float(_digits(name)) for name in names),
+        )
+        if not own and not (
+            set(following.uses) <= names and "[:, None]" in following.text and not following.tags
+        ):
+            break
+        names |= set(following.defines)
+        last += 1
+    return last
+
+
+def _digits(name: str) -> str:
+    found = re.search(r"\d+", name)
+    return found.group() if found else "-1"
+
+
+def _result(numbered: list[Statement], position: int, last: int) -> str:
+    return numbered[last].defines[0] if numbered[last].defines else ""
+
+
+def _mean(numbered: list[Statement], start: int, end: int) -> str:
+    """The two-pass variance divides its first sum: that quotient is the mean."""
+    for statement in numbered[start:end]:
+        if "/" in statement.tags:
+            return statement.defines[0]
+    return ""
+
+
+def _welford_results(numbered: list[Statement], position: int, last: int) -> list[str]:
+    expanded = {
+        statement.uses[0]: statement.defines[0]
+        for statement in numbered[position + 1 : last + 1]
+        if len(statement.uses) == 1
+    }
+    return [expanded.get(name, name) for name in numbered[position].defines]
+
+
+def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[str]] | None:
+    """The same of a looped reduction: everything about its accumulators, in and after the loop."""
+    first = -1
+    names: set[str] = set()
+    for position in range(start, min(start + _REACH, len(numbered))):
+        statement = numbered[position]
+        if statement.is_load:
+            return None
+        found = _ACCUMULATOR.findall(statement.text)
+        if found:
+            first = position
+            names = {a or b for a, b in found}
+            break
+    if first < 0:
+        return None
+    last = first
+    defined: set[str] = set()
+    results: list[str] = []
+    position = first
+    while position < min(start + 2 * _REACH, len(numbered)):
+        statement = numbered[position]
+        about = {a or b for a, b in _ACCUMULATOR.findall(statement.text)}
+        if about & names:
+            names |= about
+        elif not (
+            (statement.uses and set(statement.uses) <= defined and _bare(statement))
+            or _adds(numbered, position, names)
+        ):
+            break
+        defined |= {name for name in statement.defines if not name.startswith("_")}
+        last = position
+        position += 1
+    for name in sorted(names, key=int):
+        results.extend(_final(numbered, first, last, f"tmp{name}"))
+    ordered = _by_helper(numbered, first, last)
+    return last, ordered or results or [""]
+
+
+def _bare(statement: Statement) -> bool:
+    return "[:, None]" in statement.text
+
+
+def _adds(numbered: list[Statement], position: int, names: set[str]) -> bool:
+    """Statements between two about the same accumulators belong to them."""
+    for following in numbered[position + 1 : position + 6]:
+        about = {a or b for a, b in _ACCUMULATOR.findall(following.text)}
+        if about & names:
+            return True
+    return False
+
+
+def _final(numbered: list[Statement], first: int, last: int, name: str) -> list[str]:
+    return [name for statement in numbered[first : last + 1] if name in statement.defines][:1]
+
+
+def _by_helper(numbered: list[Statement], first: int, last: int) -> list[str]:
+    """Several results come out of one helper: `tmp9, tmp10, tmp11 = triton_helpers.welford(…)`."""
+    for position in range(first, last + 1):
+        statement = numbered[position]
+        if len(statement.defines) > 1 and not any("_" in name for name in statement.defines):
+            return _welford_results(numbered, position, last)
+    return []

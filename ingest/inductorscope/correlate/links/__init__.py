@@ -1,0 +1,1 @@
+"""The model of links, and how references are collected."""

@@ -1,0 +1,47 @@
+"""Which FX nodes a call of a kernel computes, by what Inductor itself says about it."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.links.collect import Collector
+from inductorscope.correlate.links.model import Confidence
+from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.graph.provenance import Provenance
+
+
+def nodes_of_calls(
+    code: OutputCode, provenance: Provenance, known: set[str]
+) -> dict[tuple[str, int], list[str]]:
+    """(kernel, handle) → names of post-grad nodes, from the mapping file or from comments.
+
+    The source nodes above a call are nodes of this graph only where it is a backward one: above a
+    forward's calls they are Dynamo's, which may have the names of other nodes here.
+    """
+    result: dict[tuple[str, int], list[str]] = {}
+    backward = "backward" in code.aot_id
+    for call in code.calls:
+        mapping = provenance.kernel_to_post
+        nodes = mapping.get((call.kernel, call.handle)) if call.handle_known else None
+        if nodes is None:
+            # A map by bare names has one call's nodes, and not all of them (torch 2.7): the graph
+            # fragment above a kernel's definition is better where there is one.
+            nodes = call.fx_nodes or mapping.get((call.kernel, None), [])
+        if not nodes and backward:
+            nodes = call.source_nodes
+        result[call.kernel, call.handle] = [name for name in nodes if f"fx:{name}" in known]
+    return result
+
+
+def link_kernels(
+    collector: Collector, code: OutputCode, nodes: dict[tuple[str, int], list[str]]
+) -> None:
+    """The call's line and the kernel's definition line refer to every node of the call."""
+    kernels = code.by_name()
+    for call in code.calls:
+        entity = f"call:{call.kernel}:{call.handle}"
+        kernel = kernels.get(call.kernel)
+        for name in nodes.get((call.kernel, call.handle), []):
+            collector.add("code", call.line, f"fx:{name}", Confidence.kernel)
+            if kernel is not None:
+                collector.add(
+                    "code", kernel.first_line, f"fx:{name}", Confidence.kernel, call=entity
+                )

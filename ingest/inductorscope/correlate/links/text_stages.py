@@ -1,0 +1,137 @@
+"""Stages whose text names its entities itself: FX graphs, sources, scheduler nodes, the wrapper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from inductorscope.correlate.links.collect import Collector
+from inductorscope.correlate.links.model import Confidence
+from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.graph.fx import FxText, FxTextNode
+from inductorscope.formats.graph.ir import IrText, IrTextNode
+from inductorscope.formats.text import lines_of
+
+MOST_LINES_OF_A_NODE = 50
+MOST_BUFFERS_OF_A_LINE = 200
+_BUFFER = re.compile(r"\b(buf\d+)\b")
+_FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
+
+
+def fx_entity(node: FxTextNode, main_class: str) -> str:
+    """Names are unique within their class only; nodes of inner graphs carry theirs."""
+    if node.graph_class == main_class:
+        return f"fx:{node.name}"
+    return f"fx:{node.graph_class}/{node.name}"
+
+
+def main_class(text: FxText) -> str:
+    classes = text.graph_classes()
+    return classes[0] if classes else ""
+
+
+def link_fx(collector: Collector, stage: str, nodes: Iterable[tuple[FxTextNode, str]]) -> None:
+    """Nodes with their entities. A stack comment stands for the nodes below it, and names the
+    user's line."""
+    own: list[tuple[int, str]] = []
+    sources: dict[str, list[tuple[int, str]]] = {}
+    for node, entity in nodes:
+        line = node.line
+        if node.last_line == line:
+            own.append((line, entity))
+        else:
+            last = min(node.last_line, line + MOST_LINES_OF_A_NODE)
+            own += [(each, entity) for each in range(line, last + 1)]
+        if node.comment_line:
+            own.append((node.comment_line, entity))
+        file = node.stack_file
+        if file and node.stack_line:
+            found = sources.get(file)
+            if found is None:
+                found = sources[file] = []
+            found.append((node.stack_line, entity))
+    collector.add_lines(stage, own)
+    for file, lines in sources.items():
+        collector.add_lines(f"source:{file}", lines)
+
+
+def _link_sources(collector: Collector, nodes: list[FxTextNode]) -> None:
+    """The user's lines, which name themselves."""
+    named = {(node.stack_file, node.stack_line) for node in nodes if node.stack_line}
+    for file, line in sorted(named):
+        if file:
+            collector.add_lines(f"source:{file}", [(line, f"src:{file}:{line}")])
+
+
+def link_post_grad(collector: Collector, parsed: FxText) -> None:
+    """The post-grad graph."""
+    main = main_class(parsed)
+    link_fx(collector, "post_grad", [(node, fx_entity(node, main)) for node in parsed.nodes])
+    _link_sources(collector, parsed.nodes)
+
+
+def link_readable(collector: Collector, parsed: FxText, post: FxText) -> None:
+    """Nodes that kept their name (and operation) into the post-grad graph are that graph's."""
+    main = main_class(parsed)
+    outermost = main_class(post)
+    kept = {(node.graph_class == outermost, node.name): node.op for node in post.nodes}
+    named = []
+    for node in parsed.nodes:
+        entity = fx_entity(node, main)
+        if kept.get((node.graph_class == main, node.name)) not in (node.op, _renamed(node.op)):
+            entity = "rd:" + entity.removeprefix("fx:")
+        named.append((node, entity))
+    link_fx(collector, "readable", named)
+    _link_sources(collector, parsed.nodes)
+
+
+def _renamed(op: str) -> str:
+    """Post-grad passes turn `view` into `reshape` and functional ops into in-place ones."""
+    return "reshape" if op == "view" else op + "_"
+
+
+def op_entity(node: str, block: str, op: str) -> str:
+    return f"op:{node}.{op}" if block == "body" else f"op:{node}.{block}.{op}"
+
+
+def link_ir(collector: Collector, stage: str, parsed: IrText) -> None:
+    """Loop-body lines are operations; heads, stores and outputs name buffers."""
+    collector.stage(stage)
+    for node in parsed.nodes:
+        for buffer in node.buffers:
+            collector.add(stage, node.first_line, f"buf:{buffer.name}", Confidence.exact)
+        if node.body is None:
+            continue
+        for block in node.body.blocks.values():
+            for op in block.ops:
+                entity = op_entity(node.name, block.name, op.name)
+                collector.add(stage, op.line, entity, Confidence.exact)
+                if op.op in ("load", "store", "store_reduction") and op.arguments:
+                    buffer_name = op.arguments[0].strip("'")
+                    collector.add(stage, op.line, f"buf:{buffer_name}", Confidence.exact)
+
+
+def ir_nodes_with_bodies(parsed: IrText) -> dict[str, IrTextNode]:
+    return {node.name: node for node in parsed.nodes if node.body is not None}
+
+
+def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]) -> None:
+    """Definitions, quoted graph fragments, calls and the buffers of the wrapper's lines."""
+    lines = lines_of(text)
+    told: list[tuple[int, str]] = []
+    for kernel in code.kernels:
+        collector.add_exact("code", kernel.comment_line, kernel.body_last, f"kernel:{kernel.name}")
+        for line in range(kernel.comment_line, kernel.first_line):
+            quoted = _FRAGMENT_NODE.match(lines[line - 1])
+            if quoted is not None and (entity := f"fx:{quoted.group(1)}") in known:
+                told.append((line, entity))
+    for call in code.calls:
+        told.append((call.line, f"call:{call.kernel}:{call.handle}"))
+        if not call.extern:
+            told.append((call.line, f"kernel:{call.kernel}"))
+    first = max(code.wrapper_first, 1)
+    for line, text_of_line in enumerate(lines[first - 1 : code.wrapper_last], first):
+        if "buf" in text_of_line:
+            names = list(dict.fromkeys(_BUFFER.findall(text_of_line)))
+            told += [(line, f"buf:{name}") for name in names[:MOST_BUFFERS_OF_A_LINE]]
+    collector.add_lines("code", told)

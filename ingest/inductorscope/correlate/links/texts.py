@@ -1,0 +1,69 @@
+"""What is known of one graph before its lines are linked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.formats.code.output_code import OutputCode, parse_output_code
+from inductorscope.formats.graph.fx import FxText, parse_fx
+from inductorscope.formats.graph.ir import IrText, parse_ir
+from inductorscope.formats.graph.provenance import Provenance, parse_provenance
+
+
+@dataclass(slots=True)
+class GraphTexts:
+    """The artifacts of one graph, as far as they exist."""
+
+    fx_transformed: str | None = None
+    fx_readable: str | None = None
+    ir_pre: str | None = None
+    ir_post: str | None = None
+    output_code: str | None = None
+    dynamo: str | None = None
+    """The graph as Dynamo captured it."""
+    pre_grad: str | None = None
+    """The same after pre-grad passes."""
+    provenance: bytes | None = None
+    line_record: dict[str, object] | None = None
+    """What the capture recorded while the code was generated: exact, and preferred."""
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ParsedTexts:
+    """The same texts, read; None where there is no such text."""
+
+    fx_transformed: FxText
+    fx_readable: FxText | None = None
+    ir_pre: IrText | None = None
+    ir_post: IrText | None = None
+    output_code: OutputCode | None = None
+    provenance: Provenance = field(default_factory=Provenance)
+    dynamo: FxText | None = None
+    pre_grad: FxText | None = None
+
+    def __post_init__(self) -> None:
+        for ir in (self.ir_pre, self.ir_post):
+            if ir is not None and self.output_code is not None:
+                _name_externs(ir, self.output_code)
+
+
+def _name_externs(ir: IrText, code: OutputCode) -> None:
+    """Until 2.4 the IR says `kernel = None` of what ATen computes; the wrapper says what it is."""
+    calls = {name: call.kernel for call in code.calls if call.extern for name in call.results}
+    for node in ir.nodes:
+        if node.kind.startswith("Extern") and node.extern in ("", "None") and node.buffers:
+            node.extern = calls.get(node.buffers[0].name, node.extern)
+
+
+def parse_texts(texts: GraphTexts) -> ParsedTexts:
+    return ParsedTexts(
+        parse_fx(texts.fx_transformed or ""),
+        None if texts.fx_readable is None else parse_fx(texts.fx_readable),
+        None if texts.ir_pre is None else parse_ir(texts.ir_pre),
+        None if texts.ir_post is None else parse_ir(texts.ir_post),
+        None if texts.output_code is None else parse_output_code(texts.output_code),
+        Provenance() if texts.provenance is None else parse_provenance(texts.provenance),
+        None if texts.dynamo is None else parse_fx(texts.dynamo),
+        None if texts.pre_grad is None else parse_fx(texts.pre_grad),
+    )

@@ -1,0 +1,78 @@
+"""Along which dimension values vary that follow from one index alone: rows are told from columns.
+
+What is computed from `iota` reads alike in every dimension of the same size. Where it is used, it
+lies along one of them: `[7, 1]` goes down, `[7]` across. In a loop body the stride of the index's
+variable in memory says the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.lowerings import CHOOSES
+from inductorscope.correlate.nodes.region import Place, Region
+
+_TERM = re.compile(r"(?:(\d{1,15})\*)?(p\d+)$")
+# `p1`, `(p0//7)`, `ModularIndexing(p0, 1, 7)`
+_INDEX = re.compile(
+    r"\(*(?:ModularIndexing\()?\(*(p\d+)(?:, (\d{1,15}), \d+|\)?//(\d{1,15}))?\)*(?: [-+] \d+)?$"
+)
+_MOST = 40
+
+
+def across_of(region: Region) -> dict[Place, bool]:
+    """Of index expressions, whether theirs is the innermost of the dimensions that such are of."""
+    store = region.stores[-1].index if region.stores else ""
+    strides: dict[str, int] = {}
+    for term in store.split(" + "):
+        found = _TERM.match(term.strip())
+        if found is not None:
+            strides[found.group(2)] = int(found.group(1) or 1)
+    compared = {
+        child
+        for operation in region.operations.values()
+        if operation.op in CHOOSES
+        for child in operation.children
+    }
+    known: tuple[dict[Place, int], dict[Place, int]] = ({}, {})
+    for place, operation in region.operations.items():
+        used = _INDEX.match(operation.index) if operation.op == "index_expr" else None
+        if used is not None and used.group(1) in strides:
+            step = int(used.group(2) or used.group(3) or 1)
+            known[place in compared][place] = strides[used.group(1)] * step
+    # Those that choose between pieces are of whatever dimension the pieces are joined in.
+    return {
+        place: stride == min(found.values())
+        for found in known
+        if len(set(found.values())) > 1
+        for place, stride in found.items()
+    }
+
+
+def lies_across(graph: FxGraph, value: FxValue) -> bool | None:
+    """Whether a value varies along the last dimension wherever it is used; None if that differs."""
+    if value.name not in graph.across:
+        graph.across[value.name] = _lies_across(graph, value)
+    return graph.across[value.name]
+
+
+def _lies_across(graph: FxGraph, value: FxValue) -> bool | None:
+    found: set[bool] = set()
+    pending, seen = [value], {value.name}
+    while pending and len(seen) < _MOST:
+        each = pending.pop()
+        along = _along(each)
+        users = [graph.values[name] for name in each.users if name in graph.values]
+        following = [user for user in users if _along(user) is not None]
+        if along is not None and len(following) < len(users):
+            found.add(along == 0)
+        pending += [user for user in following if user.name not in seen]
+        seen.update(user.name for user in following)
+    return found.pop() if len(found) == 1 else None
+
+
+def _along(value: FxValue) -> int | None:
+    """The one dimension, counted from the last, that is not of size 1; None for no such."""
+    sizes = [place for place, size in enumerate(reversed(value.shape or ())) if size != "1"]
+    return sizes[0] if len(sizes) == 1 else None

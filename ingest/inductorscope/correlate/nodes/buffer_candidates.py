@@ -1,0 +1,284 @@
+"""Which FX nodes' values a computed buffer may hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue, Root
+from inductorscope.correlate.nodes.lowerings import (
+    CHOOSE_BY_PLACE,
+    FILLS,
+    REDUCES,
+    SCATTERS,
+    by_library,
+    is_spelled_out,
+)
+from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.sizes import numel, same_shape
+from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
+
+OpKey = tuple[str, str, str]
+
+_CANDIDATES = 48
+_REACH = 500
+_OTHER_TYPE = 0.6
+_WRITERS = 40
+"""A fill that has more users is a constant of many."""
+ACCUMULATED = 0.05
+_OTHER_SIZE = 0.3
+"""Cost of a size that is a number in the loops and a name in the graph."""
+
+
+@dataclass(slots=True)
+class Origins:
+    """Node of each operation, and what buffers hold."""
+
+    nodes: dict[OpKey, str] = field(default_factory=dict)
+    """The node whose value or computation the operation is part of."""
+    doubtful: dict[OpKey, str] = field(default_factory=dict)
+    """Operations that the lowering of their node has no use for, or whose lines may be another's:
+    they are guesses, whatever the reading of their loop body cost. With the reason."""
+    makers: dict[str, str] = field(default_factory=dict)
+    """By scheduler node, where its loops were reordered: all that was recorded of it."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """By scheduler node: what its reading cost; absent when nothing fits."""
+    held: dict[str, Root] = field(default_factory=dict)
+    externs: dict[str, str] = field(default_factory=dict)
+    """Buffer that an extern call makes → the node it computes."""
+    rivals: dict[str, list[str]] = field(default_factory=dict)
+    """By scheduler node: the chosen node, then those that fit its loop body just as well."""
+    others: dict[OpKey, list[str]] = field(default_factory=dict)
+    """The nodes an operation belongs to if one of the rivals is the right one."""
+
+
+class Candidates:
+    """What is known of buffers so far, and what the next one may be."""
+
+    def __init__(
+        self,
+        graph: FxGraph,
+        nodes: dict[str, IrTextNode],
+    ) -> None:
+        self.graph = graph
+        self.result = Origins()
+        self.by_name = nodes
+        self.used: dict[str, int] = {}
+        self.parts: set[tuple[str, str]] = set()
+        """Of nodes with several results: which of them are in a buffer."""
+        self.extern: set[str] = set()
+        """Nodes that extern calls compute."""
+        self.reached = 0
+        self.by_size: dict[tuple[str, str], list[FxValue]] = {}
+        for value in graph.values.values():
+            if not value.placeholder and value.op != "output":
+                self.by_size.setdefault((value.dtype, value.numel), []).append(value)
+
+    def _held(self, buffer: str) -> Root | None:
+        return self.result.held.get(buffer)
+
+    def _fixed(self, buffer: str) -> bool:
+        held = self._held(buffer)
+        value = self.graph.values.get(held[0]) if held is not None else None
+        return value is not None and value.constant
+
+    def _folded(self, value: FxValue) -> bool:
+        """Index arithmetic that only more of its kind uses is seldom stored."""
+        users = [self.graph.values[name] for name in value.users if name in self.graph.values]
+        return bool(users) and all(user.constant and not user.view for user in users)
+
+    def _only_cloned(self, value: FxValue) -> bool:
+        """A value that is merely copied is seldom stored itself: its copy is."""
+        for _ in range(8):
+            if len(value.users) != 1 or value.users[0] not in self.graph.values:
+                return False
+            value = self.graph.values[value.users[0]]
+            if value.op == "clone":
+                return True
+            if not value.view:
+                return False
+        return False
+
+    def _candidates(
+        self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
+    ) -> list[tuple[FxValue, int, float]]:
+        """Nodes whose value the buffer may hold: (node, output, penalty)."""
+        found: dict[str, tuple[FxValue, int, float]] = {}
+        size, dtype = numel_of(buffer), buffer.dtype
+        reduces = any(o.op == "reduction" for o in region.operations.values())
+        reachable = self._reachable(region)
+        nearby = reachable if reachable is not None else self.by_size.get((dtype, size), [])
+        refilled = self._refilled(buffer)
+        scattered = refilled or bool(buffer.mutations)
+        for value in nearby:
+            if operation.loads == value.constant and not (
+                not operation.loads and (value.op in FILLS or (scattered and value.op in SCATTERS))
+            ):
+                continue
+            if value.view and value.numel == size:
+                self._through_view(found, value, buffer)
+            if value.placeholder or value.op == "output" or value.view:
+                continue
+            if value.op.startswith("_foreach_"):  # its outputs stand for it
+                continue
+            large = operation.size > 8 and not is_spelled_out(operation.op, value.op)
+            if by_library(value.op) and (operation.op == "load" or large):
+                continue
+            if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
+                if self._mutates(value, buffer):
+                    self._offer(found, value, 0, -0.3)
+                continue
+            same = value.numel == size
+            penalty = self._of_type(value, dtype, operation)
+            differs = 0.0 if same_shape(value.shape, buffer.size) else 0.06
+            penalty += differs
+            if refilled and same and value.op in FILLS and self._awaited(value):
+                self._offer(found, value, 0, penalty - 0.095)
+                continue
+            filled = value.op in SCATTERS and value.op not in CHOOSE_BY_PLACE
+            if refilled and filled and not value.op.endswith("_") and same:
+                self._offer(found, value, 0, penalty - 0.1)
+                continue
+            if value.op == "getitem":
+                root, index = self.graph.root(value.name)
+                producer = self.graph.values.get(root)
+                if producer is None or producer.placeholder or by_library(producer.op):
+                    continue
+                self._offer(found, producer, index, penalty + (0.0 if same else 0.6))
+            elif same:
+                self._offer(found, value, 0, penalty)
+            elif not value.dtype and value.users:
+                self._offer(found, value, 0, 0.2)
+            elif (
+                (reduces and value.op in REDUCES)
+                or value.op == "constant_pad_nd"
+                or value.op in SCATTERS
+            ):
+                self._offer(found, value, 0, penalty + 0.4)
+        known = [penalty for value, _, penalty in found.values() if value.dtype]
+        if all(penalty > _OTHER_SIZE for penalty in known):
+            self._of_any_size(found, nearby, buffer)
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        if held is not None and not operation.indirect:
+            source = self.graph.values.get(held[0])
+            if source is not None:
+                self._offer(found, source, held[1], 0.0)
+        ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
+        return ordered[:_CANDIDATES]
+
+    def _of_any_size(
+        self,
+        found: dict[str, tuple[FxValue, int, float]],
+        nearby: list[FxValue],
+        buffer: IrBuffer,
+    ) -> None:
+        """Lowering may find out that a size is a number: the loops then say `12` where the graph
+        says `(s27//2)`."""
+        for value in nearby:
+            named = value.numel and not value.numel.isdigit()
+            if not named or value.view or value.placeholder or value.op == "output":
+                continue
+            root, index = self.graph.root(value.name)
+            maker = self.graph.values[root]
+            if value.dtype != buffer.dtype or maker.placeholder or value.constant:
+                continue
+            if not by_library(maker.op):
+                self._offer(found, maker, index, _OTHER_SIZE)
+
+    def _of_type(self, value: FxValue, dtype: str, operation: Operation) -> float:
+        """Cost of a buffer of another type than the value's. Reductions of half precision are
+        accumulated in single precision, and converted where they are finished."""
+        if value.dtype == dtype:
+            return 0.0
+        maker = self.graph.values.get(self.graph.root(value.name)[0], value)
+        accumulates = operation.op in ("reduction", "getitem") and maker.op in REDUCES
+        halved = value.dtype in ("bfloat16", "float16") and dtype == "float32"
+        return ACCUMULATED if accumulates and halved else _OTHER_TYPE
+
+    def _through_view(
+        self, found: dict[str, tuple[FxValue, int, float]], view: FxValue, buffer: IrBuffer
+    ) -> None:
+        """A buffer may hold a value as it is seen through a view that repeats it."""
+        root, index = self.graph.root(view.name)
+        producer = self.graph.values.get(root)
+        if producer is None or producer.placeholder or producer.numel == view.numel:
+            return
+        if producer.view or by_library(producer.op) or not producer.numel:
+            return
+        penalty = 0.1 if same_shape(view.shape, buffer.size) else 0.2
+        self._offer(found, producer, index, penalty)
+
+    def _awaited(self, fill: FxValue) -> bool:
+        """The next node that writes into it does so in place: the memory is the fill's own."""
+        first = self._next_writer(fill)
+        return first is not None and first.op.endswith("_") and fill.name not in self.used
+
+    def _turn(self, value: FxValue) -> int:
+        """When a value is stored: a fill when somebody writes into it, all others as they come."""
+        written = value.op in FILLS and len(value.users) <= _WRITERS
+        writer = self._next_writer(value) if written else None
+        return value.order if writer is None else writer.order
+
+    def _next_writer(self, fill: FxValue) -> FxValue | None:
+        users = [self.graph.values[name] for name in fill.users if name in self.graph.values]
+        writers = [user for user in users if user.op.rstrip("_") in SCATTERS]
+        waiting = [user for user in writers if user.name not in self.used]
+        return min(waiting, key=lambda each: each.order, default=None)
+
+    def _refilled(self, buffer: IrBuffer) -> bool:
+        """Somebody writes into the buffer later on: it is a copy or a fill made for that."""
+        for name in buffer.users:
+            user = self.by_name.get(name)
+            for each in user.buffers if user is not None else []:
+                if buffer.name in each.mutations:
+                    return True
+        return False
+
+    def _mutates(self, value: FxValue, buffer: IrBuffer) -> bool:
+        """An in-place node writes into the memory of its first argument."""
+        target = self.graph.root(value.inputs[0]) if value.inputs else None
+        for name in buffer.mutations:
+            held = self._held(name)
+            if name == (target[0] if target else "") or (held is not None and held == target):
+                return True
+            if held is not None and held[0] == value.name:
+                return True
+        return False
+
+    def _offer(
+        self,
+        found: dict[str, tuple[FxValue, int, float]],
+        value: FxValue,
+        index: int,
+        penalty: float,
+    ) -> None:
+        known = found.get(value.name)
+        if known is None or penalty < known[2]:
+            found[value.name] = (value, index, penalty)
+
+    def _reachable(self, region: Region) -> list[FxValue] | None:
+        """Nodes computed from everything the body loads, nearest first; None without loads."""
+        starts = list(
+            dict.fromkeys(
+                held[0] for name in region.loads() if (held := self._held(name)) is not None
+            )
+        )
+        if not starts:
+            return None
+        nearest: list[FxValue] | None = None
+        for start in starts[:12]:
+            below = self.graph.descendants(start, _REACH)
+            own = self.graph.values.get(start)
+            if own is not None and not own.placeholder:
+                below = [own, *below]
+            if nearest is None:
+                nearest = below
+            else:
+                names = {value.name for value in below}
+                if len(below) < _REACH - 1:
+                    kept = [value for value in nearest if value.name in names]
+                    nearest = kept or nearest
+        return nearest
+
+
+def numel_of(buffer: IrBuffer) -> str:
+    return numel(buffer.size)

@@ -1,0 +1,277 @@
+"""Whose buffer it is: the node being lowered when a buffer was made.
+
+Mostly the node whose value it holds. But an extern call that asks for certain strides copies what
+it is given, and so does a view that others use as well; a store then belongs to who asked.
+"""
+
+from __future__ import annotations
+
+from inductorscope.correlate.nodes.buffer_candidates import Candidates, numel_of
+from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.lowerings import (
+    FILLS,
+    REDUCES,
+    TAKES_AS_IS,
+    extern_name,
+    same_operation,
+)
+from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.sizes import same_shape
+from inductorscope.correlate.nodes.view_offsets import constant_term
+from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
+
+_MOST = (8, 30)
+_MOST_ON_CPU = (12, 50)
+"""Elements read and operations beyond which Inductor stores a value."""
+_MOST_READS_REUSED = 4
+_FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
+"""Where a value has several users, these ask for its strides already while it is lowered."""
+
+
+class BufferMakers(Candidates):
+    """Owners of stores."""
+
+    def __init__(self, graph: FxGraph, nodes: dict[str, IrTextNode]) -> None:
+        super().__init__(graph, nodes)
+        self.given: set[str] = set()
+        """Views whose copies are outputs of the graph."""
+        self.takes_as_is = TAKES_AS_IS
+        if _chose_channels_last(graph, nodes):
+            self.takes_as_is |= {"convolution"}
+
+    def _store_owner(
+        self,
+        buffer: IrBuffer,
+        operation: Operation,
+        producer: FxValue,
+        index: int,
+        region: Region,
+    ) -> str:
+        """The node being lowered when the buffer was made: its producer, or who wanted a copy."""
+        if buffer.mutations and not producer.op.endswith("_"):
+            return producer.name
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        is_copy = held is not None and not operation.indirect and held[0] == producer.name
+        if self._piece(buffer) and producer.op in FILLS:
+            joining = self._joining(producer)
+            if joining is not None:
+                return joining
+        value = self._shaped(producer, buffer, operation)
+        value = value or self._output(producer, index, operation, region)
+        if self._piece(buffer) and is_copy:
+            joining = self._joining(value)
+            if joining is not None:
+                return joining
+        followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
+        if len(followers) == 1 and self._copies(
+            followers[0], buffer, is_copy, value is not producer
+        ):
+            if not is_copy and value is producer and _realized(followers, region):
+                return producer.name
+            return followers[0].name
+        shared = len(followers) != 1 or value.op == "getitem" or value.name in self.given
+        if value is not producer and shared:
+            return value.name
+        asked = (
+            self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
+        )
+        if asked is not None and not is_copy and _realized(followers, region):
+            return producer.name
+        return asked or producer.name
+
+    def _piece(self, buffer: IrBuffer) -> bool:
+        """The buffer is a part of a concatenation's memory."""
+        return self._whole(buffer) is not None
+
+    def _whole(self, buffer: IrBuffer) -> str | None:
+        """The concatenation that the buffer is a part of."""
+        concats = (user.name for user in self._users(buffer) if "Concat" in user.detail)
+        return next(concats, None)
+
+    def _joined(self, value: FxValue, operation: Operation) -> bool:
+        """A concatenation takes the value, perhaps through views: its pieces are stored for it.
+
+        It makes a piece itself where that follows from indices alone."""
+        made = value.op == "cat" and operation.op != "load"
+        return made or self._next_joining(value) is not None
+
+    def _joining(self, value: FxValue) -> str | None:
+        """The value, if it is a concatenation, or else the next one that takes it."""
+        return value.name if value.op == "cat" else self._next_joining(value)
+
+    def _next_joining(self, value: FxValue) -> str | None:
+        found: list[FxValue] = []
+        queue = [value]
+        for each in queue:
+            for name in each.users:
+                user = self.graph.values.get(name)
+                if user is None or len(queue) > 20:
+                    continue
+                if user.op == "cat":
+                    found.append(user)
+                elif user.view or user.op == "getitem":
+                    queue.append(user)
+        waiting = [each for each in found if each.name not in self.used]
+        best = min(waiting or found, key=lambda each: each.order, default=None)
+        return None if best is None else best.name
+
+    def _output(
+        self, producer: FxValue, index: int, operation: Operation, region: Region
+    ) -> FxValue:
+        """Of a node with several outputs, the one that is meant, unless a reduction makes it.
+
+        Inductor decides for each output alone, when it comes to it, whether to store it."""
+        if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
+            return producer
+        for name in producer.users:
+            child = self.graph.values.get(name)
+            if (
+                child is not None
+                and child.op == "getitem"
+                and (self.graph.root(name) == (producer.name, index))
+            ):
+                last = len(child.users) == 1 and child.users[0] == "output"
+                stored = last or len(child.users) > 1 or too_large(region)
+                return child if stored else producer
+        return producer
+
+    def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
+        """An extern call that asks for strides copies what is not realised yet."""
+        if follower.op == "cat":
+            return (is_copy or is_view) and self._piece(buffer)
+        if follower.op in self.takes_as_is and not is_copy:
+            return False
+        return follower.strided
+
+    def _users(self, buffer: IrBuffer) -> list[IrTextNode]:
+        return [self.by_name[name] for name in buffer.users if name in self.by_name]
+
+    def _only_extern(self, buffer: IrBuffer) -> bool:
+        users = self._users(buffer)
+        return bool(users) and all(user.body is None for user in users)
+
+    def _shaped(self, producer: FxValue, buffer: IrBuffer, operation: Operation) -> FxValue | None:
+        """The view whose shape the buffer has, when it is not the producer's own; of several the
+        one that begins where the body reads."""
+        if producer.shape is None or buffer.size is None or same_shape(producer.shape, buffer.size):
+            return None
+        alike: list[FxValue] = []
+        queue = [producer]
+        for value in queue:
+            for name in value.users:
+                child = self.graph.values.get(name)
+                part = child is not None and child.op == "getitem" and value.view
+                if child is None or not (child.view or part) or len(queue) > 40:
+                    continue
+                (alike if same_shape(child.shape, buffer.size) else queue).append(child)
+                if not buffer.users and same_shape(child.shape, buffer.size):
+                    queue.append(child)
+        if not buffer.users:  # nobody but the caller is given it
+            given = [v for v in alike if "output" in v.users and v.name not in self.given]
+            alike = given or alike
+        begins = constant_term(operation.index) if operation.op == "load" else None
+        fitting = (v for v in alike if begins is None or self.graph.offset(v.name) == begins)
+        found = next(fitting, alike[0] if alike else None)
+        if found is not None and not buffer.users:
+            self.given.add(found.name)
+        return found
+
+    def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:
+        """The extern call, or the last view before it when that has other users too."""
+        for user in self._users(buffer):
+            name = kernel_of(user)
+            if user.body is not None or not name:
+                continue
+            queue = [producer]
+            seen = {producer.name}
+            for value in queue:
+                for follower in value.users:
+                    child = self.graph.values.get(follower)
+                    if child is None or follower in seen:
+                        continue
+                    seen.add(follower)
+                    if child.view or child.op == "getitem":
+                        queue.append(child)
+                    elif same_operation(name, child.op) and child.name not in self.used:
+                        shared = len(value.users) > 1 and child.op != "cat"
+                        as_is = child.op in self.takes_as_is or not child.strided
+                        if as_is and not is_copy:
+                            continue
+                        if child.op == "cat" and not is_copy and value is producer:
+                            continue
+                        if numel_of(buffer) not in (value.numel, self._unrepeated(value)):
+                            continue  # what is asked for is a part of it
+                        if shared and not is_copy:
+                            return None
+                        if child.op == "convolution_backward" and _is_channels_last(buffer):
+                            return child.name  # it asks for its own choice once more
+                        if self._copied_by(child, value):
+                            return child.name
+                        return value.name if shared else child.name
+        return None
+
+    def _copied_by(self, child: FxValue, value: FxValue) -> bool:
+        """Convolutions in Inductor's own layout copy an input of the graph themselves, unless it
+        is given back."""
+        as_is = child.op == "convolution" and child.op in self.takes_as_is
+        return as_is and value.placeholder and "output" not in value.users
+
+    def _unrepeated(self, value: FxValue) -> str:
+        """The size of a value without the repetition a view makes of it, which nobody copies."""
+        source = self.graph.values.get(value.inputs[0]) if value.inputs else None
+        return source.numel if value.op == "expand" and source is not None else value.numel
+
+
+def too_large(region: Region) -> bool:
+    """Inductor stores what has become too large to be computed again by every user."""
+    on_cpu = any(buffer.device == "cpu" for buffer in region.node.buffers)
+    reads, operations = _MOST_ON_CPU if on_cpu else _MOST
+    return region.reads() > reads or region.distinct() > operations
+
+
+def _realized(followers: list[FxValue], region: Region) -> bool:
+    """Whether a value is stored where it is computed, before anybody asks for a copy of it."""
+    if too_large(region):
+        return True
+    return len(followers) > 1 and (
+        region.reads() > _MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
+    )
+
+
+def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
+    """Whether Inductor put the graph's convolutions into its own choice of layout.
+
+    They then store what they take before they ask for its strides. A weight that is given and yet
+    copied tells: a model that chose the layout itself has its weights in it.
+    """
+    read = {
+        name
+        for node in nodes.values()
+        if node.extern.endswith("convolution") and any(map(_is_channels_last, node.buffers))
+        for name in node.reads
+    }
+    weights = {
+        weight.name
+        for value in graph.by_op.get("convolution", ())
+        if len(value.inputs) > 1
+        and (weight := graph.values[value.inputs[1]]).placeholder
+        and not _is_line(weight.shape)
+    }
+    on_cpu = all(b.device in ("cpu", "") for node in nodes.values() for b in node.buffers)
+    return bool(read) and (on_cpu or bool(weights - read))
+
+
+def _is_channels_last(buffer: IrBuffer) -> bool:
+    size, stride = buffer.size, buffer.stride
+    return (
+        size is not None and stride is not None and len(size) == 4 and stride[1] == "1" != size[1]
+    )
+
+
+def _is_line(shape: tuple[str, ...] | None) -> bool:
+    """A weight for single pixels has the same memory in every layout."""
+    return shape is None or shape[2:] == ("1", "1")
+
+
+def kernel_of(node: IrTextNode) -> str:
+    return "cat" if "Concat" in node.detail else extern_name(node.extern)

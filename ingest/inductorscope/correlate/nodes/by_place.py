@@ -1,0 +1,111 @@
+"""Nodes whose lowering chooses by position between what they are given.
+
+Which parts of the choice are whose: conditions and masks are the node's own, whatever they look
+like; what stands at a place is the value of the argument that is meant there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.region import Operation, Place, Region
+
+BAD = 4.0
+"""Cost of something that cannot be; sums of it lose against any reading that fits."""
+LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
+_CONDITIONS = frozenset(["lt", "le", "gt", "ge", "eq", "and_", "logical_and"])
+
+Choice = tuple[str, str]
+"""(`inside` or `operand`, node): the child is the node's; (`value`, argument): the argument's."""
+
+
+class ByPlace(ABC):
+    """Costs of the parts of such choices."""
+
+    graph: FxGraph
+    region: Region
+    pieces: dict[Place, int]
+
+    @abstractmethod
+    def value(self, place: Place, name: str, depth: int = 0) -> float:
+        """Cost of reading the operation as the value of the node `name`."""
+
+    @abstractmethod
+    def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
+        """Cost of the operation being written by the node itself."""
+
+    def placed(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """What an operand costs if its place says what it is."""
+        if node.op == "select_scatter":
+            return self._selected(parent, index, child, node, depth)
+        if node.op == "slice_scatter":
+            return self._sliced(parent, index, child, node, depth)
+        if node.op == "cat" and parent.place in self.pieces:
+            return self._joined(parent, index, child, node, depth)
+        return None
+
+    def _selected(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """`where(index == 3, source, self)`: each of its parts has its place."""
+        leaf = self.region.operations[child].op in ("constant", "index_expr")
+        if parent.op == "where" and index in (1, 2) and len(node.arguments) > 1 and not leaf:
+            name = node.arguments[2 - index]
+            cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
+            if cost < BAD:
+                return cost, ("value", name)
+        literal = self.region.operations[child].literal
+        if parent.op == "eq" and literal is not None and len(node.arguments) > 3:
+            fits = node.arguments[3] in (str(int(literal)) if literal.is_integer() else "", "-1")
+            return 0.0 if fits else 0.02, ("inside", node.name)
+        return None
+
+    def _sliced(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """`where(inside, masked(inside, source), self)`: the mask lets nothing but the source
+        through, which may be such a choice itself; conditions are its own."""
+        if len(node.arguments) < 2 or self.region.operations[child].op in LEAVES:
+            return None
+        own = parent.op in _CONDITIONS
+        own = own or (parent.op == "where" and index < 2)
+        own = own or (parent.op == "masked_subblock" and index > 0)
+        if own:
+            return self.inside(child, node, depth + 1), ("inside", node.name)
+        if parent.op not in ("where", "masked_subblock"):
+            return None
+        name = node.arguments[0 if parent.op == "where" else 1]
+        cost = self.value(child, name, depth + 1) if name in self.graph.values else BAD
+        return (cost, ("value", name)) if cost < BAD else None
+
+    def chooses(self, operation: Operation, node: FxValue) -> bool:
+        """Whether the operation is the choice that the node is lowered to: then it is the node's,
+        and not merely what the node was given."""
+        if node.op == "select_scatter":
+            return True
+        children = operation.children
+        return (
+            node.op == "slice_scatter"
+            and operation.op == "where"
+            and len(children) == 3
+            and self.region.operations[children[1]].op == "masked_subblock"
+        )
+
+    def _joined(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice] | None:
+        """Conditions and masks are the concatenation's own, what a mask lets through is the piece
+        that stands at its place."""
+        piece = len(node.inputs) - 1 - self.pieces[parent.place]
+        if piece < 0:
+            return None
+        if parent.op == "where" or index > 0:
+            return self.inside(child, node, depth + 1), ("inside", node.name)
+        if self.region.operations[child].op in ("constant", "index_expr"):
+            return None
+        name = node.inputs[piece]
+        cost = self.value(child, name, depth + 1)
+        return (cost, ("value", name)) if cost < BAD else None

@@ -1,0 +1,212 @@
+"""The post-grad graph as values: which node produces what, seen through views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.nodes.lowerings import asks_for_strides
+from inductorscope.correlate.nodes.sizes import numel
+from inductorscope.correlate.nodes.view_offsets import Place, dense, part_of, place_of, sizes_of
+from inductorscope.formats.graph.fx import FxText, FxTextNode
+from inductorscope.formats.text import split_top
+
+DTYPES = {
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+    "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8",
+    "u16": "uint16", "u32": "uint32", "u64": "uint64", "b8": "bool", "c64": "complex64",
+    "c128": "complex128",
+}  # fmt: skip
+
+# They re-index what they are given and compute nothing; a load passes through them.
+VIEWS = frozenset(
+    [
+        "view", "reshape", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "slice",
+        "select", "as_strided", "alias", "detach", "split", "split_with_sizes", "unbind", "chunk",
+        "_unsafe_view", "unfold", "diagonal", "narrow", "_reshape_alias", "view_as", "numpy_T",
+        "expand_as", "movedim", "lift_fresh", "swapaxes", "unsafe_split", "broadcast_in_dim",
+        "view_of", "flatten", "ravel", "unflatten", "split_dim", "collapse_view", "mT", "adjoint",
+    ]
+)  # fmt: skip
+
+RANDOM = frozenset(
+    ["inductor_seeds", "inductor_lookup_seed", "inductor_random", "inductor_randint"]
+)
+
+Root = tuple[str, int]
+"""(producing node, which of its outputs)"""
+
+_SHORT = frozenset("012345678")
+
+
+@dataclass(slots=True)
+class FxValue:
+    name: str
+    op: str
+    order: int
+    line: int
+    arguments: list[str]
+    inputs: list[str]
+    users: list[str] = field(default_factory=list)
+    dtype: str = ""
+    numel: str = ""
+    shape: tuple[str, ...] | None = None
+    placeholder: bool = False
+    owner: str = ""
+    """The node that stands for it: a `_foreach_` node stands for each of its outputs."""
+    strided: bool = False
+    """What computes it asks for the strides of its inputs."""
+    constant: bool = False
+    """No tensor goes into it: its elements follow from their indices alone."""
+
+    @property
+    def view(self) -> bool:
+        if self.op == "pow" and self.arguments[1:] in (["1"], ["1.0"]):
+            return True  # lowered to its argument
+        return self.op in VIEWS
+
+
+class FxGraph:
+    """Nodes of the outermost graph by name, and roots of their values."""
+
+    def __init__(self, text: FxText) -> None:
+        self.values: dict[str, FxValue] = {}
+        self.by_op: dict[str, list[FxValue]] = {}
+        for order, node in enumerate(text.main()):
+            self._add(order, node)
+        self._roots: dict[str, Root] = {}
+        self.across: dict[str, bool | None] = {}
+        """Of values that are of one dimension: whether that is the last one where they are used."""
+        self._places: dict[str, Place | None] = {}
+        for value in list(self.values.values()):
+            if value.op == "getitem" and value.inputs:
+                self._unpack(value)
+        self._find_constants()
+
+    def _unpack(self, value: FxValue) -> None:
+        """Output k of a `_foreach_` node is computed from element k of each of its lists."""
+        source = self.values.get(value.inputs[0])
+        if source is None or not source.op.startswith("_foreach_"):
+            return
+        index = _index(value)
+        value.op = source.op.removeprefix("_foreach_")
+        value.owner = source.name
+        value.order = source.order
+        value.inputs = []
+        value.arguments = []
+        for argument in source.arguments:
+            element = argument
+            if argument.startswith("["):
+                elements = split_top(argument.strip()[1:-1])
+                element = elements[index] if index < len(elements) else ""
+            value.arguments.append(element)
+            if element in self.values:
+                value.inputs.append(element)
+                self.values[element].users.append(value.name)
+
+    def _find_constants(self) -> None:
+        """Fills and index arithmetic, unless somebody writes into their memory."""
+        written = {
+            self.root(value.inputs[0])[0]
+            for value in self.values.values()
+            if value.op.endswith("_") and not value.op.endswith("__") and value.inputs
+        }
+        for value in self.values.values():
+            if value.placeholder or value.op in RANDOM or value.name in written:
+                continue
+            inputs = [self.values[name] for name in value.inputs if name in self.values]
+            value.constant = value.constant or all(each.constant for each in inputs)
+
+    def _add(self, order: int, node: FxTextNode) -> None:
+        value = FxValue(
+            node.name, node.op, order, node.line, node.arguments, list(node.inputs), node.users,
+            DTYPES.get(node.dtype, node.dtype), numel(node.shape), node.shape,
+            node.kind == "placeholder" or (node.kind == "get_attr" and not _is_short(node.shape)),
+            node.name, asks_for_strides(node.op, node.target),
+        )  # fmt: skip
+        value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
+        self.values[node.name] = value
+        self.by_op.setdefault(node.op, []).append(value)
+
+    def root(self, name: str) -> Root:
+        """The output that a node's value is, seen through views and `getitem`."""
+        known = self._roots.get(name)
+        if known is not None:
+            return known
+        trail: list[str] = []
+        index = 0
+        current = name
+        while True:
+            value = self.values.get(current)
+            if value is None or current in self._roots:
+                break
+            if value.op == "getitem" and value.inputs:
+                trail.append(current)
+                source = self.values.get(value.inputs[0])
+                index = _index(value) if source is not None and not source.view else 0
+                current = value.inputs[0]
+            elif value.view and value.inputs:
+                trail.append(current)
+                current = value.inputs[0]
+            else:
+                break
+        root = self._roots.get(current, (current, 0))
+        if root[0] == current:
+            root = (current, index)
+        for passed in trail:
+            self._roots[passed] = root
+        self._roots.setdefault(name, root)
+        return root
+
+    def offset(self, name: str) -> int | None:
+        """Where a value begins in the memory of its root, as far as views tell."""
+        place = self._place(name)
+        return None if place is None else place[0]
+
+    def _place(self, name: str) -> Place | None:
+        trail: list[FxValue] = []
+        current = self.values.get(name)
+        while current is not None and current.name not in self._places:
+            trail.append(current)
+            if not (current.view or current.op == "getitem") or not current.inputs:
+                break
+            current = self.values.get(current.inputs[0])
+        for value in reversed(trail):
+            self._places[value.name] = self._own_place(value)
+        return self._places.get(name)
+
+    def _own_place(self, value: FxValue) -> Place | None:
+        source = self.values.get(value.inputs[0]) if value.inputs else None
+        if value.op == "getitem" and source is not None and source.view:
+            return part_of(source, _index(value), self._places.get(source.inputs[0]), value)
+        if value.view and source is not None:
+            return place_of(value, self._places.get(source.name))
+        sizes = sizes_of(value)
+        return None if sizes is None else (0, sizes, dense(sizes))
+
+    def descendants(self, start: str, limit: int) -> list[FxValue]:
+        """Nodes computed from a node, nearest first, at most `limit`."""
+        seen = {start}
+        queue = [start]
+        found: list[FxValue] = []
+        for name in queue:
+            value = self.values.get(name)
+            if value is None:
+                continue
+            for user in value.users:
+                if user not in seen and len(seen) < limit:
+                    seen.add(user)
+                    queue.append(user)
+                    child = self.values.get(user)
+                    if child is not None and child.op != "output":
+                        found.append(child)
+        return found
+
+
+def _is_short(shape: tuple[str, ...] | None) -> bool:
+    """Constants of a few numbers are written into loops: a choice by position between them."""
+    return shape is not None and len(shape) < 2 and all(s in _SHORT for s in shape)
+
+
+def _index(value: FxValue) -> int:
+    text = value.arguments[1] if len(value.arguments) > 1 else "0"
+    return int(text) if text.isdigit() and len(text) < 6 else 0

@@ -1,0 +1,51 @@
+"""Numbers in a loop body beside those that a node was given."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.lowerings import FILLS, STRICT
+from inductorscope.correlate.nodes.region import Operation, Region
+
+
+def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue) -> float:
+    """A number that the node's own argument contradicts."""
+    if operation.literal is None or node.op not in STRICT or node.op in ("div", "pow"):
+        return 0.0
+    if index >= len(node.arguments):
+        return 0.0
+    argument = node.arguments[index]
+    source = graph.values.get(argument)
+    if source is not None:
+        if source.op not in FILLS or len(source.arguments) < 2:
+            return 0.0
+        argument = source.arguments[1]
+    wanted = _number(argument)
+    return 0.0 if wanted is None or _same(wanted, operation.literal) else 0.4
+
+
+def scales(region: Region, operation: Operation, node: FxValue) -> bool:
+    """`add(x, y, alpha=2)` multiplies by just that number."""
+    if operation.op != "mul" or node.op not in ("add", "sub", "add_", "sub_"):
+        return False
+    named = (each.rpartition("=") for each in node.arguments if each.startswith("alpha"))
+    alpha = next((_number(text.strip()) for _, _, text in named), None)
+    literals = (region.operations[child].literal for child in operation.children)
+    return alpha is not None and any(each is not None and _same(alpha, each) for each in literals)
+
+
+def seeded(operation: Operation, node: FxValue) -> bool:
+    """Whether it is this seed of many that is read."""
+    if operation.literal is None or len(node.arguments) < 2:
+        return True
+    return node.arguments[1] == str(int(operation.literal))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _same(wanted: float, literal: float) -> bool:
+    return wanted == literal or abs(wanted - literal) <= 1e-6 * max(1.0, abs(wanted))

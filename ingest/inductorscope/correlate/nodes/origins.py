@@ -1,0 +1,427 @@
+"""Loop-body operations → nodes of the post-grad graph, by walking buffers in lowering order."""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.correlate.nodes.buffer_candidates import ACCUMULATED, Origins, numel_of
+from inductorscope.correlate.nodes.buffer_makers import BufferMakers, too_large
+from inductorscope.correlate.nodes.by_place import BAD, LEAVES
+from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.lowerings import (
+    MOVES,
+    POOLS,
+    REDUCES,
+    SCANS,
+    SCATTERS,
+    STRICT,
+    TAKES_AS_IS,
+    extern_name,
+    is_foreign,
+    same_operation,
+)
+from inductorscope.correlate.nodes.region import Operation, Place, Region
+from inductorscope.correlate.nodes.reversals import NOT_REVERSED, reverses, runs_backwards
+from inductorscope.correlate.nodes.sizes import same_shape
+from inductorscope.correlate.nodes.unify import Unifier
+from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
+
+_NUMBER = re.compile(r"\d+")
+DOUBTFUL = 2.5
+"""Readings that cost more say nothing."""
+
+
+SAME = 0.001
+"""Readings whose costs differ by less fit equally well."""
+MOST_RIVALS = 3
+_PLACED = 0.1
+"""Cost of a value that another piece of the same concatenation holds already: it decides ties."""
+
+_NEXT_IN_TURN = 0.15
+"""Reductions are stored in the order of the graph: one of half precision that comes first is meant,
+even if one of the buffer's own type fits better by this much."""
+
+_RESHAPED = 0.6
+
+_EAGER = frozenset(["scan", "sort", "reduction"])
+_ABSORBED = 0.01
+"""What each operation costs that is merely a part of a larger one."""
+
+COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
+
+
+def find_origins(
+    graph: FxGraph,
+    ir: IrText,
+    outputs_of: dict[str, tuple[str, int]],
+    reordered: set[str],
+) -> Origins:
+    """`outputs_of`: buffer → (buffer of several outputs, which), as the wrapper unpacks them.
+
+    `reordered`: scheduler nodes whose loops fusion put in another order.
+    """
+    return _Walk(graph, ir, outputs_of, reordered).run()
+
+
+class _Walk(BufferMakers):
+    def __init__(
+        self,
+        graph: FxGraph,
+        ir: IrText,
+        outputs_of: dict[str, tuple[str, int]],
+        reordered: set[str],
+    ) -> None:
+        super().__init__(graph, {node.name: node for node in ir.nodes if _is_leaf(node)})
+        self.nodes = sorted(self.by_name.values(), key=lambda node: _order(node.name))
+        self.outputs_of = outputs_of
+        self.reordered = reordered
+        self.placed: set[tuple[str, str]] = set()
+        """Of concatenations, which values their pieces hold so far."""
+        self.eager: set[str] = set()
+        """Scheduler nodes that scan, sort or reduce, where several nodes fit."""
+        self.equals: list[FxValue] = []
+        """What fits the loop body just read as well as the node chosen."""
+        self.assertions = iter(graph.by_op.get("_assert_async", ()))
+        """Those whose loop bodies are still to come."""
+
+    def run(self) -> Origins:
+        for name, value in self.graph.values.items():
+            if value.placeholder:
+                self.result.held[name] = (name, 0)
+        for node in self.nodes:
+            if node.body is not None:
+                self._computed(node)
+            else:
+                self._extern(node)
+        self._settle()
+        return self.result
+
+    def _settle(self) -> None:
+        """Scans and reductions are stored when they are lowered, in the order of the graph: a rival
+        that a later loop body computes was not meant by the earlier one."""
+        settled = {
+            name
+            for name, rivals in self.result.rivals.items()
+            if name in self.eager and all(rival in self.used for rival in rivals)
+        }
+        for name in settled:
+            del self.result.rivals[name]
+        others = self.result.others
+        self.result.others = {key: v for key, v in others.items() if key[0] not in settled}
+
+    # -- extern calls ----------------------------------------------------------------------------
+
+    def _extern(self, node: IrTextNode) -> None:
+        if not node.buffers:
+            return
+        buffer = node.buffers[0]
+        parent = self.outputs_of.get(buffer.name)
+        if node.detail == "MultiOutput":
+            source = parent[0] if parent else (node.reads[0] if node.reads else "")
+            held = self._held(source)
+            if held is not None:
+                self.result.held[buffer.name] = (held[0], parent[1] if parent else 0)
+            return
+        found = self._extern_node(node)
+        if found is not None:
+            self.used[found.name] = self.used.get(found.name, 0) + 1
+            self.extern.add(found.name)
+            for each in node.buffers:
+                self.result.externs[each.name] = found.name
+                self.result.held[each.name] = (found.name, 0)
+                for mutated in each.mutations:
+                    self.result.held.setdefault(mutated, (found.name, 0))
+
+    def _extern_node(self, node: IrTextNode) -> FxValue | None:
+        kernel = extern_name(node.extern)
+        if "Concat" in node.detail:
+            kernel = "cat"
+        reads = {held[0] for name in node.reads if (held := self._held(name)) is not None}
+        if kernel == "copy_":
+            return self._copied(node)
+        if not kernel and node.detail == "ComputedBuffer":
+            return self._empty(node.buffers[0])  # memory that others write to
+        best: tuple[tuple[float, int], FxValue] | None = None
+        for value in self.graph.values.values():
+            if value.view or value.placeholder or value.name in self.used:
+                continue
+            if kernel and not self._called(kernel, node, value):
+                continue
+            if not kernel and value.op not in TAKES_AS_IS and value.op != "convolution":
+                continue
+            roots = {self.graph.root(name)[0] for name in value.inputs}
+            missing = -1 if value.name in reads else len(reads - roots)  # pieces of `cat`
+            shape = 0.0 if self._sized(node, value) else 0.5
+            rank = (missing + 0.5 * len(roots - reads) + shape, value.order)
+            if best is None or rank < best[0]:
+                best = (rank, value)
+        return best[1] if best else None
+
+    def _empty(self, buffer: IrBuffer) -> FxValue | None:
+        alike = self.by_size.get((buffer.dtype, numel_of(buffer)), ())
+        made = (value for value in alike if value.op == "empty" and value.name not in self.used)
+        return next(made, None)
+
+    def _copied(self, node: IrTextNode) -> FxValue | None:
+        """The node that a copy into fresh memory stands for: mostly a change of type."""
+        for name in node.reads:
+            held = self._held(name)
+            source = self.graph.values.get(held[0]) if held is not None else None
+            for user in self.graph.descendants(source.name, 12) if source is not None else []:
+                if user.op in COPIES and user.name not in self.used:
+                    return user
+        return None
+
+    def _called(self, kernel: str, node: IrTextNode, value: FxValue) -> bool:
+        if node.detail == "RandomSeeds":
+            return value.op == "inductor_seeds"
+        return same_operation(kernel, value.op)
+
+    def _sized(self, node: IrTextNode, value: FxValue) -> bool:
+        size = node.buffers[0].size
+        return size is None or value.numel in ("", numel_of(node.buffers[0]))
+
+    # -- computed buffers ------------------------------------------------------------------------
+
+    def _computed(self, node: IrTextNode) -> None:
+        region = Region(node, self._fixed)
+        if not node.buffers or not region.stores or self._asserted(node, region):
+            return
+        buffer = node.buffers[0]
+        unifier = Unifier(self.graph, region, self._held, self.extern)
+        store = region.stores[-1]
+        value = _stored(region, store)
+        if value is None:
+            return
+        self.equals = []
+        best = self._best(node, buffer, region, unifier, value)
+        if best is None:
+            return
+        cost, producer, index = best
+        owners = unifier.owners(value, producer.name)
+        owner = self._store_owner(buffer, region.operations[value], producer, index, region)
+        operation = region.operations[value]
+        leaf = operation.op in ("constant", "index_expr")
+        leaf = leaf or (operation.op == "load" and not operation.indirect)
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        asked = held is None or held[0] == producer.name  # else the producer itself reads it
+        if leaf and asked and owner != producer.name:
+            owners = {value: owner}
+        owners[store.place] = owner
+        for child in store.children:
+            if child not in owners:  # what an indirect store's index depends on
+                unifier.inside(child, producer)
+                for place, name in unifier.owners(child, producer.name).items():
+                    owners.setdefault(place, name)
+        self._leftovers(region, owners, owner)
+        for place, name in owners.items():
+            self.result.nodes[node.name, *place] = self.graph.values[name].owner
+            reordered = node.name in self.reordered  # all of it is said to be its maker's
+            done, asked_of = region.operations[place].op, self.graph.values[name].op
+            if not reordered and is_foreign(done, asked_of):
+                self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
+        self.result.costs[node.name] = max(0.0, cost - _ABSORBED * operation.size)
+        self._rivals(node, value, unifier, producer, owners)
+        if node.name in self.reordered:
+            self.result.makers[node.name] = self.graph.values[owner].owner
+        if producer.op in SCANS and all(o.op != "scan" for o in region.operations.values()):
+            # Its input, converted: what scans is an extern call to come.
+            source = self.graph.root(producer.inputs[0]) if producer.inputs else None
+            if source is not None:
+                self.result.held[buffer.name] = source
+            return
+        whole = self._whole(buffer)
+        if whole is not None:
+            self.placed.add((whole, producer.name))
+        else:
+            self.used[producer.name] = self.used.get(producer.name, 0) + 1
+            self.parts.add((producer.name, operation.part))
+            self.parts.add((producer.name, f"output {index}"))
+        self.reached = max(self.reached, producer.order)
+        self.result.held[buffer.name] = (producer.name, index)
+        if self._exact(producer, buffer):
+            for mutated in buffer.mutations:
+                self.result.held[mutated] = (producer.name, index)
+
+    def _asserted(self, node: IrTextNode, region: Region) -> bool:
+        """Assertions are lowered in order; what one stores is no value of the graph."""
+        store = region.stores[-1]
+        value = _stored(region, store)
+        if value is None or region.operations[value].op != "device_assert_async":
+            return False
+        asserted = next(self.assertions, None)
+        if asserted is None:
+            return False
+        unifier = Unifier(self.graph, region, self._held, self.extern)
+        self.used[asserted.name] = 1
+        self.result.costs[node.name] = unifier.inside(value, asserted)
+        owners = {store.place: asserted.name} | unifier.owners(value, asserted.name)
+        for place, name in owners.items():
+            self.result.nodes[node.name, *place] = self.graph.values[name].owner
+        return True
+
+    def _rivals(
+        self,
+        node: IrTextNode,
+        value: Place,
+        unifier: Unifier,
+        producer: FxValue,
+        owners: dict[Place, str],
+    ) -> None:
+        """Where another node fits just as well, only the order of nodes decided: keep both, unless
+        neither fits well."""
+        if not self.equals or self.result.costs[node.name] > DOUBTFUL:
+            return
+        if any(each.op in _EAGER for each in unifier.region.operations.values()):
+            self.eager.add(node.name)
+        self.result.rivals[node.name] = [producer.name, *(each.name for each in self.equals)]
+        for rival in self.equals:
+            for place, name in unifier.owners(value, rival.name).items():
+                if owners.get(place, name) != name:
+                    other = self.graph.values[name].owner
+                    known = self.result.others.setdefault((node.name, *place), [])
+                    if other not in known:
+                        known.append(other)
+
+    def _exact(self, producer: FxValue, buffer: IrBuffer) -> bool:
+        return producer.op != "copy_" and bool(buffer.mutations)
+
+    def _best(
+        self,
+        node: IrTextNode,
+        buffer: IrBuffer,
+        region: Region,
+        unifier: Unifier,
+        value: Place,
+    ) -> tuple[float, FxValue, int] | None:
+        best: tuple[tuple[float, float], float, FxValue, int] | None = None
+        halved = best
+        fitting: list[tuple[float, FxValue]] = []
+        operation = region.operations[value]
+        whole = self._whole(buffer)
+        piece = operation.op in LEAVES and whole is not None
+        backwards = runs_backwards(region)
+        read = [held[0] for name in region.loads() if (held := self._held(name)) is not None]
+        for candidate, index, penalty in self._candidates(node, buffer, region, operation):
+            if operation.op == "load" and not operation.indirect:
+                cost = self._copy_cost(operation, candidate, unifier, value, piece)
+            else:
+                cost = unifier.inside(value, candidate)
+            cost += penalty + self._reshaped(operation, candidate, buffer)
+            if piece and not self._joined(candidate, operation):
+                cost += 0.4
+            if backwards and not reverses(self.graph, candidate, read):
+                cost += NOT_REVERSED
+            if cost > DOUBTFUL + 0.02 * operation.size or unifier.refuses(value, candidate):
+                continue
+            if self._only_cloned(candidate) and not too_large(region):
+                cost += 0.1
+            if candidate.constant and self._folded(candidate):
+                cost += 0.05
+            distance = self._turn(candidate) - self.reached
+            copied = piece and self._holds(operation, candidate)
+            completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
+            rank = (
+                cost
+                + (
+                    0.15
+                    if self._taken(candidate, operation, index) and not (copied or completed)
+                    else 0.0
+                )
+                + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
+                + (0.0005 * min(abs(distance), 150)),
+                float(candidate.order),
+            )
+            if (
+                not self._taken(candidate, operation, index)
+                and (whole, candidate.name) not in self.placed
+            ):
+                fitting.append((cost, candidate))
+            if best is None or rank < best[0]:
+                best = (rank, cost, candidate, index)
+            waits = penalty == ACCUMULATED and candidate.name not in self.used
+            if waits and (halved is None or rank < halved[0]):
+                halved = (rank, cost, candidate, index)
+        if best is None:
+            return None
+        if halved is not None and best[2].op in REDUCES and halved[2].order < best[2].order:
+            best = halved if halved[0][0] < best[0][0] + _NEXT_IN_TURN else best
+        chosen, limit = best[2], best[1] + SAME
+        equals = [each for cost, each in fitting if cost <= limit and each is not chosen]
+        self.equals = equals[:MOST_RIVALS]
+        return best[1], chosen, best[3]
+
+    def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:
+        """Its value, or this one of its values, is in another buffer already."""
+        if candidate.name not in self.used:
+            return False
+        if candidate.op.startswith(POOLS) and candidate.name not in self.extern:
+            return (candidate.name, f"output {index}") in self.parts
+        return not operation.part or (candidate.name, operation.part) in self.parts
+
+    def _copy_cost(
+        self,
+        operation: Operation,
+        candidate: FxValue,
+        unifier: Unifier,
+        value: Place,
+        piece: bool,
+    ) -> float:
+        """A body that only loads and stores copies a value for somebody."""
+        if self._holds(operation, candidate):
+            # A copy of the value itself, for a concatenation or an extern call.
+            return 0.1 if piece else 0.6
+        cost = unifier.inside(value, candidate)
+        if candidate.op in MOVES or cost >= BAD:
+            return cost
+        return 0.5 if candidate.op not in STRICT else 1.5
+
+    def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
+        """Cost of a copy in the shape of what is copied for a node of another shape: memory that is
+        laid out anew is of the value itself."""
+        if operation.op != "load" or operation.indirect or same_shape(candidate.shape, buffer.size):
+            return 0.0
+        held = self._held(operation.buffer)
+        source = self.graph.values.get(held[0]) if held is not None else None
+        if source is None or not same_shape(source.shape, buffer.size) or source is candidate:
+            return 0.0
+        return _RESHAPED
+
+    def _holds(self, operation: Operation, candidate: FxValue) -> bool:
+        held = self._held(operation.buffer) if operation.op == "load" else None
+        return held is not None and held[0] == candidate.name
+
+    def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
+        """Checks and other operations nobody uses go with what follows them in their block."""
+        scatters = self.graph.values[fallback].op in SCATTERS
+        following: dict[str, str] = {}
+        looked_up: set[Place] = set()
+        for place in reversed(region.order):
+            if place in owners:
+                following[place[0]] = owners[place]
+                continue
+            operation = region.operations[place]
+            if scatters and (operation.op == "set_indirect" or place in looked_up):
+                owners[place] = fallback  # where only one place can be meant, no index shows it
+                looked_up.update(operation.children)
+            else:
+                owners[place] = following.get(place[0], fallback)
+
+
+def _stored(region: Region, store: Operation) -> Place | None:
+    """The stored value is the last operand that is no index dependency."""
+    values = [c for c in store.children if region.operations[c].op != "set_indirect"]
+    return values[-1] if values else (store.children[-1] if store.children else None)
+
+
+def _is_leaf(node: IrTextNode) -> bool:
+    return (
+        node.body is not None
+        or node.kind.startswith(("Extern", "Nop"))
+        or ("Template" in node.detail)
+    )
+
+
+def _order(name: str) -> int:
+    found = _NUMBER.search(name)
+    return int(found.group()) if found and len(found.group()) < 12 else 0

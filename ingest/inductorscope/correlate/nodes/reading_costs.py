@@ -1,0 +1,389 @@
+"""How well a tree of operations can be read as the value of an FX node.
+
+Every node of the graph covers a connected region of the tree that ends where the values of its
+arguments begin: another node's region, or a load of a buffer that is known to hold the argument.
+The cheapest reading is found by dynamic programming over (operation, node) pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from inductorscope.correlate.nodes.axes import across_of, lies_across
+from inductorscope.correlate.nodes.by_place import BAD, LEAVES, ByPlace, Choice
+from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue, Root
+from inductorscope.correlate.nodes.literals import contradicted, scales, seeded
+from inductorscope.correlate.nodes.lowerings import (
+    CHOOSES,
+    FILLS,
+    INDEXERS,
+    MASKS,
+    MOVES,
+    POOLS,
+    REDUCES,
+    SCANS,
+    SCATTERS,
+    STRICT,
+    UNROLLED,
+    by_library,
+    is_spelled_out,
+)
+from inductorscope.correlate.nodes.pieces import pieces_of
+from inductorscope.correlate.nodes.region import Operation, Place, Region
+from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
+from inductorscope.correlate.nodes.view_offsets import constant_term
+
+_DEPTH = 120
+_BUDGET = 60_000
+COMPOSED = frozenset(
+    ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round"]
+)
+"""Lowered to one operation on top of others that are theirs as well."""
+_INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"])
+_POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
+_ELSEWHERE = 0.02
+"""Cost of another offset: pieces of a concatenation are shifted, so it only decides ties."""
+_BIAS = 0.05
+"""Cost of a bias that is added to what a library computed."""
+_MOST_OF_INDEX = 0.1
+"""Cost of what an index is computed from, however badly that reads."""
+_CONTRARY = frozenset([("add", "sub"), ("sub", "add")])
+"""Of one argument's negative; the node of the other kind is meant where there is one."""
+_HALVES = frozenset(["bfloat16", "float16"])
+
+
+class Costs(ByPlace):
+    """Costs and choices within one loop body. `held` tells which value a buffer holds."""
+
+    def __init__(
+        self,
+        graph: FxGraph,
+        region: Region,
+        held: Callable[[str], Root | None],
+        extern: set[str],
+    ) -> None:
+        self.extern = extern
+        self.graph = graph
+        self.region = region
+        self.held = held
+        self.costs: dict[tuple[Place, str], float] = {}
+        self.choices: dict[tuple[Place, str], list[Choice]] = {}
+        self.operands: dict[tuple[Place, str], list[Choice]] = {}
+        """The same of operations that prepare a node's operands: casts, scalings."""
+        self.parts: dict[tuple[Place, str], Parts] = {}
+        self.ledgers: dict[str, Ledger] = {}
+        self.passes: dict[tuple[Place, str], str] = {}
+        """Copies that compute nothing: the operation is the value of this argument."""
+        self.active: set[tuple[Place, str]] = set()
+        self.pieces = pieces_of(region)
+        self.across = across_of(region)
+        self.work = 0
+
+    def value(self, place: Place, name: str, depth: int = 0) -> float:
+        """Cost of reading the operation as the value of the node `name`."""
+        operation = self.region.operations[place]
+        root = self.graph.root(name)
+        if operation.op == "load":
+            held = self.held(operation.buffer)
+            through = 0.08 if operation.indirect else 0.0  # an index further up reaches down here
+            if held == root:
+                return through + self._misplaced(operation, name)
+            if held is not None and held[0] == root[0]:
+                return through + 0.05
+        producer = self.graph.values.get(root[0])
+        if producer is None or producer.placeholder:
+            return BAD
+        filled = producer.op in FILLS and not operation.loads
+        looked_up = producer.constant and operation.looks_up
+        if operation.loads == producer.constant and not (filled or looked_up):
+            return BAD  # what follows from indices alone reads nothing, and the other way round
+        if producer.name in self.extern:
+            cost = self.inside(place, producer, depth)
+            return cost if self.adds_bias(operation, producer) else 0.4 + cost
+        return self.inside(place, producer, depth)
+
+    def adds_bias(self, operation: Operation, library: FxValue) -> bool:
+        """What a library computed, and the one of the values it was given that is a vector."""
+        if operation.op != "add":
+            return False
+        loads = [self.region.operations[child] for child in operation.children]
+        held = [self.held(load.buffer) if load.op == "load" else None for load in loads]
+        names = [root[0] for root in held if root is not None]
+        given = {
+            self.graph.root(name)[0]
+            for name in library.inputs
+            if len(self.graph.values[name].shape or ()) == 1
+        }
+        return len(names) == 2 and library.name in names and bool(given.intersection(names))
+
+    def _misplaced(self, operation: Operation, name: str) -> float:
+        """A load that begins elsewhere than the view it is taken for: perhaps its neighbour."""
+        offset = self.graph.offset(name)
+        if offset is None or operation.indirect:
+            return 0.0
+        return 0.0 if offset == constant_term(operation.index) else _ELSEWHERE
+
+    def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
+        """Cost of the operation being written by the node itself."""
+        key = (place, node.name)
+        known = self.costs.get(key)
+        if known is not None:
+            return known
+        if key in self.active or depth > _DEPTH or self.work > _BUDGET:
+            return BAD
+        self.work += 1
+        self.active.add(key)
+        cost = self._inside(place, node, depth)
+        operation = self.region.operations[place]
+        computed = operation.op not in LEAVES or operation.indirect
+        scatters = node.op in SCATTERS
+        # A copy of what is itself only looked up; what is stored is told by its direct source.
+        folds = node.op in INDEXERS and self._folds(node)
+        unread = (depth > 0 or folds) and not computed and cost >= BAD
+        moves = node.op in MOVES and (
+            operation.reaches or unread or node.op not in INDEXERS or folds
+        )
+        passes = scatters or (moves and (computed or unread))
+        if cost > 0.0 and passes and not self.chooses(operation, node):
+            for name in node.inputs:
+                through = self.value(place, name, depth + 1) + 0.03
+                if through < cost:
+                    cost = through
+                    self.passes[key] = name
+                    self.parts.pop(key, None)
+        self.active.discard(key)
+        self.costs[key] = cost
+        return cost
+
+    def _folds(self, node: FxValue) -> bool:
+        """Its indices follow from positions alone, and are written into those of loads."""
+        known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
+        return len(node.inputs) > 1 and all(value.constant for value in known)
+
+    def refuses(self, place: Place, node: FxValue) -> bool:
+        """Whether the operation itself cannot be the node's, however little the rest would cost."""
+        operation = self.region.operations[place]
+        if operation.op in LEAVES or (place, node.name) in self.passes:
+            return False
+        return self._top(operation, node) >= BAD
+
+    def _inside(self, place: Place, node: FxValue, depth: int) -> float:
+        operation = self.region.operations[place]
+        op = operation.op
+        if op in ("constant", "index_expr"):
+            if op in STRICT.get(node.op, ()):
+                return 0.03 + self._turned(place, node)
+            if node.op in SCANS:
+                return 0.5
+            looked_up = 0.0 if node.constant else self._looked_up(operation, node, depth)
+            return looked_up + (0.04 if node.constant or node.op not in STRICT else 0.5)
+        if op in ("load", "load_seed"):
+            return self._load(operation, node, depth)
+        cost = self._top(operation, node)
+        if cost >= BAD:
+            return BAD
+        wraps = node.op in STRICT and op not in STRICT[node.op]  # a cast or one of several results
+        parts = Parts(self.ledgers.setdefault(node.name, Ledger()))
+        parts.add(place, cost)
+        choices: list[Choice] = []
+        for index, child in enumerate(operation.children):
+            if wraps:
+                best, choice = self.inside(child, node, depth + 1), ("inside", node.name)
+            else:
+                best, choice = self._child(operation, index, child, node, depth)
+            choices.append(choice)
+            known = self.parts.get((child, node.name)) if choice[0] == "inside" else None
+            if known is not None:
+                parts.join(known)
+                parts.add((child, "absorbed"), best - self.costs[child, node.name])
+            else:
+                parts.add((child, choice), best)
+            if parts.cost >= 4 * BAD:
+                return parts.cost
+        cost = parts.cost
+        if cost < BAD:
+            self.parts[place, node.name] = parts
+        self.choices[place, node.name] = choices
+        if node.name in self.extern and cost < BAD and self.adds_bias(operation, node):
+            return _BIAS
+        return cost
+
+    def _looked_up(self, operation: Operation, node: FxValue, depth: int) -> float:
+        """Cost of what an index is computed from, which the node may have been given."""
+        cost, self.choices[operation.place, node.name] = self._children(operation, node, depth)
+        return min(cost, _MOST_OF_INDEX)
+
+    def _children(
+        self, operation: Operation, node: FxValue, depth: int
+    ) -> tuple[float, list[Choice]]:
+        """What the operands cost together, each as the best of what it may be."""
+        found = [
+            self._child(operation, index, child, node, depth)
+            for index, child in enumerate(operation.children)
+        ]
+        return sum(cost for cost, _ in found), [choice for _, choice in found]
+
+    def _turned(self, place: Place, node: FxValue) -> float:
+        """An index along columns for what is made of rows, or the other way round."""
+        across = self.across.get(place)
+        if across is None or not node.constant:
+            return 0.0
+        return _ELSEWHERE if lies_across(self.graph, node) is not across else 0.0
+
+    def _top(self, operation: Operation, node: FxValue) -> float:
+        op = operation.op
+        if op == "masked_subblock" and node.op in MOVES and node.op not in MASKS:
+            return 0.3
+        if node.op in SCANS and op not in ("scan", "getitem"):
+            return 0.05 if op == "to_dtype" else 0.5
+        if op == "scan" and node.op not in SCANS:
+            return 0.6
+        if op in ("getitem", "scan") and by_library(node.op):
+            return BAD
+        if op == "getitem" and node.op in MOVES:
+            return 0.05  # what has several results does not merely move
+        if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
+            return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
+        if is_spelled_out(op, node.op) and node.name not in self.extern:
+            return 0.02
+        if by_library(node.op):
+            small = op in ("add", "to_dtype") and operation.size < 12
+            return 0.05 if small or self.adds_bias(operation, node) else BAD
+        if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
+            fits = not node.dtype or operation.dtype in ("", node.dtype)
+            if node.op in REDUCES and operation.dtype == node.dtype and node.dtype in _HALVES:
+                return 0.0  # accumulated in single precision, it ends so
+            return 0.03 if fits else BAD if node.op in STRICT else 0.05
+        strict = STRICT.get(node.op)
+        if strict is not None:
+            if (op, node.op) in _CONTRARY:
+                return 0.1
+            return 0.0 if op in strict else BAD
+        if op == "reduction":
+            kinds = REDUCES.get(node.op)
+            if kinds is None:
+                return 1.0
+            return 0.0 if operation.reduction in kinds else 1.0
+        if op == node.op:
+            return 0.0
+        if node.op == "pow":
+            if op == "truediv" and self._divides(operation):
+                return 0.4
+            return 0.01 if op in _POWERS else 0.4
+        unrolled = UNROLLED.get(node.op)
+        if unrolled is not None:
+            return 0.005 if op in unrolled else 0.5
+        if node.op in REDUCES and op in ("add", "maximum", "minimum", "mul", "logical_or"):
+            return 0.005
+        if node.op.startswith(POOLS) and not node.op.endswith("_to_indices"):
+            return 0.002
+        if node.op in MASKS and op in CHOOSES:
+            return 0.01
+        return 0.15 if node.op in MOVES else 0.03
+
+    def _pads(self, name: str, node: FxValue) -> bool:
+        """Whether what a pool is given was padded before, and the pool adds nothing around it."""
+        maker = self.graph.values.get(self.graph.root(name)[0])
+        own = "".join(node.arguments[3:5])
+        padded = maker is not None and maker.op == "constant_pad_nd"
+        return padded and node.op.startswith(POOLS) and not any(c in own for c in "123456789T")
+
+    def _divides(self, operation: Operation) -> bool:
+        """`x / 24`, unlike the `1 / x` that a power of -1 is."""
+        return self.region.operations[operation.children[0]].literal is None
+
+    def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
+        held = self.held(operation.buffer)
+        cost = BAD
+        if node.op == "inductor_lookup_seed" and not seeded(operation, node):
+            return BAD
+        if held is not None:
+            if held[0] == node.name:
+                if operation.indirect and not self._indexes(node.name):
+                    return 0.1  # an index further up reaches down here
+                cost = 0.02  # a partial result of its own
+            elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
+                if node.op in ("rev", "flip") and "-" not in operation.index:
+                    return 0.8
+                moves = node.op in MOVES or node.op == "inductor_lookup_seed"
+                cost = 0.0 if moves else 0.3 if node.op not in STRICT else 0.8
+                if not node.op.startswith(POOLS):
+                    cost += min(
+                        self._misplaced(operation, name)
+                        for name in node.inputs
+                        if self.graph.root(name)[0] == held[0]
+                    )
+        else:
+            cost = 1.2
+        below, self.choices[operation.place, node.name] = self._children(operation, node, depth)
+        return cost + below
+
+    def _indexes(self, node: str) -> bool:
+        value = self.graph.values.get(node)
+        return value is not None and value.op in INDEXERS
+
+    def _child(
+        self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
+    ) -> tuple[float, Choice]:
+        operation = self.region.operations[child]
+        placed = self.placed(parent, index, child, node, depth)
+        if placed is not None:
+            return placed
+        if parent.op != "mul" and scales(self.region, operation, node):
+            return self._operand(child, node, depth), ("operand", node.name)
+        if operation.op in ("constant", "index_expr"):
+            cost = contradicted(self.graph, operation, index, node) + self._turned(child, node)
+            return cost, ("inside", node.name)
+        if operation.op == "set_indirect" and node.op not in STRICT:
+            # Who indexes checks the index; what the index is, may be another's value.
+            return self.inside(child, node, depth + 1), ("inside", node.name)
+        best, choice = BAD, ("inside", node.name)
+        strict = node.op in STRICT
+        inputs = node.inputs
+        for place, name in enumerate(inputs):
+            cost = self.value(child, name, depth + 1)
+            if cost <= 2 * _ELSEWHERE and (node.op in UNROLLED or node.op.startswith(POOLS)):
+                cost = 0.0  # windows move over what they read, or over what that is read from
+            elif cost < 1.0 and operation.op == "masked_subblock" and self._pads(name, node):
+                cost = 0.0
+            if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
+                cost += 0.25
+            if cost < best - 1e-9:
+                best, choice = cost, ("value", name)
+            if best == 0.0:
+                return best, choice
+        kind, inside = self._absorbed(operation, child, node, depth, strict)
+        if inside < best - 1e-9:
+            best, choice = inside, (kind, node.name)
+        return best, choice
+
+    def _absorbed(
+        self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool
+    ) -> tuple[str, float]:
+        """Cost of the operation being the node's own as well, and in which role."""
+        if not strict:
+            return "inside", 0.01 + self.inside(child, node, depth + 1)
+        if operation.op == "to_dtype":
+            cost = 0.1 if node.op in ("convert_element_type", "_to_copy") else 0.02
+            return "operand", cost + self._operand(child, node, depth)
+        if operation.op in ("load", "load_seed"):
+            return "inside", self.inside(child, node, depth + 1) + 0.2
+        if operation.op in ("getitem", "set_indirect", "masked_subblock"):
+            return "inside", 0.01 + self.inside(child, node, depth + 1)
+        composed = node.op.rstrip("_") in COMPOSED
+        if operation.op == "truediv" and node.op == "div" and len(node.arguments) < 3:
+            return "inside", BAD  # a mean's division is not the next one's
+        if not composed or operation.op not in _INNER:
+            return "inside", BAD
+        scaled = any(argument.startswith("alpha") for argument in node.arguments)
+        cost = 0.7 if node.op in ("add", "sub") and not scaled else 0.05
+        return "operand", cost + self._operand(child, node, depth)
+
+    def _operand(self, child: Place, node: FxValue, depth: int) -> float:
+        """`add(x, y, alpha=2)` multiplies inside an addition: its operands are its arguments."""
+        if depth > _DEPTH or self.work > _BUDGET:
+            return BAD
+        self.work += 1
+        operation = self.region.operations[child]
+        cost, self.operands[child, node.name] = self._children(operation, node, depth + 2)
+        return cost

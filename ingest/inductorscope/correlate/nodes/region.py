@@ -1,0 +1,185 @@
+"""The operations of one loop body as a tree of values, ready to be matched with FX nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from inductorscope.formats.graph.ir import IrOp, IrTextNode
+from inductorscope.formats.text import split_top
+
+_INDIRECT = re.compile(r"\bindirect(\d+)\b")
+
+_UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bounds"])
+
+Place = tuple[str, str]
+"""(block, name of the operation)"""
+
+
+@dataclass(slots=True)
+class Operation:
+    place: Place
+    op: str
+    children: list[Place] = field(default_factory=list)
+    buffer: str = ""
+    index: str = ""
+    reduction: str = ""
+    indirect: bool = False
+    literal: float | None = None
+    dtype: str = ""
+    """What a cast casts to."""
+    part: str = ""
+    """Which of several results `getitem` takes."""
+    reaches: bool = False
+    """There is an indirect load at or below it."""
+    size: int = 1
+    """Operations at and below it."""
+    loads: bool = False
+    """Something at or below it reads a buffer."""
+    looks_up: bool = False
+    """An index at or below it is computed: it may stand in for a table of positions."""
+
+
+class Region:
+    """Operations by place; children are operands, and what an indirect index depends on."""
+
+    def __init__(self, node: IrTextNode, fixed: Callable[[str], bool]) -> None:
+        """`fixed` tells whether a buffer holds what follows from indices alone."""
+        self.node = node
+        self.fixed = fixed
+        self.operations: dict[Place, Operation] = {}
+        self.stores: list[Operation] = []
+        self.order: list[Place] = []
+        self._distinct = -1
+        body = node.body
+        if body is None:
+            return
+        self.indexes = body.indexes
+        self.index_of: dict[Place, str] = {}
+        self.indirect: dict[str, Place] = {}
+        self.results = {name: block.result for name, block in body.blocks.items()}
+        self._read("body", 0)
+        for name in body.blocks:  # blocks that nothing calls are still operations
+            self._read(name, 1)
+
+    def _read(self, name: str, depth: int) -> None:
+        body = self.node.body
+        block = body.blocks.get(name) if body is not None else None
+        if block is None or depth > 8 or any(p[0] == name for p in self.order):
+            return
+        for op in block.ops:
+            place = (name, op.name)
+            if op.op == "get_index":
+                index = op.arguments[0].strip("'") if op.arguments else ""
+                self.index_of[place] = self.indexes.get(index, index)
+                continue
+            if op.op in ("masked_subblock", "scan") and op.arguments:
+                self._read(op.arguments[0], depth + 1)
+            operation = self._operation(op, name, place)
+            self.operations[place] = operation
+            self.order.append(place)
+            operation.size += sum(
+                self.operations[child].size
+                for child in operation.children[:8]
+                if child in self.operations
+            )
+            operation.size = min(operation.size, 10**6)
+            operation.reaches = operation.indirect or any(
+                self.operations[child].reaches for child in operation.children
+            )
+            read = op.op in ("load", "load_seed") and not self.fixed(operation.buffer)
+            operation.loads = read or any(
+                self.operations[child].loads for child in operation.children
+            )
+            operation.looks_up = (op.op == "index_expr" and operation.indirect) or any(
+                self.operations[child].looks_up for child in operation.children
+            )
+            if op.op in ("store", "store_reduction"):
+                self.stores.append(operation)
+
+    def _operation(self, op: IrOp, block: str, place: Place) -> Operation:
+        operation = Operation(place, op.op)
+        if op.op in ("load", "store", "store_reduction", "load_seed", "bucketize"):
+            quoted = [a for a in op.arguments if a.startswith("'")]
+            operation.buffer = quoted[0].strip("'") if quoted else ""
+        if op.op == "reduction" and len(op.arguments) > 2:
+            operation.reduction = op.arguments[2].strip("'")
+        if op.op == "to_dtype" and len(op.arguments) > 1:
+            operation.dtype = op.arguments[1].removeprefix("torch.")
+        if op.op == "getitem" and len(op.arguments) > 1:
+            operation.part = op.arguments[1]
+        if op.op == "constant" and op.arguments:
+            operation.literal = _number(op.arguments[0])
+        if op.op == "load_seed" and len(op.arguments) > 1:
+            operation.literal = _number(op.arguments[1])
+        if op.op == "set_indirect" and op.arguments:
+            number = re.sub(r"\D", "", op.arguments[0])
+            self.indirect[number] = place
+        if op.op == "masked_subblock" and op.arguments:
+            inner = op.arguments[0]
+            result = self._place(self.results.get(inner, ""), inner)
+            if result is not None:
+                operation.children.append(result)
+        for argument in op.arguments:
+            self._argument(operation, argument, block)
+        return operation
+
+    def _argument(self, operation: Operation, argument: str, block: str) -> None:
+        if argument.startswith("(") and argument.endswith(")"):
+            for part in split_top(argument[1:-1]):
+                self._argument(operation, part, block)
+            return
+        child = self._place(argument, block)
+        if child is not None:
+            operation.children.append(child)
+            return
+        index = self.index_of.get((block, argument))
+        if index is not None:
+            operation.index = index
+            for number in dict.fromkeys(_INDIRECT.findall(index)):
+                source = self.indirect.get(number)
+                if source is not None:
+                    operation.children.append(source)
+                    operation.indirect = True
+
+    def _place(self, name: str, block: str) -> Place | None:
+        return (block, name) if (block, name) in self.operations else None
+
+    def reads(self) -> int:
+        """How many different elements are read."""
+        return len({(o.buffer, o.index) for o in self.operations.values() if o.op == "load"})
+
+    def distinct(self) -> int:
+        """How many different values are computed, as Inductor counts them."""
+        if self._distinct < 0:
+            self._distinct = self._count()
+        return self._distinct
+
+    def _count(self) -> int:
+        numbers: dict[object, int] = {}
+        known: dict[Place, object] = {}
+        for block in self.node.body.blocks.values() if self.node.body is not None else ():
+            for op in block.ops:
+                place = (block.name, op.name)
+                if op.op == "get_index":
+                    known[place] = self.index_of.get(place)
+                elif op.op not in _UNCOUNTED:
+                    arguments = (known.get((block.name, a), a) for a in op.arguments)
+                    known[place] = numbers.setdefault((op.op, *arguments), len(numbers))
+        return len(numbers)
+
+    def loads(self) -> list[str]:
+        return list(
+            dict.fromkeys(
+                o.buffer for o in self.operations.values() if o.buffer and "store" not in o.op
+            )
+        )
+
+
+def _number(text: str) -> float | None:
+    named = {"True": 1.0, "False": 0.0}
+    try:
+        return named[text] if text in named else float(text)
+    except ValueError:
+        return None

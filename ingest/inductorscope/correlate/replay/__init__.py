@@ -1,0 +1,1 @@
+"""Loop-body operations matched with the statements they became."""

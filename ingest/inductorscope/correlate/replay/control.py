@@ -1,0 +1,226 @@
+"""Replaying reductions, and checks of indices that computed values select with."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.kernels.reductions import accumulation_end, persistent_end
+from inductorscope.correlate.kernels.statements import Statement
+from inductorscope.correlate.replay.memory import MemoryReplay
+from inductorscope.correlate.replay.state import Accumulation, Literal, OpKey, Value
+from inductorscope.formats.graph.ir import IrOp
+
+_INDEX_WORK = frozenset(["+", "-", "*", "%", "/", "//", "div_floor_integer"])
+_WRAPS = frozenset(
+    [
+        "+", "<", "where", "?", "blendv", "tl", "full", "store", "data", "loadu", "convert",
+        "broadcast_to", "to", "cast", "Vectorized", "VectorizedN", "VecMask", "from",
+    ]
+)  # fmt: skip
+"""What the steps from an index to the check of it are written with."""
+
+
+_ACCUMULATED = Literal("accumulated")
+"""The value of a reduction in C++, which the loop that it is in never sees."""
+NO_REDUCTION = 3.0
+"""Cost of a reduction in a loop that accumulates nothing like it."""
+
+
+class ControlReplay(MemoryReplay):
+    """Reductions and checks; the end of masked bodies."""
+
+    def _reduction(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+        kind = op.arguments[2].strip("'") if len(op.arguments) > 2 else ""
+        operand = values[3] if len(values) > 3 else None
+        expression = ("reduction", kind, operand, op.arguments[0])
+        known = self.cse.get(expression)
+        if known is not None:
+            return known
+        names: list[object] = list(operand) if isinstance(operand, tuple) else [operand]
+        if self.cpp:
+            return self._remember(expression, self._accumulate(names, key))
+        start = self._at()
+        numbered = self.block.numbered
+        found = persistent_end(numbered, start, kind) or accumulation_end(numbered, start)
+        if found is None:
+            self._miss()
+            return self._remember(expression, None)
+        last, results = found
+        used = {u for s in numbered[start : last + 1] for u in s.uses}
+        if not any(isinstance(n, str) and any(self._same(u, n) for u in used) for n in names):
+            self.result.cost += 0.5
+        self._own_run(start, last, key)
+        return self._remember(expression, results[0] if len(results) == 1 else tuple(results))
+
+    def _accumulate(self, names: list[object], key: OpKey) -> Value:
+        for statement in self.block.others:
+            if not statement.accumulators or id(statement) in self.result.owner:
+                continue
+            if any(isinstance(n, str) and self._same(u, n) for u in statement.uses for n in names):
+                self._own_store(statement, key)
+                for name in statement.accumulators:
+                    record = Accumulation(name, statement.scope, key)
+                    self.result.accumulations.append(record)
+                return _ACCUMULATED
+        self._miss(NO_REDUCTION)
+        return None
+
+    def _check(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+        """Indirect indices are wrapped and asserted; every step of that is optional."""
+        value = values[-1] if op.op == "set_indirect" and values else None
+        expression = ("indirect", value)
+        start = self._at()
+        known = self._known(expression) if op.op == "set_indirect" else None
+        if known is not None and not self._wrapping(start, value) and not self._anew(start, value):
+            return known
+        members: set[int] = set()
+        for check in self.block.others:
+            if not check.checks or id(check) in self.result.owner:
+                continue
+            members = self._behind(check.uses, start)
+            reaches = isinstance(value, str) and self._reaches(check.uses, value)
+            bounds = op.op == "check_bounds"
+            other = isinstance(value, str) or (bounds and self._foreign(check))
+            if other and not reaches and not (bounds and not check.uses):
+                continue
+            if bounds and not all(self._plain(position) for position in members):
+                continue
+            self._own(check, key)
+            break
+        else:
+            members = self._wrapping(start, value)
+        result = value
+        for position in sorted(members):
+            statement = self.block.numbered[position]
+            self._own(statement, key)
+            if statement.tags & {"where", "?", "blendv"} and statement.defines:
+                result = statement.defines[0]
+        return self._remember(expression, result)
+
+    def _anew(self, start: int, value: Value) -> bool:
+        """Whether an index that was wrapped and checked before is checked once more as it is: C++
+        spreads it over the lanes for that."""
+        if not self.cpp or not isinstance(value, str) or start >= len(self.block.numbered):
+            return False
+        if "tmpbuf" not in self.block.numbered[start].text:
+            return False
+        for check in self.block.others:
+            if not check.checks or id(check) in self.result.owner:
+                continue
+            members = self._behind(check.uses, start)
+            spread = all("tmpbuf" in self.block.numbered[place].text for place in members)
+            return start in members and spread and self._reaches(check.uses, value)
+        return False
+
+    def _plain(self, position: int) -> bool:
+        """Index arithmetic, as bounds are checked of: nothing that was loaded or computed."""
+        statement = self.block.numbered[position]
+        return statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
+
+    def _foreign(self, check: Statement) -> bool:
+        """A check of something an earlier operation computed is none of index bounds."""
+        return any(
+            id(self.definitions[name]) in self.result.owner
+            for name in check.uses
+            if name in self.definitions
+        )
+
+    def _reaches(self, names: tuple[str, ...], value: str) -> bool:
+        seen: set[str] = set()
+        pending = list(names)
+        while pending and len(seen) < 60:
+            name = pending.pop()
+            if name == value:
+                return True
+            statement = self.definitions.get(name)
+            if statement is not None and name not in seen:
+                seen.add(name)
+                if (
+                    statement.tags <= _WRAPS
+                    or "tmpbuf" in statement.text
+                    or (statement.is_cast or statement.has_inner)
+                ):
+                    pending.extend(statement.uses)
+        return False
+
+    def _wrapping(self, start: int, value: Value) -> set[int]:
+        """`tmp + size`, `tmp < 0`, `where`, without an assertion behind them."""
+        if not isinstance(value, str):
+            return set()
+        for position in range(start, min(start + 10, len(self.block.numbered))):
+            statement = self.block.numbered[position]
+            if statement.tags & {"where", "?", "blendv"} and value in statement.uses:
+                members = self._behind(statement.defines, start)
+                tags = {t for p in members for t in self.block.numbered[p].tags}
+                if {"+", "<"} <= tags and min(members) == start:
+                    return members
+        return set()
+
+    def _asserted(self, key: OpKey, values: list[Value]) -> Value:
+        """`(tmp1 ? 0 : (throw std::runtime_error("…"), 0));`, `tl.device_assert(tmp1, "…")`"""
+        condition = values[0] if values else None
+        for statement in self.block.others:
+            asserts = statement.asserts or statement.checks
+            if not asserts or id(statement) in self.result.owner:
+                continue
+            if isinstance(condition, str) and any(
+                self._same(used, condition) for used in statement.uses
+            ):
+                self._own(statement, key)
+                break
+        return None
+
+    def _combined(self, mask: Value, outer: Value, key: OpKey) -> Value:
+        """A mask inside of another one holds where both do: `tmp22 = tmp20 & tmp16`."""
+        for position in self._upcoming(2):
+            statement = self.block.numbered[position]
+            if statement.tags == {"&"} and all(
+                isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
+                for value in (mask, outer)
+            ):
+                for place in self._behind(statement.defines, self._at()):
+                    self._own(self.block.numbered[place], key)  # it, and masks as vectors
+                return self._remember(("combined", mask, outer), statement.defines[0])
+        return self.cse.get(("combined", mask, outer))
+
+    def _masked_end(self, inner: Value, mask: Value) -> int:
+        """`where(mask, value, other)`; in C++ a lambda, its call and a blend."""
+        start = self._at()
+        numbered = self.block.numbered
+        for position in range(start, min(start + 4, len(numbered))):
+            statement = numbered[position]
+            if statement.has_inner:
+                return self._called_end(position)
+            if statement.is_load:
+                break
+            if statement.tags & {"where", "blendv", "?"}:
+                fits = [
+                    isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
+                    for value in (mask, inner)
+                ]
+                if fits[0] and (fits[1] or inner is None) and self._chosen(statement, inner):
+                    return position
+        return -1
+
+    def _chosen(self, statement: Statement, inner: Value) -> bool:
+        """Triton's code chooses between a masked value and another one made in its shape,
+        `tl.full(tmp3.shape, 0.0, tmp3.dtype)`; every other choice is an operation of its own."""
+        if self.cpp or "where" not in statement.tags:
+            return True
+        shape = f"tl.full({inner}.shape, " if inner is not None else ".shape, "
+        return any(
+            shape in self.definitions[name].text
+            for name in statement.uses
+            if name in self.definitions
+        )
+
+    def _called_end(self, head: int) -> int:
+        """Where the value of a lambda is taken: by a conditional, or inside another lambda."""
+        numbered = self.block.numbered
+        name = numbered[head].defines[0]
+        depth = len(numbered[head].scope)
+        seen = False
+        for position in range(head + 1, min(head + 8, len(numbered))):
+            statement = numbered[position]
+            seen = seen or name in statement.uses
+            if len(statement.scope) <= depth:
+                return position if seen else head
+        return head

@@ -1,0 +1,318 @@
+"""The lines of a kernel ↔ the loop-body operations that wrote them, for each of its calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.kernels import cpp as cpp_text
+from inductorscope.correlate.kernels import triton as triton_text
+from inductorscope.correlate.kernels.statements import Block, Statement
+from inductorscope.correlate.replay.align import Accumulation, Aligner, Alignment, OpKey
+from inductorscope.correlate.replay.schedule import CallSite
+from inductorscope.formats.code.output_code import CodeKernel
+from inductorscope.formats.graph.ir import IrTextNode
+
+NODE_TRIES = 6
+"""How many nodes ahead are tried when a block does not go on with the next one."""
+MORE_TRIES = 24
+"""The same when none of those fits at all."""
+
+
+_FOR_A_STORE = "auto at_"
+"""`auto at_Half_tmp_acc0_vec = at::vec::convert<at::Half,1,float,2>(tmp_acc0_vec);`"""
+NEVER = 1e6
+STUCK = 0.5
+"""Cost for each statement of a node that hardly fits."""
+
+
+@dataclass(slots=True)
+class KernelText:
+    """A kernel's body, read once for all of its calls."""
+
+    kernel: CodeKernel
+    blocks: list[Block]
+    indices: list[Statement] = field(default_factory=list)
+    accumulations: list[Statement] = field(default_factory=list)
+    aliases: dict[str, str] = field(default_factory=dict)
+    helpers: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def cpp(self) -> bool:
+        return self.kernel.kind == "cpp"
+
+
+@dataclass(slots=True)
+class LineOps:
+    """Line of the output code → operations, of one call."""
+
+    lines: dict[int, list[OpKey]] = field(default_factory=dict)
+    cost: float = 0.0
+    operations: int = 0
+
+    def add(self, line: int, key: OpKey) -> None:
+        keys = self.lines.setdefault(line, [])
+        if key not in keys:
+            keys.append(key)
+
+
+def read_kernel_text(kernel: CodeKernel, lines: list[str]) -> KernelText:
+    if kernel.kind == "cpp":
+        read = cpp_text.read_kernel(lines, kernel.body_first, kernel.body_last)
+        return KernelText(kernel, read.blocks, [], read.accumulations, read.aliases)
+    blocks, indices = triton_text.read_blocks(lines, kernel.body_first, kernel.body_last)
+    helpers = triton_text.helper_functions(lines, kernel.first_line, kernel.body_first)
+    return KernelText(kernel, blocks, indices, helpers=helpers)
+
+
+@dataclass(slots=True)
+class _Fit:
+    """A block with the nodes that were replayed into it, in order."""
+
+    block: Block
+    aligner: Aligner
+    taken: list[IrTextNode]
+
+
+def align_call(text: KernelText, site: CallSite) -> LineOps:
+    """Replay the nodes of one call into the blocks of its kernel."""
+    pointers = _with_aliases(site.pointers, text.aliases)
+    inside = _inside(site)
+    result = LineOps()
+    fits: list[_Fit] = []
+    remaining = list(site.nodes)
+    used: list[IrTextNode] = []
+    for block in text.blocks:
+        aligner = Aligner(block, pointers, inside, text.cpp)
+        if block.again and used:
+            fit = _fit(_Fit(block, aligner, []), list(used), [])
+        else:
+            fit = _fit(_Fit(block, aligner, []), remaining, fits, alone=len(text.blocks) == 1)
+            used = fit.taken
+        fits.append(fit)
+        _collect(result, block, aligner.result)
+    done = [fit.aligner.result for fit in fits]
+    result.cost = sum(alignment.cost for alignment in done)
+    result.operations = sum(alignment.operations for alignment in done)
+    records = [record for alignment in done for record in alignment.accumulations]
+    stores = [store for alignment in done for store in alignment.stores]
+    _outside(result, text.accumulations, records, stores, pointers)
+    _helpers(result, text, done)
+    _indices(result, text)
+    return result
+
+
+def _inside(site: CallSite) -> dict[str, bool]:
+    """The buffers that a call makes, and whether nobody else reads them."""
+    own = {node.name for node in site.nodes}
+    return {
+        buffer.name: bool(buffer.users) and own.issuperset(buffer.users)
+        for node in site.nodes
+        for buffer in node.buffers
+    }
+
+
+def _with_aliases(
+    pointers: dict[str, frozenset[str]], aliases: dict[str, str]
+) -> dict[str, frozenset[str]]:
+    """`auto out_ptr3 = in_out_ptr0;`: another name for the same memory."""
+    if not aliases:
+        return pointers
+    return {
+        buffer: names | {alias for alias, target in aliases.items() if target in names}
+        for buffer, names in pointers.items()
+    }
+
+
+def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit], *, alone: bool = False) -> _Fit:
+    """Replay nodes until the block is explained; what it took waits no longer. Fused nodes may be
+    written in another order. Nothing that waits has another block to go to where this is the
+    kernel's only one: then also what hardly fits is taken, so that no more than that is lost."""
+    while waiting and not (fit.taken and fit.aligner.result.complete(fit.block)):
+        best, cost = 0, 0.0
+        if len(waiting) > 1:
+            best, cost = _next_node(fit, waiting, alone)
+        passed_over = MORE_TRIES if cost >= STUCK else best
+        if passed_over > 0 and _put_earlier(waiting, passed_over, earlier):
+            continue
+        if best < 0:
+            break
+        node = waiting.pop(best)
+        fit.aligner.replay(node)
+        fit.taken.append(node)
+    return fit
+
+
+def _put_earlier(waiting: list[IrTextNode], most: int, earlier: list[_Fit]) -> bool:
+    """A reduction that repeats another one has no block of its own, and others wait for it."""
+    for node in waiting[:most]:
+        if node.body is None or not any(
+            op.op == "reduction" for block in node.body.blocks.values() for op in block.ops
+        ):
+            continue
+        for fit in reversed(earlier):
+            if fit.block.again:
+                continue
+            trial = _again(fit)
+            before = len(trial.result.owner)
+            if trial.replay(node) == 0.0 and len(trial.result.owner) == before:
+                fit.aligner.replay(node)
+                fit.taken.append(node)
+                waiting.remove(node)
+                return True
+    return False
+
+
+def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, float]:
+    """The next node in order, unless another one fits what follows and it does not; what it costs
+    for each statement it explains."""
+    costs: list[float] = []
+    cpp = fit.aligner.cpp
+    makers = {buffer.name: node.name for node in waiting for buffer in node.buffers}
+    for position, node in enumerate(waiting[:MORE_TRIES]):
+        if position == NODE_TRIES and min(costs) < 0.9:
+            break
+        if any(makers.get(name, node.name) != node.name for name in node.reads):
+            costs.append(NEVER)  # it needs what is not written yet
+            continue
+        trial = _again(fit)
+        before = len(trial.result.owner)
+        cost = trial.replay(node)
+        gained = len(trial.result.owner) - before
+        if cost < 0.5 and (gained or len(waiting) == 1 or not cpp):
+            return position, 0.0
+        if gained:
+            costs.append((cost + 1.0) / (gained + 1))
+        else:  # all of it was written before, for others
+            costs.append(cost + 2.0 if cost <= 1.0 else cost + 5.0)
+    best = min(range(len(costs)), key=lambda i: costs[i])
+    if fit.taken and costs[best] >= 5.0 and not (alone and costs[best] < NEVER):
+        return -1, costs[best]
+    return best, costs[best]
+
+
+def _again(fit: _Fit) -> Aligner:
+    aligner = Aligner(fit.block, fit.aligner.pointers, fit.aligner.inside, fit.aligner.cpp)
+    for node in fit.taken:
+        aligner.replay(node)
+    return aligner
+
+
+def _collect(result: LineOps, block: Block, alignment: Alignment) -> None:
+    """Statements nobody owns go to whoever uses them, else stay unexplained."""
+    owner = alignment.owner
+    for index, statement in enumerate(block.numbered):
+        if id(statement) not in owner:
+            user = _user(block, index, alignment)
+            if user is not None:
+                owner[id(statement)] = user
+    for statement in [*block.numbered, *block.others]:
+        key = owner.get(id(statement))
+        if key is not None:
+            for line in statement.lines:
+                result.add(line, key)
+
+
+def _user(block: Block, index: int, alignment: Alignment) -> OpKey | None:
+    names = set(block.numbered[index].defines)
+    for statement in [*block.numbered[index + 1 : index + 12], *block.others]:
+        if names & set(statement.uses) and id(statement) in alignment.owner:
+            return alignment.owner[id(statement)]
+    return None
+
+
+def _outside(
+    result: LineOps,
+    statements: list[Statement],
+    records: list[Accumulation],
+    stores: list[tuple[str, OpKey]],
+    pointers: dict[str, frozenset[str]],
+) -> None:
+    """Declarations, epilogues and stores of accumulators belong to the nearest reduction."""
+    left = list(stores)
+    for statement in statements:
+        nearest = _nearest(statement, records)
+        if nearest is None:
+            continue
+        if not statement.stores and not statement.text.startswith(_FOR_A_STORE):
+            for line in statement.lines:
+                result.add(line, nearest.reduction)
+            continue
+        store = _store_of(statement, nearest, left, pointers)
+        if store is not None:
+            for line in statement.lines:
+                result.add(line, store)
+
+
+def _nearest(statement: Statement, records: list[Accumulation]) -> Accumulation | None:
+    best: tuple[int, Accumulation] | None = None
+    for record in records:
+        if record.name not in statement.accumulators:
+            continue
+        common = 0
+        for here, there in zip(statement.scope, record.scope, strict=False):
+            if here != there:
+                break
+            common += 1
+        if best is None or common > best[0]:
+            best = (common, record)
+    return best[1] if best else None
+
+
+def _store_of(
+    statement: Statement,
+    nearest: Accumulation,
+    stores: list[tuple[str, OpKey]],
+    pointers: dict[str, frozenset[str]],
+) -> OpKey | None:
+    same_place = [
+        key for buffer, key in stores if statement.pointer in pointers.get(buffer, frozenset())
+    ]
+    for key in same_place:
+        if key[0] == nearest.reduction[0]:
+            return key
+    if same_place:
+        return same_place[0]
+    for _, key in stores:
+        if key[0] == nearest.reduction[0]:
+            return key
+    return None
+
+
+def _helpers(result: LineOps, text: KernelText, done: list[Alignment]) -> None:
+    """The function a scan combines with belongs to the first scan that calls it: it is written for
+    that one."""
+    waiting = dict(text.helpers)
+    for block, alignment in zip(text.blocks, done, strict=True):
+        for statement in block.numbered:
+            key = alignment.owner.get(id(statement))
+            if key is None or "_triton_helper_fn" not in statement.text:
+                continue
+            for name in [name for name in waiting if _names(statement.text, name)]:
+                for line in waiting.pop(name):
+                    result.add(line, key)
+
+
+def _indices(result: LineOps, text: KernelText) -> None:
+    """`x0 = xindex % 8` belongs to the first load or store that needs it."""
+    users = [s for block in text.blocks for s in [*block.numbered, *block.others]]
+    users.sort(key=lambda statement: statement.lines[0])
+    for index in text.indices:
+        name = index.text.partition("=")[0].strip()
+        if name.endswith(("mask", "offset", "index", "base", "numel")) or name.startswith("rn"):
+            continue
+        for statement in users:
+            if name in statement.text and _names(statement.text, name):
+                for key in result.lines.get(statement.lines[0], [])[:1]:
+                    result.add(index.lines[0], key)
+                break
+
+
+def _names(text: str, name: str) -> bool:
+    start = text.find(name)
+    while start >= 0:
+        before = text[start - 1] if start else " "
+        after = text[start + len(name)] if start + len(name) < len(text) else " "
+        if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
+            return True
+        start = text.find(name, start + 1)
+    return False

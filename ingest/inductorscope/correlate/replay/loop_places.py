@@ -1,0 +1,36 @@
+"""Index expressions as they are written in a kernel, whatever the loops of a body are called.
+
+Bodies that share a kernel walk the same elements, but one may call `p1` what another calls `p2`: it
+has merged what lies further out. A variable is what it is by its stride in that walk and its size.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from inductorscope.formats.text import split_top
+
+_VARIABLE = re.compile(r"\bp\d+\b")
+
+
+@lru_cache(maxsize=1024)
+def _variables(var_ranges: str) -> tuple[dict[str, str], str]:
+    """Variable → its stride and size; the number of elements."""
+    found: dict[str, str] = {}
+    product, symbols = 1, ""
+    for item in reversed(split_top(var_ranges.strip()[1:-1])):
+        name, _, size = item.partition(":")
+        size = size.strip()
+        found[name.strip()] = f"<{product}{symbols}:{size}>"
+        if size.isdigit() and len(size) < 16:
+            product *= int(size)
+        else:
+            symbols += f"*{size}"
+    return found, f"{product}{symbols}"
+
+
+def placed(index: str, var_ranges: str) -> tuple[str, str]:
+    """`p2` of `{p0: 2, p1: 4, p2: 15}` → (`120`, `<1:15>`)."""
+    variables, total = _variables(var_ranges)
+    return total, _VARIABLE.sub(lambda found: variables.get(found.group(), found.group()), index)

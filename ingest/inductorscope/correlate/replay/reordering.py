@@ -1,0 +1,82 @@
+"""Which loop bodies were written anew with their loops in another order.
+
+Fusion may reorder the loops of a node so that it fits its neighbours. The body is then traced a
+second time, from its first trace: what Inductor knows of its operations from there on is only the
+node that made the buffer. Merging loops that belong together changes nothing of that.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.formats.graph.ir import IrLoopBody, IrText
+from inductorscope.formats.text import split_top
+
+# `10240*p0 + 640*p1 + p3`
+_TERM = re.compile(r"(?:(\d{1,18})\*)?\b(p\d+)\b")
+
+
+def reordered_nodes(before: IrText, after: IrText) -> set[str]:
+    """Names of the scheduler nodes whose loops fusion reordered."""
+    earlier = before.by_name()
+    names: set[str] = set()
+    for node in after.nodes:
+        first = earlier.get(node.name)
+        if node.body is None or first is None or first.body is None:
+            continue
+        if all(buffer.device == "cpu" for buffer in node.buffers):  # C++ keeps what it knows
+            continue
+        if node.body.indexes != first.body.indexes and _reordered(first.body, node.body):
+            names.add(node.name)
+    return names
+
+
+def _ranges(body: IrLoopBody) -> list[tuple[str, int]]:
+    ranges: list[tuple[str, int]] = []
+    for item in split_top(body.var_ranges.strip()[1:-1]):
+        name, _, size = item.partition(":")
+        size = size.strip()
+        if not size.isdigit() or len(size) > 18:
+            return []
+        ranges.append((name.strip(), int(size)))
+    return ranges
+
+
+def _reordered(before: IrLoopBody, after: IrLoopBody) -> bool:
+    old = [(name, size) for name, size in _ranges(before) if size != 1]
+    new = [(name, size) for name, size in _ranges(after) if size != 1]
+    if not old or not new:
+        return False
+    last: dict[str, str] = {}
+    position = 0
+    for name, size in new:
+        product = 1
+        while position < len(old) and product < size:
+            product *= old[position][1]
+            last[name] = old[position][0]
+            position += 1
+        if product != size:
+            return True
+    if position != len(old):
+        return True
+    return any(
+        _moved(_coefficients(expression), _coefficients(after.indexes.get(index, "")), last)
+        for index, expression in before.indexes.items()
+        if index in after.indexes
+    )
+
+
+def _coefficients(expression: str) -> dict[str, int] | None:
+    """Coefficients of a sum of loop variables; None for anything else."""
+    if "(" in expression or "//" in expression:
+        return None
+    found: dict[str, int] = {}
+    for factor, name in _TERM.findall(expression):
+        found[name] = int(factor or 1)
+    return found
+
+
+def _moved(old: dict[str, int] | None, new: dict[str, int] | None, last: dict[str, str]) -> bool:
+    if old is None or new is None:
+        return False
+    return any(old.get(before, 0) != new.get(after, 0) for after, before in last.items())

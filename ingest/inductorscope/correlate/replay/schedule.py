@@ -1,0 +1,255 @@
+"""Calls of the wrapper ↔ scheduler nodes, and kernel parameters ↔ buffers.
+
+A Triton kernel computes one scheduler node, a C++ kernel a run of them between extern calls. What
+a call writes tells which: output buffers appear by name among its arguments. Reuse of memory
+renames buffers (`buf21 = buf8; del buf8  # reuse`), so every name of a piece of memory counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from inductorscope.correlate.replay.small_floats import SMALL, with_conversions
+from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputCode
+from inductorscope.formats.code.wrapper_lines import parse_wrapper
+from inductorscope.formats.graph.ir import IrText, IrTextNode
+
+# `buf21 = buf8; del buf8  # reuse`, `buf29 = reinterpret_tensor(buf27, …)`
+_REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\(|alloc_from_pool\()?(\w+)")
+_UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
+_UNPACKED_CPP = re.compile(r"\s*auto (\w+) = std::get<(\d{1,5})>\((\w+)\);")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_WRAPPERS = frozenset(
+    [
+        "reinterpret_tensor",
+        "alloc_from_pool",
+        "c_void_p",
+        "data_ptr",
+        "as_strided",
+        "torch",
+        "stream",
+        "empty_strided_cpu",
+        "empty_strided_cuda",
+    ]
+)
+
+
+@dataclass(slots=True)
+class CallSite:
+    """One call of a kernel with the nodes it computes."""
+
+    call: CodeCall
+    kernel: CodeKernel
+    nodes: list[IrTextNode] = field(default_factory=list)
+    """Innermost members in order of code generation, as the back end writes them."""
+    pointers: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Buffer → kernel parameters that may point to it; number → parameters that are it."""
+
+
+def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]:
+    kernels = code.by_name()
+    sites = [CallSite(call, kernels[call.kernel]) for call in code.calls if call.kernel in kernels]
+    names = _names_of_memory(code, lines)
+    for site in sites:
+        site.pointers = _pointers(site, names)
+    _assign(sites, code, ir)
+    _kept_inside(sites)
+    dtypes = {buffer.name: buffer.dtype for node in ir.nodes for buffer in node.buffers}
+    for name, layout in ir.layouts.items():
+        dtypes.setdefault(name, layout.dtype)
+    if not SMALL.isdisjoint(dtypes.values()):
+        for site in sites:
+            if site.kernel.kind == "cpp":
+                site.nodes = with_conversions(site.nodes, lambda name: dtypes.get(name, ""))
+    return sites
+
+
+def unpacked_outputs(code: OutputCode, lines: list[str]) -> dict[str, tuple[str, int]]:
+    """`buf10 = buf9[0]`: buffer → (where it came from, which output it is)."""
+    outputs: dict[str, tuple[str, int]] = {}
+    for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
+        found = _UNPACKED.match(line)
+        if found is not None:
+            outputs[found.group(1)] = (found.group(2), int(found.group(3)))
+        elif code.cpp and (found := _UNPACKED_CPP.match(line)) is not None:
+            outputs[found.group(1)] = (found.group(3), int(found.group(2)))
+    return outputs
+
+
+def argument_buffer(argument: str) -> str:
+    """The buffer or input that an argument is made of: `reinterpret_tensor(buf4, …)` → `buf4`."""
+    for found in _IDENTIFIER.finditer(argument):
+        if found.group() not in _WRAPPERS:
+            return found.group()
+    return ""
+
+
+def _names_of_memory(code: OutputCode, lines: list[str]) -> dict[str, list[str]]:
+    """Name → the names its memory had before."""
+    earlier: dict[str, list[str]] = {}
+    for name, before in _renamed_cpp(code, lines) if code.cpp else _renamed(code, lines):
+        if name != before:
+            earlier[name] = [before, *earlier.get(before, [])][:12]
+    return earlier
+
+
+def _renamed(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
+    """A new name of memory, and the one before."""
+    for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
+        if " = " not in line or ("# reuse" not in line and "reinterpret_tensor(" not in line):
+            continue
+        found = _REUSE.match(line)
+        if found is not None:
+            yield found.group(1), found.group(2)
+
+
+def _renamed_cpp(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
+    for line in parse_wrapper("\n".join(lines), code):
+        if line.kind in ("reuse", "reinterpret") and line.defines and line.uses:
+            yield line.defines[0], line.uses[0]
+
+
+def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozenset[str]]:
+    pointers: dict[str, set[str]] = {}
+    arguments = [a for a in site.call.arguments if not a.startswith("stream=")]
+    for parameter, argument in zip(site.kernel.parameters, arguments, strict=False):
+        name = argument_buffer(argument)
+        if argument.isdigit():  # the offset of a seed
+            pointers.setdefault(argument, set()).add(parameter)
+        elif name:
+            for known in (name, *earlier.get(name, [])):
+                pointers.setdefault(known, set()).add(parameter)
+    return {name: frozenset(parameters) for name, parameters in pointers.items()}
+
+
+def _written(node: IrTextNode, members: dict[str, IrTextNode]) -> set[str]:
+    names = {buffer.name for buffer in node.buffers}
+    for buffer in node.buffers:
+        names.update(buffer.mutations)
+    for member in node.members:
+        inner = members.get(member)
+        for buffer in inner.buffers if inner is not None else []:
+            names.add(buffer.name)
+            names.update(buffer.mutations)
+    return names
+
+
+def _writes(site: CallSite) -> set[str]:
+    return {
+        name
+        for name, parameters in site.pointers.items()
+        if any("out" in parameter for parameter in parameters)
+    }
+
+
+def _computes(node: IrTextNode) -> bool:
+    return not node.kind.startswith(("Extern", "Nop")) and "Template" not in node.detail
+
+
+def _assign(sites: list[CallSite], code: OutputCode, ir: IrText) -> None:
+    members = ir.by_name()
+    top = ir.top()
+    computing = [node for node in top if _computes(node)]
+    by_buffer: dict[str, list[int]] = {}
+    for index, site in enumerate(sites):
+        for name in _writes(site):
+            by_buffer.setdefault(name, []).append(index)
+    chosen: dict[str, int] = {}
+    plain = [i for i, site in enumerate(sites) if site.kernel.kind != "template"]
+    if len(plain) == len(computing) and not any(s.kernel.kind == "cpp" for s in sites):
+        chosen = {node.name: plain[i] for i, node in enumerate(computing)}
+    else:
+        _by_buffers(top, members, by_buffer, chosen)
+        _fill(top, sites, chosen)
+    for node in computing:
+        if node.name in chosen:
+            sites[chosen[node.name]].nodes.extend(_innermost(node, members))
+
+
+def _by_buffers(
+    top: list[IrTextNode],
+    members: dict[str, IrTextNode],
+    by_buffer: dict[str, list[int]],
+    chosen: dict[str, int],
+) -> None:
+    reached = parted = 0
+    for node in top:
+        if not _computes(node):
+            if not node.kind.startswith("Nop") and chosen:
+                parted = reached + 1  # what follows an extern call is in a later kernel
+            continue
+        counts: dict[int, int] = {}
+        for name in _written(node, members):
+            for index in by_buffer.get(name, []):
+                counts[index] = counts.get(index, 0) + 1
+        if not counts:
+            continue
+        later = {i: c for i, c in counts.items() if i >= parted}
+        later = later or {i: c for i, c in counts.items() if i >= reached} or counts
+        reached = chosen[node.name] = min(later, key=lambda i: (i, -later[i]))
+
+
+def _fill(top: list[IrTextNode], sites: list[CallSite], chosen: dict[str, int]) -> None:
+    """Nodes whose outputs stay inside a kernel go with their neighbours of the same run."""
+    runs: list[list[IrTextNode]] = [[]]
+    for node in top:
+        if _computes(node):
+            runs[-1].append(node)
+        elif runs[-1] and not node.kind.startswith("Nop"):
+            runs.append([])
+    for run in runs:
+        known = [chosen[node.name] for node in run if node.name in chosen]
+        if not known:
+            continue
+        following = known[0]
+        for node in run:
+            following = chosen.setdefault(node.name, following)
+
+
+def _innermost(node: IrTextNode, members: dict[str, IrTextNode]) -> list[IrTextNode]:
+    if node.body is not None:
+        return [node]
+    return [
+        members[name] for name in node.members if name in members and members[name].body is not None
+    ]
+
+
+def _kept_inside(sites: list[CallSite]) -> None:
+    """In-place updates: a mutated buffer is where its mutation says it is."""
+    for site in sites:
+        for node in site.nodes:
+            for buffer in node.buffers:
+                places: set[str] = set(site.pointers.get(buffer.name, ()))
+                for name in buffer.mutations:
+                    places |= site.pointers.get(name, frozenset())
+                if places:
+                    site.pointers[buffer.name] = frozenset(places)
+
+
+def shape_of(site: CallSite) -> object:
+    """Equal for calls that one replay explains: same bodies on the same parameters."""
+    numbers: dict[str, int] = {}
+    bodies: list[object] = []
+    for node in site.nodes:
+        body = node.body
+        if body is None:
+            continue
+        operations = tuple(
+            (block.name, op.name, op.op, *(_place(a, site, numbers) for a in op.arguments))
+            for block in body.blocks.values()
+            for op in block.ops
+        )
+        bodies.append((body.var_ranges, tuple(body.indexes.items()), operations))
+    return (site.kernel.name, tuple(bodies))
+
+
+def _place(argument: str, site: CallSite, numbers: dict[str, int]) -> object:
+    if not argument.startswith("'"):
+        return argument
+    name = argument.strip("'")
+    if name not in site.pointers and not name.startswith(("buf", "arg", "primals", "tangents")):
+        return argument
+    number = numbers.setdefault(name, len(numbers))
+    return number, site.pointers.get(name, frozenset())

@@ -1,0 +1,401 @@
+"""Replaying operations that compute: constants, indices, arithmetic."""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.correlate.kernels.statements import Statement
+from inductorscope.correlate.replay.control import ControlReplay
+from inductorscope.correlate.replay.emission import (
+    COMMUTATIVE,
+    EXPECTED,
+    EXTENDED,
+    SEVERAL_STEPS,
+    expected,
+    is_called,
+)
+from inductorscope.correlate.replay.loop_places import placed
+from inductorscope.correlate.replay.state import Literal, OpKey, Value
+from inductorscope.formats.graph.ir import IrOp
+
+WINDOW = 14
+"""How far ahead an operation's statement is looked for."""
+_NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::")
+"""How C++ converts to the small floats."""
+_SMALL = ("float16", "float8", "complex")
+_SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
+_COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
+_SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
+"""How it is asked whether a remainder has another sign than it should."""
+_WHOLE_DIVISION = frozenset(["where", "//"])
+"""Triton's division of integers, which corrects its sign in one statement."""
+_QUOTIENTS = frozenset(["sigmoid", "/"])
+_CARRIES = "tl.where(roffset > 0, "
+_LOOPED_SCAN = 40
+"""How many statements a looped scan may take for each of its results."""
+ACCEPT = 1.6
+"""The worst match that is still taken."""
+
+
+class ValueReplay(ControlReplay):
+    """Everything that ends in a new temporary, unless the same expression was written before."""
+
+    def _leaf(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+        expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
+        if op.op == "index_expr":
+            expression = (op.op, tuple(op.arguments[1:]), *self._index_placed(values[0]))
+        known = self._known(expression)
+        if known is not None and not (op.op == "index_expr" and self._again(known)):
+            return known
+        wanted = None
+        if op.op == "constant":
+            wanted = _number(op.arguments[0])
+        elif (converted := self._converted_index(values[0], key)) is not None:
+            return self._remember(expression, converted)
+        start = self._at()
+        for position in range(start, min(start + 2, len(self.block.numbered))):
+            statement = self.block.numbered[position]
+            indirect = (
+                op.op == "index_expr"
+                and not statement.pointer
+                and not statement.tags & {"where", "?", "blendv"}
+                and ("<" not in statement.tags or "tmpbuf" in statement.text)
+                and _looked_up(values[0])
+            )
+            if not statement.is_leaf and not indirect:
+                break
+            if wanted is not None and not _has(statement.literals, wanted):
+                continue
+            last = self._leaf_end(position, op)
+            self.result.cost += 0.4 * (position - start)
+            self._own_run(start, last, key)
+            if op.op == "index_expr":
+                raw = ("index", *self._index_placed(values[0]))
+                self.cse.setdefault(raw, statement.defines[0])
+            return self._remember(expression, self.block.numbered[last].defines[0])
+        value = self._raw_index(values[0]) if op.op == "index_expr" else None
+        value = value or self._written_before(op, wanted) or self.cse.get(expression)
+        if value is None:
+            self._miss(0.3)
+        return self._remember(expression, value)
+
+    def _again(self, known: Value) -> bool:
+        """The index that is known is written once more: `tmp0 = x0`, and later `tmp45 = x0`."""
+        name = known if isinstance(known, str) else ""
+        statement = self.definitions.get(([name, *self._chain(name)])[-1])
+        return statement is not None and any(
+            _right(self.block.numbered[position]) == _right(statement)
+            for position in self._upcoming(1)
+        )
+
+    def _index_placed(self, index: Value) -> tuple[str, str]:
+        return placed(index.text if isinstance(index, Literal) else "", self.body.var_ranges)
+
+    def _raw_index(self, index: Value) -> Value:
+        """The index before its conversion, where it was written before for another type."""
+        raw = self.cse.get(("index", *self._index_placed(index)))
+        return raw if raw is not None and self._alive(raw) else None
+
+    def _converted_index(self, index: Value, key: OpKey) -> Value:
+        """An index that was written before and is wanted with another type: its conversion."""
+        raw = self._raw_index(index)
+        for position in self._upcoming(1):
+            statement = self.block.numbered[position]
+            if isinstance(raw, str) and statement.is_cast and statement.uses == (raw,):
+                last = position
+                if position + 1 < len(self.block.numbered):
+                    following = self.block.numbered[position + 1]
+                    if following.uses == statement.defines and "arange" in following.tags:
+                        last = position + 1
+                self._own_run(position, last, key)
+                return self.block.numbered[last].defines[0]
+        return None
+
+    def _written_before(self, op: IrOp, wanted: float | None) -> Value:
+        """The same constant or index, written under another key (other type or other node)."""
+        for position in range(self._at() - 1, -1, -1):
+            statement = self.block.numbered[position]
+            if not statement.is_leaf or not self._alive(statement.defines[0]):
+                continue
+            owner = self.result.owner.get(id(statement))
+            if wanted is not None:
+                if _has(statement.literals, wanted) and len(statement.literals) == 1:
+                    return statement.defines[0]
+            elif owner is not None and op.op == "index_expr" and "index_expr" in owner[2]:
+                return statement.defines[0]
+        return None
+
+    def _leaf_end(self, position: int, op: IrOp) -> int:
+        """Indices are converted and spread over the lanes where they are made."""
+        numbered = self.block.numbered
+        if op.op != "index_expr":
+            return position
+        last = position
+        kind = op.arguments[1].removeprefix("torch.") if len(op.arguments) > 1 else ""
+        while last + 1 < len(numbered) and last - position < 3:
+            following = numbered[last + 1]
+            if following.uses != numbered[last].defines or not following.is_cast:
+                break
+            if self.cpp and "arange" in following.tags:
+                return last + 1
+            converts = "convert" in following.tags if self.cpp else f"tl.{kind})" in following.text
+            if not converts or (self.cpp and last > position):
+                break
+            last += 1
+        return last
+
+    def _computed(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
+        expression: tuple[object, ...] = (
+            op.op,
+            *(str(v) if isinstance(v, Literal) else v for v in values),
+        )
+        cast_to = op.arguments[1] if op.op == "to_dtype" and len(op.arguments) > 1 else ""
+        if cast_to:
+            expression = _cast(values[0], cast_to)
+        elif op.op in COMMUTATIVE and len(values) == 2:
+            pair = sorted(str(v) for v in values)
+            expression = (op.op, *pair)
+        if op.op == "scan" and (looped := self._looped_scan(key, values)) is not None:
+            return self._remember(expression, looped)
+        known = self._known(expression) if None not in values else None
+        if known is not None and not (op.op == "scan" and self._scans_again(op, known, values)):
+            return known
+        found = self._find(op, values)
+        earlier = self.cse.get(expression) if None not in values else None
+        if earlier is not None and (found is None or found[2] > 0.2):
+            return earlier  # from a loop that is over: only what is already reduced uses it
+        if found is None:
+            if op.op in ("to_dtype", "to_dtype_bitcast"):
+                return values[0]  # the type was right already
+            self._miss()
+            return None
+        first, last, cost = found
+        if op.op in EXTENDED:
+            last = self._extended(first, last)
+        if op.op == "sign":
+            last = self._typed_back(last)
+        if op.op == "sigmoid":
+            last = self._divided(last)
+        results: tuple[str, ...] = self.block.numbered[last].defines
+        self.result.cost += cost
+        self._own_run(first, last, key)
+        value: Value = results[0] if len(results) == 1 else results
+        if op.op == "scan":
+            self.scanned[value] = self._results_used(op)
+        if self.cpp and cast_to in _SMALL_FLOATS:
+            self._remember(_cast(value, "torch.float32"), values[0])  # nothing is converted back
+        return self._remember(expression, value)
+
+    def _scans_again(self, op: IrOp, known: Value, values: list[Value]) -> bool:
+        """Loop bodies do not tell what a scan combines with: the largest and the smallest so far
+        read alike. Another one of the same values is told by a result that is in a buffer already,
+        and by being written next."""
+        results = self._results_used(op)
+        taken = self.scanned.setdefault(known, set())
+        if taken.isdisjoint(results):
+            taken.update(results)
+            return False
+        names = [v for v in _flat(values) if isinstance(v, str)]
+        return any(
+            "associative_scan" in statement.tags
+            and all(any(self._same(used, name) for used in statement.uses) for name in names)
+            for statement in (self.block.numbered[position] for position in self._upcoming(1))
+        )
+
+    def _results_used(self, op: IrOp) -> set[str]:
+        ops = [each for block in self.body.blocks.values() for each in block.ops]
+        used = {argument for each in ops for argument in each.arguments}
+        return {each.arguments[1] for each in ops if _takes(each, op) and each.name in used}
+
+    def _find(self, op: IrOp, values: list[Value]) -> tuple[int, int, float] | None:
+        start = self._at()
+        numbered = self.block.numbered
+        operands: list[Value] = [v for v in _flat(values) if not isinstance(v, Literal)]
+        names = {v for v in operands if isinstance(v, str)}
+        wanted = expected(op.op)
+        several = op.op in SEVERAL_STEPS
+        cast = op.op.startswith("to_dtype")
+        best: tuple[float, int] | None = None
+        reach = min(start + (3 if cast else 40 if several else WINDOW), len(numbered))
+        inside: set[str] = set()
+        outside: list[str] = []
+        for position in range(start, reach):
+            statement = numbered[position]
+            outside += [u for u in statement.uses if u not in inside]
+            inside.update(statement.defines)
+            if statement.is_load and not several and id(statement) not in self.result.owner:
+                break
+            fits = (
+                bool(statement.tags & wanted) or is_called(op.op, statement.tags)
+                if not cast
+                else _converts(statement, op)
+            )
+            if not fits and (op.op in EXPECTED or cast or set(statement.uses) != names):
+                continue
+            uses = tuple(dict.fromkeys(outside)) if several else statement.uses
+            cost = self._operand_cost(op.op, uses, operands, several)
+            cost += (0.25 if several else 0.6) * self._strays(start, position)
+            if not fits:
+                cost += 0.7
+            if best is None or cost < best[0] - 0.01:
+                best = (cost, position)
+            if cost < 0.05:
+                break
+        if best is None or best[0] > ACCEPT:
+            return None
+        return start, best[1], best[0]
+
+    def _extended(self, first: int, last: int) -> int:
+        """The sign of a remainder is corrected in further steps that end in a choice."""
+        numbered = self.block.numbered
+        if numbered[last].tags >= _WHOLE_DIVISION:
+            return last
+        for position in range(last + 1, min(last + 14, len(numbered))):
+            statement = numbered[position]
+            if statement.is_load:
+                break
+            if statement.tags & {"where", "?", "blendv"}:
+                members = self._behind(statement.defines, first)
+                tags = {tag for member in members for tag in numbered[member].tags}
+                if last in members and min(members) >= first and not tags.isdisjoint(_SIGNS):
+                    return position
+                break
+        return last
+
+    def _divided(self, last: int) -> int:
+        """Triton has no sigmoid of doubles: `exp` is added to one, which is divided by that."""
+        numbered = self.block.numbered
+        if not numbered[last].tags.isdisjoint(_QUOTIENTS):
+            return last
+        for position in range(last + 1, min(last + 3, len(numbered))):
+            if "/" in numbered[position].tags:
+                return position if last in self._behind(numbered[position].defines, last) else last
+        return last
+
+    def _typed_back(self, last: int) -> int:
+        """Triton computes signs as small integers: `tmp7 = tmp6.to(tmp0.dtype)` ends them."""
+        if last + 1 < len(self.block.numbered):
+            following = self.block.numbered[last + 1]
+            if following.uses == self.block.numbered[last].defines and ".dtype)" in following.text:
+                return last + 1
+        return last
+
+    def _looped_scan(self, key: OpKey, values: list[Value]) -> Value:
+        """A looped scan goes on from what the turn before it left, `tl.where(roffset > 0, …)`: that
+        is written again for each scan, also where another one has scanned the same values."""
+        names = [value for value in _flat(values) if isinstance(value, str)]
+        numbered = self.block.numbered
+        start = self._at()
+        results: list[str] = []
+        for position in range(start, min(start + _LOOPED_SCAN * len(names), len(numbered))):
+            statement = numbered[position]
+            if "associative_scan" in statement.tags and not all(
+                any(self._same(used, name) for used in statement.uses) for name in names
+            ):
+                return None
+            first = self.definitions.get(statement.defines[0]) is statement
+            if first and _CARRIES in statement.text:  # else it is what the next turn is left
+                results.append(statement.defines[0])
+            if len(results) == len(names) > 0:
+                self._own_run(start, position, key)
+                return results[0] if len(results) == 1 else tuple(results)
+        return None
+
+    def _strays(self, start: int, position: int) -> int:
+        """Statements before `position` that do not lead to it, and are no declarations of what the
+        loop around it carries from turn to turn."""
+        numbered = self.block.numbered
+        members = self._behind(numbered[position].defines, start)
+        loops = len(numbered[position].scope)
+        return sum(
+            1
+            for place in range(start, position)
+            if place not in members
+            and id(numbered[place]) not in self.result.owner
+            and not (numbered[place].is_leaf and len(numbered[place].scope) < loops)
+        )
+
+    def _operand_cost(
+        self, op: str, uses: tuple[str, ...], operands: list[Value], several: bool
+    ) -> float:
+        cost = 0.0
+        left = list(uses)
+        order: list[int] = []
+        for operand in operands:
+            if operand is None:
+                cost += 0.3
+                continue
+            name = operand if isinstance(operand, str) else ""
+            match = next((u for u in uses if self._same(u, name)), None)
+            if match is None:
+                cost += 0.9
+                continue
+            order.append(uses.index(match))
+            if match in left:
+                left.remove(match)
+        if not several:
+            unknown = sum(1 for operand in operands if operand is None)
+            cost += 0.4 * max(0, len(left) - unknown)
+            if op not in COMMUTATIVE and op != "where" and order != sorted(order):
+                cost += 0.8
+        return cost
+
+
+def _looked_up(index: Value) -> bool:
+    """Whether an index depends on computed values: `8 - tmp13`."""
+    return isinstance(index, Literal) and _COMPUTED.search(index.text) is not None
+
+
+def _takes(op: IrOp, of: IrOp) -> bool:
+    """Whether it is one of several results of the other."""
+    return op.op == "getitem" and len(op.arguments) > 1 and op.arguments[0] == of.name
+
+
+def _cast(value: Value, dtype: str) -> tuple[object, ...]:
+    """The same conversion whatever it is said to convert from."""
+    return ("to_dtype", value, dtype)
+
+
+def _right(statement: Statement) -> str:
+    return statement.text.partition("=")[2]
+
+
+def _flat(values: list[Value]) -> list[Value]:
+    flat: list[Value] = []
+    for value in values:
+        if isinstance(value, tuple):
+            flat.extend(item for item in value if item is None or isinstance(item, str))
+        else:
+            flat.append(value)
+    return flat
+
+
+def _converts(statement: Statement, op: IrOp) -> bool:
+    if statement.is_cast:
+        small = any(kind in argument for kind in _SMALL for argument in op.arguments[1:2])
+        return small or not any(narrow in statement.text for narrow in _NARROWS)
+    if "tmpbuf" in statement.text and "bit_cast" not in statement.tags:
+        return False  # computed lane by lane
+    return len(statement.uses) == 1 and bool(
+        statement.tags & {"!=", "to", "convert", "from", "bit_cast"}
+    )
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    named = {"True": 1.0, "False": 0.0, "inf": float("inf"), "-inf": float("-inf")}
+    if text in named:
+        return named[text]
+    try:
+        return float(text.replace("float('", "").replace("')", ""))
+    except ValueError:
+        return None
+
+
+def _has(literals: tuple[float, ...], wanted: float) -> bool:
+    return any(
+        value == wanted
+        or (value != value and wanted != wanted)
+        or abs(value - wanted) <= 1e-6 * max(abs(value), abs(wanted))
+        for value in literals
+    )

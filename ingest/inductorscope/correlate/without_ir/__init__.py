@@ -1,0 +1,1 @@
+"""Loop bodies reconstructed from kernel text where no IR was dumped."""

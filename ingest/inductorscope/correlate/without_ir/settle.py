@@ -1,0 +1,196 @@
+"""What is settled once all statements of a block are read: whose line is whose.
+
+Lines of aliases go to who uses them, loads and literals to who asks for them first, and the steps
+of what is written in several steps to the last of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from inductorscope.correlate.kernels.statements import Statement
+from inductorscope.correlate.without_ir.records import RaisedBlock, RaisedOp
+
+_LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
+
+
+@dataclass(slots=True)
+class Settling:
+    result: RaisedBlock
+    alias: dict[str, str]
+    """Name → the value it says again."""
+    pending: dict[str, list[int]]
+    """Lines of aliases nobody has used yet."""
+    checks: list[Statement]
+
+    def settle(self) -> RaisedBlock:
+        self._inside_masks()
+        self._resolve()
+        return self.result
+
+    def _inside_masks(self) -> None:
+        """A load under a mask is a body of its own, or one step of a longer body under it."""
+        ops = self.result.ops
+        masks = {
+            op.uses[1]
+            for op in ops.values()
+            if op.op == "masked_subblock" and len(op.uses) == 2 and not op.uses[0].endswith(".load")
+        }
+        for name in [name for name in ops if name.endswith(".load")]:
+            outer = name.removesuffix(".load")
+            if len(ops[outer].uses) == 2 and ops[outer].uses[1] in masks:
+                load = ops.pop(name)
+                load.name = outer
+                ops[outer] = load
+
+    # -- aliases ---------------------------------------------------------------------------------
+
+    def _target(self, name: str) -> str:
+        for _ in range(32):
+            following = self.alias.get(name)
+            if following is None or name in self.result.ops:
+                break
+            name = following
+        return name
+
+    def _claim(self, name: str, lines: list[int]) -> None:
+        """The lines of the aliases between a use and the value go to the user."""
+        for _ in range(32):
+            lines += self.pending.pop(name, [])
+            following = self.alias.get(name)
+            if following is None or name in self.result.ops:
+                break
+            name = following
+
+    def _resolve(self) -> None:
+        ops, rank = self.result.ops, self.result.rank
+        ordered = sorted(ops.values(), key=lambda op: rank.get(op.name, 0.0))
+        for raised in ordered:
+            for names in (raised.uses, raised.picks):
+                for position, name in enumerate(names):
+                    self._claim(name, raised.lines)
+                    names[position] = self._target(name)
+        stores = self.result.stores
+        for store in stores:
+            self._claim(store.value, store.lines)
+            store.value = self._target(store.value)
+            store.picks = [self._target(name) for name in store.picks]
+        stores[:] = [store for store in stores if store.value in ops]
+        stores.sort(key=lambda s: (rank.get(s.value, 0.0), s.lines[0]))
+        for raised in ordered:
+            self._several_steps(raised)
+        for picks in [raised.picks for raised in ordered] + [store.picks for store in stores]:
+            for name in picks:
+                self._wrapped(name)
+        self._checks()
+        self._unclaimed(ordered)
+        self._own_leaves()
+
+    def _checks(self) -> None:
+        for check in self.checks:
+            for name in check.uses:
+                chosen = self.result.ops.get(self._target(name))
+                if chosen is not None and chosen.op == "set_indirect":
+                    chosen.lines += check.lines
+                    break
+
+    def _unclaimed(self, ordered: list[RaisedOp]) -> None:
+        """Aliases nobody uses were written for what follows them."""
+        for name, lines in self.pending.items():
+            number = float(name[3:]) if name[3:].isdigit() else -1.0
+            for raised in ordered:
+                if self.result.rank.get(raised.name, 0.0) > number:
+                    raised.lines += lines
+                    break
+
+    def _own_leaves(self) -> None:
+        """Each user loads anew, and names its literals anew: they are written for the first.
+
+        First is who comes first when values are computed from their operands, left to right.
+        """
+        seen: set[str] = set()
+        rank = self.result.rank
+        bodies = [
+            (rank.get(raised.name, 0.0), [raised.name])
+            for raised in self.result.ops.values()
+            if raised.op == "reduction"  # a body of its own, before what uses it
+        ]
+        bodies += [(rank.get(s.value, 0.0), [*s.picks, s.value]) for s in self.result.stores]
+        for _, names in sorted(bodies, key=lambda body: body[0]):
+            stack = [iter([(name, "", 0) for name in names])]
+            while stack:
+                step = next(stack[-1], None)
+                if step is None:
+                    stack.pop()
+                    continue
+                name, user, position = step
+                raised = self.result.ops.get(name)
+                if raised is None:
+                    continue
+                if user and raised.op in _LEAVES and not raised.picks:
+                    self.result.ops[user].uses[position] = self._copy(raised, user)
+                elif name not in seen:
+                    seen.add(name)
+                    needed = [(pick, "", 0) for pick in raised.picks]
+                    needed += [(use, name, place) for place, use in enumerate(raised.uses)]
+                    stack.append(iter(needed))
+
+    def _copy(self, leaf: RaisedOp, user: str) -> str:
+        own = f"{leaf.name}@{user}"
+        if own not in self.result.ops:
+            self.result.ops[own] = replace(leaf, name=own)
+            leaf.lines = []
+        return own
+
+    def _several_steps(self, raised: RaisedOp) -> None:
+        """Remainders and signs are written in several steps, the last of which stands for all."""
+        ops = self.result.ops
+        made = [ops[use] for use in raised.uses if use in ops]
+        if raised.op == "where" and len(made) == 3:
+            wrong, moved, rest = made
+            if rest.op == "mod" and moved.op == "add" and rest.name in moved.uses:
+                self._swallow(raised, [wrong.name, moved.name, rest.name], set(rest.uses))
+                raised.op, raised.uses = "remainder", list(rest.uses)
+        elif raised.op == "sub" and len(made) == 2 and all(op.op == "to_dtype" for op in made):
+            tests = [ops[op.uses[0]] for op in made if op.uses and op.uses[0] in ops]
+            if len(tests) == 2 and all(op.op == "lt" for op in tests):
+                value = [use for use in tests[0].uses if ops[use].op != "constant"]
+                if len(value) == 1 and value[0] in tests[1].uses:
+                    self._swallow(raised, list(raised.uses), set(value))
+                    raised.op, raised.uses = "sign", value
+
+    def _swallow(self, raised: RaisedOp, names: list[str], until: set[str]) -> None:
+        """The lines of the steps before belong to the last one."""
+        seen = set(until)
+        while names:
+            name = names.pop()
+            step = self.result.ops.get(name)
+            if step is None or name in seen or step.pointer:
+                continue
+            seen.add(name)
+            raised.lines += step.lines
+            step.lines = []
+            names += step.uses
+
+    def _wrapped(self, name: str) -> None:
+        """`where(x < 0, x + size, x)`: an index that may count from the end."""
+        ops = self.result.ops
+        chosen = ops.get(name)
+        if chosen is None or chosen.op != "where" or len(chosen.uses) != 3:
+            return
+        test, moved, plain = (ops.get(use) for use in chosen.uses)
+        if test is None or moved is None or plain is None:
+            return
+        if test.op != "lt" or moved.op != "add" or plain.name not in moved.uses:
+            return
+        chosen.op, chosen.uses = "set_indirect", [plain.name]
+        chosen.lines += test.lines + moved.lines
+        for use in moved.uses:
+            size = ops.get(use)
+            for _ in range(3):
+                if size is None or size.op not in ("constant", "to_dtype"):
+                    break
+                chosen.lines += size.lines
+                size.lines = []
+                size = ops.get(size.uses[0]) if size.uses else None
+        test.uses, moved.uses = [], []

@@ -1,0 +1,1 @@
+"""Inductor's output code: kernels, calls and the wrapper's lines."""

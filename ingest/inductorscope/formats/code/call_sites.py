@@ -1,0 +1,157 @@
+"""Calls of kernels in the wrapper, Python or C++, and the comments that belong to them.
+
+# Topologically Sorted Source Nodes: [a], Original ATen: [aten.neg]
+# [Provenance debug handles] triton_poi_fused_neg_0:1
+stream0 = get_raw_stream(0)
+triton_poi_fused_neg_0.run(arg0_1, buf0, 8, stream=stream0)
+
+// [Provenance debug handles] aoti_torch_cpu_addmm_out:2
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf0, a_bias, arg6_1, 1L, 1L));
+call_triton_poi_fused_neg_0(buf1, buf2, 8L, stream, kernels, this->cubin_dir_);
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from inductorscope.formats.code import cpp_calls
+from inductorscope.formats.code.records import CodeCall, OutputCode
+from inductorscope.formats.graph.provenance import split_handle
+from inductorscope.formats.text import closing, split_top
+
+SOURCE_NODES = re.compile(r"(?:#|//) (?:Topologically Sorted |Unsorted )?Source Nodes: \[")
+HANDLES = re.compile(r"(?:#|//) \[Provenance debug handles\] ")
+# `buf9 = torch.ops.aten.x.default(…)`, `kernel.run(…)`, `extern_kernels.mm(…)`
+_CALL = re.compile(r"(?:([\w, ]*+)(?<= )= )?+([A-Za-z_][\w.]*+)\(")
+_ENTRY = re.compile(
+    r"\s*def (?:call|partition_\d+)\(|def (?!benchmark)\w+\(args\):|class Runner\b|.*\w::run_impl\("
+    r"|.*_entry_impl\(|.*\binductor_entry_cpp\("
+)
+_ENTRY_WORDS = ("def ", "class Runner", "run_impl(", "_entry_impl(", "inductor_entry_cpp(")
+_CPP_ENTRY = re.compile(r"::run_impl\(|_entry_impl\(|inductor_entry_cpp\(")
+_AFTER = ("runner = ", "def get_args(", "def benchmark_compiled_module(")
+_EXTERN = (
+    "extern_kernels.", "torch.ops.", "aten.", "aoti_torch_", "_quantized.", "inductor_ops.", "at::",
+)  # fmt: skip
+_NO_KERNEL = (
+    "at::Tensor",
+    "at::detail::",
+    "at::empty",
+    "inductor_ops._reinterpret",
+    "inductor_ops._alloc",
+    *cpp_calls.NO_KERNEL,
+)
+# Lines of the wrapper that make up most of it and never call a kernel.
+_NEVER = ("del ", "assert_size_stride(", "assert_alignment(", "static constexpr ", "RAIIAten")
+_STREAM = re.compile(r"stream=(\w+)")
+
+
+class CallSites:
+    """Walks the lines outside of kernels, once."""
+
+    def __init__(
+        self, lines: list[str], gaps: list[tuple[int, int]], code: OutputCode, declared: set[str]
+    ) -> None:
+        self.lines = lines
+        self.gaps = gaps
+        """Lines outside of kernels: first and the one after the last, from 0."""
+        self.code = code
+        self.names = declared | {kernel.name for kernel in code.kernels}
+        self.cpp = cpp_calls.CppCalls(self.names)
+        self.handles: list[str] = []
+        self.nodes: list[str] = []
+
+    def read(self) -> None:
+        code = self.code
+        for number in self._wrapper():
+            line = self.lines[number].strip()
+            if not line:
+                continue
+            code.wrapper_last = number + 1
+            if line.startswith(("#", "//")):
+                self._comment(line)
+            elif ("(" in line or "[] = {" in line) and not line.startswith(_NEVER):
+                call = self._cpp(line, number) if code.cpp else self._python(line, number)
+                if call is not None:
+                    code.calls.append(call)
+                    self.handles, self.nodes = [], []
+
+    def _wrapper(self) -> Iterator[int]:
+        """Lines of the wrapper after its first, which holds the name of the entry function."""
+        code = self.code
+        for first, after in self.gaps:
+            self.handles, self.nodes = [], []
+            for number in range(first, after):
+                line = self.lines[number]
+                if code.wrapper_first:
+                    if line.startswith(_AFTER) and not code.cpp:
+                        return
+                    yield number
+                    if code.cpp and line.startswith("}"):
+                        return
+                elif line[:2] == "# " or not line:  # most of what stands between kernels
+                    continue
+                elif any(word in line for word in _ENTRY_WORDS) and _ENTRY.match(line):
+                    code.wrapper_first = code.wrapper_last = number + 1
+                    code.cpp = _CPP_ENTRY.search(line) is not None
+
+    def _comment(self, line: str) -> None:
+        if HANDLES.match(line):
+            self.handles = split_top(line.partition("] ")[2])
+        elif SOURCE_NODES.match(line):
+            self.nodes = source_nodes(line)
+
+    def _python(self, line: str, number: int) -> CodeCall | None:
+        found = _CALL.match(line)
+        if found is None:
+            return None
+        results, callee = found.groups()
+        extern = callee.startswith(_EXTERN) and not callee.startswith(_NO_KERNEL)
+        name = callee if extern else callee.removesuffix(".run").rpartition("kernels.")[2]
+        called = name.removeprefix("call_")
+        if called in self.names:
+            name = called
+        elif name not in self.names and not extern and not self._handled(name):
+            return None
+        end = closing(line, found.end() - 1)
+        call = self._call(name, number, split_top(line[found.end() : end]))
+        stream = _STREAM.search(line)
+        if stream is not None:
+            call.stream = stream.group(1)
+            self.code.stream = self.code.stream or call.stream
+        call.results = [part.strip() for part in (results or "").split(",") if part.strip()]
+        return call
+
+    def _cpp(self, line: str, number: int) -> CodeCall | None:
+        found = self.cpp.read(line)
+        if found is None:
+            return None
+        extern = found.callee.startswith(_EXTERN) and not found.callee.startswith(_NO_KERNEL)
+        if found.callee not in self.names and not extern and not self._handled(found.callee):
+            return None
+        call = self._call(found.callee, number, found.arguments)
+        call.results, call.stream = found.results, found.stream
+        self.code.stream = self.code.stream or call.stream
+        return call
+
+    def _handled(self, name: str) -> bool:
+        """Whether the comment above names it."""
+        last = name.rpartition(".")[2]
+        return any(split_handle(key)[0].rpartition(".")[2] == last for key in self.handles)
+
+    def _call(self, name: str, number: int, arguments: list[str]) -> CodeCall:
+        handle, known = 0, False
+        if self.handles:
+            named, given = split_handle(self.handles[-1])
+            if given is not None:
+                name, handle, known = named, given, True
+        call = CodeCall(name, handle, known, number + 1, arguments)
+        call.source_nodes, call.extern = list(self.nodes), name not in self.names
+        return call
+
+
+def source_nodes(line: str) -> list[str]:
+    """`# Source Nodes: [a, b], Original ATen: …` → [`a`, `b`]."""
+    opened = line.find("[")
+    return [name for name in split_top(line[opened + 1 : closing(line, opened)]) if name]

@@ -1,0 +1,187 @@
+"""Where kernels are defined in output code.
+
+Python: `name = async_compile.triton('name', '''…''')`. C++ of AOTInductor quotes the same call,
+without a name before it, in a comment. C++ kernels of a C++ wrapper are functions of their own:
+`extern "C" void cpp_fused_add_0(…) {`. Listings that people paste hold bare functions, too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from inductorscope.formats.text import Problem, balance
+
+_CALL = "async_compile."
+# `name = async_compile.triton('name', '''`; quoted inside of a C++ comment without `name = `.
+_DEFINITION = re.compile(r"([ \t]*)(?:(\w+) = )?async_compile\.(\w+)\((?:'(\w+)', *r?'''$)?", re.M)
+_LONGEST_HEAD = 400
+_LONGEST_LIST = 200
+_EXTERN = 'extern "C"'
+_FUNCTION = re.compile(r'extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+(\w+)\(')
+_LONGEST_PARAMETERS = 20_000
+_OPENED = re.compile(r"\)\s*\{")
+_JIT = re.compile(r"^([ \t]*)@triton\.jit[ \t]*\n\1def (\w+)\(", re.M)
+_HEURISTIC = re.compile(r"^[ \t]*@triton_heuristics\.\w+\(", re.M)
+_HELPER = "_triton_helper_fn"
+
+
+@dataclass(slots=True)
+class Definition:
+    """Lines count from 0."""
+
+    name: str
+    made_by: str
+    """What `async_compile` calls it; `cpp` and `triton` for bare functions."""
+    first: int
+    last: int
+    indent: str = ""
+    bare: bool = False
+    """A function by itself, not handed to `async_compile`."""
+
+
+class Definitions:
+    """Finds them all, in order; the text between them is for other readers."""
+
+    def __init__(self, text: str, lines: list[str]) -> None:
+        self.text = text
+        self.lines = lines
+        self.found: list[Definition] = []
+        self.problems: list[Problem] = []
+        self.gaps: list[tuple[int, int, int]] = []
+        """Pieces of text outside of kernels: first line, where they start, where they end."""
+        self.declared: set[str] = set()
+        """C++ kernels that are declared; AOTInductor may keep their code in another file."""
+        self._compiled()
+        self._functions()
+        if not self.found:
+            self._jitted()
+        self.found.sort(key=lambda definition: definition.first)
+
+    def _compiled(self) -> None:
+        text = self.text
+        position = number = counted = 0
+        gap = (0, 0)
+        while (position := text.find(_CALL, position)) >= 0:
+            # A head is short: never look back over a line that goes on for ever.
+            start = text.rfind("\n", max(0, position - _LONGEST_HEAD), position) + 1
+            far = not start and position > _LONGEST_HEAD
+            head = None if far else _DEFINITION.match(text, start)
+            if head is None or head.end() <= position:
+                position += len(_CALL)
+                continue
+            indent, named, made_by, quoted = head.groups()
+            if named is None and (quoted is None or not indent):
+                position += len(_CALL)
+                continue
+            number += text.count("\n", counted, start)
+            counted = start
+            end = self._end(start, number)
+            last = number + text.count("\n", start, end)
+            self.found.append(Definition(named or quoted, made_by, number, last, indent))
+            self.gaps.append((gap[0], gap[1], start))
+            position = text.find("\n", end) + 1
+            if not position:
+                position = len(text)
+            gap = (last + 1, position)
+        self.gaps.append((gap[0], gap[1], len(text)))
+
+    def _end(self, start: int, number: int) -> int:
+        """Where the definition that starts there ends, somewhere on its last line."""
+        text = self.text
+        line_end = text.find("\n", start)
+        line_end = len(text) if line_end < 0 else line_end
+        line = self.lines[number]
+        quotes = "'''" if "'''" in line else '"""' if '"""' in line else ""
+        if not quotes:
+            return self._end_of_list(start, number)
+        if line.count(quotes) > 1:
+            return line_end
+        end = text.find(quotes, line_end)
+        if end < 0:
+            self.problems.append(Problem(number + 1, "the kernel's text never ends"))
+            return len(text)
+        return end
+
+    def _end_of_list(self, start: int, number: int) -> int:
+        depth = 0
+        end = start
+        for line in self.lines[number : number + _LONGEST_LIST]:
+            depth += balance(line)
+            if depth <= 0:
+                return end
+            end += len(line) + 1
+        return start
+
+    def _functions(self) -> None:
+        """`extern "C" void cpp_fused_add_0(…)` with a body; declarations have none."""
+        text = self.text
+        for first, start, stop in self.gaps:
+            position, number, counted = start, first, start
+            while (position := text.find(_EXTERN, position, stop)) >= 0:
+                head = _FUNCTION.match(text, position)
+                line_start = text.rfind("\n", max(0, position - _LONGEST_HEAD), position) + 1
+                indent = text[line_start:position]
+                if head is None or len(indent) > _LONGEST_HEAD or indent.strip():
+                    position += len(_EXTERN)
+                    continue
+                after = text.find(")", head.end(), head.end() + _LONGEST_PARAMETERS)
+                if after < 0 or _OPENED.match(text, after) is None:
+                    self.declared.add(head.group(1))
+                    position = head.end()
+                    continue
+                end = text.find(f"\n{indent}}}", after, stop)
+                number += text.count("\n", counted, line_start)
+                counted = line_start
+                if end < 0:
+                    self.problems.append(Problem(number + 1, "the kernel's text never ends"))
+                    end = stop - 1
+                end = min(end + 1, stop - 1)
+                last = min(number + text.count("\n", line_start, end), len(self.lines) - 1)
+                name = head.group(1)
+                self.found.append(Definition(name, "cpp", number, last, indent, bare=True))
+                position = end + 1
+
+    def _jitted(self) -> None:
+        """Bare `@triton.jit` functions, when nothing was handed to `async_compile`."""
+        text = self.text
+        heads = [head for head in _JIT.finditer(text) if not head.group(2).startswith(_HELPER)]
+        number = counted = 0
+        last = -1
+        for head in heads:
+            number += text.count("\n", counted, head.start())
+            counted = head.start()
+            if number <= last:
+                continue
+            last = _indented_end(self.lines, number + 1, head.group(1))
+            first = self._decorated(number)
+            self.found.append(
+                Definition(head.group(2), "triton", first, last, head.group(1), bare=True)
+            )
+
+    def _decorated(self, number: int) -> int:
+        """The line where the decorators above `@triton.jit` start."""
+        earliest = max(0, number - 40)
+        for first in range(number - 1, earliest - 1, -1):
+            line = self.lines[first]
+            if _HEURISTIC.match(line):
+                return first
+            if not line.strip() or line.lstrip().startswith(("def ", "import ", "from ")):
+                break
+        return number
+
+
+def _indented_end(lines: list[str], head: int, indent: str) -> int:
+    """The last line of the Python function whose `def` is at `head`."""
+    last = head
+    opened = balance(lines[head]) > 0
+    for number in range(head + 1, len(lines)):
+        line = lines[number]
+        if opened and number < head + _LONGEST_LIST:  # its parameters go on
+            opened = not line.rstrip().endswith(":")
+            last = number
+        elif line.strip():
+            if len(line) - len(line.lstrip()) <= len(indent):
+                break
+            last = number
+    return last

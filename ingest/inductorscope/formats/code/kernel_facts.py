@@ -1,0 +1,201 @@
+"""What one kernel's text says about itself: where it computes, its category, its numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.text import closing, split_top
+
+_CATEGORY = re.compile(r"triton_(poi|red|per|tem|for|spl|unk)_")
+# `@triton_heuristics.pointwise(`; the first versions imported the name alone.
+_HEURISTIC = re.compile(
+    r"@(?:triton_heuristics\.(\w+)|(pointwise|reduction|persistent_reduction|template|foreach))\("
+)
+_BY_HEURISTIC = {
+    "pointwise": "poi",
+    "reduction": "red",
+    "persistent_reduction": "per",
+    "template": "tem",
+    "foreach": "for",
+    "split_scan": "spl",
+}
+_NUMBERS = re.compile(
+    r"'(num_load|num_store|num_reduction|kernel_num_gb|kernel_flop)': ([\d.e+-]+)"
+)
+_SIGNATURE = re.compile(r"'signature': \{")
+_SIZE_HINTS = re.compile(r"size_hints=([\[{(])")
+# `#   %neg : Tensor "…"[num_users=1] = call_function[target=torch.ops.aten.neg.default](args = …`
+_FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
+_FRAGMENT_RETURN = re.compile(r"#\s+return ")
+_LONGEST_SIGNATURE = 600
+_PERCENT = re.compile(r"%(\w+)")
+
+
+@dataclass(slots=True)
+class Body:
+    """Lines (from 0) of the function that computes, and what its parameters are called."""
+
+    first: int
+    last: int
+    parameters: list[str]
+
+
+@dataclass(slots=True)
+class Fragment:
+    """The FX nodes a kernel's comment quotes."""
+
+    nodes: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    returns: list[str] = field(default_factory=list)
+
+
+def find_body(lines: list[str], first: int, last: int) -> Body:
+    plain = -1
+    decorated = False
+    for number in range(first, last + 1):
+        line = lines[number]
+        if line.startswith("def "):
+            if decorated:
+                return _body(lines, number, last, cpp=False)
+            plain = number if plain < 0 else plain
+        elif decorated:
+            continue
+        elif line.startswith(('extern "C"', "void kernel(")) or "kernel(const" in line:
+            return _body(lines, number, last, cpp=True)
+        elif line.startswith("@"):
+            decorated = _HEURISTIC.match(line) is not None
+    return _body(lines, plain, last, cpp=False) if plain >= 0 else Body(first, last, [])
+
+
+def _body(lines: list[str], number: int, last: int, *, cpp: bool) -> Body:
+    signature: list[str] = []
+    depth = 0
+    head = number
+    for head in range(number, min(number + _LONGEST_SIGNATURE, last + 1)):
+        signature.append(lines[head].strip())
+        depth += lines[head].count("(") - lines[head].count(")")
+        if depth <= 0 and "(" in lines[head] + lines[number]:
+            break
+    whole = " ".join(signature)
+    opened = whole.find("(")
+    parameters = split_top(whole[opened + 1 : closing(whole, opened)]) if opened >= 0 else []
+    names = [_parameter(parameter, cpp) for parameter in parameters]
+    return Body(number, _body_end(lines, head, last, cpp=cpp), names)
+
+
+def _parameter(text: str, cpp: bool) -> str:
+    if cpp:
+        words = text.replace("*", " ").replace("&", " ").split()
+        return words[-1] if words else ""
+    return text.partition(":")[0].partition("=")[0].strip()
+
+
+def _body_end(lines: list[str], head: int, last: int, *, cpp: bool) -> int:
+    end = head
+    for number in range(head + 1, last):
+        line = lines[number]
+        if cpp:
+            end = number
+            if line.startswith("}"):
+                return number
+        elif line and not line[0].isspace():
+            return end
+        elif line.strip():
+            end = number
+    return end
+
+
+def classify(name: str, made_by: str, block: list[str], body_first: int) -> tuple[str, str]:
+    """(kind, category) of a kernel, whose lines up to its body are looked at."""
+    if made_by.startswith("cpp"):
+        return "cpp", "cpp"
+    if made_by == "multi_kernel":
+        return "multi", "unk"
+    heuristic = heuristic_of(block, body_first)
+    named = _CATEGORY.search(name)
+    category = named.group(1) if named else _BY_HEURISTIC.get(heuristic, "unk")
+    if heuristic == "user_autotune":
+        return "user", "unk"
+    if category != "for" and any("'combo_grid_meta':" in line for line in block[: body_first + 1]):
+        return "combo", category
+    kind = {"tem": "template", "for": "foreach"}.get(category, made_by)
+    return kind, category
+
+
+def heuristic_of(block: list[str], body_first: int) -> str:
+    """`pointwise` of `@triton_heuristics.pointwise(`; the last one above the body counts."""
+    heuristic = ""
+    for line in block[: body_first + 1]:
+        found = _HEURISTIC.match(line) if line.startswith("@") else None
+        heuristic = found.group(1) or found.group(2) if found else heuristic
+    return heuristic
+
+
+def members_of(block: list[str]) -> list[str]:
+    """`multi_kernel_0 = async_compile.multi_kernel('multi_kernel_0', [a, b])` → [`a`, `b`]."""
+    whole = " ".join(block)
+    opened = whole.find("[")
+    inside = whole[opened + 1 : closing(whole, opened)] if opened >= 0 else ""
+    return [member for member in split_top(inside) if member.isidentifier()]
+
+
+def read_facts(block: list[str], body_first: int, made_by: str) -> dict[str, object]:
+    facts: dict[str, object] = {}
+    if made_by.startswith("cpp"):
+        line = block[0]
+        opened = line.find("[")
+        if line.lstrip().startswith("extern"):
+            facts["signature"] = _cpp_types(block)
+        elif opened >= 0:
+            types = split_top(line[opened + 1 : closing(line, opened)])
+            facts["signature"] = [kind.strip("'") for kind in types]
+        return facts
+    for line in block[: body_first + 1]:
+        for key, value in _NUMBERS.findall(line) if "'num_" in line or "'kernel_" in line else ():
+            try:
+                number = float(value)
+            except ValueError:
+                continue
+            facts[key] = number if key == "kernel_num_gb" else int(min(number, 2**53))
+        found = _SIGNATURE.search(line)
+        if found is not None:
+            facts["signature"] = _mapping(line, found.end() - 1)
+        found = _SIZE_HINTS.search(line)
+        if found is not None:
+            opened = found.end() - 1
+            facts["size_hints"] = line[opened : closing(line, opened) + 1]
+    return facts
+
+
+def _cpp_types(block: list[str]) -> list[str]:
+    """Types of a C++ function's parameters, as `async_compile.cpp_pybinding` lists them."""
+    whole = " ".join(line.strip() for line in block[:_LONGEST_SIGNATURE])
+    opened = whole.find("(")
+    parameters = split_top(whole[opened + 1 : closing(whole, opened)]) if opened >= 0 else []
+    return [parameter.rpartition(" ")[0].strip() for parameter in parameters]
+
+
+def _mapping(line: str, opened: int) -> dict[str, str]:
+    """`{'in_ptr0': '*fp32', 0: '*fp32'}` → names and types as text."""
+    pairs: dict[str, str] = {}
+    for item in split_top(line[opened + 1 : closing(line, opened)]):
+        key, _, value = item.partition(":")
+        pairs[key.strip().strip("'")] = value.strip().strip("'")
+    return pairs
+
+
+def read_fragment(comments: list[str]) -> Fragment:
+    fragment = Fragment()
+    seen = False
+    for line in comments:
+        if line.startswith("# Graph fragment:"):
+            seen = True
+        elif seen:
+            found = _FRAGMENT_NODE.match(line)
+            if found is not None:
+                is_input = "PlaceHolder[" in line or "= placeholder[" in line
+                (fragment.inputs if is_input else fragment.nodes).append(found.group(1))
+            elif _FRAGMENT_RETURN.match(line):
+                fragment.returns = _PERCENT.findall(line)
+    return fragment

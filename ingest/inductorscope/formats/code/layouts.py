@@ -1,0 +1,92 @@
+"""Shapes, strides, types and sizes in bytes of the buffers that a wrapper handles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from inductorscope.formats.text import split_top
+
+# Bytes an element; torch's names and C++'s.
+ITEM_BYTES = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "complex64": 8, "complex128": 16,
+    "complex32": 4, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "uint16": 2,
+    "uint32": 4, "uint64": 8, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1,
+    "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1,
+}  # fmt: skip
+ATEN_TYPES = {
+    "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
+    "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
+    "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128",
+    "Float8_e4m3fn": "float8_e4m3fn", "Float8_e5m2": "float8_e5m2",
+}  # fmt: skip
+_WHOLE = re.compile(r"-?\d{1,18}")
+# `    arg0_1 = rand_strided((8, 3), (3, 1), device='cuda:0', dtype=torch.float32)`
+_GIVEN = re.compile(
+    r"\s+(\w+) = rand_strided\((\([^()]*\)), (\([^()]*\)), device='([^']*)', dtype=([\w.]+)\)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """As written: a size may be a name (`s0`) or an expression."""
+
+    shape: tuple[str, ...] = ()
+    stride: tuple[str, ...] = ()
+    dtype: str = ""
+    device: str = ""
+
+    def nbytes(self) -> tuple[int | None, str]:
+        """Bytes of the memory it spans, or None and the reason why that is not known."""
+        item = ITEM_BYTES.get(self.dtype)
+        if item is None:
+            named = f"of type {self.dtype}" if self.dtype else "of a type that is not written"
+            return None, f"the size of an element {named} is not known"
+        if len(self.shape) != len(self.stride):
+            return None, "the shape and the strides differ in length"
+        last = 0
+        for size, stride in zip(self.shape, self.stride, strict=True):
+            if _WHOLE.fullmatch(size) is None or _WHOLE.fullmatch(stride) is None:
+                symbol = stride if _WHOLE.fullmatch(size) else size
+                return None, f"a size is known at run time only: {symbol}"
+            if int(size) <= 0:
+                return 0, ""
+            last += (int(size) - 1) * max(int(stride), 0)
+        return (last + 1) * item, ""
+
+
+def sizes(text: str) -> tuple[str, ...]:
+    """`(32, 128)`, `{32L, 128L}` or `[8, ]` → (`32`, `128`); a text without brackets has none."""
+    text = text.strip()
+    if len(text) < 2 or text[0] not in "([{":
+        return ()
+    return tuple(_number(part) for part in split_top(text[1:-1]) if part)
+
+
+def _number(text: str) -> str:
+    """`128L` → `128`."""
+    bare = text.rstrip("Ll")
+    return bare if bare.isdigit() else text
+
+
+def dtype_of(text: str) -> str:
+    """`torch.float32`, `cached_torch_dtype_float32`, `aoti_torch_dtype_float32()`, `at::kFloat`."""
+    text = text.strip().removesuffix("()")
+    if text.startswith("at::k"):
+        return ATEN_TYPES.get(text[len("at::k") :], "")
+    for prefix in ("torch.", "cached_torch_dtype_", "aoti_torch_dtype_"):
+        if text.startswith(prefix):
+            return text[len(prefix) :]
+    return ""
+
+
+def given_layouts(lines: list[str]) -> dict[str, Layout]:
+    """What the wrapper is called with, as the code's own `get_args` or benchmark makes it."""
+    layouts: dict[str, Layout] = {}
+    for line in lines:
+        found = _GIVEN.match(line) if " = rand_strided(" in line else None
+        if found is not None:
+            name, shape, stride, device, dtype = found.groups()
+            device = device.partition(":")[0]
+            layouts[name] = Layout(sizes(shape), sizes(stride), dtype_of(dtype), device)
+    return layouts

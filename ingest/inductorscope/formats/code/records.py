@@ -1,0 +1,71 @@
+"""What is read from output code: kernels, and the calls of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.formats.code.kernel_facts import Fragment
+from inductorscope.formats.text import Problem
+
+
+@dataclass(slots=True)
+class CodeKernel:
+    """A kernel's definition."""
+
+    name: str
+    kind: str
+    """`cpp`, `triton`, `template`, `foreach`, `combo`, `user`, `multi`, or what `async_compile`
+    calls it."""
+    category: str
+    """`cpp`, or of a Triton kernel `poi`, `red`, `per`, `tem`, `for`, `spl`, `unk`."""
+    first_line: int
+    last_line: int
+    comment_line: int
+    """Where its leading comments start; `first_line` when it has none."""
+    body_first: int
+    """The first line of the function that computes."""
+    body_last: int
+    parameters: list[str] = field(default_factory=list)
+    source_nodes: list[str] = field(default_factory=list)
+    fragment: Fragment = field(default_factory=Fragment)
+    kernel_path: str = ""
+    facts: dict[str, object] = field(default_factory=dict)
+    heuristic: str = ""
+    """Of a Triton kernel, as written: `pointwise`, `cooperative_reduction`, `user_autotune`, …"""
+    members: list[str] = field(default_factory=list)
+    """Of a kernel that chooses between others when it runs: those."""
+    original_path: str = ""
+    """Of a Triton kernel of the user's own: its file and line."""
+
+
+@dataclass(slots=True)
+class CodeCall:
+    """One call of a kernel in the wrapper."""
+
+    kernel: str
+    handle: int
+    handle_known: bool
+    line: int
+    arguments: list[str]
+    fx_nodes: list[str] = field(default_factory=list)
+    """From comments; empty when they don't say."""
+    source_nodes: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+    extern: bool = False
+    stream: str = ""
+
+
+@dataclass(slots=True)
+class OutputCode:
+    kernels: list[CodeKernel] = field(default_factory=list)
+    calls: list[CodeCall] = field(default_factory=list)
+    aot_id: str = ""
+    cpp: bool = False
+    """The wrapper is C++ (AOTInductor, `cpp_wrapper`)."""
+    wrapper_first: int = 0
+    wrapper_last: int = 0
+    stream: str = ""
+    problems: list[Problem] = field(default_factory=list)
+
+    def by_name(self) -> dict[str, CodeKernel]:
+        return {kernel.name: kernel for kernel in self.kernels}

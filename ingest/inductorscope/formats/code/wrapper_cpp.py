@@ -1,0 +1,191 @@
+"""Lines of a C++ wrapper (AOTInductor, `cpp_wrapper`), as the records of `wrapper_lines`."""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.formats.code.layouts import Layout, dtype_of, sizes
+from inductorscope.formats.code.records import CodeCall
+from inductorscope.formats.code.wrapper_python import LineKind, PythonWrapper, WrapperLine, sized
+from inductorscope.formats.text import closing, split_top
+
+# `static constexpr int64_t int_array_0[] = {32L, 128L};`
+_ARRAY = re.compile(r"(?:static )?(?:constexpr|const) int64_t (\w+)\[\] = (\{[^{}]*\})")
+_EMPTY = re.compile(r"aoti_torch_empty_strided(?:_pinned)?\(")
+_POOL = re.compile(r"aoti_torch__alloc_from_pool\(")
+_HANDLE = re.compile(r"&(\w+?)(?:_handle)?\)*;?$")
+_DEVICE_TYPE = re.compile(r"(?:cached_torch|aoti_torch)_device_type_(\w+)")
+# Until 2.4: `at::Tensor buf0 = at::detail::empty_strided_cpu({8L, 4L}, {4L, 1L}, at::kFloat);`
+_TENSOR = re.compile(r"at::Tensor (\w+) = at::detail::empty_strided_(\w+)\(")
+# `auto buf1 = std::move(buf0);  // reuse`, `decltype(auto) buf1 = buf0; buf0.reset();;  // reuse`
+_MOVED = re.compile(
+    r"(?:auto&?|decltype\(auto\)|RAIIAtenTensorHandle) (\w+) = (?:std::move\((\w+)\)|(\w+));"
+)
+# `auto buf3 = std::get<0>(buf2);`
+_UNPACKED = re.compile(r"auto (\w+) = std::get<\d+>\((\w+)\);")
+_INPUT = re.compile(
+    r"(?:\[\[maybe_unused\]\] )?auto&? (\w+) = "
+    r"(?:std::move\((?:inputs|args)\[\d+\]\)"
+    r"|(?:\*tensor_handle_to_tensor_pointer\()?constants_->at\(\d+\))"
+)
+_VIEW = re.compile(
+    r"(?:auto|decltype\(auto\)|RAIIAtenTensorHandle) (\w+) = "
+    r".*?reinterpret_tensor(?:_wrapper)?(?=\((\w+),)"
+)
+_HELD = re.compile(r"(?:auto|RAIIAtenTensorHandle) (\w+)(?: = RAIIAtenTensorHandle)?\((\w+)\)")
+_RESET = re.compile(r"(\w+)\.reset\(\);")
+_RETURNED = re.compile(r"output_handles\[\d+\] = ")
+_ASSERT = re.compile(r".*?assert_size_stride\((\w+), ?")
+_GUARD = re.compile(
+    r"AOTI\w*Guard |py::gil_|cudaStream_t |c10::\w*Guard|.*get_current_\w+_stream\("
+)
+_COPY = re.compile(r".*aoti_torch_(?:copy_|zero_|assign_tensors)\w*\(")
+
+
+class CppWrapper(PythonWrapper):
+    """Sizes stand in arrays, and a tensor is made in two lines: a handle, and what owns it."""
+
+    def __init__(self, calls: dict[int, CodeCall], given: dict[str, Layout]) -> None:
+        super().__init__(calls, given)
+        self.arrays: dict[str, tuple[str, ...]] = {}
+        self.pooled: dict[str, WrapperLine] = {}
+
+    def _statement(self, line: str, number: int) -> WrapperLine:
+        array = _ARRAY.match(line)
+        if array is not None:
+            self.arrays[array.group(1)] = sizes(array.group(2))
+            return WrapperLine(number, "other")
+        for read in (
+            self._empty,
+            self._tensor,
+            self._pool,
+            self._moved_or_input,
+            self._view,
+            self._held,
+        ):
+            made = read(line, number)
+            if made is not None:
+                return made
+        return self._plain(line, number)
+
+    def _plain(self, line: str, number: int) -> WrapperLine:
+        reset = _RESET.match(line)
+        if reset is not None and reset.group(1) in self.layouts:
+            return WrapperLine(number, "free", frees=[reset.group(1)])
+        if _RETURNED.match(line):
+            return WrapperLine(number, "return", uses=self._names(line))
+        asserted = _ASSERT.match(line)
+        if asserted is not None:
+            return self._asserted(asserted, line, number)
+        kind: LineKind = "other"
+        if _GUARD.match(line):
+            kind = "device"
+        elif _COPY.match(line):
+            kind = "copy"
+        return WrapperLine(number, kind, uses=self._names(line))
+
+    def _empty(self, line: str, number: int) -> WrapperLine | None:
+        """`…(aoti_torch_empty_strided(2, sizes, strides, dtype, device, 0, &buf0_handle));`"""
+        found = _EMPTY.search(line) if "aoti_torch_empty" in line else None
+        if found is None:
+            return None
+        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        handle = _HANDLE.match(arguments[-1]) if len(arguments) > 5 else None
+        if handle is None:
+            return None
+        device = _DEVICE_TYPE.match(arguments[4])
+        layout = Layout(
+            self._sizes(arguments[1]), self._sizes(arguments[2]), dtype_of(arguments[3]),
+            device.group(1) if device is not None else "",
+        )  # fmt: skip
+        return sized(WrapperLine(number, "allocate", [handle.group(1)]), layout)
+
+    def _tensor(self, line: str, number: int) -> WrapperLine | None:
+        found = _TENSOR.match(line)
+        if found is None:
+            return None
+        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        if len(arguments) < 3:
+            return None
+        name, device = found.groups()
+        layout = Layout(sizes(arguments[0]), sizes(arguments[1]), dtype_of(arguments[2]), device)
+        return sized(WrapperLine(number, "allocate", [name]), layout)
+
+    def _pool(self, line: str, number: int) -> WrapperLine | None:
+        """`…(aoti_torch__alloc_from_pool(pool, offset, dtype, 2, sizes, strides, &tmp_0));`"""
+        found = _POOL.search(line) if "alloc_from_pool" in line else None
+        if found is None:
+            return None
+        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        if len(arguments) < 7:
+            return None
+        pool = self.layouts.get(arguments[0])
+        made = WrapperLine(number, "allocate", [], [arguments[0]])
+        made.inside, made.offset = arguments[0], arguments[1]
+        device = pool.device if pool is not None else ""
+        shape, stride = self._sizes(arguments[4]), self._sizes(arguments[5])
+        self.pooled[arguments[6].removeprefix("&")] = sized(
+            made, Layout(shape, stride, dtype_of(arguments[2]), device)
+        )
+        return WrapperLine(number, "other", uses=[arguments[0]])
+
+    def _held(self, line: str, number: int) -> WrapperLine | None:
+        """`auto buf0 = RAIIAtenTensorHandle(tmp_0);` owns what came out of a pool, or a view."""
+        found = _HELD.match(line)
+        if found is None:
+            return None
+        name, handle = found.groups()
+        made = self.pooled.pop(handle, None)
+        if made is None and handle in self.layouts:
+            made = WrapperLine(number, "reinterpret", uses=[handle], layout=self.layouts[handle])
+        if made is None:
+            return None
+        made.line, made.defines = number, [name]
+        return made
+
+    def _moved_or_input(self, line: str, number: int) -> WrapperLine | None:
+        taken = _INPUT.match(line)
+        if taken is not None:
+            return WrapperLine(number, "input", [taken.group(1)])
+        unpacked = _UNPACKED.match(line)
+        if unpacked is not None and unpacked.group(2) in self.layouts:
+            return WrapperLine(number, "unpack", [unpacked.group(1)], [unpacked.group(2)])
+        found = _MOVED.match(line)
+        name, before = (found[1], found[2] or found[3]) if found is not None else ("", "")
+        if before not in self.layouts:
+            return None
+        made = WrapperLine(number, "reuse", [name], [before], [before])
+        made.layout = self.layouts[before]
+        return made
+
+    def _view(self, line: str, number: int) -> WrapperLine | None:
+        found = _VIEW.match(line) if "reinterpret_tensor" in line else None
+        if found is None:
+            return None
+        arguments = split_top(line[found.end() + 1 : closing(line, found.end())])
+        if line.startswith("_wrapper", found.end() - len("_wrapper")):
+            del arguments[1:2]  # how many dimensions there are
+        name, before = found.groups()
+        kind: LineKind = "reuse" if "// reuse" in line else "reinterpret"
+        made = WrapperLine(number, kind, [name], [before])
+        old = self.layouts.get(before) or Layout()
+        if len(arguments) > 3:
+            shape, stride = self._sizes(arguments[1]), self._sizes(arguments[2])
+            made.layout = Layout(shape, stride, old.dtype, old.device)
+            made.offset = arguments[3].rstrip("L")
+        return made
+
+    def _asserted(self, found: re.Match[str], line: str, number: int) -> WrapperLine:
+        made = WrapperLine(number, "assert", uses=self._names(line))
+        opened = line.find("(", line.find("assert_size_stride"))
+        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        if len(arguments) > 2:
+            known = self.layouts.get(found.group(1)) or Layout()
+            shape, stride = sizes(arguments[1]), sizes(arguments[2])
+            made.layout = Layout(shape, stride, known.dtype, known.device)
+            if found.group(1) in self.layouts:
+                self.layouts[found.group(1)] = made.layout
+        return made
+
+    def _sizes(self, argument: str) -> tuple[str, ...]:
+        return self.arrays.get(argument) or sizes(argument)

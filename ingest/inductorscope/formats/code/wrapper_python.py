@@ -1,0 +1,229 @@
+"""Lines of a Python wrapper as records, and what they share with those of a C++ wrapper."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from inductorscope.formats.code.layouts import Layout, dtype_of, sizes
+from inductorscope.formats.code.records import CodeCall
+from inductorscope.formats.text import closing, split_top
+
+LineKind = Literal[
+    "allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call", "comment",
+    "assert", "device", "input", "return", "other",
+]  # fmt: skip
+
+
+@dataclass(slots=True)
+class WrapperLine:
+    line: int
+    kind: LineKind
+    defines: list[str] = field(default_factory=list)
+    uses: list[str] = field(default_factory=list)
+    frees: list[str] = field(default_factory=list)
+    layout: Layout | None = None
+    """Of what it defines, where that is written; of an assertion, what it asserts."""
+    nbytes: int | None = None
+    """Bytes of an allocation; None for other lines, and when `reason` says why."""
+    reason: str = ""
+    inside: str = ""
+    """Of an allocation out of a pool: the pool, whose bytes count once, where it is allocated."""
+    offset: str = ""
+    """As written: bytes into the pool, or elements into the tensor looked at anew."""
+    call: CodeCall | None = None
+    operands: dict[str, Layout] = field(default_factory=dict)
+    """Of a call: layouts of the buffers it names, as far as they are known there."""
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_ALLOCATE = re.compile(r"(\w+) = (?:torch\.)?(?:tracked_)?empty(?:_strided)?(?:_([a-z0-9_]+))?\(")
+_POOL = re.compile(r"(\w+) = alloc_from_pool\((\w+),")
+_VIEW = re.compile(r"(\w+) = (?:reinterpret_tensor|as_strided)\((\w+)(?=[,.])")
+_MOVED = re.compile(r"(\w+) = (\w+);")
+# `buf5 = buf4[0]`; the only output of a call goes without an index: `buf5 = buf4`.
+_UNPACKED = re.compile(r"(\w+(?= = \w+\[)|\w*buf\d+) = (\w+)(?:\[\d+\])?$")
+_BUFFER = re.compile(r"(\w*buf\d+) = ")
+_INPUTS = re.compile(r"((?:\w+, ?)*\w+),? = args$")
+_COPY = re.compile(r"(\w+)\.(?:copy_|zero_|fill_)\(")
+_ASSERT = re.compile(r"assert_(?:size_stride|alignment)\((\w+), ?")
+_DELETED = re.compile(r"(?:^|; ?)del ([\w, ]+)")
+_DEVICE = re.compile(r"with torch\.\w+\._?DeviceGuard|torch\.\w+\.set_device\(|stream\d* = ")
+_KEYWORD = re.compile(r"(device|dtype)=(.+)")
+
+
+class PythonWrapper:
+    """Reads line by line: a name is a buffer once a line before has defined it."""
+
+    def __init__(self, calls: dict[int, CodeCall], given: dict[str, Layout]) -> None:
+        self.calls = calls
+        self.given = given
+        self.found: list[WrapperLine] = []
+        self.layouts: dict[str, Layout | None] = {}
+        """Every buffer known so far."""
+
+    def read(self, line: str, number: int) -> None:
+        made = self._line(line, number)
+        for name in made.defines:
+            self.layouts[name] = made.layout or self.layouts.get(name) or self.given.get(name)
+        self.found.append(made)
+
+    def _line(self, line: str, number: int) -> WrapperLine:
+        if line.startswith(("#", "//")):
+            return WrapperLine(number, "comment")
+        call = self.calls.get(number)
+        if call is not None:
+            return self._call(call, line, number)
+        return self._statement(line, number)
+
+    def _call(self, call: CodeCall, line: str, number: int) -> WrapperLine:
+        kind: LineKind = "extern_call" if call.extern else "call"
+        uses = [name for name in self._names(line) if name not in call.results]
+        made = WrapperLine(number, kind, list(call.results), uses, call=call)
+        made.operands = {name: known for name in uses if (known := self.layouts[name]) is not None}
+        return made
+
+    def _statement(self, line: str, number: int) -> WrapperLine:
+        if line.startswith("del "):
+            return WrapperLine(number, "free", frees=_deleted(line))
+        if line.startswith("assert_"):
+            return self._assertion(line, number)
+        if " = " in line:
+            return self._assignment(line, number)
+        if line.startswith("return"):
+            return WrapperLine(number, "return", uses=self._names(line))
+        if _DEVICE.match(line):
+            return WrapperLine(number, "device")
+        copied = _COPY.match(line)
+        if copied is not None and copied.group(1) in self.layouts:
+            return WrapperLine(number, "copy", uses=self._names(line))
+        return WrapperLine(number, "other", uses=self._names(line))
+
+    def _assignment(self, line: str, number: int) -> WrapperLine:
+        if line.startswith("stream"):
+            return WrapperLine(number, "device")
+        for read in (self._allocated, self._pooled, self._viewed, self._moved):
+            made = read(line, number)
+            if made is not None:
+                return made
+        inputs = _INPUTS.match(line)
+        if inputs is not None:
+            return WrapperLine(number, "input", split_top(inputs.group(1)))
+        unpacked = _UNPACKED.match(line)
+        if unpacked is not None and unpacked.group(2) in self.layouts:
+            return WrapperLine(number, "unpack", [unpacked.group(1)], [unpacked.group(2)])
+        made = WrapperLine(number, "other", uses=self._names(line))
+        buffer = _BUFFER.match(line)
+        if buffer is not None:
+            made.defines = [buffer.group(1)]
+        return made
+
+    def _allocated(self, line: str, number: int) -> WrapperLine | None:
+        found = _ALLOCATE.match(line)
+        if found is None:
+            return None
+        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        device, dtype = (found.group(2) or "").removesuffix("_pinned"), ""
+        plain: list[str] = []
+        for argument in arguments:
+            keyword = _KEYWORD.match(argument)
+            if keyword is None:
+                dtype = dtype_of(argument) or dtype
+                plain.append(argument)
+            elif keyword.group(1) == "device":
+                device = keyword.group(2).strip("'\"")
+            else:
+                dtype = dtype_of(keyword.group(2))
+        shape = sizes(plain[0]) if plain else ()
+        strided = len(plain) > 1 and plain[1][:1] in {"(", "["}
+        stride = sizes(plain[1]) if strided else contiguous(shape)
+        made = WrapperLine(number, "allocate", [found.group(1)])
+        return sized(made, Layout(shape, stride, dtype, device))
+
+    def _pooled(self, line: str, number: int) -> WrapperLine | None:
+        """`buf2 = alloc_from_pool(pool4, 16384, torch.float32, (32, 64), (64, 1))`"""
+        found = _POOL.match(line)
+        if found is None:
+            return None
+        opened = line.find("(")
+        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        if len(arguments) < 5:
+            return None
+        pool = self.layouts.get(found.group(2))
+        made = WrapperLine(number, "allocate", [found.group(1)], [found.group(2)])
+        made.inside, made.offset = found.group(2), arguments[1]
+        device = pool.device if pool is not None else ""
+        layout = Layout(sizes(arguments[3]), sizes(arguments[4]), dtype_of(arguments[2]), device)
+        return sized(made, layout)
+
+    def _viewed(self, line: str, number: int) -> WrapperLine | None:
+        """`buf4 = reinterpret_tensor(buf3, (64, 32), (1, 64), 0); del buf3  # reuse`"""
+        found = _VIEW.match(line)
+        if found is None:
+            return None
+        opened = line.find("(")
+        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        frees = _deleted(line)
+        kind: LineKind = "reuse" if frees or "# reuse" in line else "reinterpret"
+        made = WrapperLine(number, kind, [found.group(1)], [found.group(2)], frees)
+        before = self.layouts.get(found.group(2)) or Layout()
+        if len(arguments) > 2:
+            shape, stride = sizes(arguments[1]), sizes(arguments[2])
+            made.layout = Layout(shape, stride, before.dtype, before.device)
+        made.offset = arguments[3] if len(arguments) > 3 else ""
+        return made
+
+    def _moved(self, line: str, number: int) -> WrapperLine | None:
+        """`buf3 = buf1; del buf1  # reuse`; without the `del` where the memory is a pool's."""
+        found = _MOVED.match(line)
+        if found is None or found.group(2) not in self.layouts:
+            return None
+        name, before = found.groups()
+        made = WrapperLine(number, "reuse", [name], [before], _deleted(line))
+        made.layout = self.layouts[before]
+        return made
+
+    def _assertion(self, line: str, number: int) -> WrapperLine:
+        made = WrapperLine(number, "assert", uses=self._names(line))
+        found = _ASSERT.match(line)
+        if found is None:
+            return made
+        opened = line.find("(")
+        arguments = split_top(line[opened + 1 : closing(line, opened)])
+        if len(arguments) > 2 and line.startswith("assert_size_stride"):
+            known = self.layouts.get(found.group(1)) or Layout()
+            shape, stride = sizes(arguments[1]), sizes(arguments[2])
+            made.layout = Layout(shape, stride, known.dtype, known.device)
+            if found.group(1) in self.layouts:
+                self.layouts[found.group(1)] = made.layout
+        return made
+
+    def _names(self, line: str) -> list[str]:
+        """Buffers that a line names, each once."""
+        known = self.layouts
+        return [name for name in dict.fromkeys(_IDENTIFIER.findall(line)) if name in known]
+
+
+def sized(made: WrapperLine, layout: Layout) -> WrapperLine:
+    """The line with its layout, and the bytes of it."""
+    made.layout = layout
+    made.nbytes, made.reason = layout.nbytes()
+    return made
+
+
+def contiguous(shape: tuple[str, ...]) -> tuple[str, ...]:
+    """Strides of a tensor without gaps, when its sizes are numbers; else none."""
+    if len(shape) > 64 or not all(size.isdigit() and len(size) < 19 for size in shape):
+        return ()
+    strides: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(int(size), 1)
+    return tuple(str(stride) for stride in reversed(strides))
+
+
+def _deleted(line: str) -> list[str]:
+    found = _DELETED.search(line)
+    return [name.strip() for name in found.group(1).split(",") if name.strip()] if found else []

@@ -1,0 +1,1 @@
+"""Error messages of compilers, Triton, lowerings and Python."""

@@ -1,0 +1,98 @@
+"""Errors of Inductor's lowering: which operator, with which arguments, from which line.
+
+    LoweringException: AssertionError:
+      target: aten._foobar.default
+      args[0]: TensorBox(StorageBox(
+        Pointwise(
+          origin_node=add,
+          origins=OrderedSet([add]),
+    Found from :
+       File "/home/user/models/models.py", line 16, in forward
+        a = torch.ops.aten._foobar(z)
+
+`missing lowering` and `missing decomposition` are followed by the same list.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.errors.tracebacks import quoted_frames
+from inductorscope.formats.log.record import Frame
+
+LONGEST = 1_000_000
+MOST_ARGUMENTS = 200
+
+_WHY = re.compile(r"LoweringException: ([\w.]{1,200})(?:: ?(.*))?$")
+_MISSING = re.compile(r"\b(missing lowering|missing decomposition)\b")
+_TARGET = re.compile(r"^\s*target: (\S.{0,400}?)\s*$")
+_ARGUMENT = re.compile(r"^\s*(args\[\d{1,5}\]|kwargs): (.*)$")
+_ORIGIN = re.compile(r"^\s*origin_node=([A-Za-z_]\w*)")
+
+
+@dataclass(slots=True)
+class LoweringArgument:
+    """One argument as Inductor had it when it failed."""
+
+    name: str
+    text: str
+    """Its first line."""
+    origin: str = ""
+    """The FX node that made it."""
+
+
+@dataclass(slots=True)
+class LoweringError:
+    target: str
+    """`aten._foobar.default`."""
+    kind: str = ""
+    """`missing lowering`, `missing decomposition`, or the type of what the lowering raised."""
+    message: str = ""
+    arguments: list[LoweringArgument] = field(default_factory=list)
+    user: list[Frame] = field(default_factory=list)
+    """Frames of the user's program, innermost last."""
+
+    @property
+    def operator(self) -> str:
+        """`_foobar` of `aten._foobar.default`."""
+        parts = self.target.removeprefix("torch.ops.").split(".")
+        return parts[1] if len(parts) > 1 else parts[0]
+
+
+def read_lowering_error(text: str) -> LoweringError | None:
+    """The first one in the text; None where it tells of none."""
+    kind = message = ""
+    found: LoweringError | None = None
+    told = False
+    for line in text[:LONGEST].split("\n"):
+        why = _WHY.search(line)
+        missing = _MISSING.search(line)
+        if (why is not None or missing is not None) and found is None:
+            told = True
+            if missing is not None:
+                kind = missing.group(1)
+            elif why is not None:
+                kind, message = why.group(1), (why.group(2) or "").strip()
+            continue
+        target = _TARGET.match(line) if told else None
+        if target is not None:
+            if found is not None:
+                break  # torch prints the same once more
+            found = LoweringError(target.group(1), kind, message)
+            continue
+        if found is not None:
+            _argument(found, line)
+    if found is not None:
+        found.user = quoted_frames(text)
+    return found
+
+
+def _argument(found: LoweringError, line: str) -> None:
+    argument = _ARGUMENT.match(line)
+    if argument is not None and len(found.arguments) < MOST_ARGUMENTS:
+        found.arguments.append(LoweringArgument(argument.group(1), argument.group(2)[:300]))
+        return
+    origin = _ORIGIN.match(line)
+    if origin is not None and found.arguments:
+        found.arguments[-1].origin = found.arguments[-1].origin or origin.group(1)

@@ -1,0 +1,1 @@
+"""FX graphs and Inductor's IR, as text."""

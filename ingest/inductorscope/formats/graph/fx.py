@@ -1,0 +1,345 @@
+"""FX graphs as text: `fx_graph_readable.py`, `fx_graph_transformed.py` and their like in logs.
+
+class <lambda>(torch.nn.Module):
+    def forward(self, arg0_1: "u8[1, 8]"):
+        # File: /home/user/models/models.py:9 in foo1, code: a = torch.neg(x1)
+        neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
+
+AOTAutograd writes a parameter and an output a line, with a comment each; a joint graph takes its
+arguments apart in its first lines. `print(graph)` has a notation of its own, see `fx_printed`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.formats.graph.fx_nodes import (
+    FxText,
+    FxTextNode,
+    Kind,
+    parse_annotation,
+    parse_file_comment,
+    right_side,
+    short_name,
+)
+from inductorscope.formats.graph.fx_printed import parse_printed
+from inductorscope.formats.text import Problem, balance, closing, plain_lines, split_top
+
+__all__ = ["FxText", "FxTextNode", "parse_annotation", "parse_file_comment", "parse_fx"]
+
+# `class <lambda>(torch.nn.Module):`; one version forgot the line end after `# graph id: 7`.
+_CLASS = re.compile(r"class\s+([^\s(:]+)\(")
+_GRAPH_ID = re.compile(r"# graph id: \d+(?=class )")
+_FORWARD = re.compile(r"def (\w*forward\w*)\(")
+# `neg: "u8[1, 8]" = ` or `neg = `; an annotation never holds a quote.
+_ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=(?!=)\s*')
+_NAME = re.compile(r"[A-Za-z_]\w*")
+# A name that is used: neither a keyword (`index=0`) nor an attribute (`torch.index`).
+_USED = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*+(?!\s*=(?!=))")
+# Nine lines of ten: `neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None` or
+# `getitem: "f32[8]" = var_mean[0]`, with nothing in the arguments that nests deeper or is quoted.
+_PLAIN = re.compile(
+    r"""(?!(?:return|class|def)\ )([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=\ (?:
+    ([A-Za-z_][\w.]*)\(
+      ([^()\[\]{}"']*+(?:[(\[{][^()\[\]{}"']*+[)\]}][^()\[\]{}"']*+)*+)
+    \)
+    |([A-Za-z_]\w*)\[(-?\w+)\]
+    )\s*(?:;[^()"']*)?$""",
+    re.VERBOSE,
+)
+# `primals_1, 0.5, dtype = torch.float32`: nothing nested, and spaced as graphs print it.
+_WORDS = r"""[^\s,()\[\]{}"']++(?: [^\s,()\[\]{}"']++)*+"""
+_FLAT_ARGUMENTS = re.compile(rf"{_WORDS}(?:, {_WORDS})*+")
+# `primals_1: "f32[8]"  # PlainAOTInput(idx=0)`, several of them parted by `;` in older versions.
+_TYPED = re.compile(r'([A-Za-z_]\w*): "([^"]*)"(?:;\s*|\s*#.*|$)')
+# `primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)`
+_TAKEN_APART = re.compile(r"((?:[A-Za-z_]\w*, ?)+)= fx_pytree\.tree_flatten_spec\(")
+
+_Stack = tuple[str, int, str, str]
+_NO_STACK: _Stack = ("", 0, "", "")
+
+
+def parse_fx(text: str) -> FxText:
+    """Every node of every class in the text."""
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.lines = plain_lines(text)
+        self.result = FxText()
+        # Without any `def` the text is a piece of a graph; else only what is in `forward` counts.
+        self.piece = "def " not in text
+        self.inside = self.piece
+        self.returned = 0
+        """How far the `return` was indented: what is less so, after it, is no part of the graph."""
+        self.patience = 2 * len(self.lines)
+        self.types_ahead: dict[str, tuple[str, int]] = {}
+        self.graph_class = ""
+        self.classes: dict[str, int] = {}
+        self.known: dict[str, FxTextNode] = {}
+        self.stack = _NO_STACK
+        self.comment = 0
+        """The line of the stack comment that the next nodes stand below."""
+        # Graphs repeat their comments, types and operators: each is taken apart once.
+        self.stacks: dict[str, _Stack | None] = {}
+        self.types: dict[str, tuple[str, tuple[str, ...] | None]] = {}
+        self.short_names: dict[str, str] = {}
+
+    def read(self) -> FxText:
+        lines = self.lines
+        plain = _PLAIN.match
+        number = 0
+        while number < len(lines):
+            line = lines[number].strip()
+            number += 1
+            if not line:
+                continue
+            if self.returned and not lines[number - 1][: self.returned].isspace():
+                self.inside = self.piece
+                self.returned = 0
+            if line[0] == "#":
+                identified = _GRAPH_ID.match(line)
+                if identified is None:
+                    self._comment(line, number)
+                    continue
+                line = line[identified.end() :]
+            found = plain(line)
+            if found is not None:
+                if self.inside:
+                    self._plain(found, number)
+            else:
+                number = self._line(line, number - 1) + 1
+        return self.result
+
+    def _line(self, line: str, number: int) -> int:
+        """A line of another kind than most, counted from 0; returns the last one it takes."""
+        last = number
+        if line.startswith("class "):
+            self.comment = 0
+            self._class(line)
+        elif line.startswith("def "):
+            self.comment = 0
+            last = self._function(line, number)
+        elif line.startswith("graph():"):
+            last = self._printed(number)
+        elif not self.inside:
+            pass
+        elif line.startswith("return ") or line == "return":
+            self.comment = 0
+            last, whole = self._whole(number)
+            self._output(" ".join(whole), number + 1, last + 1)
+            raw = self.lines[number]
+            self.returned = len(raw) - len(raw.lstrip())
+            if not self.returned:
+                self.inside = self.piece
+        else:
+            last = self._statement(line, number)
+        return last
+
+    def _plain(self, found: re.Match[str], number: int) -> None:
+        name, annotation, target, args, indexed, index = found.groups()
+        if target is None:
+            args = f"{indexed}, {index}"
+            self._add(
+                name, "call", "getitem", "operator.getitem", args, [indexed, index],
+                number, number, annotation or "",
+            )  # fmt: skip
+            return
+        if _FLAT_ARGUMENTS.fullmatch(args):
+            arguments = args.split(", ")
+        else:
+            arguments = split_top(args)
+            args = ", ".join(arguments)
+        op = self.short_names.get(target)
+        if op is None:
+            op = self.short_names[target] = short_name(target)
+        self._add(name, "call", op, target, args, arguments, number, number, annotation or "")
+
+    def _whole(self, number: int) -> tuple[int, list[str]]:
+        """Lines of a statement that brackets may carry on, without the comments between."""
+        first = self.lines[number].strip()
+        depth = balance(first)
+        pieces = [first]
+        if depth <= 0:
+            return number, pieces
+        for last in range(number + 1, min(number + max(self.patience, 20), len(self.lines))):
+            line = self.lines[last].strip().partition("  # ")[0]
+            pieces.append(line)
+            depth += balance(line)
+            if depth <= 0:
+                return last, pieces
+        self.patience -= len(pieces)
+        self.result.problems.append(Problem(number + 1, "brackets never close"))
+        return number, [first]
+
+    def _comment(self, line: str, number: int) -> None:
+        if line.startswith("# File:"):
+            self.comment = number
+        elif line.startswith("# No stacktrace"):
+            self.comment = 0
+        if line in self.stacks:
+            stack = self.stacks[line]
+        else:
+            stack = self.stacks[line] = _stack_of(line)
+        if stack is not None:
+            self.stack = stack
+
+    def _class(self, line: str) -> None:
+        found = _CLASS.match(line)
+        if found is None:
+            return  # a loop body, or something else that is no module
+        self._graph(found.group(1))
+        self.inside = self.piece
+        self.returned = 0
+
+    def _graph(self, name: str) -> None:
+        """From here on, nodes are of a graph of this name."""
+        count = self.classes[name] = self.classes.get(name, 0) + 1
+        self.graph_class = name if count == 1 else f"{name}~{count}"
+        self.known = {}
+        self.types_ahead = {}
+        self.stack = _NO_STACK
+
+    def _function(self, line: str, number: int) -> int:
+        found = _FORWARD.match(line)
+        if found is None and not self.piece:
+            self.inside = False  # of the program around a graph
+            return number
+        last, whole = self._whole(number)
+        if self.known:
+            self._graph(found.group(1) if found else "")
+        self.inside = True
+        self.returned = 0
+        self._signature(whole, number + 1)
+        return last
+
+    def _signature(self, lines: list[str], number: int) -> None:
+        first = lines[0]
+        opened = first.find("(")
+        if opened < 0:
+            return
+        if len(lines) == 1:
+            self._parameters(first[opened + 1 : closing(first, opened)], number)
+            return
+        self._parameters(first[opened + 1 :], number)
+        for following, line in enumerate(lines[1:], number + 1):
+            if not line.startswith(")"):
+                self._parameters(line, following)
+
+    def _parameters(self, text: str, number: int) -> None:
+        for parameter in split_top(text):
+            name, _, annotation = parameter.partition(":")
+            name = name.split("=")[0].strip()
+            if name == "self" or _NAME.fullmatch(name) is None:
+                continue
+            annotation = annotation.split("=")[0].strip().strip("\"'")
+            self._add(name, "placeholder", "placeholder", name, "", [], number, number, annotation)
+
+    def _taken_apart(self, found: re.Match[str], line: str, number: int) -> None:
+        """The arguments that a joint graph is called with hold its placeholders."""
+        held = set(_NAME.findall(line, found.end()))
+        nodes = self.result.nodes
+        while nodes and nodes[-1].kind == "placeholder" and nodes[-1].name in held:
+            self.known.pop(nodes.pop().name, None)
+        for name in filter(None, split_top(found.group(1))):
+            annotation, at = self.types_ahead.get(name, ("", number))
+            self._add(name, "placeholder", "placeholder", name, "", [], at, at, annotation)
+
+    def _printed(self, number: int) -> int:
+        """`graph():` and the lines below it, in the notation of `print(graph)`."""
+        self._graph("graph")
+        last = number
+        for last in range(number, len(self.lines)):
+            line = self.lines[last].strip() if last > number else ""
+            found = parse_printed(line) if line else None
+            if found is None:
+                if line and last > number and line[0] != "#":
+                    return last - 1
+                continue
+            self._add(
+                found.name, found.kind, found.op, found.target, ", ".join(found.arguments),
+                found.arguments, last + 1, last + 1, found.annotation, found.inputs,
+            )  # fmt: skip
+        return last
+
+    def _statement(self, line: str, number: int) -> int:
+        found = _ASSIGN.match(line)
+        if found is None:
+            self._other(line, number + 1)
+            return number
+        last = number
+        right = line[found.end() :]
+        if "'''" in right or '"""' in right or right.count("(") != right.count(")"):
+            last, whole = self._whole(number)
+            right = " ".join(whole)[found.end() :]
+        pieces = split_top(right, ";")
+        right = pieces[0] if pieces else ""
+        if right == "None":  # a free that stands alone
+            return last
+        name, annotation = found.group(1), found.group(2) or ""
+        kind, op, target, args = right_side(right)
+        self._add(name, kind, op, target, args, split_top(args), number + 1, last + 1, annotation)
+        return last
+
+    def _other(self, line: str, number: int) -> None:
+        """No assignment to one name: types told ahead, and a joint graph's placeholders."""
+        apart = _TAKEN_APART.match(line)
+        if apart is not None:
+            self._taken_apart(apart, line, number)
+            return
+        found = _TYPED.match(line)
+        while found is not None:
+            self.types_ahead[found.group(1)] = found.group(2), number
+            found = _TYPED.match(line, found.end()) if found.end() < len(line) else None
+
+    def _output(self, line: str, number: int, last: int) -> None:
+        args = line[len("return") :].strip()
+        self._add("output", "output", "output", "output", args, split_top(args), number, last, "")
+
+    def _add(
+        self,
+        name: str,
+        kind: Kind,
+        op: str,
+        target: str,
+        args: str,
+        arguments: list[str],
+        line: int,
+        last: int,
+        annotation: str,
+        named: list[str] | None = None,
+    ) -> None:
+        """`named`: the nodes that its arguments name, where they are told from other words."""
+        known = self.known
+        inputs: dict[str, None] = {}
+        for argument in arguments if named is None else named:
+            if argument in known:
+                inputs[argument] = None
+            elif named is None and not argument.isalnum():
+                for used in _USED.findall(argument):
+                    if used in known:
+                        inputs[used] = None
+        inputs.pop(name, None)
+        typed = self.types.get(annotation)
+        if typed is None:
+            typed = self.types[annotation] = parse_annotation(annotation)
+        dtype, shape = typed
+        stack = self.stack if kind != "placeholder" else _NO_STACK
+        comment = self.comment if self.comment < line else 0
+        node = FxTextNode(
+            name, self.graph_class, kind, op, target, args, arguments, list(inputs), line, last,
+            annotation, dtype, shape, *stack, comment,
+        )  # fmt: skip
+        for used in inputs:
+            known[used].users.append(name)
+        known[name] = node
+        self.result.nodes.append(node)
+
+
+def _stack_of(comment: str) -> _Stack | None:
+    """What a comment says of where the next nodes come from; None when it says nothing of it."""
+    if comment.startswith("# No stacktrace"):
+        return _NO_STACK
+    parsed = parse_file_comment(comment)
+    return _NO_STACK if parsed is None and comment.startswith("# File:") else parsed

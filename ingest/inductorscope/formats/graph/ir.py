@@ -1,0 +1,277 @@
+"""Inductor's scheduler nodes as text: `ir_pre_fusion.txt` and `ir_post_fusion.txt`.
+
+    op0: SchedulerNode(ComputedBuffer)
+    op0.writes = [MemoryDep('buf0', c0, {c0: 67120})]
+    …
+    class op0_loop_body:
+        var_ranges = {p0: 8390, p1: 8}
+        index0 = 8*p0 + p1
+        def body(self, ops):
+            get_index = self.get_index('index0')
+            load = ops.load('arg1_1', get_index)
+
+A fused node comes first, its members follow with their loop bodies; nodes of a branch or a loop
+bear its name: `true_graph_0_op0`. Until 2.4 a node is called as the one buffer that it makes, which
+has no lines of its own (`buf0.users = …`, `buf0_layout = …`), and members are indented.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.formats.graph.ir_lines import (
+    IrLayout,
+    block_call,
+    dependencies,
+    layout_of,
+    operation,
+    outdented,
+    plain_operation,
+)
+from inductorscope.formats.graph.ir_nodes import (
+    IrBlock,
+    IrBuffer,
+    IrLoopBody,
+    IrOp,
+    IrText,
+    IrTextNode,
+)
+from inductorscope.formats.text import Problem, balance, plain_lines, split_flat
+
+__all__ = ["IrBlock", "IrBuffer", "IrLoopBody", "IrOp", "IrText", "IrTextNode", "parse_ir"]
+
+# `op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)`
+_HEAD = re.compile(r"(\w++): ([A-Z]\w*)\((.*)\)\s*$")
+_NODE_NAME = re.compile(r"(?:\A|_)(?:op|buf)\d")
+# What makes one buffer and is called like it; fused nodes make none themselves.
+_BUFFER_NAME = re.compile(r"(?:[A-Za-z]\w*_)?buf\d+\Z")
+_SEVERAL = ("Fused", "OuterLoopFused", "Foreach", "Grouped")
+# `op0.writes = …`
+_FIELD = re.compile(r"(\w++)\.([\w.]++)(?:\[(\d+)\])?\s*=\s?(.*)$")
+_BODY_CLASS = re.compile(r"class (\w+)_loop_body")
+_ASSIGN = re.compile(r"(\w+) = (.*)$")
+# Most lines of a loop body: `neg = ops.neg(load_1)`, with nothing in brackets inside.
+_PLAIN = re.compile(r"(\w++) = (ops|self)\.(\w++)\(((?:[^()\[\]{}\"',]|'[^'\\,]*'|,)*+)\)$")
+_FLAT_BODY = re.compile(
+    r"var_ranges = |index\d+ = |def \w+\(self, ops\)|\w+ = (?:ops|self)\.|return\b"
+)
+_DEF = re.compile(r"def (\w+)\(")
+# `    buf0: ComputedBuffer` inside `.outputs`
+_OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
+_OUTPUT_FIELD = re.compile(r"\s+(\w+)\.(layout|mutations|aliases|users) = (.*)$")
+_USER = re.compile(r"name='(\w+)'")
+_QUOTED = re.compile(r"'([^']*)'")
+_MEMBER = re.compile(r"(?:[A-Za-z]\w{0,200}?_)??(?:op|buf)\d+(?=_|$)")
+
+
+def parse_ir(text: str) -> IrText:
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.lines = outdented(plain_lines(text)) if "snodes[" in text else plain_lines(text)
+        self.result = IrText()
+        self.node: IrTextNode | None = None
+        self.layout_texts: dict[str, IrLayout] = {}
+        """Layouts repeat: each is taken apart once."""
+        self.member_of: str | None = None
+        """Set by `X.snodes[i] =`: whose member the next head is."""
+
+    def read(self) -> IrText:
+        number = 0
+        while number < len(self.lines):
+            line = self.lines[number]
+            if not line or line[0] in " \t]":
+                number += 1
+                continue
+            if line.startswith("class ") and _BODY_CLASS.match(line):
+                number = self._loop_body(number)
+                continue
+            head = _HEAD.match(line)
+            if head is not None and _NODE_NAME.search(head.group(1)):
+                self._head(head, number)
+                number += 1
+                continue
+            found = _FIELD.match(line)
+            if found is not None and _NODE_NAME.search(found.group(1)):
+                number = self._field(found, number)
+                continue
+            if "_layout = " in line:
+                self._layout(line)
+                if self.node is not None:
+                    self.node.last_line = number + 1
+            number += 1
+        self._close_fused()
+        for node in self.result.nodes:
+            for buffer in node.buffers:
+                self._complete(buffer)
+        return self.result
+
+    def _complete(self, buffer: IrBuffer) -> None:
+        """What does not say its layout has it where others use it."""
+        known = self.result.layouts.get(buffer.name)
+        if known is not None and not buffer.dtype:
+            buffer.device, buffer.dtype = known.device, known.dtype
+            buffer.size, buffer.stride = known.size, known.stride
+
+    def _head(self, head: re.Match[str], number: int) -> None:
+        name, kind, detail = head.groups()
+        members = _MEMBER.findall(name) or [name]
+        self.node = IrTextNode(name, kind, detail, members, number + 1, number + 1)
+        self.node.parent = self.member_of
+        self.member_of = None
+        if _BUFFER_NAME.match(name) and not kind.startswith(_SEVERAL):
+            self.node.buffers.append(IrBuffer(name, detail))
+        self.result.nodes.append(self.node)
+
+    def _close_fused(self) -> None:
+        """A fused node ends where its last member ends; members are read after it."""
+        nodes = self.result.by_name()
+        for member in reversed(self.result.nodes):
+            above = nodes.get(member.parent) if member.parent else None
+            if above is not None and above is not member:
+                above.last_line = max(above.last_line, member.last_line)
+
+    def _field(self, found: re.Match[str], number: int) -> int:
+        """One `name.field = value`; returns the line after it."""
+        _, name, _, value = found.groups()
+        last = self._value_end(number, value)
+        if name == "snodes":
+            self.member_of = found.group(1)
+            return number + 1
+        node = self.node
+        if node is None:
+            self.result.problems.append(Problem(number + 1, "a field of no node"))
+            return last + 1
+        node.last_line = last + 1
+        whole = " ".join([value, *self.lines[number + 1 : last + 1]])
+        if name == "outputs":
+            self._outputs(node, number + 1, last)
+        elif name in ("writes", "unmet_dependencies", "met_dependencies"):
+            names = dependencies(whole)
+            (node.writes if name == "writes" else node.reads).extend(names)
+        elif name == "node.kernel":
+            node.extern = value.strip()
+        elif name in ("users", "mutations", "aliases") and node.buffers:
+            self._of_buffer(node.buffers[0], name, whole)
+        elif name == "sizes":
+            node.sizes = value.strip()
+        return last + 1
+
+    def _value_end(self, number: int, value: str) -> int:
+        """The last line of a value that brackets carry on; deeper lines belong to it."""
+        depth = balance(value)
+        last = number
+        following = number + 1
+        if not value.strip() and following < len(self.lines):
+            if not self.lines[following].startswith((" ", "{", "[")):
+                return number
+            depth += balance(self.lines[following])
+            last = following
+        while depth > 0 and last + 1 < len(self.lines):
+            line = self.lines[last + 1]
+            if line and line[0] not in " \t])}":
+                other = _HEAD.match(line) or _FIELD.match(line)
+                if other is not None and _NODE_NAME.search(other.group(1)):
+                    break
+            depth += balance(line)
+            last += 1
+        return last
+
+    def _outputs(self, node: IrTextNode, first: int, last: int) -> None:
+        buffer: IrBuffer | None = None
+        node.buffers.clear()
+        for number in range(first, last + 1):
+            line = self.lines[number]
+            found = _OUTPUT.match(line)
+            if found is not None:
+                buffer = IrBuffer(found.group(1), found.group(2))
+                node.buffers.append(buffer)
+                continue
+            detail = _OUTPUT_FIELD.match(line)
+            if buffer is None:
+                continue
+            if detail is None:
+                buffer.users.extend(_USER.findall(line))
+                continue
+            _, name, value = detail.groups()
+            if name == "layout":
+                self._read_layout(buffer, value)
+            else:
+                self._of_buffer(buffer, name, value)
+
+    def _of_buffer(self, buffer: IrBuffer, name: str, value: str) -> None:
+        if name == "mutations":
+            buffer.mutations = _QUOTED.findall(value)
+        elif name == "aliases":
+            buffer.aliases = _QUOTED.findall(value)
+        else:
+            buffer.users.extend(_USER.findall(value))
+
+    def _read_layout(self, buffer: IrBuffer, value: str) -> None:
+        found = self.layout_texts.get(value)
+        if found is None:
+            found = self.layout_texts[value] = layout_of(value)
+        buffer.device, buffer.dtype, buffer.size, buffer.stride = found
+
+    def _layout(self, line: str) -> None:
+        name, separator, value = line.partition("_layout = ")
+        if separator and name.isidentifier() and name not in self.result.layouts:
+            buffer = IrBuffer(name)
+            self._read_layout(buffer, value)
+            self.result.layouts[name] = buffer
+
+    def _loop_body(self, number: int) -> int:
+        found = _BODY_CLASS.match(self.lines[number])
+        body = IrLoopBody(number + 1, number + 1)
+        block: IrBlock | None = None
+        number += 1
+        # Where a page lost the indentation, what a line says must tell.
+        flat = number < len(self.lines) and self.lines[number].startswith("var_ranges = ")
+        while number < len(self.lines):
+            line = self.lines[number]
+            if not line.startswith("    ") and not (flat and _FLAT_BODY.match(line)):
+                break
+            stripped = line.strip()
+            define = _DEF.match(stripped)
+            if define is not None:
+                block = IrBlock(define.group(1), number + 1, number + 1)
+                body.blocks[block.name] = block
+            elif block is not None:
+                block.last_line = number + 1
+                self._body_line(stripped, number, block)
+            else:
+                assign = _ASSIGN.match(stripped)
+                if assign is not None and assign.group(1) == "var_ranges":
+                    body.var_ranges = assign.group(2)
+                elif assign is not None:
+                    body.indexes[assign.group(1)] = assign.group(2)
+            body.last_line = number + 1
+            number += 1
+        if self.node is None or found is None:
+            self.result.problems.append(Problem(body.first_line, "a loop body of no node"))
+        else:
+            self.node.body = body
+            self.node.last_line = body.last_line
+        return number
+
+    def _body_line(self, line: str, number: int, block: IrBlock) -> None:
+        if line.startswith("return"):
+            block.result = line[len("return") :].strip()
+            return
+        plain = _PLAIN.match(line)
+        if plain is not None:
+            name, owner, op, inside = plain.groups()
+            arguments = split_flat(inside)
+            if owner == "self":
+                op, arguments = block_call(op, arguments)
+            else:
+                op = plain_operation(op)
+            block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
+            return
+        assign = _ASSIGN.match(line)
+        if assign is not None:
+            name, value = assign.groups()
+            op, arguments = operation(value)
+            block.ops.append(IrOp(name, op, arguments, number + 1, block.name))

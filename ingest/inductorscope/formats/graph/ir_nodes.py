@@ -1,0 +1,86 @@
+"""Scheduler nodes, their buffers and loop bodies, as records with lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from inductorscope.formats.text import Problem
+
+
+@dataclass(slots=True)
+class IrBuffer:
+    name: str
+    kind: str = ""
+    dtype: str = ""
+    size: tuple[str, ...] | None = None
+    stride: tuple[str, ...] | None = None
+    device: str = ""
+    mutations: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+    users: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class IrOp:
+    """One line of a loop body: `neg = ops.neg(load_1)`."""
+
+    name: str
+    op: str
+    """`load`, `add`, …; `get_index`, `set_indirect`, `masked_subblock`, `scan`, `getitem`."""
+    arguments: list[str]
+    line: int
+    block: str
+
+
+@dataclass(slots=True)
+class IrBlock:
+    name: str
+    """`body`, `masked_subblock1`, `scan1`."""
+    first_line: int
+    last_line: int
+    ops: list[IrOp] = field(default_factory=list)
+    result: str = ""
+
+
+@dataclass(slots=True)
+class IrLoopBody:
+    first_line: int
+    last_line: int
+    var_ranges: str = ""
+    indexes: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, IrBlock] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class IrTextNode:
+    name: str
+    kind: str
+    """`SchedulerNode`, `FusedSchedulerNode`, `ExternKernelSchedulerNode`, …"""
+    detail: str
+    """`ComputedBuffer`, `ExternKernelOut`, `MultiOutput`, …"""
+    members: list[str]
+    """Of a fused node, the names of its innermost members in order; of others, its own name."""
+    first_line: int
+    last_line: int
+    parent: str | None = None
+    buffers: list[IrBuffer] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    extern: str = ""
+    sizes: str = ""
+    body: IrLoopBody | None = None
+
+
+@dataclass(slots=True)
+class IrText:
+    nodes: list[IrTextNode] = field(default_factory=list)
+    layouts: dict[str, IrBuffer] = field(default_factory=dict)
+    """`arg0_1_layout = FixedLayout(…)`: what loop bodies say about the buffers they use."""
+    problems: list[Problem] = field(default_factory=list)
+
+    def by_name(self) -> dict[str, IrTextNode]:
+        return {node.name: node for node in self.nodes}
+
+    def top(self) -> list[IrTextNode]:
+        """Nodes that are nobody's member, in order: what is scheduled."""
+        return [node for node in self.nodes if node.parent is None]

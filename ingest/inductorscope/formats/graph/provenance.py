@@ -1,0 +1,129 @@
+"""Inductor's own record of which FX nodes a kernel came from.
+
+    {"preToPost": {"a": ["neg"]}, "postToPre": {"neg": ["a"]},
+     "cppCodeToPost": {"triton_poi_fused_neg_0:1": ["neg"]}, "postToCppCode": {…}}
+
+"cppCode" means any kernel. Older files key by the bare kernel name, newer ones by `name:handle`.
+Before, there were two: `inductor_triton_kernel_to_post_grad_nodes`, {kernel: [node, …]}, and
+`inductor_post_to_pre_grad_nodes`, which tells how passes made each node:
+
+    {"relu": [{"name": "relu", "from_node": [{"name": "relu_1", "from_node": []}]}]}
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from inductorscope.formats.text import Problem
+
+
+@dataclass(slots=True)
+class Provenance:
+    kernel_to_post: dict[tuple[str, int | None], list[str]] = field(default_factory=dict)
+    post_to_pre: dict[str, list[str]] = field(default_factory=dict)
+    generation: int = 0
+    """0: nothing about kernels; 1: keyed by kernel name; 2: by name and call."""
+    problems: list[Problem] = field(default_factory=list)
+    pre_to_post: dict[str, list[str]] = field(default_factory=dict)
+    post_to_kernels: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
+    kernel_to_pre: dict[tuple[str, int | None], list[str]] = field(default_factory=dict)
+    """Only where the file says so itself (`kernel_information.json`)."""
+    version: float | None = None
+
+
+def split_handle(key: str) -> tuple[str, int | None]:
+    """`name:3` → (`name`, 3). AOTInductor's names hold colons themselves: the last one counts."""
+    name, colon, handle = key.rpartition(":")
+    if colon and handle.isascii() and handle.isdigit() and len(handle) < 10:
+        return name, int(handle)
+    return key, None
+
+
+def parse_provenance(data: bytes) -> Provenance:
+    result = Provenance()
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        result.problems.append(Problem(None, f"not JSON: {error}"))
+        return result
+    if not isinstance(content, dict):
+        result.problems.append(Problem(None, "not a JSON object"))
+        return result
+    version = content.get("version")
+    if isinstance(version, int | float) and not isinstance(version, bool):
+        result.version = float(version)
+    kernels = _lists(content.get("cppCodeToPost"), result)
+    result.post_to_pre = _lists(content.get("postToPre"), result)
+    result.pre_to_post = _lists(content.get("preToPost"), result)
+    for node, names in _lists(content.get("postToCppCode"), result).items():
+        result.post_to_kernels[node] = [split_handle(name) for name in names]
+    if not kernels and "preToPost" not in content and "postToPre" not in content:
+        kernels = _information(content, result) or _bare(content)
+        result.post_to_pre = result.post_to_pre or _node_sources(content)
+    for key, nodes in kernels.items():
+        result.kernel_to_post[split_handle(key)] = nodes
+    if result.kernel_to_post:
+        handled = any(handle is not None for _, handle in result.kernel_to_post)
+        result.generation = 2 if handled else 1
+    return result
+
+
+def _lists(value: object, result: Provenance) -> dict[str, list[str]]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        result.problems.append(Problem(None, "a mapping of nodes is no JSON object"))
+        return {}
+    return {
+        str(key): [str(item) for item in items]
+        for key, items in value.items()
+        if isinstance(items, list)
+    }
+
+
+def _information(content: dict[str, object], result: Provenance) -> dict[str, list[str]]:
+    """AOTInductor's `kernel_information.json`: {kernel: {post_grad_nodes: […], …}}."""
+    kernels: dict[str, list[str]] = {}
+    for name, facts in content.items():
+        if not isinstance(facts, dict):
+            continue
+        nodes, before = facts.get("post_grad_nodes"), facts.get("pre_grad_nodes")
+        if isinstance(nodes, list):
+            kernels[name] = [str(node) for node in nodes]
+        if isinstance(before, list):
+            result.kernel_to_pre[split_handle(name)] = [str(node) for node in before]
+    return kernels
+
+
+def _node_sources(content: dict[str, object]) -> dict[str, list[str]]:
+    """`inductor_post_to_pre_grad_nodes`: the names at the far end of every `from_node`."""
+    found: dict[str, list[str]] = {}
+    for node, sources in content.items():
+        if not isinstance(sources, list) or not any(isinstance(item, dict) for item in sources):
+            continue
+        names: dict[str, None] = {}
+        waiting = list(reversed(sources))
+        while waiting:  # JSON nests no deeper than its reader allows, but no call does here
+            source = waiting.pop()
+            if not isinstance(source, dict):
+                continue
+            before = source.get("from_node")
+            if isinstance(before, list) and before:
+                waiting.extend(reversed(before))
+            elif source.get("name"):
+                names[str(source["name"])] = None
+        found[node] = list(names)
+    return found
+
+
+def _bare(content: dict[str, object]) -> dict[str, list[str]]:
+    """`inductor_triton_kernel_to_post_grad_nodes`: {kernel: [node, …]}."""
+    return {
+        name: nodes
+        for name, nodes in content.items()
+        if isinstance(nodes, list)
+        and all(isinstance(node, str) for node in nodes)
+        # Stack traces of kernels look the same otherwise: {kernel: ["  File …"]}.
+        and not any(node.lstrip().startswith("File ") for node in nodes)
+    }

@@ -1,0 +1,1 @@
+"""TORCH_TRACE and TORCH_LOGS: log lines to records."""

@@ -1,0 +1,135 @@
+"""What torch writes about a graph break: the place, the reason, what it advises, and the stack.
+
+    Graph break in user code at /home/user/models/models.py:113
+    Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call:
+
+    Failed to trace builtin operator
+      Explanation: Dynamo does not know how to trace builtin operator `print` …
+      Hint: Avoid calling builtin `print` …
+      Developer debug context: builtin print […]
+     For more details about this graph break, please visit: https://…/gb0059.html
+
+    User code traceback:
+      File "/home/user/models/models.py", line 113, in f
+        print("graph break")
+
+Builds before 2.7 write `Reason: Unsupported: …` and no hints.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.log.record import Frame
+
+LONGEST = 100_000
+"""Characters that are read of one text."""
+MOST_FRAMES = 200
+
+_PLACE = re.compile(
+    r"^Graph break(?:[^\n]{0,80}?) (?:in user code )?at (.{1,1000}?):(\d{1,9})$", re.M
+)
+_REASON = re.compile(r"^(?:Graph Break )?Reason: ?", re.M)
+_STACK = re.compile(r"^User (?:code traceback|stack trace):$", re.M)
+_FRAME = re.compile(r'^ {0,8}File "([^"\n]{1,1000})", line (\d{1,9}), in ([^\n]{1,300})$')
+_TRACEBACK = re.compile(r"^(?:Traceback \(most recent call last\):|NoneType: None)$", re.M)
+_LINK = re.compile(r"https?://[^\s)]{1,300}")
+_FIELD = re.compile(r"^ {1,4}(Explanation|Hint|Developer debug context): ?(.*)$")
+
+
+@dataclass(slots=True)
+class BreakText:
+    """One graph break, as torch tells it."""
+
+    file: str | None = None
+    line: int | None = None
+    title: str = ""
+    """The reason in one line."""
+    explanation: str = ""
+    hints: list[str] = field(default_factory=list)
+    context: str = ""
+    """What torch's developers want to know."""
+    link: str | None = None
+    stack: list[Frame] = field(default_factory=list)
+    """Frames of the user's program, innermost last."""
+    instruction: str = ""
+    """What Dynamo was about to do, such as `CALL: a function call`."""
+
+
+def read_graph_break(text: str) -> BreakText:
+    """Everything that the text tells; what it does not stays empty."""
+    text = text[:LONGEST]
+    found = BreakText()
+    place = _PLACE.search(text)
+    if place is not None:
+        found.file, found.line = place.group(1), int(place.group(2))
+    stack = _STACK.search(text)
+    reason = _REASON.search(text)
+    start = reason.end() if reason else (place.end() if place else 0)
+    ends = [match.start() for match in (stack, _TRACEBACK.search(text)) if match]
+    body = text[start : min(ends)] if ends and min(ends) > start else text[start:]
+    _reason(body, found)
+    if stack is not None:
+        found.stack = _frames(text[stack.end() :])
+    if found.file is None and found.stack:
+        found.file, found.line = found.stack[-1].file, found.stack[-1].line
+    return found
+
+
+def _reason(body: str, found: BreakText) -> None:
+    link = _LINK.search(body)
+    if link is not None:
+        found.link = link.group().rstrip(".")
+    title: list[str] = []
+    before: list[str] = []
+    current = ""
+    for line in body.split("\n"):
+        named = _FIELD.match(line)
+        if named is not None:
+            current = named.group(1)
+            if current == "Hint":
+                found.hints.append(named.group(2).strip())
+            elif current == "Explanation":
+                found.explanation = named.group(2).strip()
+            else:
+                found.context = named.group(2).strip()
+        elif not line.strip():
+            if not current and title:
+                before, title = title, []  # what was being done; the reason itself follows
+            current = "" if current == "" else current
+        elif line.lstrip().startswith("For more details"):
+            current = "link"
+        elif current == "Explanation":
+            found.explanation += "\n" + line.strip()
+        elif current == "Hint":
+            found.hints[-1] += "\n" + line.strip()
+        elif current == "Developer debug context":
+            found.context += "\n" + line.strip()
+        elif current == "":
+            title.append(line.strip())
+    whole = title or before
+    found.title = whole[0] if whole else ""
+    if title and before:
+        found.instruction = before[0].removeprefix("Encountered graph break when ").rstrip(":")
+    if len(whole) > 1 and not found.explanation:
+        found.explanation = "\n".join(whole[1:])
+
+
+def _frames(text: str) -> list[Frame]:
+    frames: list[Frame] = []
+    lines = text.lstrip("\n").split("\n")
+    number = 0
+    while number < len(lines) and lines[number].strip() and len(frames) < MOST_FRAMES:
+        match = _FRAME.match(lines[number])
+        if match is None:
+            number += 1
+            continue
+        code = None
+        if number + 1 < len(lines):
+            following = lines[number + 1]
+            if following.strip() and not _FRAME.match(following):
+                code = following.strip()
+        frames.append(Frame(match.group(1), int(match.group(2)), match.group(3), code))
+        number += 1 if code is None else 2
+    return frames

@@ -1,0 +1,263 @@
+"""What a TORCH_TRACE log says about a run as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from inductorscope.formats.log.record import integer
+from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, LogRecord, TraceLog
+
+Item = TypeVar("Item", int, str)
+
+MAX_REASON = 4000
+"""Characters of a reason, and of any text among the metrics."""
+MOST_LISTED = 10_000
+"""Of each kind; what a log has beyond is counted only."""
+
+# # torch version: 2.11.0+cu130
+_VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
+# # torch git version: 70d99e998b4955e0049d13a98d77ae1b14db1f45, `# torch cuda version: …` beside it
+_GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
+# # NVIDIA H200 : 1
+_GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
+
+
+def has_break_records(metrics: dict[str, Any]) -> bool:
+    """Whether the torch that wrote them logs graph breaks. Until 2.4 it did not: the reasons why
+    Dynamo started anew tell most of them."""
+    return "config_suppress_errors" in metrics or "restart_reasons" not in metrics
+
+
+@dataclass(slots=True)
+class GraphBreak:
+    """A graph break, once for each compile that met it."""
+
+    compile_id: str | None
+    reason: str
+    line: int
+
+
+@dataclass(slots=True)
+class Recompile:
+    """A frame compiled again, and the guards that failed where the log tells."""
+
+    compile_id: str
+    reason: str
+    line: int
+
+
+@dataclass(slots=True)
+class Compilation:
+    """One compile of a frame, from its `compilation_metrics`; of a frame's backward likewise."""
+
+    compile_id: str | None
+    backward: bool
+    function: str | None
+    file: str | None
+    first_line: int | None
+    seconds: float | None
+    """Of the whole, restarts included."""
+    backend_seconds: float | None
+    inductor_seconds: float | None
+    fail_type: str | None
+    fail_reason: str | None
+    restart_reasons: list[str]
+
+
+@dataclass(slots=True)
+class LogSummary:
+    """The log in short."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """Records of each kind; artifacts also as `artifact:<name>`. All beyond the first 10,000 names
+    are `(others)`."""
+    torch_version: str | None = None
+    torch_git: str | None = None
+    device_name: str | None = None
+    compile_ids: list[str] = field(default_factory=list)
+    """In the order they first occur."""
+    ranks: list[int] = field(default_factory=list)
+    pids: list[int] = field(default_factory=list)
+    graph_breaks: list[GraphBreak] = field(default_factory=list)
+    recompiles: list[Recompile] = field(default_factory=list)
+    compilations: list[Compilation] = field(default_factory=list)
+    """Each list has at most 10,000 entries; `dropped` says where there are more."""
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+def summarise(log: TraceLog) -> LogSummary:
+    """Reads the log to its end."""
+    summariser = Summariser()
+    for record in log:
+        summariser.add(record)
+    return summariser.finish(log)
+
+
+class Summariser:
+    """Gathers a summary record by record, for callers that read the records themselves too."""
+
+    def __init__(self) -> None:
+        self.summary = LogSummary()
+        self.compile_ids: dict[str, None] = {}
+        self.ranks: dict[int, None] = {}
+        self.pids: dict[int, None] = {}
+        self.recompiles: dict[str, Recompile] = {}
+        self.beyond: dict[str, Dropped] = {}
+
+    def finish(self, log: TraceLog) -> LogSummary:
+        self.summary.compile_ids = list(self.compile_ids)
+        self.summary.ranks = list(self.ranks)
+        self.summary.pids = list(self.pids)
+        self.summary.recompiles = list(self.recompiles.values())
+        self.summary.dropped = [*log.dropped.values(), *self.beyond.values()]
+        return self.summary
+
+    def add(self, record: LogRecord) -> None:
+        self._count(record.kind)
+        rank, pid, compile_id = record.rank, record.pid, record.compile_id
+        if rank is not None and rank not in self.ranks:
+            self._list(self.ranks, rank, "ranks", record)
+        if pid not in self.pids:
+            self._list(self.pids, pid, "processes", record)
+        if compile_id is not None and compile_id not in self.compile_ids:
+            self._list(self.compile_ids, compile_id, "compile ids", record)
+        if record.kind == "artifact":
+            self._artifact(record)
+        elif record.kind == "dynamo_start":
+            self._start(record)
+        elif record.kind in {"compilation_metrics", "bwd_compilation_metrics"}:
+            self._metrics(record)
+
+    def _count(self, name: str) -> None:
+        counts = self.summary.counts
+        counts[name if name in counts or len(counts) < MOST_LISTED else OTHERS] += 1
+
+    def _list(self, listed: dict[Item, None], item: Item, what: str, record: LogRecord) -> None:
+        if self._room(listed, item, what, record):
+            listed[item] = None
+
+    def _room(self, listed: Collection[object], item: object, what: str, record: LogRecord) -> bool:
+        """Whether one more can be listed; says so where not. Dictionaries list each item once."""
+        if len(listed) < MOST_LISTED or (isinstance(listed, dict) and item in listed):
+            return True
+        reason = f"{what} beyond the first {MOST_LISTED:,}: counted only"
+        known = self.beyond.setdefault(
+            reason, Dropped(reason, 0, record.line, _shown(item), "dropped")
+        )
+        known.count += 1
+        return False
+
+    def _artifact(self, record: LogRecord) -> None:
+        summary, name = self.summary, record.name
+        self._count(f"artifact:{name}")
+        if name == "dynamo_graph_break_reason":
+            reason = record.payload_text[:MAX_REASON]
+            if self._room(summary.graph_breaks, reason, "graph breaks", record):
+                summary.graph_breaks.append(GraphBreak(record.compile_id, reason, record.line))
+        elif name == "recompile_reasons":
+            self._recompile_reason(record)
+        elif name == "fx_graph_runnable" and summary.torch_version is None:
+            self._versions(record.payload_text)
+
+    def _restarts(self, compilation: Compilation, record: LogRecord) -> None:
+        for reason in compilation.restart_reasons:
+            if self._room(self.summary.graph_breaks, reason, "graph breaks", record):
+                found = GraphBreak(record.compile_id, reason[:MAX_REASON], record.line)
+                self.summary.graph_breaks.append(found)
+
+    def _versions(self, text: str) -> None:
+        for pattern, attribute in (
+            (_VERSION, "torch_version"), (_GIT, "torch_git"), (_GPU, "device_name"),
+        ):  # fmt: skip
+            found = pattern.search(text)
+            if found:
+                setattr(self.summary, attribute, found.group(1))
+
+    def _recompile_reason(self, record: LogRecord) -> None:
+        """Comes before the compile it is the reason of starts."""
+        reason = record.payload_text[:MAX_REASON]
+        self._recompile(record, reason)
+
+    def _start(self, record: LogRecord) -> None:
+        """Older logs give no reasons: a frame that starts a compile beyond its first says enough.
+        Restarts of one compile are attempts and no recompiles."""
+        frame = (record.compile_id or "").rpartition("/")
+        if frame[2].isdigit() and int(frame[2]) > 0:
+            self._recompile(record, "")
+
+    def _recompile(self, record: LogRecord, reason: str) -> None:
+        if record.compile_id is None:
+            return
+        known = self.recompiles.get(record.compile_id)
+        if known is None:
+            if self._room(self.recompiles, record.compile_id, "recompiles", record):
+                recompile = Recompile(record.compile_id, reason, record.line)
+                self.recompiles[record.compile_id] = recompile
+        elif reason and reason not in known.reason:
+            known.reason = f"{known.reason}\n{reason}".strip()[:MAX_REASON]
+
+    def _metrics(self, record: LogRecord) -> None:
+        metrics = record.body if isinstance(record.body, dict) else {}
+        backward = record.kind.startswith("bwd_")
+        compilation = Compilation(
+            compile_id=record.compile_id or _text(metrics.get("compile_id")),
+            backward=backward,
+            function=_text(metrics.get("co_name")),
+            file=_text(metrics.get("co_filename")),
+            first_line=integer(metrics.get("co_firstlineno")),
+            seconds=_seconds(metrics, backward),
+            backend_seconds=_number(metrics.get("backend_compile_time_s")),
+            inductor_seconds=_number(metrics.get("inductor_compile_time_s")),
+            fail_type=_text(metrics.get("fail_type")),
+            fail_reason=_cut(metrics.get("fail_reason")),
+            restart_reasons=_texts(metrics.get("restart_reasons")),
+        )
+        if not has_break_records(metrics):
+            self._restarts(compilation, record)
+        if self._room(self.summary.compilations, compilation.compile_id, "compiles", record):
+            self.summary.compilations.append(compilation)
+
+
+# What the whole compile's time is called; the first that a log has.
+_FORWARD_SECONDS = (
+    "entire_frame_compile_time_s", "dynamo_cumulative_compile_time_us", "duration_us",
+    "backend_compile_time_s", "inductor_compile_time_s",
+)  # fmt: skip
+_BACKWARD_SECONDS = (
+    "backward_cumulative_compile_time_us", "duration_us", "inductor_compile_time_s",
+    "inductor_cumulative_compile_time_us",
+)  # fmt: skip
+
+
+def _seconds(metrics: dict[str, Any], backward: bool) -> float | None:
+    for name in _BACKWARD_SECONDS if backward else _FORWARD_SECONDS:
+        value = _number(metrics.get(name))
+        if value is not None:
+            return value / 1e6 if name.endswith("_us") else value
+    return None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e15 else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _cut(value: object) -> str | None:
+    return value[:MAX_REASON] if isinstance(value, str) else None
+
+
+def _shown(value: object) -> str:
+    return str(value)[:EXAMPLE]
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

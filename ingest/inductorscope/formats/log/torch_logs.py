@@ -1,0 +1,183 @@
+"""What `TORCH_LOGS=fusion,perf_hints,schedule` prints: which nodes were not fused, and why.
+
+V1121 11:13:16.660000 13776 torch/_inductor/scheduler.py:2059] [0/0] [__fusion] cannot fuse op0 with op9: no shared data
+I1121 11:13:16.578000 13776 torch/_inductor/graph.py:1002] [0/0] [__perf_hints] Using FallbackKernel: torch.ops.aten.cumsum.default
+"""  # noqa: E501 (sample lines are shown whole)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sized
+from dataclasses import dataclass, field
+
+from inductorscope.formats.printed.autotune_tables import AutotuneTables
+
+LONGEST = 20_000
+"""Characters of a line that are looked at."""
+MOST = 50_000
+MOST_ORIGINS = 200
+HEAD_LINES = 400
+LEAST_PLACES = 4
+
+_LINE = re.compile(
+    r"^(?:\[[^\]\s]{1,40}\]: ?){0,4}([VDIWEC])(\d{4}) [\d:.]{8,20} (\d{1,18}) "
+    r"([^\]\n]{1,400}?:\d{1,9})\](?: \[((?:!\d{1,9}/)?\d{1,9}/\d{1,9})(?:_\d{1,9})?\])?"
+    r"(?: \[__([a-z_]{1,60})\])? ?(.*)$"
+)
+_COLOURS = re.compile(r"\x1b\[[0-9;]{0,10}m")
+_CANNOT = re.compile(
+    r"^cannot fuse (?:\(benchmark\): fusing )?(\S{1,300}) with (\S{1,300}?)(?:: | cause )(.*)$"
+)
+_FUSING = re.compile(
+    r"^(?:can fuse \(benchmark\): )?fusing (\S{1,300}) with (\S{1,300})(?: cause (.*))?$"
+)
+_NODE = re.compile(r"^ {0,4}(\w{0,40}SchedulerNode)\(name='([^']{1,300})'\)(?:, (\w{1,60})\()?")
+_ORIGINS = re.compile(r"'origins=(?:OrderedSet|\{)?\(?\[?([^'\])}]{0,4000})")
+_STACK = re.compile(
+    r"' {1,8}File \"([^\"]{1,500})\", line (\d{1,9}), in [^']{1,200}', '\s{0,40}([^']{0,500})'"
+)
+HINTS = ("perf_hints", "cudagraphs", "loop_ordering", "autotuning")
+TOLD = ("fusion", *HINTS)
+_TUNED = re.compile(r"^(?:\[[^\]\s]{1,40}\]: ?){0,4}AUTOTUNE [\w.:+-]{1,200}\(.{0,4000}\)\s*$")
+_RANK = re.compile(r"^(?:\[[^\]\s]{1,40}\]: ?){1,4}")
+_VECTOR = re.compile(r"[Vv]ectoriz\w{1,10}|[Dd]isabled? .{0,20}vector")
+
+
+@dataclass(slots=True)
+class LoggedNode:
+    """A node of the scheduler, as the log names it."""
+
+    compile_id: str | None
+    name: str
+    kind: str
+    origins: list[str] = field(default_factory=list)
+    """FX nodes that it computes."""
+    file: str | None = None
+    line: int | None = None
+    code: str | None = None
+
+
+@dataclass(slots=True)
+class Fusion:
+    """Two nodes that were, or were not, fused; as often as it was tried."""
+
+    compile_id: str | None
+    one: str
+    other: str
+    fused: bool
+    reason: str
+    count: int
+    line: int
+    """Of the log, the first time."""
+
+
+@dataclass(slots=True)
+class Hint:
+    """Something else that the compiler said about speed."""
+
+    compile_id: str | None
+    topic: str
+    text: str
+    module: str
+    count: int
+    line: int
+
+
+def looks_like_torch_logs(text: str) -> bool:
+    """Whether TORCH_LOGS printed it, of several parts of torch: one listing is no log.
+
+    A table of autotuning, and a word on fusing or speed, are what such a text is read for.
+    """
+    places: set[str] = set()
+    lines = other = 0
+    for line in text.split("\n")[:HEAD_LINES]:
+        match = _LINE.match(line[:LONGEST])
+        if match is None:
+            if _TUNED.match(line):
+                return True
+            other += bool(line.strip())
+        else:
+            if match.group(6) in TOLD:
+                return True
+            lines += 1
+            places.add(match.group(4))
+    return len(places) >= LEAST_PLACES and lines > other
+
+
+class TorchLogs:
+    """Takes the lines of one log in their order."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[tuple[str | None, str], LoggedNode] = {}
+        self.fusions: dict[tuple[str | None, str, str, str], Fusion] = {}
+        self.hints: dict[tuple[str | None, str], Hint] = {}
+        self.tables = AutotuneTables()
+        self.lines = 0
+        self._compile_id: str | None = None
+        """Of the last line that names one: tables of autotuning do not."""
+        self.beyond = 0
+        """Things beyond the most that are kept."""
+
+    def add(self, text: str) -> None:
+        self.lines += 1
+        match = _LINE.match(text[:LONGEST]) if "] " in text[:500] else None
+        if match is None:
+            self.tables.add(_RANK.sub("", text[:LONGEST]), self.lines, self._compile_id)
+            return
+        _level, _date, _pid, module, compile_id, topic, said = match.groups()
+        self._compile_id = compile_id or self._compile_id
+        said = _COLOURS.sub("", said) if "\x1b" in said else said
+        if topic == "fusion":
+            self._fusion(compile_id, said)
+        elif topic in HINTS or _VECTOR.search(said[:400]):
+            self._hint(compile_id, topic or "vectorisation", said.strip(), module)
+
+    def _fusion(self, compile_id: str | None, said: str) -> None:
+        if match := _CANNOT.match(said):
+            one, other, reason = match.groups()
+            self._tried(compile_id, one, other, False, reason.strip())
+        elif match := _FUSING.match(said):
+            one, other, reason = match.groups()
+            self._tried(compile_id, one, other, True, (reason or "").strip())
+        elif match := _NODE.match(said):
+            self._node(compile_id, match, said)
+
+    def _tried(
+        self, compile_id: str | None, one: str, other: str, fused: bool, reason: str
+    ) -> None:
+        known = self.fusions.get((compile_id, one, other, reason))
+        if known is not None:
+            known.count += 1
+        elif self._room(self.fusions):
+            self.fusions[compile_id, one, other, reason] = Fusion(
+                compile_id, one, other, fused, reason[:2000], 1, self.lines
+            )
+
+    def _node(self, compile_id: str | None, match: re.Match[str], said: str) -> None:
+        outer, name, kind = match.groups()
+        if (compile_id, name) in self.nodes or not self._room(self.nodes):
+            return
+        node = LoggedNode(compile_id, name, kind or outer.removesuffix("SchedulerNode") or outer)
+        origins = _ORIGINS.search(said)
+        if origins is not None:
+            names = (part.strip() for part in origins.group(1).split(","))
+            node.origins = [part for part in names if part][:MOST_ORIGINS]
+        stack = _STACK.search(said)
+        if stack is not None:
+            node.file, node.line, node.code = stack.group(1), int(stack.group(2)), stack.group(3)
+        self.nodes[compile_id, name] = node
+
+    def _hint(self, compile_id: str | None, topic: str, text: str, module: str) -> None:
+        known = self.hints.get((compile_id, text))
+        if known is not None:
+            known.count += 1
+        elif text and self._room(self.hints):
+            self.hints[compile_id, text] = Hint(
+                compile_id, topic, text[:2000], module, 1, self.lines
+            )
+
+    def _room(self, kept: Sized) -> bool:
+        if len(kept) < MOST:
+            return True
+        self.beyond += 1
+        return False

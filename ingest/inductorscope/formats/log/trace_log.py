@@ -1,0 +1,366 @@
+"""TORCH_TRACE logs, streamed: records with their payloads checked, and a count of all the rest.
+
+    V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {"chromium_event": {}, …, "has_payload": "<md5>"}
+    <TAB>payload line 1
+
+A bad line costs itself only: what could not be read is counted by reason, with an example.
+"""  # noqa: E501 (a sample line is shown whole)
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, Literal
+
+from inductorscope.formats.log.record import (
+    NO_KIND,
+    Frame,
+    LogRecord,
+    Remark,
+    integer,
+    interned_string,
+    read_head,
+)
+from inductorscope.formats.log.repeats import Known, Repeats, repeats_of
+from inductorscope.formats.log.segments import (
+    LIMITS,
+    MIB,
+    Limits,
+    Segment,
+    segments,
+    without_empty_lines,
+)
+from inductorscope.formats.unpacking import Readable, open_plain
+
+__all__ = [
+    "EMPTY_LINE", "EXAMPLE", "LIMITS", "NO_KIND", "OTHERS", "UNKNOWN_FILE", "Dropped", "Frame",
+    "Limits", "LogRecord", "Piece", "TraceLog", "payload_in", "read_trace_log",
+]  # fmt: skip
+
+EXAMPLE = 160
+UNKNOWN_FILE = "(unknown)"
+MOST_KINDS = 10_000
+"""Kinds that are counted each by its name."""
+OTHERS = "(others)"
+EMPTY_LINE = "an empty line, which holds nothing"
+
+Fate = Literal["dropped", "repaired", "guessed"]
+
+
+@dataclass(slots=True)
+class Dropped:
+    """What could not be read as it stands, by reason, with the first as an example."""
+
+    reason: str
+    count: int
+    line: int
+    example: str
+    kind: Fate = "dropped"
+    """'repaired' and 'guessed' are there nevertheless."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some bytes of the log; all pieces in order are all of it, unpacked."""
+
+    raw: bytes
+    line: int
+    """Line of the log that its first byte is in, from 1."""
+    lines: int
+    """Lines that end in it."""
+    offset: int
+    record: LogRecord | None = None
+    """None for what is no record."""
+    payload_start: int | None = None
+    """Where in `raw` the payload's lines begin, each with its TAB and line feed."""
+    payload_exact: bool = False
+    """Whether they are what a TAB, the line and a line feed for each line of the payload give."""
+
+
+class TraceLog(Iterator[LogRecord]):
+    """The records of one log, or with `pieces` every byte. Iterate once; `dropped`, `strings` and
+    `counts` grow meanwhile."""
+
+    def __init__(
+        self,
+        stream: Readable,
+        max_bytes: int | None = None,
+        limits: Limits = LIMITS,
+        repeats: Repeats | None = None,
+        *,
+        arriving: bool = False,
+    ) -> None:
+        """Reads no more than `max_bytes` of plain bytes, and says so where it stops. `repeats`:
+        finds payloads again that came before. `arriving`: what has come is taken rather than
+        waited with for more."""
+        self.dropped: dict[str, Dropped] = {}
+        self.strings: dict[int, str] = {}
+        """Interned file names. A forked child's log can lack some of its parent's."""
+        self.counts: Counter[str] = Counter()
+        """Records of each kind; all beyond the first 10,000 kinds are `(others)`."""
+        self.number = 0
+        """Lines read so far."""
+        self.bytes_read = 0
+        self._string_bytes = 0
+        self._offset = 0
+        self._limits = limits
+        self._max_bytes = max_bytes
+        self._repeats = repeats
+        self._arriving = arriving
+        # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
+        self._source = getattr(stream, "read1", stream.read)
+        self._orphans: str | None = "a payload line before any record"
+        self._pieces = self._read()
+        self._records = (piece.record for piece in self._pieces if piece.record is not None)
+
+    def __iter__(self) -> TraceLog:
+        return self
+
+    def __next__(self) -> LogRecord:
+        return next(self._records)
+
+    def pieces(self) -> Iterator[Piece]:
+        """All that the log holds. Joined it is the log again, as far as that was readable."""
+        return self._pieces
+
+    def drop(
+        self,
+        reason: str,
+        example: bytes,
+        line: int | None = None,
+        count: int = 1,
+        kind: Fate = "dropped",
+    ) -> None:
+        known = self.dropped.get(reason)
+        if known is None:
+            shown = example[:EXAMPLE].decode("utf-8", "replace").replace("\0", "\\x00")
+            self.dropped[reason] = Dropped(reason, count, line or self.number, shown, kind)
+        else:
+            known.count += count
+
+    def frames(self, stack: object, fallback: Mapping[int, str] | None = None) -> list[Frame]:
+        """A stack as the log has it, with names; of what is no frame, nothing. `fallback`: file
+        names that another log of the same run interned."""
+        found = []
+        for entry in stack if isinstance(stack, list) else []:
+            if not isinstance(entry, dict):
+                continue
+            name, line, code = entry.get("name"), entry.get("line"), entry.get("loc")
+            found.append(
+                Frame(
+                    self._file(entry.get("filename"), fallback or {}),
+                    integer(line) or 0,
+                    name if isinstance(name, str) else "",
+                    code if isinstance(code, str) else None,
+                )
+            )
+        return found
+
+    def _file(self, reference: object, fallback: Mapping[int, str]) -> str:
+        if isinstance(reference, str):
+            return reference
+        number = integer(reference)
+        if number is None:
+            return UNKNOWN_FILE
+        return (self.strings if number in self.strings else fallback).get(number, UNKNOWN_FILE)
+
+    def _read_block(self, size: int) -> bytes:
+        """So many bytes, fewer at the end only; of a log that arrives an eighth may do, so that
+        joining what was read takes linear time nevertheless."""
+        if self._max_bytes is not None:
+            size = min(size, self._max_bytes + 1 - self.bytes_read)
+        parts = []
+        enough = size - max(1, size // 8) if self._arriving else 0
+        while size > enough:
+            try:
+                part: bytes = self._source(size)
+            except (EOFError, OSError, zlib.error) as error:
+                reason = (
+                    f"the compressed log is damaged or cut short: {self.bytes_read:,} bytes of it"
+                    " could be unpacked"
+                )
+                self.drop(reason, str(error).encode(), self.number + 1)
+                break
+            if not part:
+                break
+            self.bytes_read += len(part)
+            size -= len(part)
+            parts.append(part)
+        block = b"".join(parts)
+        if self._max_bytes is not None and self.bytes_read > self._max_bytes:
+            self.drop(f"only the first {self._max_bytes:,} bytes were read", block[-EXAMPLE:])
+            return block[:-1]
+        return block
+
+    def _read(self) -> Iterator[Piece]:
+        for segment in segments(self._read_block, self._limits, self._repeats):
+            record = self._record(segment) if segment.head_end else None
+            if record is not None and self._holds_payload(record, segment):
+                yield self._with_payload(record, segment)
+                continue
+            raw, end = segment.raw, segment.head_end
+            if record is not None:
+                yield self._piece(raw[:end], 1, record)
+            elif end:
+                yield from self._parts(raw, 0, end, ends=segment.whole or end < len(raw))
+            if end < len(raw):
+                yield from self._orphaned(segment)
+
+    def _record(self, segment: Segment) -> LogRecord | None:
+        """Of a segment's first line; else says why not."""
+        line, end = self.number + 1, segment.head_end
+        head = segment.raw[:end]
+        remarks: list[Remark] = []
+        record = None
+        if end > self._limits.line or not (segment.whole or head.endswith(b"\n")):
+            remarks = [Remark(f"a line of more than {_size(self._limits.line)}", "dropped")]
+            self._orphans = None
+        else:
+            record = read_head(head, line, remarks)
+            self._orphans = "a payload whose record could not be read"
+        for remark in remarks:
+            self.drop(remark.reason, head, line, kind=remark.fate)
+        if record is None:
+            return None
+        counts, kind = self.counts, record.kind
+        counts[kind if kind in counts or len(counts) < MOST_KINDS else OTHERS] += 1
+        if record.kind == "str":
+            self._intern(record)
+        return record
+
+    def _holds_payload(self, record: LogRecord, segment: Segment) -> bool:
+        """Whether its payload is there and is no more than can be held."""
+        if record.digest is None:
+            self._orphans = "a payload line after a record that announces none"
+            return False
+        if segment.whole and len(segment.raw) - segment.head_end <= self._limits.payload:
+            return True
+        self._orphans = None
+        most = _size(self._limits.payload)
+        self.drop(f"a payload of more than {most}, kept in the log only", segment.raw, record.line)
+        return False
+
+    def _intern(self, record: LogRecord) -> None:
+        interned = interned_string(record)
+        if interned is None:
+            self.drop("an interned string of another shape", record.head, record.line)
+            return
+        name, number = interned
+        self._string_bytes += len(name)
+        limits = self._limits
+        if len(self.strings) >= limits.strings or self._string_bytes > limits.string_bytes:
+            most = f"{limits.strings:,} or {_size(limits.string_bytes)}"
+            self.drop(f"an interned string beyond the first {most}", record.head, record.line)
+        else:
+            self.strings[number] = name
+
+    def _with_payload(self, record: LogRecord, segment: Segment) -> Piece:
+        raw, end, repeated = segment.raw, segment.head_end, segment.repeated
+        if repeated is not None and repeated.claim == record.digest:
+            record.payload_sound, record.repeated = True, True
+            record.hold(lambda: _untabbed(raw[end + 1 : -1], repeated.lines - 1))
+            record.lines, exact = 1 + repeated.lines, True
+        else:
+            exact = self._check_payload(record, segment)
+        piece = self._piece(raw, record.lines, record)
+        piece.payload_start, piece.payload_exact = end, exact
+        if exact and record.payload_sound and self._repeats is not None and record.digest:
+            place = Known(record.digest, piece.offset + end, len(raw) - end, record.lines - 1)
+            self._repeats.learn(place)
+        return piece
+
+    def _check_payload(self, record: LogRecord, segment: Segment) -> bool:
+        """Whether the payload's lines are what they give by the book, as `Piece` says."""
+        raw, end = segment.raw, segment.head_end
+        newlines = raw.count(b"\n")
+        ended = raw.endswith(b"\n")
+        exact = ended and not segment.empty_lines and end < len(raw)
+        if exact:
+            payload = _untabbed(raw[end + 1 : -1], newlines - 2)
+        else:
+            region = self._without_empty_lines(raw[end:]) if segment.empty_lines else raw[end:]
+            payload = region[1:].removesuffix(b"\n").replace(b"\n\t", b"\n")
+        record.payload_sound = _md5(payload) == record.digest
+        if not record.payload_sound and b"\r" in payload:
+            plain = payload.replace(b"\r\n", b"\n").removesuffix(b"\r")
+            if _md5(plain) == record.digest:
+                payload, exact, record.payload_sound = plain, False, True
+                reason = "a payload with carriage returns added, which were taken out"
+                self.drop(reason, plain, record.line, kind="repaired")
+        record.payload = payload
+        if not record.payload_sound:
+            reason = "a payload that is damaged (its MD5 differs; kept)"
+            self.drop(reason, payload, record.line, kind="repaired")
+        record.lines = newlines + (not ended)
+        return exact
+
+    def _without_empty_lines(self, region: bytes) -> bytes:
+        region, count = without_empty_lines(region)
+        self.drop(EMPTY_LINE, b"", self.number + 1, count, kind="repaired")
+        return region
+
+    def _orphaned(self, segment: Segment) -> Iterator[Piece]:
+        """Lines after the first that belong to no payload."""
+        raw, start = segment.raw, segment.head_end
+        lines = _lines(raw, start, len(raw), ends=segment.whole)
+        if segment.empty_lines and (empty := without_empty_lines(raw[start:])[1]):
+            self.drop(EMPTY_LINE, b"", self.number + 1, empty, kind="repaired")
+            lines -= empty
+        if self._orphans is not None and lines:
+            example = raw[start : start + 2 * EXAMPLE].lstrip(b"\r\n")
+            self.drop(self._orphans, example, self.number + 1, lines)
+        yield from self._parts(raw, start, len(raw), ends=segment.whole)
+
+    def _parts(self, raw: bytes, start: int, end: int, *, ends: bool) -> Iterator[Piece]:
+        for at in range(start, end, self._limits.part):
+            part = raw[at : min(end, at + self._limits.part)]
+            last = at + len(part) == end
+            yield self._piece(part, _lines(part, 0, len(part), ends=ends and last))
+
+    def _piece(self, raw: bytes, lines: int, record: LogRecord | None = None) -> Piece:
+        piece = Piece(raw, self.number + 1, lines, self._offset, record)
+        self.number += lines
+        self._offset += len(raw)
+        return piece
+
+
+def read_trace_log(
+    stream: BinaryIO,
+    max_bytes: int | None = None,
+    limits: Limits = LIMITS,
+    *,
+    arriving: bool = False,
+) -> TraceLog:
+    """Reads a log, plain or compressed with gzip or zstd, from a stream that can seek."""
+    plain = open_plain(stream)
+    repeats = repeats_of(stream) if plain is stream else None
+    return TraceLog(plain, max_bytes, limits, repeats, arriving=arriving)
+
+
+def payload_in(lines: bytes) -> bytes:
+    """The payload of whole lines that each begin with a TAB, as `Piece.payload_exact` says."""
+    return _untabbed(lines[1:-1], lines.count(b"\n") - 1)
+
+
+def _untabbed(lines: bytes, newlines: int) -> bytes:
+    """Lines without the TAB at the front of each but the first."""
+    bare = lines.translate(None, b"\t")  # twice as fast, and right where there are no other TABs
+    if len(lines) - len(bare) == newlines:
+        return bare
+    return lines.replace(b"\n\t", b"\n")
+
+
+def _lines(raw: bytes, start: int, end: int, *, ends: bool) -> int:
+    """`ends`: whether what follows the last line feed is a line too."""
+    return raw.count(b"\n", start, end) + (ends and raw[end - 1 : end] != b"\n")
+
+
+def _size(count: int) -> str:
+    return f"{count // MIB} MiB" if count >= MIB else f"{count} bytes"
+
+
+def _md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()

@@ -1,0 +1,1 @@
+"""Tables and reports that torch prints."""

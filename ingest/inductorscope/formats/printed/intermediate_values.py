@@ -1,0 +1,167 @@
+"""What AOTInductor prints, or saves, of tensors before and after each kernel's launch.
+
+    [  before_launch - cpp_fused_0 - buf0  ]:
+     0.1719
+    [ CPUFloatType{1} ]
+    Number of elements: 1
+    Dtype: float32
+    Mean value: 0.1719
+    …
+    Size: [1]
+
+`AOT_INDUCTOR_DEBUG_INTERMEDIATE_VALUE_PRINTER` is 1 to save files, 2 to print, 3 for names alone:
+`[ before_launch: cpp_fused_0 ]`. Python wrappers print
+`inductor: before_launch - kernel - buf0` and a standard deviation as well; their older versions
+print the mean as `Dtype`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from inductorscope.formats.code.layouts import sizes
+from inductorscope.formats.text import lines_of
+
+_WHEN = "before_launch|after_launch|aoti_model_inputs"
+# `[  before_launch - triton_poi_fused_mul_1 - 4096L: 4096  ]` is a number, others are tensors.
+_HEAD = re.compile(rf"\[ +({_WHEN}) - (?:(\S+) - )?([^\s:]+)(?:: (\S+))? +\]")
+_NAMES_ALONE = re.compile(rf"\[ +({_WHEN}): (\S+) +\]")
+_OF_PYTHON = re.compile(rf"inductor: ({_WHEN}) - (?:(\S+) - )?(\S+) *$")
+_FACT = re.compile(
+    r"(Number of elements|Dtype|Mean|Min|Max|Std|NaN|Inf|Device|Size|Value)(?: value)?: *(.+)"
+)
+_NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(nan|inf)\b", re.IGNORECASE)
+LONGEST_BODY = 4000
+"""Characters of a line of printed elements that are looked through."""
+_SAVED = re.compile(
+    r"(before|after)_launch_(\w+?)_((?:buf|arg|primals_|tangents_)\d\w*?)(?:_(cpu|cuda|xpu))?\.pt$"
+)
+
+
+@dataclass(slots=True)
+class IntermediateValue:
+    """One value at one time; of names alone, the kernel without an argument."""
+
+    when: str
+    """`before_launch`, `after_launch` or `aoti_model_inputs`."""
+    kernel: str
+    """Empty for the model's inputs."""
+    argument: str
+    line: int
+    value: str = ""
+    """Of a number, itself."""
+    elements: int | None = None
+    dtype: str = ""
+    mean: float | None = None
+    least: float | None = None
+    largest: float | None = None
+    std: float | None = None
+    nan: int | None = None
+    """How many elements are NaN, where all were printed or somebody counted."""
+    inf: int | None = None
+    mean_as_dtype: bool = False
+    """Whether the printer wrote the mean where the type belongs."""
+    device: str = ""
+    size: tuple[str, ...] | None = None
+
+
+@dataclass(slots=True)
+class IntermediateValues:
+    values: list[IntermediateValue] = field(default_factory=list)
+
+    @property
+    def mean_as_dtype(self) -> bool:
+        return any(value.mean_as_dtype for value in self.values)
+
+    def launches(self) -> list[str]:
+        """Kernels in the order of their launches."""
+        order: list[str] = []
+        for value in self.values:
+            if value.when == "before_launch" and value.kernel != (order[-1] if order else ""):
+                order.append(value.kernel)
+        return order
+
+
+def parse_intermediate_values(text: str) -> IntermediateValues:
+    """Every value that was printed; all other lines are somebody else's."""
+    found = IntermediateValues()
+    body = False
+    for number, line in enumerate(lines_of(text), 1):
+        value = _head(line, number)
+        if value is not None:
+            found.values.append(value)
+            body = value.argument != "" and not value.value
+            continue
+        if not found.values:
+            continue
+        fact = _FACT.match(line) if ": " in line else None
+        if fact is not None:
+            body = False
+            _note(found.values[-1], *fact.groups())
+        elif body:
+            _count(found.values[-1], line[:LONGEST_BODY])
+    return found
+
+
+def _head(line: str, number: int) -> IntermediateValue | None:
+    """The value that a line announces."""
+    if line[:1] == "[":
+        head = _HEAD.match(line)
+        if head is not None:
+            when, kernel, argument, value = head.groups()
+            return IntermediateValue(when, kernel or "", argument, number, value or "")
+        alone = _NAMES_ALONE.match(line)
+        if alone is not None:
+            return IntermediateValue(alone.group(1), alone.group(2), "", number)
+    elif line.startswith("inductor: "):
+        head = _OF_PYTHON.match(line[:LONGEST_BODY])
+        if head is not None:
+            return IntermediateValue(head.group(1), head.group(2) or "", head.group(3), number)
+    return None
+
+
+def _count(value: IntermediateValue, line: str) -> None:
+    """Elements that are not finite, among those that are printed."""
+    value.nan, value.inf = value.nan or 0, value.inf or 0
+    for found in _NOT_FINITE.finditer(line):
+        if found.group(1).lower() == "nan":
+            value.nan += 1
+        else:
+            value.inf += 1
+
+
+def _note(value: IntermediateValue, name: str, written: str) -> None:
+    written = written.strip()
+    if name in _COUNTS:
+        whole = int(written) if written.isdecimal() and len(written) < 19 else None
+        setattr(value, _COUNTS[name], whole)
+    elif name == "Dtype" and _number(written) is None:
+        value.dtype = written.removeprefix("torch.")
+    elif name == "Dtype":
+        value.mean, value.mean_as_dtype = _number(written), True
+    elif name in _NUMBERS:
+        setattr(value, _NUMBERS[name], _number(written))
+    elif name == "Value":
+        value.value = written[:200]
+    elif name == "Device":
+        value.device = written
+    elif name == "Size":
+        value.size = sizes(written.removeprefix("torch.Size(").removesuffix(")"))
+
+
+_COUNTS = {"Number of elements": "elements", "NaN": "nan", "Inf": "inf"}
+_NUMBERS = {"Mean": "mean", "Min": "least", "Max": "largest", "Std": "std"}
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def saved_value(name: str) -> tuple[str, str, str] | None:
+    """(when, kernel, argument) of a saved file: `…before_launch_cpp_fused_0_buf0_cpu.pt`."""
+    found = _SAVED.search(name) if len(name) < 1000 else None
+    return (f"{found.group(1)}_launch", found.group(2), found.group(3)) if found else None

@@ -1,0 +1,188 @@
+"""`key_averages()`: the table that torch prints, and the rows that our own capture writes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import msgspec
+
+from inductorscope.formats.text import Problem
+
+CUT = "..."
+
+_GAP = re.compile(r" {2,}")
+# ----------------------------  ------------  ------------
+_RULE = re.compile(r"^-{4,}(?: +-{2,})* *$")
+# 44.957ms, 0.000us, 1.200s, 12.5ns
+_TIME = re.compile(r"^(-?\d+(?:\.\d+)?)\s*(ns|us|μs|µs|ms|s)$")
+_UNITS = {"ns": 1e-3, "us": 1.0, "μs": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
+# Self CUDA, CUDA total, Self XPU
+_SELF_DEVICE = re.compile(r"^Self (?!CPU\b)([A-Za-z]\w*)$")
+_DEVICE_TOTAL = re.compile(r"^(?!CPU\b)([A-Za-z]\w*) total$")
+
+
+@dataclass(slots=True)
+class KeyAverageRow:
+    """One row. Times are µs over all profiled steps; None where the table has no such column."""
+
+    name: str
+    calls: int
+    self_cpu_us: float | None = None
+    cpu_us: float | None = None
+    self_device_us: float | None = None
+    device_us: float | None = None
+    cut: bool = False
+    """Whether the table cut the name short; `name` is then its beginning."""
+    device: str | None = None
+    """Where the row was measured: 'cpu', 'cuda'; None when nothing tells."""
+    annotation: bool = False
+    """Whether it is a span that holds other rows, and no work of its own."""
+
+
+@dataclass(slots=True)
+class KeyAverages(list[KeyAverageRow]):
+    """The rows, and what could not be read."""
+
+    problems: list[Problem] = field(default_factory=list)
+    steps: int | None = None
+    """Profiled steps the sums are over, when the file says."""
+    line: int | None = None
+    """Of a table: its first line, from 1."""
+    lines: int = 0
+
+
+class _CaptureRow(msgspec.Struct):
+    name: str
+    calls: Annotated[int, msgspec.Meta(ge=0, le=10**18)] = 0
+    self_cpu_us: float | None = None
+    cpu_us: float | None = None
+    self_device_us: float | None = None
+    device_us: float | None = None
+    device: str | None = None
+    user_annotation: bool = False
+
+
+class _CaptureFile(msgspec.Struct):
+    rows: list[_CaptureRow]
+    steps: int | None = None
+
+
+def parse_key_averages(data: bytes) -> KeyAverages:
+    """Either form, told apart by its first character."""
+    if data.lstrip()[:1] in {b"{", b"["}:
+        return parse_rows(data)
+    return parse_table(data.decode("utf-8", "replace"))
+
+
+def parse_rows(data: bytes) -> KeyAverages:
+    """The JSON of a capture: an object with `rows`, or the rows alone."""
+    found = KeyAverages()
+    try:
+        content = msgspec.json.decode(data, type=_CaptureFile | list[_CaptureRow])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        found.problems.append(Problem(None, f"no rows of key_averages: {error}"))
+        return found
+    rows = content if isinstance(content, list) else content.rows
+    found.steps = None if isinstance(content, list) else content.steps
+    found.extend(_row_of_capture(row) for row in rows)
+    return found
+
+
+def _row_of_capture(row: _CaptureRow) -> KeyAverageRow:
+    return KeyAverageRow(
+        name=row.name,
+        calls=row.calls,
+        self_cpu_us=row.self_cpu_us,
+        cpu_us=row.cpu_us,
+        self_device_us=row.self_device_us,
+        device_us=row.device_us,
+        device=row.device,
+        annotation=row.user_annotation,
+    )
+
+
+def parse_table(text: str) -> KeyAverages:
+    """The first table in a text; what is around it does not matter."""
+    lines = text.split("\n")
+    for number in range(len(lines)):
+        found = table_at(lines, number)
+        if found is not None:
+            return found
+    return KeyAverages(problems=[Problem(None, "no table of key_averages was found")])
+
+
+def table_at(lines: list[str], first: int) -> KeyAverages | None:
+    """The table whose first rule is the line at that index, if one is.
+
+    A rule, the headings, a rule, the rows, a rule. The rules' dashes tell the columns' extents.
+    """
+    rule = lines[first].rstrip("\r")
+    if not rule.startswith("----") or not _RULE.match(rule) or first + 2 >= len(lines):
+        return None
+    headings = _headings(lines[first + 1].rstrip("\r"))
+    if headings[:1] != ["Name"] or "# of Calls" not in headings:
+        return None
+    found = KeyAverages(line=first + 1)
+    columns = _extents(rule)
+    for number in range(first + 3, len(lines)):
+        line = lines[number].rstrip("\r")
+        if _RULE.match(line):
+            found.lines = number - first + 1
+            return found
+        row = _row(dict(zip(headings, _cells(line, columns), strict=False)))
+        if row is None:
+            found.problems.append(Problem(number + 1, "not a row of the table"))
+        else:
+            found.append(row)
+    found.problems.append(Problem(len(lines), "the table is cut short"))
+    found.lines = len(lines) - first
+    return found
+
+
+def _extents(rule: str) -> list[tuple[int, int]]:
+    return [(found.start(), found.end()) for found in re.finditer(r"-+", rule)]
+
+
+def _headings(line: str) -> list[str]:
+    """Split at gaps: a heading that is wider than its column shifts the ones after it."""
+    return _GAP.split(line.strip())
+
+
+def _cells(line: str, columns: list[tuple[int, int]]) -> list[str]:
+    """Split at gaps, or by the columns' extents where a name has gaps or a cell is empty."""
+    parts = _GAP.split(line.strip())
+    if len(parts) == len(columns):
+        return parts
+    return [line[start:end].strip() for start, end in columns]
+
+
+def _row(cells: dict[str, str]) -> KeyAverageRow | None:
+    name, calls = cells.get("Name", ""), cells.get("# of Calls", "")
+    if not name or not calls.isascii() or not calls.isdigit() or len(calls) > 18:
+        return None
+    row = KeyAverageRow(
+        name.removesuffix(CUT), int(calls),
+        self_cpu_us=_microseconds(cells.get("Self CPU")),
+        cpu_us=_microseconds(cells.get("CPU total")),
+        cut=name.endswith(CUT),
+    )  # fmt: skip
+    device = None
+    for heading, cell in cells.items():
+        own = _SELF_DEVICE.match(heading)
+        if own:
+            device = own.group(1).lower()
+            row.self_device_us = _microseconds(cell)
+        elif _DEVICE_TOTAL.match(heading):
+            row.device_us = _microseconds(cell)
+    # An operator that launched a kernel shows its device time as well, under the same name; only
+    # a row without time on the CPU is the kernel itself.
+    row.device = device if row.self_device_us and not row.cpu_us else "cpu"
+    row.annotation = row.name.startswith(("## Call ", "ProfilerStep"))
+    return row
+
+
+def _microseconds(cell: str | None) -> float | None:
+    found = _TIME.match(cell or "")
+    return float(found.group(1)) * _UNITS[found.group(2)] if found else None

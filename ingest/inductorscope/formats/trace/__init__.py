@@ -1,0 +1,1 @@
+"""Profiler traces (Chrome trace JSON): events to columns."""

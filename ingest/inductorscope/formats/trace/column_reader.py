@@ -1,0 +1,329 @@
+"""From batches of events to columns, and what another process read of the same trace."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from inductorscope.formats.trace.event_columns import (
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    NOWHERE,
+    Events,
+    Integers,
+    Lane,
+    Launch,
+    Span,
+    TraceColumns,
+)
+from inductorscope.formats.trace.events import EventArgs, EventReader, TraceEvent
+
+LONGEST_US = 7 * 24 * 3600 * 1e6
+"""A week: a longer event is a broken time stamp."""
+
+_DEVICE, _RUNTIME, _OPERATOR, _ANNOTATION = range(4)
+# Upper case and bare names are those of the first versions.
+_GROUPS = {
+    "kernel": (_DEVICE, KERNEL), "gpu_memcpy": (_DEVICE, MEMCPY), "memcpy": (_DEVICE, MEMCPY),
+    "gpu_memset": (_DEVICE, MEMSET), "memset": (_DEVICE, MEMSET),
+    "cuda_runtime": (_RUNTIME, 0), "cuda_driver": (_RUNTIME, 0), "runtime": (_RUNTIME, 0),
+    "driver": (_RUNTIME, 0), "xpu_runtime": (_RUNTIME, 0), "hip_runtime": (_RUNTIME, 0),
+    "cpu_op": (_OPERATOR, 0), "operator": (_OPERATOR, 0), "user_annotation": (_ANNOTATION, 0),
+}  # fmt: skip
+
+# ProfilerStep#550
+_STEP = re.compile(r"^ProfilerStep#\d+$")
+# ## Call CompiledFxGraph fal4xpiah2v6blbfmwwonu52dvevbsmlh743q5tkclrt4gcqpzea ##
+_GRAPH_CALL = re.compile(r"^## Call CompiledFxGraph (.*) ##$")
+# Torch-Compiled Region: 0/0
+_COMPILED = re.compile(r"^Torch-Compiled Region: (\S+)$")
+# CompiledFunction, CompiledFunctionBackward
+_COMPILED_FUNCTION = "CompiledFunction"
+_MARKS = (
+    "## Call CompiledFxGraph ",
+    "Torch-Compiled Region: ",
+    "ProfilerStep#",
+    _COMPILED_FUNCTION,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was read of a part of a trace, without its events' numbers, which are in a file."""
+
+    events: int
+    """All that were seen, kept or not."""
+    names: list[str]
+    lanes: list[tuple[object, object]]
+    launches: list[Launch]
+    rows: list[int]
+    """Events of each kind."""
+    spans: list[list[Span]]
+
+
+class ColumnReader:
+    """Puts batches of events into columns."""
+
+    def __init__(self, reader: EventReader, folder: Path | None = None) -> None:
+        """`folder`: where columns that are too long for memory go, else the system's own."""
+        self.events = 0
+        self._reader = reader
+        self._names: dict[str, int] = {}
+        self._lanes: dict[tuple[object, object], int] = {}
+        self._launches: dict[Launch, int] = {}
+        self._by_file: dict[tuple[str, str], int] = {}
+        self._groups: dict[str, tuple[int, int] | None] = {}
+        self._rows = [Events(folder) for _ in range(4)]
+        self._graph_calls: list[Span] = []
+        self._compiled: list[Span] = []
+        self._compiled_functions: list[Span] = []
+        self._steps: list[Span] = []
+
+    def add(self, batch: list[TraceEvent]) -> None:
+        self.events += len(batch)
+        alike: dict[str | None, list[TraceEvent]] = defaultdict(list)
+        for event in batch:
+            if event.ph == "X":
+                alike[event.cat].append(event)
+        for category, events in alike.items():
+            group = None if category is None else self._group(category)
+            if group is not None and not self._add_regular(events, *group):
+                self._add_each(events, *group)
+
+    def _add_regular(self, events: list[TraceEvent], which: int, kind: int) -> bool:
+        """Adds events of one kind all at once; False, and nothing added, where one of them is not
+        as nearly all are."""
+        names = [event.name for event in events]
+        distinct = set(names)
+        if None in distinct:
+            return False
+        # Any: events without arguments raise AttributeError, which is caught.
+        arguments: list[Any] = [event.args for event in events]
+        try:
+            ts = np.array([event.ts for event in events], np.float64)
+            us = np.array([event.dur for event in events], np.float64)
+            given = [each.external_id for each in arguments]
+            if None in given:
+                given = [_external_id(each) for each in arguments]
+            external = _ids(given)
+            if which <= _RUNTIME:
+                correlation = _ids([each.correlation for each in arguments])
+            else:
+                correlation = np.full(len(events), -1, np.int64)
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            return False
+        if external is None or correlation is None:
+            return False
+        if not (np.isfinite(ts).all() and (us >= 0).all() and (us < LONGEST_US).all()):
+            return False
+        lanes = _numbered(self._lanes, [(event.pid, event.tid) for event in events])
+        if which >= _OPERATOR:
+            kinds = [self._launch_of(event) for event in events]
+        else:
+            kinds = [kind] * len(events)
+        columns = (
+            np.array(_numbered(self._names, names), np.int32), np.array(lanes, np.int32),
+            np.array(kinds, np.int32), ts, us, external, correlation,
+        )  # fmt: skip
+        marks = set(filter(_is_mark, distinct)) if which >= _OPERATOR else None
+        if not marks:
+            self._rows[which].add(*columns)
+            return True
+        group = np.full(len(events), which)
+        for place, name in enumerate(names):
+            if name in marks:
+                group[place] = self._marked(
+                    which, lanes[place], float(ts[place]), float(us[place]), str(name)
+                )
+        for one in np.unique(group).tolist():
+            self._rows[one].add(*(column[group == one] for column in columns))
+        return True
+
+    def _launch_of(self, event: TraceEvent) -> int:
+        given = event.args
+        if given is None or (given.kernel_file is None and given.kernel_backend is None):
+            return NOWHERE
+        return self._launch(event.name or "", given)
+
+    def _add_each(self, events: list[TraceEvent], which: int, kind: int) -> None:
+        """Adds events one by one, whatever is missing of them."""
+        rows: dict[int, list[tuple[float, ...]]] = defaultdict(list)
+        for event in events:
+            row = self._row(event, which, kind)
+            if row is not None:
+                rows[row[0]].append(row[1])
+        for one, listed in rows.items():
+            self._rows[one].add(*map(np.array, zip(*listed, strict=True)))
+
+    def _row(
+        self, event: TraceEvent, which: int, kind: int
+    ) -> tuple[int, tuple[float, ...]] | None:
+        """The group of an event, and its row there; None for what is left out."""
+        name, duration, start = event.name, event.dur, event.ts
+        if name is None:
+            return None
+        if duration is None:
+            duration = 0.0
+        elif not 0 <= duration < LONGEST_US:  # also when it is no number
+            self._reader.repair("an event with an impossible duration was left out", name)
+            return None
+        if start is None or not math.isfinite(start):
+            self._reader.repair("an event without a time of its own counts from 0", name)
+            start = 0.0
+        (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
+        external = correlation = -1
+        if event.args is not None:
+            external = _number(_external_id(event.args))
+            if which <= _RUNTIME:
+                correlation = _number(event.args.correlation)
+        if which >= _OPERATOR:
+            which = self._marked(which, lane, start, duration, name)
+            kind = self._launch_of(event)
+        (number,) = _numbered(self._names, [name])
+        return which, (number, lane, kind, start, duration, external, correlation)
+
+    def _group(self, category: str) -> tuple[int, int] | None:
+        """Which rows a category belongs to; most belong to none."""
+        if category not in self._groups:
+            self._groups[category] = _GROUPS.get(category.lower())
+        return self._groups[category]
+
+    def _marked(self, which: int, lane: int, start: float, duration: float, name: str) -> int:
+        """Notes a span that structures the trace; the group it is kept in."""
+        if found := _GRAPH_CALL.match(name):
+            self._graph_calls.append(Span(lane, start, duration, found.group(1)))
+            return _ANNOTATION
+        if found := _COMPILED.match(name):
+            self._compiled.append(Span(lane, start, duration, found.group(1)))
+        elif name.startswith(_COMPILED_FUNCTION):
+            self._compiled_functions.append(Span(lane, start, duration, name))
+        elif _STEP.match(name):
+            self._steps.append(Span(lane, start, duration, name))
+            return _ANNOTATION
+        return which
+
+    def _launch(self, name: str, arguments: EventArgs) -> int:
+        file = arguments.kernel_file
+        if not file and arguments.kernel_backend != "triton":
+            return NOWHERE
+        if isinstance(file, str):
+            known = self._by_file.get((name, file))
+            if known is not None:
+                return known
+        launch = Launch(
+            name, _text(file), _text(arguments.kernel_hash),
+            _measure(arguments.kernel_num_gb), _measure(arguments.kernel_flop),
+        )  # fmt: skip
+        number = self._launches.setdefault(launch, len(self._launches))
+        if launch.file is not None:
+            self._by_file[name, launch.file] = number
+        return number
+
+    def part(self, file: BinaryIO) -> Part:
+        """All that was read, for `take` in another process; `file` gets the numbers."""
+        for rows in self._rows:
+            rows.write(file)
+        return Part(
+            self.events, list(self._names), list(self._lanes), list(self._launches),
+            [len(rows) for rows in self._rows], self._spans,
+        )  # fmt: skip
+
+    def take(self, part: Part, file: BinaryIO) -> None:
+        """Adds what was read of the part of the trace that follows."""
+        names = np.array(_numbered(self._names, part.names), np.int32)
+        lanes = np.array(_numbered(self._lanes, part.lanes), np.int32)
+        # NOWHERE is the last
+        launches = np.array([*_numbered(self._launches, part.launches), NOWHERE], np.int32)
+        for which, (own, count) in enumerate(zip(self._rows, part.rows, strict=True)):
+            for name, lane, kind, *rest in Events.read(file, count):
+                own.add(
+                    names[name], lanes[lane], launches[kind] if which >= _OPERATOR else kind, *rest
+                )
+        for spans, others in zip(self._spans, part.spans, strict=True):
+            spans += [replace(span, lane=int(lanes[span.lane])) for span in others]
+        self.events += part.events
+
+    @property
+    def _spans(self) -> list[list[Span]]:
+        return [self._graph_calls, self._compiled, self._compiled_functions, self._steps]
+
+    def finish(self) -> TraceColumns:
+        device, calls, ops, annotations = self._rows
+        return TraceColumns(
+            names=list(self._names),
+            lanes=[Lane(_shown(process), _shown(thread)) for process, thread in self._lanes],
+            device=device,
+            ops=ops,
+            calls=calls,
+            launches=list(self._launches),
+            annotations=annotations,
+            graph_calls=self._graph_calls,
+            compiled=self._compiled,
+            compiled_functions=self._compiled_functions,
+            steps=self._steps,
+        )
+
+
+def _is_mark(name: str | None) -> bool:
+    """Whether a span of that name structures the trace."""
+    return name is not None and name.startswith(_MARKS)
+
+
+def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
+    """The number of each value, new ones being given the next."""
+    for value in dict.fromkeys(values):
+        if value not in known:
+            known[value] = len(known)
+    return [known[value] for value in values]
+
+
+def _external_id(arguments: EventArgs | None) -> object:
+    """As spelled now, or as in the first versions."""
+    if arguments is None:
+        return None
+    given = arguments.external_id
+    return arguments.old_external_id if given is None else given
+
+
+def _ids(values: list[object]) -> Integers | None:
+    """Ids as numbers, -1 for none; None where they are written otherwise than as numbers."""
+    if None in values:
+        values = [-1 if value is None else value for value in values]
+    found = np.array(values)
+    if found.dtype != np.int64:
+        return None
+    ids: Integers = np.maximum(found, -1)
+    return ids
+
+
+def _number(value: object) -> int:
+    """An id as a number that fits a column; -1 for none."""
+    if type(value) is int and 0 <= value < 2**63:  # nearly always
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        value = int(value)
+    if isinstance(value, int) and 0 <= value < 2**63:
+        return value
+    return -1
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _measure(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e18:
+        return float(value)
+    return None
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value)[:200]

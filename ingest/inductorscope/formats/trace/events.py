@@ -1,0 +1,319 @@
+"""Events of a Chrome trace, streamed: batches are decoded strictly, and only what a batch refuses
+is read again event by event, with each repair counted. Never more than some MiB in memory."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from inductorscope.formats.unpacking import Readable
+
+MIB = 1024 * 1024
+CHUNK = 512 * 1024
+HEADER_LIMIT = 16 * MIB
+MAX_EVENT = 32 * MIB
+EXAMPLE = 160
+MOST_FAILED = 200
+"""Events of a file that are tried with all that follows them. A failure can cost as much as there
+is text, so that later ones are tried up to where the next event seems to begin."""
+
+#   }
+#  },
+#  {
+#    "ph": "X", …
+_SEPARATOR = re.compile(rb"\}\s{0,40},\s{0,40}\{")
+_NEXT_EVENT = re.compile(r'\}\s{0,40},?\s{0,40}(?=\{\s{0,40}"(?:ph|name|cat|pid|ts|args)")')
+_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+# C:\models\x.py: a backslash that begins no escape of JSON
+_BARE_BACKSLASH = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_SKIPPED = re.compile(r"[\s,]*")
+_CONTROL = re.compile(r"[\x00-\x1f]")
+
+_LENIENT = json.JSONDecoder(strict=False)
+
+
+class EventArgs(msgspec.Struct, gc=False):
+    """The arguments that tell which launch a kernel belongs to. Types vary between versions."""
+
+    external_id: Any = msgspec.field(default=None, name="External id")
+    old_external_id: Any = msgspec.field(default=None, name="external id")
+    correlation: Any = None
+    kernel_file: Any = None
+    kernel_hash: Any = None
+    kernel_backend: Any = None
+    kernel_num_gb: Any = None
+    kernel_flop: Any = None
+
+
+class TraceEvent(msgspec.Struct, gc=False):
+    """One event, as far as it is used."""
+
+    ph: str = ""
+    cat: str | None = None
+    name: str | None = None
+    pid: int | float | str | None = None
+    tid: int | float | str | None = None
+    ts: float | None = None
+    dur: float | None = None
+    args: EventArgs | None = None
+
+
+_batch_decoder = msgspec.json.Decoder(list[TraceEvent])
+
+
+@dataclass(slots=True)
+class Repair:
+    """Something mended or left out, how often, and the first example."""
+
+    reason: str
+    count: int
+    example: str
+
+
+Taken = Callable[[], bytes | None]
+"""Takes what somebody else read, and gives what follows the events; None where they must be read
+here after all."""
+Batches = Iterator[list["TraceEvent"]]
+
+
+@dataclass(slots=True)
+class EventReader:
+    """Reads `stream`, plain JSON. `header` and `trailer` hold what is around the events."""
+
+    stream: Readable
+    max_bytes: int
+    inside: bool = False
+    """Whether the stream begins with an event, inside of the list."""
+    repairs: dict[str, Repair] = field(default_factory=dict)
+    header: bytes = b""
+    trailer: bytes = b""
+    bytes_read: int = 0
+    _buffer: bytes = b""
+    _ended: bool = False
+    _closed: bool = False
+    _failed: int = 0
+    _until: int | None = None
+
+    def repair(self, reason: str, example: str, count: int = 1) -> None:
+        known = self.repairs.get(reason)
+        if known is None:
+            shown = _CONTROL.sub(" ", example[:EXAMPLE])
+            self.repairs[reason] = Repair(reason, count, shown)
+        else:
+            known.count += count
+
+    def batches(self, until: int | None = None, taken: Taken = lambda: None) -> Batches:
+        """All events, some at a time. Those from `until` on are read elsewhere, and `taken` when
+        those before are read."""
+        self._until = until
+        if not self.inside and not self._find_events():
+            return
+        while not self._closed:
+            self._fill(CHUNK)
+            if self._until is not None and self.bytes_read >= self._until:
+                yield from self._before_rest()
+                trailer = None if self._buffer else taken()
+                if trailer is not None:
+                    self.trailer = trailer
+                    return
+                self._until = None
+                continue
+            batch = self._strict_batch()
+            if batch is None:
+                batch = self._lenient_batch()
+            if batch:
+                yield batch
+            if self._ended and not self._buffer and not self._closed:
+                self.repair("the file is cut short: its list of events has no end", "")
+                return
+        self._fill(HEADER_LIMIT)
+        self.trailer = self._buffer[:HEADER_LIMIT]
+
+    def _fill(self, size: int) -> None:
+        """Has at least `size` bytes in the buffer, or all that is left."""
+        # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
+        read = getattr(self.stream, "read1", self.stream.read)
+        pieces = [self._buffer]
+        have = len(self._buffer)
+        while have < size and not self._ended:
+            wanted = CHUNK
+            if self._until is not None:
+                wanted = min(CHUNK, self._until - self.bytes_read)
+            if not wanted:
+                break
+            try:
+                piece = read(wanted)
+            except (EOFError, OSError, zlib.error) as error:
+                self.repair("the compressed file is damaged or cut short", str(error))
+                piece = b""
+            self._ended = not piece
+            self.bytes_read += len(piece)
+            if self.bytes_read > self.max_bytes:
+                self.repair(f"only the first {self.max_bytes:,} bytes were read", "")
+                self._ended = True
+                piece = piece[: self.max_bytes - self.bytes_read]
+            pieces.append(piece)
+            have += len(piece)
+        self._buffer = b"".join(pieces)
+
+    def _find_events(self) -> bool:
+        self._fill(MIB)
+        start = self._buffer.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start.startswith(b"["):
+            self._buffer = start[1:]
+            return True
+        size = MIB
+        while True:
+            found = _EVENTS.search(self._buffer)
+            if found:
+                self.header = self._buffer[: found.start()]
+                self._buffer = self._buffer[found.end() :]
+                return True
+            if self._ended or size >= HEADER_LIMIT:
+                self.repair("no list of trace events was found", self._shown(self._buffer))
+                return False
+            size *= 4
+            self._fill(size)
+
+    @staticmethod
+    def _shown(data: bytes) -> str:
+        return data[:EXAMPLE].decode("utf-8", "replace")
+
+    def _before_rest(self) -> Batches:
+        """The events up to those that are read elsewhere, if all is well with them."""
+        try:
+            batch = _batch_decoder.decode(b"[" + self._buffer.rstrip().removesuffix(b",") + b"]")
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return
+        self._buffer = b""
+        yield batch
+
+    def _strict_batch(self) -> list[TraceEvent] | None:
+        """Decodes up to the last place where one event ends and the next begins. Inside of
+        arguments it can look the same, so some such places are tried."""
+        for tail in (64 * 1024, MIB):
+            places = [found.start() for found in _SEPARATOR.finditer(
+                self._buffer, max(0, len(self._buffer) - tail))]  # fmt: skip
+            if places:
+                break
+        for place in reversed(places[-4:]):
+            try:
+                batch = _batch_decoder.decode(b"[" + self._buffer[: place + 1] + b"]")
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            self._buffer = self._buffer[self._buffer.index(b",", place) + 1 :]
+            return batch
+        return None
+
+    def _lenient_batch(self) -> list[TraceEvent]:
+        """Decodes the buffer event by event, up to its last separator or the end."""
+        cut = len(self._buffer)
+        if not self._ended:
+            cut = -1
+            while cut < 0:
+                for found in _SEPARATOR.finditer(self._buffer):
+                    cut = found.start() + 1
+                if cut >= 0 or self._ended:
+                    break
+                if len(self._buffer) >= MAX_EVENT:
+                    self.repair(
+                        "an event of more than 32 MiB was left out", self._shown(self._buffer)
+                    )
+                    self._buffer = b""
+                    return []
+                self._fill(len(self._buffer) + CHUNK)
+            cut = len(self._buffer) if cut < 0 else cut
+        raw, rest = self._buffer[:cut], self._buffer[cut:]
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            text = raw.decode("utf-8", "replace")
+            self.repair("text that is no UTF-8 was replaced", "")
+        batch, end = self._events_of(text, final=self._ended and not rest)
+        if self._closed:
+            self._buffer = text[end:].encode("utf-8", "replace") + rest
+        else:
+            self._buffer = rest
+        return batch
+
+    def _events_of(self, text: str, *, final: bool) -> tuple[list[TraceEvent], int]:
+        events: list[TraceEvent] = []
+        at = 0
+        while True:
+            at = _end_of_skipped(text, at)
+            if at >= len(text):
+                return events, at
+            if text[at] == "]":
+                self._closed = True
+                return events, at + 1
+            if text[at] != "{":
+                following = text.find("{", at)
+                self.repair("text between events was skipped", text[at : at + EXAMPLE])
+                at = len(text) if following < 0 else following
+                continue
+            value, at = self._event_at(text, at, final=final)
+            self._convert(value, events)
+
+    def _event_at(self, text: str, at: int, *, final: bool) -> tuple[object, int]:
+        if self._failed < MOST_FAILED:
+            try:
+                return _LENIENT.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                self._failed += 1
+        return self._mended(text, at, final=final)
+
+    def _mended(self, text: str, at: int, *, final: bool) -> tuple[object, int]:
+        """The event at `at`, which is no JSON, by what usually is wrong with it."""
+        following = _NEXT_EVENT.search(text, at)
+        end = following.start() + 1 if following else len(text)
+        piece = text[at:end]
+        if self._failed >= MOST_FAILED:
+            try:
+                value, length = _LENIENT.raw_decode(piece)
+            except (ValueError, RecursionError):
+                pass
+            else:
+                return value, at + length
+        mended = _BARE_BACKSLASH.sub(r"\\\\", piece)
+        try:
+            value, length = _LENIENT.raw_decode(mended)
+        except (ValueError, RecursionError):
+            if following is None and final:
+                self.repair("the last event is cut short and was left out", piece)
+            else:
+                self.repair("an event that is no JSON was left out", piece)
+            return None, end
+        self.repair("a bare backslash was escaped", piece)
+        if following is None:  # what follows the event may be the end of the list
+            end = at + _length_before_mending(piece, length)
+        return value, end
+
+    def _convert(self, value: object, events: list[TraceEvent]) -> None:
+        if value is None:
+            return
+        try:
+            events.append(msgspec.convert(value, TraceEvent, strict=False))
+        except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
+            # The last is of a text where a number belongs that is half a character: `"\ud800"`.
+            self.repair("an event with a field of the wrong type was left out", str(error))
+
+
+def _end_of_skipped(text: str, at: int) -> int:
+    found = _SKIPPED.match(text, at)
+    return found.end() if found else at
+
+
+def _length_before_mending(piece: str, mended_length: int) -> int:
+    """How much of `piece` became the first `mended_length` characters when backslashes doubled."""
+    added = 0
+    for found in _BARE_BACKSLASH.finditer(piece):
+        if found.start() + added >= mended_length:
+            break
+        added += 1
+    return mended_length - added

@@ -1,0 +1,324 @@
+"""Profiler traces (Chrome trace JSON as Kineto writes it): kernels, operators, who launched what.
+
+Times are fractional microseconds and stay so. A kernel is an event of the device; the `cpu_op` of
+the same name that Inductor records around a Triton launch is an operator and counts as such.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from inductorscope.formats.trace.column_reader import ColumnReader
+from inductorscope.formats.trace.event_columns import (
+    DEVICE_KINDS,
+    NOWHERE,
+    Integers,
+    Launch,
+    Numbers,
+    TraceColumns,
+)
+from inductorscope.formats.trace.events import EventReader, Repair
+from inductorscope.formats.trace.halves import SecondHalf
+from inductorscope.formats.trace.launches import Launched, find_launches, taken
+from inductorscope.formats.trace.regions import Region, RegionTimes, find_regions
+from inductorscope.formats.unpacking import Readable, open_plain
+
+__all__ = ["ChromeTrace", "CpuKernelTime", "KernelTime", "OpTime", "Region", "read_chrome_trace"]
+
+GIB = 1024**3
+MAX_BYTES = 16 * GIB
+"""How much of a trace is read unless another bound is given, counted unpacked."""
+DEVICES_SIZE = 256 * 1024
+LARGEST_KEY = 2**62
+
+# graph_0_cpp_fused_gelu_view_2
+CPU_KERNEL = re.compile(r"^graph_(\d+)_(cpp_.+)$")
+_DEVICES = re.compile(rb'"deviceProperties"\s*:\s*\[([^\]]*)')
+_NAME = re.compile(rb'"name"\s*:\s*"([^"]{0,200})"')
+
+
+@dataclass(slots=True)
+class KernelTime:
+    """All runs of one device kernel that one launch site's file, operator and graph call share."""
+
+    name: str
+    kind: str
+    """'kernel', 'memcpy' or 'memset'."""
+    kernel_file: str | None
+    """Source file of a Triton kernel, as its launch says."""
+    kernel_hash: str | None
+    op: str | None
+    """The operator that launched it."""
+    region: int | None
+    """Index into `ChromeTrace.regions`: the graph call that it was launched from."""
+    join: str | None
+    """How the launch was found: 'external id', 'correlation', 'name', or None if it was not."""
+    calls: int = 0
+    total_us: float = 0.0
+    min_us: float = 0.0
+    max_us: float = 0.0
+    triton: bool = False
+    """Whether its launch says that Triton made it."""
+    replayed: bool = False
+    """Whether it ran as part of a recorded graph (CUDA or HIP graphs)."""
+    compiled: bool = False
+    """Whether compiled code launched it."""
+    gigabytes: float | None = None
+    flop: float | None = None
+
+
+@dataclass(slots=True)
+class OpTime:
+    """All runs of one operator on the CPU; its children's time is included."""
+
+    name: str
+    calls: int = 0
+    total_us: float = 0.0
+
+
+@dataclass(slots=True)
+class CpuKernelTime:
+    """All runs of one generated C++ kernel within one graph call's region."""
+
+    name: str
+    """As the output code calls it, `cpp_fused_gelu_view_2`."""
+    graph_id: int
+    region: int | None
+    calls: int = 0
+    total_us: float = 0.0
+
+
+@dataclass(slots=True)
+class TraceEvents:
+    """The events themselves, and what each belongs to."""
+
+    columns: TraceColumns
+    launched: Launched
+    row: Numbers
+    """For each event of the device its entry in `ChromeTrace.kernels`."""
+    region_of_op: Numbers
+
+
+@dataclass(slots=True)
+class ChromeTrace:
+    """What a trace says."""
+
+    kernels: list[KernelTime] = field(default_factory=list)
+    ops: list[OpTime] = field(default_factory=list)
+    cpu_kernels: list[CpuKernelTime] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+    """Calls of compiled graphs, those of the same graph together."""
+    steps: int | None = None
+    """Profiler steps, None when the trace has none."""
+    devices: list[str] = field(default_factory=list)
+    """Devices of the machine. Nothing need have run on them."""
+    events: int = 0
+    repairs: list[Repair] = field(default_factory=list)
+    """What was wrong with the file, and how often."""
+    detail: TraceEvents | None = field(default=None, repr=False, compare=False)
+    """Event by event; dropped once it was analysed."""
+
+    @property
+    def device_name(self) -> str | None:
+        """The device that the kernels ran on."""
+        return self.devices[0] if self.kernels and self.devices else None
+
+    @property
+    def device_us(self) -> float:
+        return sum(kernel.total_us for kernel in self.kernels)
+
+    def joined_us(self) -> dict[str, float]:
+        """Device time by how its launch was found; 'none' for what was not."""
+        found: dict[str, float] = {}
+        for kernel in self.kernels:
+            how = kernel.join or "none"
+            found[how] = found.get(how, 0.0) + kernel.total_us
+        return found
+
+
+def read_chrome_trace(
+    path: Path,
+    max_bytes: int = MAX_BYTES,
+    folder: Path | None = None,
+    half: SecondHalf | None = None,
+) -> ChromeTrace:
+    """Reads a trace, plain or compressed with gzip or zstd, whatever its state; what was mended is
+    in `.repairs`. `folder`: where events go that are too many for memory, for the time being.
+    `half`: of the same trace, being read already."""
+    with path.open("rb") as file:
+        return read_chrome_stream(open_plain(file), max_bytes, folder, half)
+
+
+def read_chrome_stream(
+    stream: Readable,
+    max_bytes: int = MAX_BYTES,
+    folder: Path | None = None,
+    half: SecondHalf | None = None,
+) -> ChromeTrace:
+    """Reads a trace from a stream of plain JSON."""
+    reader = EventReader(stream, max_bytes)
+    columns = ColumnReader(reader, folder)
+    rest = () if half is None else (half.place, partial(half.give, columns))
+    for batch in reader.batches(*rest):
+        columns.add(batch)
+    batch = []  # the last one is not needed while all are joined
+    trace = _trace_of(columns.finish())
+    trace.events = columns.events
+    trace.devices = _device_names(reader.header) or _device_names(reader.trailer)
+    trace.repairs = list(reader.repairs.values())
+    return trace
+
+
+def _device_names(around: bytes) -> list[str]:
+    start = max(0, around.find(b'"deviceProperties"'))
+    found = _DEVICES.match(around[start : start + DEVICES_SIZE])
+    names = _NAME.findall(found.group(1)) if found else []
+    return [name.decode("utf-8", "replace") for name in names if name]
+
+
+def _trace_of(columns: TraceColumns) -> ChromeTrace:
+    ops = columns.ops
+    tokens, token_of = _tokens(columns)
+    times = RegionTimes(columns.names, ops.name, ops.lane, ops.ts, ops.us, tokens, token_of)
+    regions, region_of_op, region_of_span = find_regions(
+        columns.graph_calls, columns.compiled, times
+    )
+    del times, token_of
+    launched = find_launches(columns, region_of_op, region_of_span)
+    kernels, row = _kernels(columns, launched)
+    trace = ChromeTrace(kernels=kernels, regions=regions)
+    trace.ops, trace.cpu_kernels = _operators(columns, region_of_op)
+    trace.steps = len({step.text for step in columns.steps}) or None
+    trace.detail = TraceEvents(columns, launched, row, region_of_op)
+    return trace
+
+
+def _tokens(columns: TraceColumns) -> tuple[list[str], Numbers]:
+    """What tells graphs apart, and for each operator its token."""
+    tokens: dict[str, int] = {}
+    of_name = np.full(len(columns.names) + 1, NOWHERE, np.int32)
+    for number, name in enumerate(columns.names):
+        if CPU_KERNEL.match(name):
+            of_name[number] = tokens.setdefault(name, len(tokens))
+    of_launch = np.array(
+        [tokens.setdefault(one.file or one.name, len(tokens)) for one in columns.launches]
+        + [NOWHERE],
+        np.int32,
+    )
+    of_op = of_launch[columns.ops.kind]  # NOWHERE is the last
+    of_op = np.where(of_op == NOWHERE, of_name[columns.ops.name], of_op)
+    return list(tokens), of_op
+
+
+def grouped(*columns: npt.NDArray[Any]) -> tuple[Integers, Numbers]:
+    """Rows alike in all columns of whole numbers: the first row of each group, and for each row its
+    group."""
+    key = np.zeros(len(columns[0]), np.int64)
+    keys = 1
+    for column in columns:
+        low = int(column.min(initial=0))
+        size = int(column.max(initial=0)) - low + 1
+        if keys * size > LARGEST_KEY:
+            _, dense = np.unique(key, return_inverse=True)
+            key, keys = dense.astype(np.int64), len(key)
+        key *= size
+        key += column
+        key -= low
+        keys *= size
+    found, first = np.unique(key, return_index=True)
+    return first.astype(np.int64), np.searchsorted(found, key).astype(np.int32)
+
+
+def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime], Numbers]:
+    """Device work in sums, the longest first, and for each event its sum."""
+    device = columns.device
+    if not len(device):
+        return [], np.zeros(0, np.int32)
+    op_name = taken(columns.ops.name, launched.op)
+    first, group = grouped(
+        device.name, device.kind, launched.launch, op_name, launched.region,
+        launched.join, launched.replayed, launched.compiled,
+    )  # fmt: skip
+    op_name = op_name[first]
+    calls = np.bincount(group, minlength=len(first))
+    us = device.us
+    total = np.bincount(group, weights=us, minlength=len(first))
+    least = np.full(len(first), np.inf)
+    most = np.zeros(len(first))
+    np.minimum.at(least, group, us)
+    np.maximum.at(most, group, us)
+    del us
+    name, kind = device.name[first], device.kind[first]
+    order = np.lexsort((first, -total))
+    rank = np.empty(len(first), np.int32)
+    rank[order] = np.arange(len(first), dtype=np.int32)
+    kernels = []
+    for which in order.tolist():
+        event = first[which]
+        known = launched.launch[event] != NOWHERE
+        launch = columns.launches[launched.launch[event]] if known else Launch("", None, None)
+        op, region = op_name[which], launched.region[event]
+        kernels.append(
+            KernelTime(
+                columns.names[name[which]],
+                DEVICE_KINDS[kind[which]],
+                launch.file,
+                launch.hash,
+                None if op == NOWHERE else columns.names[op],
+                None if region == NOWHERE else int(region),
+                launched.joins[launched.join[event]],
+                int(calls[which]),
+                float(total[which]),
+                float(least[which]),
+                float(most[which]),
+                known,
+                bool(launched.replayed[event]),
+                bool(launched.compiled[event]),
+                launch.gigabytes,
+                launch.flop,
+            )
+        )
+    return kernels, rank[group]
+
+
+def _operators(
+    columns: TraceColumns, region_of_op: Numbers
+) -> tuple[list[OpTime], list[CpuKernelTime]]:
+    ops = columns.ops
+    if not len(ops):
+        return [], []
+    count = len(columns.names)
+    name, us = ops.name, ops.us
+    calls = np.bincount(name, minlength=count)
+    total = np.bincount(name, weights=us, minlength=count)
+    times = [
+        OpTime(columns.names[number], int(calls[number]), float(total[number]))
+        for number in np.flatnonzero(calls).tolist()
+    ]
+    generated = [CPU_KERNEL.match(name) for name in columns.names]
+    own = np.flatnonzero(np.array([found is not None for found in generated])[name])
+    name, us = name[own], us[own]
+    kernels: list[CpuKernelTime] = []
+    if len(own):
+        first, group = grouped(name, region_of_op[own])
+        sums = np.bincount(group, weights=us)
+        for which, (place, runs) in enumerate(zip(first, np.bincount(group), strict=True)):
+            found = generated[name[place]]
+            assert found is not None
+            region = int(region_of_op[own[place]])
+            kernels.append(
+                CpuKernelTime(
+                    found.group(2), int(found.group(1)), None if region == NOWHERE else region,
+                    int(runs), float(sums[which]),
+                )
+            )  # fmt: skip
+    times.sort(key=lambda time: -time.total_us)
+    kernels.sort(key=lambda time: -time.total_us)
+    return times, kernels

@@ -1,0 +1,157 @@
+"""Who launched each piece of device work.
+
+By the id that the kernel shares with an operator, else by the driver's call of the same
+correlation, which shares one, else by the operator that ran on its thread when the driver was
+called. A recorded graph launches all of its kernels with one call, so that
+their id says nothing of each; then a Triton kernel is told by its name, if one file has it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from inductorscope.formats.trace.event_columns import (
+    NOWHERE,
+    Integers,
+    Numbers,
+    TraceColumns,
+    Truths,
+)
+from inductorscope.formats.trace.regions import innermost, innermost_of
+
+BY_NONE, BY_EXTERNAL, BY_CORRELATION, BY_NAME, BY_TIME = range(5)
+_JOINS = (None, "external id", "correlation", "name", "enclosing operator")
+# triton_poi_fused_add_0, and triton__0d1d2d of 2023
+_GENERATED = re.compile(
+    r"^(?:\w*?_)?triton_(?:poi|red|per|tem|for|spl|unk|fused)_|^triton_(?:$|_\d)"
+)
+_GRAPH_LAUNCH = "GraphLaunch"
+"""In cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch."""
+
+
+@dataclass(slots=True)
+class Launched:
+    """For each event of the device; NOWHERE where nothing tells."""
+
+    op: Numbers
+    """The operator that launched it."""
+    launch: Numbers
+    """The Triton launch."""
+    region: Numbers
+    join: npt.NDArray[np.int8]
+    """How it was found: an index into `joins`."""
+    call: Numbers
+    """The driver's call."""
+    replayed: Truths
+    """Whether the driver's call launched a recorded graph."""
+    compiled: Truths
+    """Whether compiled code launched it."""
+    joins: tuple[str | None, ...] = _JOINS
+
+
+def find_launches(
+    columns: TraceColumns, region_of_op: Numbers, region_of_span: Numbers
+) -> Launched:
+    device, ops, calls = columns.device, columns.ops, columns.calls
+    call = _lookup(device.correlation, calls.correlation)
+    known = call != NOWHERE
+    external = np.where((device.external < 0) & known, taken(calls.external, call), device.external)
+    op = _lookup(external, ops.external)
+    found = op != NOWHERE
+    join = np.where(found, np.where(device.external >= 0, BY_EXTERNAL, BY_CORRELATION), BY_NONE)
+    around = np.flatnonzero(~found & known)
+    if len(around):
+        made = call[around]
+        op[around] = innermost_of(
+            ops.lane, ops.ts, ops.end, taken(calls.lane, made), calls.ts[made]
+        )
+        join[around] = np.where(op[around] == NOWHERE, BY_NONE, BY_TIME)
+    launch = taken(ops.kind, op)
+    region = taken(region_of_op, op)
+    region = _region_by_call(columns, external, region, region_of_span)
+    by_name = _launch_by_name(columns)[device.name] if len(device) else launch
+    named = (launch == NOWHERE) & (by_name != NOWHERE)
+    launch = np.where(named, by_name, launch).astype(np.int32)
+    join = np.where(named, BY_NAME, join).astype(np.int8)
+    replays = np.array([_GRAPH_LAUNCH in name for name in [*columns.names, ""]])
+    replayed: Truths = replays[taken(calls.name, call)] & known
+    compiled = _compiled(columns, op, call, region, replayed)
+    return Launched(op, launch, region, join, call, replayed, compiled)
+
+
+def _compiled(
+    columns: TraceColumns, op: Numbers, call: Numbers, region: Numbers, replayed: Truths
+) -> Truths:
+    """By the spans around the launch. A recorded graph with a kernel of Inductor's is compiled code
+    altogether; so is a trace that has such kernels and no spans, which is of one module alone."""
+    device = columns.device
+    generated = np.array([bool(_GENERATED.match(name)) for name in [*columns.names, ""]])
+    of_inductor: Truths = generated[device.name]
+    spans = [*columns.compiled, *columns.graph_calls, *columns.compiled_functions]
+    if not spans:
+        return np.full(len(device), bool(of_inductor.any()))
+    lane = taken(columns.ops.lane, op)
+    lane = np.where(lane == NOWHERE, taken(columns.calls.lane, call), lane).astype(np.int32)
+    moment = np.full(len(device), np.nan)
+    for events, at in ((columns.calls, call), (columns.ops, op)):
+        known = at != NOWHERE
+        moment[known] = events.ts[at[known]]
+    inside = innermost(spans, lane, moment) != NOWHERE
+    recorded = np.unique(device.correlation[replayed & of_inductor])
+    in_recorded = replayed & np.isin(device.correlation, recorded)
+    found: Truths = of_inductor | inside | in_recorded | (region != NOWHERE)
+    return found
+
+
+def _region_by_call(
+    columns: TraceColumns, external: Integers, region: Numbers, region_of_span: Numbers
+) -> Numbers:
+    """Work that the graph's own span launched: no operator is in between."""
+    if not len(region_of_span):
+        return region
+    spans = columns.graph_calls
+    at = {(span.lane, span.ts): number for number, span in enumerate(spans)}
+    marks = columns.annotations
+    number_of = np.full(len(marks), NOWHERE, np.int32)
+    for place, where in enumerate(zip(marks.lane.tolist(), marks.ts.tolist(), strict=True)):
+        span = at.get(where)
+        if span is not None:
+            number_of[place] = region_of_span[span]
+    found = taken(number_of, _lookup(external, marks.external))
+    return np.where(region == NOWHERE, found, region).astype(np.int32)
+
+
+def _lookup(wanted: Integers, ids: Integers) -> Numbers:
+    """For each wanted id the last event that has it, or NOWHERE; negative ids are none."""
+    found = np.full(len(wanted), NOWHERE, np.int32)
+    if not len(ids) or not len(wanted):
+        return found
+    order = np.argsort(ids, kind="stable")
+    in_order = ids[order]
+    place = np.searchsorted(in_order, wanted, side="right") - 1
+    there = (place >= 0) & (wanted >= 0)
+    there[there] = in_order[place[there]] == wanted[there]
+    found[there] = order[place[there]]
+    return found
+
+
+def taken(values: Numbers | Integers, at: Numbers) -> Numbers:
+    """The values at these places, NOWHERE at no place."""
+    if not len(values):
+        return np.full(len(at), NOWHERE, np.int32)
+    taken: Numbers = np.where(at == NOWHERE, NOWHERE, values[at])
+    return taken
+
+
+def _launch_by_name(columns: TraceColumns) -> Numbers:
+    """For each name the launch of that name; none where two files have it."""
+    found: dict[str, int] = {}
+    for number, launch in enumerate(columns.launches):
+        known = found.setdefault(launch.name, number)
+        if known != NOWHERE and columns.launches[known].file != launch.file:
+            found[launch.name] = NOWHERE
+    return np.array([found.get(name, NOWHERE) for name in columns.names], np.int32)

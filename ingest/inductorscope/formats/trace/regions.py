@@ -1,0 +1,185 @@
+"""Which operators ran inside which compiled graph's call, and which calls are of the same graph.
+
+Every call of a compiled graph is a span, `## Call CompiledFxGraph <key> ##`, but the key is often
+`None`. So calls are told apart by what they launched: calls with the same set of generated kernels
+are calls of one graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from inductorscope.formats.trace.event_columns import (
+    NOWHERE,
+    Floats,
+    Integers,
+    Numbers,
+    Span,
+    Truths,
+)
+
+AT_ONCE = 65_536
+"""Events that are looked at one by one: as Python's numbers they take more room."""
+LOOK_BACK = 32
+"""Spans before a moment that are tried for holding it."""
+
+
+@dataclass(slots=True)
+class RegionOp:
+    """An operator that a graph's code called itself: generated C++ or an extern kernel."""
+
+    name: str
+    calls: int = 0
+    total_us: float = 0.0
+
+
+@dataclass(slots=True)
+class Region:
+    """All calls of one compiled graph."""
+
+    key: str | None
+    """The compiled graph's cache key, when the trace has one."""
+    compile_id: str | None
+    """As in `Torch-Compiled Region: 0/0`, of the first call."""
+    kernels: frozenset[str]
+    """Files of the Triton kernels it launched (names, where the trace has no files) and names of
+    its C++ kernels."""
+    calls: int = 0
+    total_us: float = 0.0
+    """Time on the CPU from the calls' begin to their end."""
+    ops: dict[str, RegionOp] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list, repr=False, compare=False)
+    """Its calls."""
+
+
+@dataclass(slots=True)
+class RegionTimes:
+    """Operators as columns, in the order of the file."""
+
+    names: list[str]
+    name: Numbers
+    lane: Numbers
+    ts: Floats
+    us: Floats
+    token: list[str]
+    """What tells graphs apart: generated C++ kernels and files of Triton kernels."""
+    token_of: Numbers
+    """For each operator its token, or NOWHERE."""
+
+
+def find_regions(
+    spans: Sequence[Span], compiled: Sequence[Span], times: RegionTimes
+) -> tuple[list[Region], Numbers, Numbers]:
+    """The regions; for each operator inside of one its index, else NOWHERE; the same for spans."""
+    inside = innermost(spans, times.lane, times.ts)
+    region_of_span = np.full(len(spans), NOWHERE, np.int32)
+    if not spans:
+        return [], inside, region_of_span
+    outer = innermost(
+        compiled,
+        np.fromiter((span.lane for span in spans), np.int32, len(spans)),
+        np.fromiter((span.ts for span in spans), np.float64, len(spans)),
+    )
+    tokens = _tokens_of(inside, times, len(spans))
+    regions: list[Region] = []
+    known: dict[tuple[str, frozenset[int]], int] = {}
+    for index in sorted(range(len(spans)), key=lambda index: spans[index].ts):
+        span = spans[index]
+        number = known.get((span.text, tokens[index]))
+        if number is None:
+            number = known[span.text, tokens[index]] = len(regions)
+            around = outer[index]
+            regions.append(
+                Region(
+                    None if span.text == "None" else span.text,
+                    None if around == NOWHERE else compiled[around].text,
+                    frozenset(times.token[token] for token in tokens[index]),
+                )
+            )
+        region_of_span[index] = number
+        regions[number].calls += 1
+        regions[number].total_us += span.us
+        regions[number].spans.append(span)
+    within = inside != NOWHERE
+    region_of_op = np.full(len(inside), NOWHERE, np.int32)
+    region_of_op[within] = region_of_span[inside[within]]
+    _add_own_ops(regions, inside, region_of_op, times)
+    return regions, region_of_op, region_of_span
+
+
+def _tokens_of(inside: Numbers, times: RegionTimes, spans: int) -> list[frozenset[int]]:
+    """What each span ran that tells graphs apart."""
+    found: list[set[int]] = [set() for _ in range(spans)]
+    telling = np.flatnonzero((inside != NOWHERE) & (times.token_of != NOWHERE))
+    if len(telling):
+        pairs = np.unique(
+            inside[telling].astype(np.int64) * len(times.token) + times.token_of[telling]
+        )
+        for pair in pairs.tolist():
+            found[pair // len(times.token)].add(pair % len(times.token))
+    return [frozenset(tokens) for tokens in found]
+
+
+def _add_own_ops(
+    regions: list[Region], inside: Numbers, region_of_op: Numbers, times: RegionTimes
+) -> None:
+    """Adds the operators that no other operator of the call contains."""
+    own = np.flatnonzero(region_of_op != NOWHERE)
+    own = own[np.lexsort((-times.us[own], times.ts[own], inside[own]))]
+    own = own[outermost(inside[own], times.ts[own], times.us[own])]
+    for op in own.tolist():
+        name = times.names[times.name[op]]
+        region = regions[region_of_op[op]]
+        sums = region.ops.get(name)
+        if sums is None:
+            sums = region.ops[name] = RegionOp(name)
+        sums.calls += 1
+        sums.total_us += float(times.us[op])
+
+
+def outermost(group: Numbers, ts: Floats, us: Floats) -> Truths:
+    """Of events sorted by group, begin and falling duration: those that begin after all before
+    them in the group have ended."""
+    found = np.zeros(len(ts), np.bool_)
+    end, current = float("-inf"), NOWHERE
+    for first in range(0, len(ts), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        rows = zip(group[some].tolist(), ts[some].tolist(), us[some].tolist(), strict=True)
+        for place, (which, start, duration) in enumerate(rows, start=first):
+            if which != current or start >= end:
+                found[place] = True
+                end, current = start + duration, which
+    return found
+
+
+def innermost(spans: Sequence[Span], lane: Numbers, moment: Floats) -> Numbers:
+    """For each moment of a lane the span that holds it and began last, else NOWHERE."""
+    count = len(spans)
+    starts = np.fromiter((span.ts for span in spans), np.float64, count)
+    ends = starts + np.fromiter((span.us for span in spans), np.float64, count)
+    lanes = np.fromiter((span.lane for span in spans), np.int32, count)
+    return innermost_of(lanes, starts, ends, lane, moment)
+
+
+def innermost_of(
+    lanes: Numbers, starts: Floats, ends: Floats, lane: Numbers, moment: Floats
+) -> Numbers:
+    """The same of spans that are columns."""
+    found = np.full(len(moment), NOWHERE, np.int32)
+    for number in np.unique(lane).tolist():
+        here: Integers = np.flatnonzero(lane == number)
+        order: Integers = np.flatnonzero(lanes == number)
+        order = order[np.argsort(starts[order], kind="stable")]
+        place = np.searchsorted(starts[order], moment[here], side="right") - 1
+        for _ in range(LOOK_BACK):
+            open_ = place >= 0
+            here, place = here[open_], place[open_]
+            if not len(here):
+                break
+            holds = moment[here] <= ends[order[place]]
+            found[here[holds]] = order[place[holds]]
+            here, place = here[~holds], place[~holds] - 1
+    return found

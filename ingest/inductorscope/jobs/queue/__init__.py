@@ -1,0 +1,1 @@
+"""The durable queue, its workers and their supervisor."""

@@ -1,0 +1,75 @@
+"""The job engine, DBOS, set up for us: one queue, one workflow, JSON, a pinned version.
+
+Only `engine`, `workflow`, `reaper` and `api` know it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Never
+
+from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos._serialization import DBOSPortableJSON, DefaultSerializer
+
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import database_url, migrate
+
+APPLICATION = "inductorscope"
+APPLICATION_VERSION = "1"
+"""Pinned: left alone it is a hash of the code, and an upgrade would strand what waits."""
+QUEUE = "inductorscope"
+WORKFLOW = "inductorscope_job"
+POLL_SECONDS = 0.1
+
+log = logging.getLogger("inductorscope.jobs")
+
+
+def url_for_engine(settings: Settings) -> str:
+    """The database's address as DBOS takes it."""
+    return database_url(settings).render_as_string(hide_password=False)
+
+
+def prepare(settings: Settings) -> None:
+    """Our tables and the engine's, brought up to date. Safe for several processes at once.
+
+    Ours come first, because that switches SQLite's WAL on, which DBOS does not do.
+    """
+    quiet()
+    settings.data.mkdir(parents=True, exist_ok=True)
+    migrate(settings)
+    DBOS.migrate(url_for_engine(settings))
+
+
+def make_client(settings: Settings) -> DBOSClient:
+    """A client of the engine; the tables must be there."""
+    quiet()
+    return DBOSClient(
+        system_database_url=url_for_engine(settings),
+        serializer=DBOSPortableJSON,
+        system_database_pool_size=3,
+        application_name=APPLICATION,
+    )
+
+
+def configuration(settings: Settings, executor_id: str) -> DBOSConfig:
+    """The engine's configuration in a worker."""
+    return {
+        "name": APPLICATION,
+        "application_version": APPLICATION_VERSION,
+        "executor_id": executor_id,
+        "system_database_url": url_for_engine(settings),
+        "serializer": DBOSPortableJSON,
+        "log_level": "WARNING",
+        "use_listen_notify": True,
+        "run_migrations": False,
+    }
+
+
+def quiet() -> None:
+    """Warnings only, and no pickle: whoever can write rows must not run code in a worker."""
+    logging.getLogger("dbos").setLevel(logging.WARNING)
+    setattr(DefaultSerializer, "deserialize", _refuse_pickle)  # noqa: B010  # not for mypy to see
+
+
+def _refuse_pickle(_self: object, _text: Any) -> Never:  # noqa: ANN401  # whatever was stored
+    raise TypeError("A pickled value in the job engine's tables; only JSON is read.")

@@ -1,0 +1,32 @@
+"""Which workers give signs of life."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import select
+
+from inductorscope.jobs.queue.slots import this_host
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.models import Worker
+
+BEAT_SECONDS = 3.0
+DEAD_AFTER_SECONDS = 60.0
+"""Without a beat for so long a worker on another machine counts as dead."""
+
+
+def is_alive(worker: Worker) -> bool:
+    """Whether a worker's last beat is recent, as far as the machines' clocks agree."""
+    return datetime.now(UTC) - worker.beat_at < timedelta(seconds=DEAD_AFTER_SECONDS)
+
+
+def living_workers(settings: Settings) -> list[str]:
+    """Workers of this machine that gave a sign of life lately."""
+    engine = make_engine(settings)
+    try:
+        with sessions(engine, read_only=True)() as session:
+            rows = session.scalars(select(Worker).where(Worker.host == this_host()))
+            return [row.id for row in rows if is_alive(row)]
+    finally:
+        engine.dispose()

@@ -1,0 +1,77 @@
+"""A worker's sign of life, and its own conclusion when nobody can hear it any more."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+
+from sqlalchemy import delete, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.queue.health import BEAT_SECONDS
+from inductorscope.jobs.queue.slots import this_host
+from inductorscope.jobs.queue.transitions import now
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.tables.models import Worker
+
+log = logging.getLogger("inductorscope.jobs")
+
+
+class Heartbeat(threading.Thread):
+    """Renews the worker's row. `unheard` is called when that has failed for too long: others then
+    count this worker as dead and take over what it does."""
+
+    def __init__(
+        self, sessions: Sessions, worker: str, patience: float, unheard: Callable[[], None]
+    ) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self._sessions = sessions
+        self._worker = worker
+        self._patience = patience
+        self._unheard = unheard
+        self._stop_asked = threading.Event()
+
+    def start(self) -> None:
+        self._register()
+        super().start()
+
+    def run(self) -> None:
+        heard = time.monotonic()
+        while not self._stop_asked.wait(BEAT_SECONDS):
+            asked = time.monotonic()
+            try:
+                self._beat()
+            except SQLAlchemyError as error:
+                log.warning("heartbeat failed: %s", without_password(str(error)))
+                if time.monotonic() - heard > self._patience:
+                    self._unheard()
+                    return
+            else:
+                heard = asked
+
+    def stop(self) -> None:
+        """Takes the row away: the worker stops in order."""
+        self._stop_asked.set()
+        self.join(BEAT_SECONDS)
+        with self._sessions.begin() as session:
+            session.execute(delete(Worker).where(Worker.id == self._worker))
+
+    def _register(self) -> None:
+        with self._sessions.begin() as session:
+            session.execute(delete(Worker).where(Worker.id == self._worker))
+            session.add(self._row())
+
+    def _beat(self) -> None:
+        with self._sessions.begin() as session:
+            renewed = update(Worker).where(Worker.id == self._worker).values(beat_at=now())
+            if not session.execute(renewed.returning(Worker.id)).first():
+                session.add(self._row())  # somebody took us for dead
+
+    def _row(self) -> Worker:
+        return Worker(
+            id=self._worker, host=this_host(), pid=os.getpid(), started_at=now(), beat_at=now()
+        )

@@ -1,0 +1,137 @@
+"""Giving the jobs of dead workers back to the queue.
+
+The job engine does this for an executor id only when a process starts under that id again. Here any
+living worker does it for the others. On the same machine the slot's lock tells for certain who is
+dead. A worker elsewhere is dead when its heartbeat has not changed for a while by our own clock, so
+the machines' clocks need not agree.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from dbos import DBOSClient
+from sqlalchemy import delete, select
+
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.queue.engine import APPLICATION_VERSION, QUEUE, log
+from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
+from inductorscope.jobs.queue.slots import Slot, lock_path, this_host
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.runs.runs import READING
+from inductorscope.store.runs.writer import discard_abandoned
+from inductorscope.store.tables.models import Run, Worker
+
+ENDED = {
+    "SUCCESS": "The job engine ended this without a result.",
+    "ERROR": "The worker could not start this; its log tells why.",
+    "CANCELLED": "The job engine cancelled this.",
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "This was taken up too many times without an end.",
+}
+"""What to tell about a job that the engine is done with and that never came to an end itself."""
+
+
+class Reaper:
+    """Looks after the jobs of others. `reap` is cheap; call it every few seconds."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        sessions: Sessions,
+        client: DBOSClient,
+        *,
+        own_id: str | None = None,
+        dead_after: float = DEAD_AFTER_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._sessions = sessions
+        self._client = client
+        self._own_id = own_id
+        self._dead_after = dead_after
+        self._clock = clock
+        self._beats: dict[str, tuple[datetime | None, float]] = {}
+        """The last beat seen of a worker elsewhere, and when we saw it first."""
+
+    def reap(self) -> list[str]:
+        """Returns the jobs of dead workers to the queue; their ids."""
+        back: list[str] = []
+        working = self._working()
+        for worker in working:
+            if worker != self._own_id:
+                back += self._reap_worker(worker)
+        self._beats = {name: seen for name, seen in self._beats.items() if name in working}
+        return back
+
+    def take_back(self, worker: str) -> list[str]:
+        """Returns what a worker was doing, which the caller knows to be dead."""
+        engine = self._client._sys_db
+        pending = engine.get_pending_workflows(worker, APPLICATION_VERSION)
+        ids = [item.workflow_id for item in pending]
+        # Our rows first: if we die in between, the next look finds the engine's rows as before.
+        transitions.orphaned(self._sessions, worker, ids)
+        for job_id in ids:
+            engine.reenqueue_for_recovery(job_id, [worker], QUEUE)
+        if ids:
+            log.info("back to the queue from %s: %s", worker, ", ".join(ids))
+        return ids
+
+    def settle(self) -> list[str]:
+        """Ends jobs that the engine is done with and that nobody has ended; their ids."""
+        open_ids = transitions.active_jobs(self._sessions)
+        if not open_ids:
+            return []
+        rows = self._client.list_workflows(
+            workflow_ids=open_ids, load_input=False, load_output=False
+        )
+        over = [(row.workflow_id, ENDED[row.status]) for row in rows if row.status in ENDED]
+        return [job for job, why in over if transitions.give_up(self._sessions, job, why)]
+
+    def tidy(self) -> int:
+        """Takes away runs that nobody will finish reading; how many."""
+        with self._sessions() as session:
+            unfinished = session.scalar(select(Run.id).where(Run.state == READING).limit(1))
+        if unfinished is None:
+            return 0
+        with self._sessions.begin() as session:
+            return discard_abandoned(session)
+
+    def _working(self) -> set[str]:
+        rows = self._client.list_workflows(
+            status="PENDING",
+            queue_name=QUEUE,
+            app_version=APPLICATION_VERSION,
+            load_input=False,
+            load_output=False,
+        )
+        return {row.executor_id for row in rows if row.executor_id}
+
+    def _reap_worker(self, worker: str) -> list[str]:
+        with self._sessions() as session:
+            row = session.get(Worker, worker)
+            host, beat = (row.host, row.beat_at) if row else (None, None)
+        here = host in (None, this_host()) and lock_path(self._settings, worker).exists()
+        if not here:
+            return self._reap_silent(worker, beat)
+        slot = Slot(self._settings, worker)
+        if not slot.take():
+            return []
+        try:  # holding the slot, so that the worker cannot start again meanwhile
+            return self.take_back(worker)
+        finally:
+            slot.release()
+
+    def _reap_silent(self, worker: str, beat: datetime | None) -> list[str]:
+        seen, since = self._beats.get(worker, (None, None))
+        if since is None or seen != beat:
+            self._beats[worker] = (beat, self._clock())
+            return []
+        if self._clock() - since < self._dead_after:
+            return []
+        back = self.take_back(worker)
+        with self._sessions.begin() as session:
+            session.execute(delete(Worker).where(Worker.id == worker))
+        return back

@@ -1,0 +1,170 @@
+"""Keeps the web process and the workers alive: what dies is started again under the same name."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.queue.processes import environment
+from inductorscope.jobs.queue.slots import reserve
+from inductorscope.jobs.queue.speaking import speak
+from inductorscope.processes.dying import die_with
+from inductorscope.processes.programs import program
+from inductorscope.settings import Settings
+from inductorscope.store.database.migrate import MigrationError
+
+FIRST_PAUSE = 0.2
+LONGEST_PAUSE = 10.0
+LONGEST_PAUSE_AFTER_SIGNAL = 2.0
+"""Whoever was killed from outside is most likely well when started again."""
+STEADY_SECONDS = 5.0
+"""Who lived for so long starts again at once when it dies."""
+TRUSTED_SECONDS = 30.0
+"""Who lived for so long can start at all, so what it dies of is worth another try for ever."""
+STARTS_THAT_FAIL = 3
+"""A process that ends with an error so many times before it was ever trusted never will be."""
+HOPELESS = (2, 3)
+"""Exit codes of the web process: settings that cannot be used, a port that is taken."""
+GRACE_SECONDS = 12.0
+LOOK_SECONDS = 0.1
+
+log = logging.getLogger("inductorscope.supervisor")
+
+
+class StartError(Exception):
+    """Something does not start, and trying again would not help; the message says what."""
+
+
+@dataclass
+class Kept:
+    """One process to keep alive."""
+
+    name: str
+    command: list[str]
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    pause: float = FIRST_PAUSE
+    due: float = 0.0
+    failed_starts: int = 0
+    trusted: bool = False
+
+    def start(self, variables: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            env=variables,
+            # Safe in this process, which runs a single thread; the process keeps what we set.
+            preexec_fn=partial(die_with, os.getpid()),
+            start_new_session=True,  # a Ctrl-C reaches us, and we tell them
+        )
+        self.started = time.monotonic()
+        log.info("%s started, process %d", self.name, self.process.pid)
+
+    def look(self, variables: dict[str, str]) -> None:
+        """Notices a death, and starts anew when it is time. Raises StartError."""
+        at = time.monotonic()
+        if self.process is None:
+            if at >= self.due:
+                self.start(variables)
+            return
+        status = self.process.poll()
+        age = at - self.started
+        self.trusted = self.trusted or age > TRUSTED_SECONDS
+        if age > STEADY_SECONDS:
+            self.pause = FIRST_PAUSE
+        if status is None:
+            return
+        self.process = None
+        self._judge(status)
+        log.warning(
+            "%s %s; starting it again in %.1f s", self.name, _how_it_ended(status), self.pause
+        )
+        self.due = at + self.pause
+        longest = LONGEST_PAUSE_AFTER_SIGNAL if status < 0 else LONGEST_PAUSE
+        self.pause = min(self.pause * 2, longest)
+
+    def _judge(self, status: int) -> None:
+        if self.trusted or status <= 0:
+            return
+        self.failed_starts += 1
+        if status in HOPELESS or self.failed_starts >= STARTS_THAT_FAIL:
+            raise StartError(f"The {self.name} {_how_it_ended(status)}; see what it wrote above.")
+
+
+def supervise(
+    settings: Settings, workers: int, web: bool, first_capture: str | None = None
+) -> None:
+    """Runs until SIGTERM or SIGINT, then stops everything in order. Raises StartError.
+
+    `first_capture` names a built-in model to capture when the database is empty.
+    """
+    speak()
+    stop = threading.Event()
+    before = {sign: signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)}
+    for sign in before:
+        signal.signal(sign, lambda *_: stop.set())
+    slots = reserve(settings, workers)
+    kept = _processes([slot.executor_id for slot in slots], web)
+    variables = environment(settings, PYTHONUNBUFFERED="1")
+    try:
+        if first_capture is not None:
+            _first_capture(settings, first_capture)
+        while not stop.wait(LOOK_SECONDS):
+            for process in kept:
+                process.look(variables)
+    finally:
+        _stop(kept)
+        for slot in slots:
+            slot.release()
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
+
+
+def _processes(workers: list[str], web: bool) -> list[Kept]:
+    kept = []
+    if web:
+        kept.append(Kept("web process", program("inductorscope_server")))
+    for name in workers:
+        module = program("inductorscope.jobs.queue.worker", "--executor-id", name)
+        kept.append(Kept(f"worker {name}", module))
+    return kept
+
+
+def _first_capture(settings: Settings, model: str) -> None:
+    # Here, because the job engine is a large thing to import for a process that only waits.
+    from inductorscope.jobs.first import capture_if_empty
+
+    try:
+        capture_if_empty(settings, model)
+    except (MigrationError, SQLAlchemyError, OSError) as error:
+        lines = without_password(str(error)).splitlines() or [type(error).__name__]
+        raise StartError(f"The database cannot be opened: {lines[0]}") from error
+
+
+def _stop(kept: list[Kept]) -> None:
+    living = [entry.process for entry in kept if entry.process and entry.process.poll() is None]
+    for process in living:
+        process.send_signal(signal.SIGTERM)
+    until = time.monotonic() + GRACE_SECONDS
+    for process in living:
+        try:
+            process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            log.warning("process %d does not stop and is killed", process.pid)
+            process.kill()
+            process.wait()
+
+
+def _how_it_ended(status: int) -> str:
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"

@@ -1,0 +1,204 @@
+"""What may happen to a job's row, each step one short transaction.
+
+An attempt is known by its number. Whatever an attempt writes, it writes only while the job is still
+running and that attempt is still the current one; so a job that was cancelled, or that another
+worker has taken over, cannot be changed by a process that has not noticed yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import CursorResult, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from inductorscope.jobs.records import ACTIVE, CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.runs.writer import JOB, discard_unfinished
+from inductorscope.store.tables.models import Job, JobEvent
+
+MOST_ATTEMPTS = 6
+WAITING = "Waiting for a worker"
+LONGEST_EVENT = 20_000
+TRY_AGAIN = 75
+"""A child's exit status when the database was out of reach: EX_TEMPFAIL."""
+
+Event = tuple[datetime, str, str]
+"""When, level, text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of one worker at a job."""
+
+    job_id: str
+    kind: str
+    number: int
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def claim(sessions: Sessions, job_id: str, worker: str) -> Attempt | None:
+    """The next attempt at a job; None when it is over, or is given up here."""
+    with sessions.begin() as session:
+        job = session.get(Job, job_id, with_for_update=True)
+        if job is None or job.state not in ACTIVE:
+            return None
+        if job.attempts >= MOST_ATTEMPTS:
+            job.state, job.ended_at = FAILED, now()
+            job.message = (
+                f"This was tried {job.attempts} times without coming to an end; "
+                "its log and what the workers printed may tell why."
+            )
+            add_event(session, job_id, "error", job.message)
+            return None
+        if job.attempts:
+            add_event(session, job_id, "warning", f"Attempt {job.attempts + 1}, on {worker}.")
+        job.attempts += 1
+        job.state, job.worker, job.step = RUNNING, worker, "Starting"
+        job.done, job.total, job.unit = 0, None, None
+        job.started_at = job.started_at or now()
+        return Attempt(job_id, job.kind, job.attempts)
+
+
+def change(session: Session, attempt: Attempt, **values: Any) -> bool:  # noqa: ANN401  # columns
+    """Changes the row on behalf of an attempt; False when that attempt has no say any more."""
+    statement = (
+        update(Job)
+        .where(Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING)
+        .values(values)
+    )
+    return _changed(session, statement) == 1
+
+
+def is_current(session: Session, attempt: Attempt) -> bool:
+    """Whether an attempt still has a say."""
+    query = select(Job.id).where(
+        Job.id == attempt.job_id, Job.attempts == attempt.number, Job.state == RUNNING
+    )
+    return session.scalar(query) is not None
+
+
+def complete(
+    session: Session, attempt: Attempt, *, run_id: str, duplicate: bool, message: str
+) -> bool:
+    """Ends the job with its run. Called in the transaction that writes the run."""
+    return change(
+        session,
+        attempt,
+        state=DONE,
+        step="Done",
+        done=func.coalesce(Job.total, Job.done),
+        run_id=run_id,
+        duplicate=duplicate,
+        message=message,
+        ended_at=now(),
+    )
+
+
+def fail(sessions: Sessions, attempt: Attempt, message: str, details: str | None = None) -> bool:
+    """Ends the job with a sentence; the details go to its log."""
+    with sessions.begin() as session:
+        values = {"state": FAILED, "message": message, "ended_at": now(), "run_id": None}
+        if not change(session, attempt, **values):
+            return False
+        discard_unfinished(session, f"{JOB}{attempt.job_id}")
+        add_event(session, attempt.job_id, "error", details or message)
+        return True
+
+
+def give_up(sessions: Sessions, job_id: str, message: str) -> bool:
+    """Ends a job that the engine does not run any more, whatever the attempt."""
+    with sessions.begin() as session:
+        ended = _end(session, job_id, FAILED, message)
+        if ended:
+            add_event(session, job_id, "error", message)
+        return ended
+
+
+def cancel(sessions: Sessions, job_id: str) -> bool:
+    """Ends a job on request. From here on nothing its processes do counts."""
+    with sessions.begin() as session:
+        ended = _end(session, job_id, CANCELLED, "Cancelled.", cancel_requested=True)
+        if ended:
+            add_event(session, job_id, "info", "Cancelled.")
+        return ended
+
+
+def put_back(sessions: Sessions, attempt: Attempt) -> bool:
+    """Returns a job whose worker stops in order; that was no failed attempt."""
+    with sessions.begin() as session:
+        back = change(session, attempt, **_waiting(), attempts=attempt.number - 1)
+        if back:
+            add_event(session, attempt.job_id, "info", "The worker is stopping; back to the queue.")
+        return back
+
+
+def orphaned(sessions: Sessions, worker: str, job_ids: Iterable[str]) -> None:
+    """Returns the jobs of a worker that died."""
+    with sessions.begin() as session:
+        for job_id in job_ids:
+            statement = (
+                update(Job)
+                .where(Job.id == job_id, Job.worker == worker, Job.state == RUNNING)
+                .values(_waiting())
+            )
+            if _changed(session, statement):
+                add_event(session, job_id, "warning", f"{worker} died; back to the queue.")
+
+
+def active_jobs(sessions: Sessions) -> list[str]:
+    with sessions() as session:
+        return list(session.scalars(select(Job.id).where(Job.state.in_(ACTIVE))))
+
+
+def add_event(session: Session, job_id: str, level: str, text: str) -> None:
+    add_events(session, job_id, [(now(), level, text)])
+
+
+def add_events(session: Session, job_id: str, events: Iterable[Event]) -> None:
+    rows = [
+        {"job_id": job_id, "at": at, "level": level, "text": _shortened(text)}
+        for at, level, text in events
+    ]
+    if rows:
+        session.execute(insert(JobEvent), rows)
+
+
+def _end(session: Session, job_id: str, state: str, message: str, **values: Any) -> bool:  # noqa: ANN401
+    statement = (
+        update(Job)
+        .where(Job.id == job_id, Job.state.in_(ACTIVE))
+        .values(state=state, message=message, ended_at=now(), run_id=None, **values)
+    )
+    ended = _changed(session, statement) == 1
+    if ended:
+        discard_unfinished(session, f"{JOB}{job_id}")
+    return ended
+
+
+def _waiting() -> dict[str, Any]:
+    return {
+        "state": QUEUED, "worker": None, "step": WAITING, "done": 0, "total": None, "unit": None,
+        "run_id": None,
+    }  # fmt: skip
+
+
+def _changed(session: Session, statement: Any) -> int:  # noqa: ANN401  # an UPDATE
+    result = session.execute(statement, execution_options={"synchronize_session": False})
+    assert isinstance(result, CursorResult)
+    return result.rowcount
+
+
+def _shortened(text: str) -> str:
+    """Text a database takes: not endless, without NUL."""
+    text = text.replace("\0", "\\x00")
+    if len(text) > LONGEST_EVENT:
+        half = LONGEST_EVENT // 2
+        text = f"{text[:half]}\n…\n{text[-half:]}"
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,193 @@
+"""A worker process: takes jobs from the queue, and looks after those of workers that died."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+
+from dbos import DBOS, DBOSClient
+from dbos._error import DBOSException
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.queue.engine import (
+    APPLICATION,
+    POLL_SECONDS,
+    QUEUE,
+    configuration,
+    make_client,
+    prepare,
+)
+from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
+from inductorscope.jobs.queue.heartbeat import Heartbeat
+from inductorscope.jobs.queue.processes import end_processes
+from inductorscope.jobs.queue.reaper import Reaper
+from inductorscope.jobs.queue.slots import Slot, SlotTakenError
+from inductorscope.jobs.queue.spare import Spare
+from inductorscope.jobs.queue.speaking import speak
+from inductorscope.jobs.queue.workflow import Command, Work, child_command, set_work
+from inductorscope.jobs.work import folders
+from inductorscope.jobs.work.relinking import Relinking
+from inductorscope.settings import Settings, load
+from inductorscope.store.database.engine import make_engine, sessions
+
+REAP_SECONDS = 2.0
+SETTLE_EVERY = 5
+"""In rounds of reaping."""
+SWEEP_EVERY = 60
+SLOT_SECONDS = 10.0
+"""How long to wait for a predecessor to be gone, or for a reaper to let go."""
+
+log = logging.getLogger("inductorscope.jobs")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What tests and the odd installation change."""
+
+    concurrency: int = 1
+    dead_after: float = DEAD_AFTER_SECONDS
+    command: Command = child_command
+
+
+def run_worker(settings: Settings, executor_id: str, options: Options | None = None) -> None:
+    """Works until SIGTERM or SIGINT. Runs in the main thread of a process of its own.
+
+    Raises SlotTakenError when a living worker has this id.
+    """
+    slot = Slot(settings, executor_id)
+    if not slot.take(SLOT_SECONDS):
+        raise SlotTakenError(
+            f"A worker called {executor_id} is running already on {settings.data}."
+        )
+    prepare(settings)
+    _Worker(settings, executor_id, options or Options()).run()
+
+
+class _Worker:
+    """Everything one process holds while it works."""
+
+    def __init__(self, settings: Settings, executor_id: str, options: Options) -> None:
+        self.settings = settings
+        self.options = options
+        self.engine: Engine = make_engine(settings)
+        self.sessions = sessions(self.engine)
+        self.client: DBOSClient = make_client(settings)
+        self.spare = Spare(settings) if options.command is child_command else None
+        self.work = Work(settings, self.sessions, executor_id, options.command, self.spare)
+        self.reaper = Reaper(
+            settings,
+            self.sessions,
+            self.client,
+            own_id=executor_id,
+            dead_after=options.dead_after,
+        )
+        self.heartbeat = Heartbeat(
+            self.sessions, executor_id, options.dead_after * 0.75, self._unheard
+        )
+        self.relinking = Relinking(settings, self.sessions)
+        self.stop_asked = threading.Event()
+
+    def run(self) -> None:
+        for sign in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(sign, lambda *_: self._ask_to_stop())
+        self.heartbeat.start()
+        self.reaper.take_back(self.work.executor_id)  # what our predecessor was doing
+        self._launch()
+        log.info("%s is at work", self.work.executor_id)
+        rounds = 0
+        while not self.stop_asked.is_set():
+            if self.spare is not None and not self.work.running:
+                self.spare.keep()
+            self._relink()
+            self._look_after(rounds)
+            rounds += 1
+            if self.work.ended.wait(REAP_SECONDS):
+                self.work.ended.clear()
+                self.relinking.want()
+        self._stop()
+
+    def _ask_to_stop(self) -> None:
+        self.stop_asked.set()
+        self.work.ended.set()  # the loop looks at once
+
+    def _relink(self) -> None:
+        """Lines of what was read, and links that an older version made, beside the jobs."""
+        try:
+            self.relinking.keep()
+        except (SQLAlchemyError, OSError) as error:
+            log.warning("links cannot be made anew: %s", without_password(str(error)))
+
+    def _launch(self) -> None:
+        set_work(self.work)
+        DBOS(config=configuration(self.settings, self.work.executor_id))
+        DBOS.listen_queues([QUEUE])
+        # Known before the engine looks for queues, which it does once a second.
+        self.client.register_queue(
+            QUEUE,
+            worker_concurrency=self.options.concurrency,
+            polling_interval_sec=POLL_SECONDS,
+            application_name=APPLICATION,
+        )
+        DBOS.launch()
+
+    def _look_after(self, rounds: int) -> None:
+        try:
+            self.reaper.reap()
+            if rounds % SETTLE_EVERY == 0:
+                self.reaper.settle()
+                self.reaper.tidy()
+            if rounds % SWEEP_EVERY == 0:
+                folders.sweep(self.settings, self.sessions)
+        except (SQLAlchemyError, DBOSException, OSError) as error:
+            # The database may be away for a moment; the next round tries again.
+            log.warning("looking after jobs failed: %s", without_password(str(error)))
+
+    def _stop(self) -> None:
+        """Ends in order: what was running goes back to the queue and counts as no attempt."""
+        self.work.stopping = True
+        if self.spare is not None:
+            self.spare.close()
+        for job_id, attempt in list(self.work.running.items()):
+            end_processes(job_id)
+            transitions.put_back(self.sessions, attempt)
+        self.reaper.take_back(self.work.executor_id)
+        self.heartbeat.stop()
+        log.info("%s has stopped", self.work.executor_id)
+        _leave(0)
+
+    def _unheard(self) -> None:
+        log.error("no heartbeat got through; others count us as dead, so this worker ends")
+        for job_id in list(self.work.running):
+            end_processes(job_id)
+        _leave(1)
+
+
+def _leave(status: int) -> None:
+    """Ends at once. The engine's threads would go on and note outcomes of what we gave back."""
+    logging.shutdown()
+    os._exit(status)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.queue.worker")
+    parser.add_argument("--executor-id", required=True)
+    given = parser.parse_args(arguments)
+    speak()
+    try:
+        run_worker(load(), given.executor_id)
+    except SlotTakenError as error:
+        log.error("%s", error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

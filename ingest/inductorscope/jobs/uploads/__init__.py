@@ -1,0 +1,1 @@
+"""Files of uploads on disk."""

@@ -1,0 +1,78 @@
+"""Asking again for what failed or was cancelled: the same wish as a new job.
+
+The new job's id comes from the old one's, so that asking twice gives one job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.jobs.errors import JobsError
+from inductorscope.jobs.records import CANCELLED, FAILED, JobStatus
+from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.settings import Settings
+from inductorscope.store.tables.models import Job, Run, Upload
+
+ENDED_BADLY = (FAILED, CANCELLED)
+
+
+class NotAgainError(JobsError):
+    """The job cannot be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Whether a job can be tried again, and as which job it was."""
+
+    possible: bool = False
+    job: str | None = None
+
+
+NOT_AGAIN = Again()
+
+
+def next_id(job: JobStatus) -> str:
+    """The id that the job has when it is tried again."""
+    return f"{job.kind}-{hashlib.sha256(job.id.encode()).hexdigest()[:16]}"
+
+
+def ways(session: Session, settings: Settings, jobs: Sequence[JobStatus]) -> dict[str, Again]:
+    """Of those jobs that ended badly; two queries, however many they are."""
+    ended = [job for job in jobs if job.state in ENDED_BADLY]
+    followers = {job.id: next_id(job) for job in ended}
+    runs = {str(job.spec["run"]) for job in ended if "run" in job.spec}
+    there = set(session.scalars(select(Job.id).where(Job.id.in_(followers.values()))))
+    kept = set(session.scalars(select(Run.id).where(Run.id.in_(runs))))
+    return {
+        job.id: Again(job=followers[job.id])
+        if followers[job.id] in there
+        else Again(possible=_has_its_input(settings, job, kept))
+        for job in ended
+    }
+
+
+def take_over_upload(session: Session, settings: Settings, job: JobStatus, new: str) -> None:
+    """Gives the files of an upload to the new job. Raises NotAgainError where they are gone."""
+    upload = session.get(Upload, str(job.spec["upload"]), with_for_update=True)
+    if upload is None or not _upload_is_there(settings, job):
+        raise NotAgainError(
+            "The files of this upload are not kept any more: they go a day after a failure, and "
+            "at once when the job is cancelled.",
+            "Send them again.",
+        )
+    upload.job_id = new
+
+
+def _has_its_input(settings: Settings, job: JobStatus, runs: set[str]) -> bool:
+    if "upload" in job.spec:
+        return _upload_is_there(settings, job)
+    return "run" not in job.spec or str(job.spec["run"]) in runs
+
+
+def _upload_is_there(settings: Settings, job: JobStatus) -> bool:
+    return UploadFolder(settings.uploads, str(job.spec["upload"])).exists()

@@ -1,0 +1,79 @@
+"""The job that benchmarks one kernel of a run that this installation captured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inductorscope.answers.explorer.benchmark import CaseOf, add_benchmark, case_of
+from inductorscope.answers.parts import graph_of
+from inductorscope.capture.benchmark.run import Asked, run_case
+from inductorscope.capture.benchmark.text import case_text
+from inductorscope.intake.limits import Refused
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.work.ending import OvertakenError
+
+if TYPE_CHECKING:
+    from inductorscope.jobs.work.child import Task
+
+UPLOADED = (
+    "This run was uploaded or ingested, and code of uploads is never run here",
+    "download the test case, look through it, and run it yourself",
+)
+
+
+def benchmark(task: Task) -> None:
+    """Runs the test case and keeps what came out, together with the job's end."""
+    spec = task.spec
+    run, slug, kernel, handle = _named(spec)
+    with task.sessions() as session:
+        found = case_of(session, run, slug, kernel, handle)
+    if found is None:
+        raise Refused("The kernel is not here any more", "perhaps its run was deleted")
+    if not found.may_run:
+        raise Refused(*UPLOADED)
+    asked = Asked(
+        case=case_text(found.case, found.origin),
+        device=found.case.device,
+        seconds=float(spec.get("seconds", 2.0)),
+        max_autotune=bool(spec.get("max_autotune")),
+    )
+    result = run_case(asked, task.folder, task.settings, task.report)
+    for line in str(result.pop("printed", "")).splitlines():
+        task.report.line(line)
+    _end(task, found, result)
+
+
+def _named(spec: dict[str, Any]) -> tuple[str, str, str, int]:
+    return str(spec["run"]), str(spec["graph"]), str(spec["kernel"]), int(spec["handle"])
+
+
+def _end(task: Task, found: CaseOf, result: dict[str, Any]) -> None:
+    run, slug, kernel, handle = _named(task.spec)
+    lines = task.report.finishing()
+    message = sentence(result)
+    with task.sessions.begin() as session:
+        graph = graph_of(session, run, slug)
+        if graph is None:
+            raise Refused("The kernel is not here any more", "perhaps its run was deleted")
+        add_benchmark(
+            session, graph.id, kernel, handle, task.attempt.job_id, transitions.now(), result
+        )
+        if not transitions.complete(
+            session, task.attempt, run_id=run, duplicate=False, message=message
+        ):
+            raise OvertakenError
+        lines.append((transitions.now(), "info", message))
+        transitions.add_events(session, task.attempt.job_id, lines)
+
+
+def sentence(result: dict[str, Any]) -> str:
+    """What came out, for a person."""
+    ms = result.get("ms", {})
+    parts = [f"{ms.get('kernel', 0):.4g} ms a call"]
+    if result.get("gb_per_s"):
+        parts.append(f"{result['gb_per_s']:.3g} GB/s")
+    if result.get("speed_up"):
+        parts.append(f"{result['speed_up']:.3g} times as fast as its FX nodes in eager")
+    said = {True: " Its results agree.", False: " Its results DIFFER from its FX nodes'."}
+    agrees = result.get("agrees")
+    return f"{', '.join(parts)}.{said[agrees] if isinstance(agrees, bool) else ''}"

@@ -1,0 +1,79 @@
+"""The jobs that run a captured program again to find out what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.explorer.benchmark import is_ours
+from inductorscope.capture.diagnosis.run import Asked, run_diagnosis
+from inductorscope.capture.spec import CaptureSpec, from_builtins
+from inductorscope.intake.limits import Refused
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.work.ending import OvertakenError
+from inductorscope.store.runs.diagnoses import read_diagnosis, write_diagnosis
+from inductorscope.store.tables.models import Run
+
+if TYPE_CHECKING:
+    from inductorscope.jobs.work.child import Task
+
+UPLOADED = (
+    "This run was uploaded or ingested, and code of uploads is never run here",
+    "capture the program on this installation",
+)
+RESUME, RESUMED = "resume", "resumed"
+"""Option: the job to go on from; and what the child is given in its place: what that one knew."""
+
+
+def diagnose(task: Task) -> None:
+    """Runs it, keeps what it knows on the way, and what it found together with the job's end."""
+    run_id, kind = str(task.spec["run"]), task.attempt.kind
+    options = dict(task.spec.get("options") or {})
+    with task.sessions() as session:
+        spec = captured_spec(session, run_id)
+        if RESUME in options:
+            before = read_diagnosis(session, str(options.pop(RESUME)))
+            if before is None:
+                raise Refused("There is nothing to resume", "start it from the beginning")
+            options[RESUMED] = before.result
+
+    def keep(result: dict[str, Any]) -> None:
+        with task.sessions.begin() as session:
+            _write(task, session, run_id, result, complete=False)
+
+    result = run_diagnosis(
+        Asked(kind, spec, options), task.folder, task.settings, task.report, task.report.line, keep
+    )
+    lines = task.report.finishing()
+    message = str((result.get("summary") or {}).get("verdict") or "Done.")
+    with task.sessions.begin() as session:
+        _write(task, session, run_id, result, complete=True)
+        if not transitions.complete(
+            session, task.attempt, run_id=run_id, duplicate=False, message=message
+        ):
+            raise OvertakenError
+        lines.append((transitions.now(), "info", message))
+        transitions.add_events(session, task.attempt.job_id, lines)
+
+
+def captured_spec(session: Session, run_id: str) -> CaptureSpec:
+    """What to run again. Raises a sentence where this installation may not."""
+    run = session.get(Run, run_id)
+    if run is None:
+        raise Refused("The run is not here any more", "capture the program again")
+    if not is_ours(run):
+        raise Refused(*UPLOADED)
+    options = run.environment.get("options")
+    if not isinstance(options, dict):
+        raise Refused("The run does not say what was captured", "capture the program again")
+    return from_builtins(options)
+
+
+def _write(
+    task: Task, session: Session, run_id: str, result: dict[str, Any], *, complete: bool
+) -> None:
+    write_diagnosis(
+        session, run_id, task.attempt.kind, task.attempt.job_id, transitions.now(),
+        complete=complete, result=result,
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""Writing a run on behalf of a job, and ending the job in the transaction that completes the run.
+
+So there is no moment at which a run is whole and its job does not know: a job that is repeated
+after a crash finds itself done, and an attempt that has no say any more cannot add to a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.queue.transitions import Attempt, Event
+from inductorscope.reading.owner import Owner
+from inductorscope.store.runs.writer import JOB
+from inductorscope.store.tables.models import Run
+
+
+class OvertakenError(Exception):
+    """The job was cancelled, or another attempt is at work: what we did does not count."""
+
+
+def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
+    """The job as the owner of the run it reads.
+
+    `last_lines` is called ahead of the end, for lines of the log that are still to be written.
+    """
+
+    def begun(session: Session, run_id: str) -> None:
+        transitions.change(session, attempt, run_id=run_id)
+
+    def guard(session: Session) -> None:
+        if not transitions.is_current(session, attempt):
+            raise OvertakenError
+
+    def ended(session: Session, run: Run) -> None:
+        lines = last_lines()
+        message = read_sentence(run.graph_count, run.kernel_count)
+        if not transitions.complete(
+            session, attempt, run_id=run.id, duplicate=False, message=message
+        ):
+            raise OvertakenError
+        # Ahead of the end: who follows the log stops reading once the job is done.
+        lines.extend(left_out(run.report.get("dropped", [])))
+        lines.append((transitions.now(), "info", message))
+        transitions.add_events(session, attempt.job_id, lines)
+
+    return Owner(f"{JOB}{attempt.job_id}", begun, guard, ended)
+
+
+def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:
+    """Lines of the log about what was not read, as a run's report has it."""
+    return [
+        (
+            transitions.now(),
+            "warning",
+            f"Left out {item['file']}: {item['reason']} ({item['count']})",
+        )
+        for item in dropped
+        if item.get("kind", "dropped") == "dropped"
+    ]
+
+
+def read_sentence(graphs: int, kernels: int) -> str:
+    """What came out, for a person."""
+    return f"Read {_count(graphs, 'graph')} with {_count(kernels, 'generated kernel')}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

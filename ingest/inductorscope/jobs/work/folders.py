@@ -1,0 +1,100 @@
+"""Where jobs work on disk, and what of it may go."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import select
+
+from inductorscope.capture.diagnosis.run import KINDS
+from inductorscope.jobs.queue.transitions import now
+from inductorscope.jobs.records import ACTIVE, FAILED
+from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.tables.models import Job, Upload
+
+ABANDONED_AFTER = timedelta(days=7)
+"""An upload that nobody finished."""
+FAILED_KEPT = timedelta(days=1)
+"""Files of an upload that could not be read, for a person to look at."""
+FORGOTTEN_AFTER = timedelta(days=1)
+"""Temporary folders of a command that was killed."""
+RUN_CODE = tuple(f"{kind}-" for kind in ("capture", "benchmark", *KINDS))
+READ_FILES = ("ingest-",)
+"""How the ids of jobs begin, by what they do."""
+NEW = timedelta(hours=1)
+"""A folder this new may belong to a row that is not there yet."""
+
+
+def work_folder(settings: Settings, job_id: str) -> Path:
+    """Where a job lays out its files. Gone before each attempt and after the last."""
+    parent = settings.captures if job_id.startswith(RUN_CODE) else settings.data / "reading"
+    return parent / job_id
+
+
+def scratch_folder(job_id: str) -> Path:
+    """Temporary files of a job. A short path: sockets in it have little room."""
+    return Path(tempfile.gettempdir()) / f"isc-{job_id[-16:]}"
+
+
+def clear(settings: Settings, job_id: str) -> None:
+    """Removes what attempts at a job left behind."""
+    for folder in (work_folder(settings, job_id), scratch_folder(job_id)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(settings: Settings, sessions: Sessions) -> list[Path]:
+    """Removes what nobody needs: read, cancelled and abandoned uploads, folders of ended jobs."""
+    sent = _folders(settings.uploads)
+    # Listed before the rows are read: a folder of a job that starts meanwhile is not among them.
+    used = [
+        folder
+        for parent in (settings.captures, settings.data / "reading")
+        for folder in _folders(parent)
+        if folder.name.startswith(RUN_CODE + READ_FILES)
+    ]
+    with sessions() as session:
+        active = set(session.scalars(_ACTIVE))
+        uploads = {row.id: _is_needed(row, job) for row, job in session.execute(_UPLOADS_AND_JOBS)}
+    gone = [folder for folder in sent if not uploads.get(folder.name, _is_younger(folder, NEW))]
+    for folder in gone:
+        UploadFolder(settings.uploads, folder.name).remove()
+    ended = [folder for folder in used if folder.name not in active]
+    for folder in ended:
+        clear(settings, folder.name)
+    forgotten = [
+        folder
+        for folder in settings.data.glob("reading-*")
+        if not _is_younger(folder, FORGOTTEN_AFTER)
+    ]
+    for folder in forgotten:
+        shutil.rmtree(folder, ignore_errors=True)
+    return gone + ended + forgotten
+
+
+_ACTIVE = select(Job.id).where(Job.state.in_(ACTIVE))
+_UPLOADS_AND_JOBS = select(Upload, Job).join(Job, Job.id == Upload.job_id, isouter=True)
+
+
+def _is_needed(upload: Upload, job: Job | None) -> bool:
+    if job is None:
+        return now() - upload.created_at < ABANDONED_AFTER
+    if job.state == FAILED and job.ended_at is not None:
+        return now() - job.ended_at < FAILED_KEPT
+    return job.state in ACTIVE
+
+
+def _is_younger(folder: Path, age: timedelta) -> bool:
+    try:
+        return time.time() - folder.stat().st_mtime < age.total_seconds()
+    except FileNotFoundError:  # another worker sweeps too
+        return True
+
+
+def _folders(parent: Path) -> list[Path]:
+    return [entry for entry in parent.iterdir() if entry.is_dir()] if parent.is_dir() else []

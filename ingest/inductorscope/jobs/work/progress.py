@@ -1,0 +1,115 @@
+"""How a job's child tells how far it is: to its row, a few times a second at most."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from inductorscope.jobs.queue.transitions import Attempt, Event, add_events, change, now
+from inductorscope.store.database.engine import Sessions
+
+EVERY_SECONDS = 0.3
+LONGEST_STEP = 300
+
+log = logging.getLogger("inductorscope.jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    step: str
+    done: int
+    total: int | None
+    unit: str | None
+
+
+class Report:
+    """Takes progress and log lines at any rate, from any thread, and never waits for the database:
+    a thread writes the newest position, which may have to wait for a long transaction of ours."""
+
+    def __init__(
+        self, sessions: Sessions, attempt: Attempt, overtaken: Callable[[], None] | None = None
+    ) -> None:
+        self._sessions = sessions
+        self._attempt = attempt
+        self._overtaken = overtaken or end_this_group
+        self._guard = threading.Lock()
+        self._position: Position | None = None
+        self._written: Position | None = None
+        self._events: list[Event] = []
+        self._finishing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
+        self._thread.start()
+
+    def __call__(
+        self, step: str, done: int = 0, total: int | None = None, unit: str | None = None
+    ) -> None:
+        """Where the job is; each new step is a line of the log too."""
+        new = Position(step[:LONGEST_STEP], done, total, unit)
+        with self._guard:
+            if self._position is None or self._position.step != new.step:
+                self._events.append((now(), "info", new.step))
+            self._position = new
+
+    def line(self, text: str, level: str = "info") -> None:
+        with self._guard:
+            self._events.append((now(), level, text))
+
+    def finishing(self) -> list[Event]:
+        """Stops writing, since we are about to end the job ourselves; the lines not yet written."""
+        self._finishing.set()
+        with self._guard:
+            events, self._events = self._events, []
+        return events
+
+    def close(self) -> None:
+        """Writes the rest of the log."""
+        self._finishing.set()
+        self._thread.join()
+        self._write()
+
+    def _run(self) -> None:
+        while not self._finishing.wait(EVERY_SECONDS):
+            if not self._write() and not self._finishing.is_set():
+                self._overtaken()
+                return
+
+    def _write(self) -> bool:
+        """False when this attempt has no say any more."""
+        events: list[Event] = []
+        with self._guard:
+            position, nothing = self._position, not self._events
+        if position == self._written and nothing:
+            return True
+        try:
+            with self._sessions.begin() as session:
+                current = position is None or change(
+                    session,
+                    self._attempt,
+                    step=position.step,
+                    done=position.done,
+                    total=position.total,
+                    unit=position.unit,
+                )
+                # Only now that the job's row is ours: lines taken earlier could be written after
+                # those with which the job ends.
+                with self._guard:
+                    events, self._events = self._events, []
+                add_events(session, self._attempt.job_id, events)
+        except SQLAlchemyError as error:
+            log.warning("progress could not be written: %s", type(error).__name__)
+            with self._guard:
+                self._events[:0] = events
+            return True
+        self._written = position
+        return current
+
+
+def end_this_group() -> None:
+    """The job was cancelled, or somebody else does it: nothing we do would count."""
+    os.killpg(os.getpgid(0), signal.SIGKILL)

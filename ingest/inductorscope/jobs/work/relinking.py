@@ -1,0 +1,116 @@
+"""A process that makes links anew (`reading.relink`): lines that reading left to be aligned, and
+what an older engine made.
+
+A worker starts one when it begins and after every job that reads files. It ends when nothing is
+left to do; of several on one data folder only one works at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from inductorscope.jobs.queue.processes import environment
+from inductorscope.jobs.queue.speaking import speak
+from inductorscope.processes.allocation import return_large_blocks
+from inductorscope.processes.dying import die_with
+from inductorscope.processes.programs import program
+from inductorscope.reading import Pool
+from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relink
+from inductorscope.settings import Settings, load
+from inductorscope.store.database.engine import Sessions, make_engine
+
+LOCK = "relink.lock"
+NICENESS = 10
+
+log = logging.getLogger("inductorscope.jobs")
+
+
+@contextmanager
+def _alone(settings: Settings, *, patient: bool = False) -> Iterator[bool]:
+    """Whether nobody else on this data folder is at it; the patient wait until it is so."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with (settings.data / LOCK).open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def relink_all(
+    settings: Settings, pool: Pool | None = None, *, patient: bool = False
+) -> Relinked | None:
+    """None when another process is at it already and this one does not wait for it."""
+    with _alone(settings, patient=patient) as alone:
+        if not alone:
+            return None
+        engine = make_engine(settings)
+        try:
+            return relink(engine, pool or Pool(workers=0))
+        finally:
+            engine.dispose()
+
+
+def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | None:
+    """Starts a process of its own where there is something to do; it ends with this one."""
+    if not outdated_graphs(factory):
+        return None
+    command = program("inductorscope.jobs.work.relinking", "--parent", str(os.getpid()))
+    return subprocess.Popen(command, env=environment(settings), start_new_session=True)
+
+
+class Relinking:
+    """The process of one worker."""
+
+    def __init__(self, settings: Settings, factory: Sessions) -> None:
+        self._settings = settings
+        self._sessions = factory
+        self.process: subprocess.Popen[bytes] | None = None
+        """The one begun last."""
+        self._wanted = True
+
+    def want(self) -> None:
+        """There may be something to do. Called from any thread."""
+        self._wanted = True
+
+    def keep(self) -> None:
+        """Starts the process where one is wanted and none is at work; call it now and then, from a
+        thread that lives as long as the worker."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        if self._wanted:
+            self._wanted = False  # ahead of the look: who wants it meanwhile is seen by the next
+            try:
+                self.process = begin(self._settings, self._sessions)
+            except BaseException:
+                self._wanted = True
+                raise
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.work.relinking")
+    parser.add_argument("--parent", type=int, help="end when this process does")
+    given = parser.parse_args(arguments)
+    if given.parent:
+        die_with(given.parent)
+    os.nice(NICENESS)
+    return_large_blocks()
+    speak()
+    with Pool() as pool:
+        # What the other one looked for before our reason to be here came, it does not find.
+        done = relink_all(load(), pool, patient=True)
+    if done is not None:
+        log.info("made the links of %d graphs anew; %d keep theirs", done.done, done.failed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Starting child processes and ending them."""

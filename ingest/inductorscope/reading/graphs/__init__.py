@@ -1,0 +1,1 @@
+"""Reading graphs: their texts, nodes, kernels and links."""

@@ -1,0 +1,310 @@
+"""What is in the texts of one graph: nodes, kernels, calls and links, ready to be stored.
+
+Pure: takes texts and gives records, so it runs in this process or in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inductorscope.correlate.graph import graph_links
+from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
+from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.correlate.links.text_stages import fx_entity, main_class
+from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts
+from inductorscope.formats.code.output_code import OutputCode, parse_output_code
+from inductorscope.formats.graph.fx import FxText, parse_fx
+from inductorscope.formats.graph.ir import IrText, parse_ir
+from inductorscope.formats.graph.provenance import Provenance, parse_provenance
+from inductorscope.reading.graphs.kernels import kernel_drafts
+from inductorscope.reading.graphs.sources import Quotes, add_quotes
+from inductorscope.reading.notes import Notes
+from inductorscope.store.runs.draft import IrNodeDraft, KernelDraft, PackedLinks
+from inductorscope.store.runs.links import packed
+from inductorscope.store.runs.nodes import pack_columns, pack_kernels, pack_nodes
+
+FX_STAGES = {
+    "dynamo_graph": "dynamo",
+    "pre_grad": "pre_grad",
+    "joint_graph": "joint",
+    "aot_graph": "aot",
+    "fx_readable": "readable",
+    "fx_transformed": "post_grad",
+}
+KEPT_STAGES = ("readable", "post_grad")
+"""FX stages whose nodes pages ask for."""
+BEFORE = ("dynamo_graph", "pre_grad")
+"""Read besides for the links of Dynamo's nodes; the first one quotes all source lines too."""
+IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
+# f32[4, 256][256, 1]cuda:0
+_DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
+# The end of a Triton kernel; before 2.7 graphs themselves name no devices.
+_MADE_FOR = re.compile(r"\n''', device_str='([a-z]{1,20})'\)")
+
+PROVENANCE = ("provenance", "kernel_information", "provenance_kernels", "provenance_nodes")
+"""Roles that tell which nodes a kernel computes, the best first."""
+OTHERS = {*IR_STAGES, *PROVENANCE, "output_code"}
+"""Roles that are parsed beside FX texts."""
+
+
+@dataclass(slots=True)
+class GraphContent:
+    """What is in the texts of a graph: the same for all graphs of the same texts."""
+
+    aot_id: str | None = None
+    node_count: int = 0
+    wrapper: tuple[int | None, int | None] = (None, None)
+    nodes: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    kernels: list[KernelDraft] = field(default_factory=list)
+    links: PackedLinks | None = None
+    sources: dict[str, int] = field(default_factory=dict)
+    devices: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a log has a payload, with a TAB ahead of each line."""
+
+    log: Path
+    offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class Given:
+    """One text: its digest, and its bytes or where they lie."""
+
+    label: str
+    digest: str
+    data: bytes | None = None
+    """Without it the text is read from its file, its place in a log or the database
+    (`task_texts`)."""
+    size: int = 0
+    file: Path | None = None
+    place: Place | None = None
+
+
+@dataclass(slots=True)
+class Task:
+    """The texts of a graph, to be read."""
+
+    slug: str
+    texts: dict[str, Given]
+    """By role."""
+    record: dict[str, object] | None = None
+    """What the capture recorded of its lines."""
+    align: bool = True
+    """Whether lines of kernels are aligned with nodes now; else that is left for later."""
+    database: str = ""
+    """Where texts are that have neither bytes nor a file: its address."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the texts."""
+        return sum(given.size or len(given.data or b"") for given in self.texts.values())
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came out of a task."""
+
+    content: GraphContent
+    notes: Notes
+    quotes: Quotes
+
+
+def worth_reading(roles: Collection[str], *, align: bool = True) -> set[str]:
+    """FX texts that links or quotes need; where there are none, whatever FX text there is; and
+    everything else that is parsed. Without aligning, one of Dynamo's graphs has all quotes."""
+    found = [role for role, stage in FX_STAGES.items() if stage in KEPT_STAGES and role in roles]
+    before = [role for role in BEFORE if role in roles]
+    graphs = {*(before if align else before[:1]), *found} if found else set(FX_STAGES)
+    return {role for role in roles if role in graphs or role in OTHERS}
+
+
+def read_texts(task: Task) -> Outcome:
+    """Uses the task up: its texts are let go as they are decoded."""
+    reading = _Reading(task)
+    return Outcome(reading.content(), reading.notes, reading.quotes)
+
+
+class _Reading:
+    """One reading of one graph's texts."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.notes = Notes()
+        self.quotes: Quotes = {}
+        self.fx: dict[str, FxText] = {}
+        self.ir: dict[str, IrText] = {}
+        self.code: OutputCode | None = None
+        self.result = GraphContent()
+        self.texts: dict[str, str] = {}
+        for role in worth_reading(task.texts, align=task.align) - set(PROVENANCE):
+            given = task.texts[role]
+            self.texts[role] = (given.data or b"").decode("utf-8", "replace")
+            given.data = b""  # graphs are large: one of the two is enough
+
+    def content(self) -> GraphContent:
+        for role in FX_STAGES:
+            if role in self.texts:
+                self._read_fx(role)
+        for role in IR_STAGES:
+            if role in self.texts:
+                self._read_ir(role)
+        provenance = self._provenance()
+        if "output_code" in self.texts:
+            self._read_code(provenance)
+        self._link(provenance)
+        self.result.nodes |= pack_kernels(self.result.kernels)
+        return self.result
+
+    def _label(self, role: str) -> str:
+        return self.task.texts[role].label
+
+    def _provenance(self) -> Provenance:
+        """The first file that knows what kernels compute; records of a backward can be empty."""
+        found: Provenance | None = None
+        for role in PROVENANCE:
+            given = self.task.texts.get(role)
+            if given is None:
+                continue
+            read = parse_provenance(given.data or b"")
+            self.notes.problems(given.label, read.problems)
+            if read.kernel_to_post:
+                return read
+            found = found or read
+        return found or Provenance()
+
+    def _read_fx(self, role: str) -> None:
+        label, plain = self._label(role), self.texts[role]
+        # Often nothing is left to do after the first passes: then both texts are the same.
+        alike = next((text for other, text in self.fx.items() if self.texts[other] == plain), None)
+        text = alike or self.notes.attempt(
+            label, "Reading the graph", lambda: parse_fx(plain), FxText()
+        )
+        self.notes.problems(label, text.problems)
+        add_quotes(self.quotes, text)
+        self.fx[role] = text
+        result, stage = self.result, FX_STAGES[role]
+        if role not in BEFORE or not result.sources:
+            counts = Counter(node.stack_file for node in text.nodes if node.stack_file)
+            result.sources = dict(counts) or result.sources
+        if stage in KEPT_STAGES:
+            columns = _fx_columns(text, inputs=stage == "post_grad")
+            result.nodes[stage] = (len(text.nodes), pack_columns(columns))
+            for annotation in {node.annotation for node in text.nodes}:
+                found = _DEVICE.search(annotation)
+                if found:
+                    result.devices.add(found.group(1))
+        if role == "fx_transformed" or not result.node_count:
+            result.node_count = sum(node.kind == "call" for node in text.nodes)
+
+    def _read_ir(self, role: str) -> None:
+        label, plain = self._label(role), self.texts.pop(role)  # its lines are not asked for again
+        text = self.notes.attempt(label, "Reading the IR", lambda: parse_ir(plain), IrText())
+        self.notes.problems(label, text.problems)
+        self.ir[role] = text
+        nodes = [
+            IrNodeDraft(
+                name=node.name,
+                kind=f"{node.kind}({node.detail})" if node.detail else node.kind,
+                first_line=node.first_line,
+                last_line=node.last_line,
+                buffers=[buffer.name for buffer in node.buffers],
+            )
+            for node in text.nodes
+        ]
+        self.result.nodes[IR_STAGES[role]] = (len(nodes), pack_nodes(nodes))
+
+    def _read_code(self, provenance: Provenance) -> None:
+        label, plain, result = self._label("output_code"), self.texts["output_code"], self.result
+        code = self.notes.attempt(
+            label, "Reading the code", lambda: parse_output_code(plain), OutputCode()
+        )
+        self.notes.problems(label, code.problems)
+        self.code = code
+        result.aot_id = code.aot_id or None
+        result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
+        post = self.fx.get("fx_transformed", FxText())
+        known = {f"fx:{node.name}" for node in post.main()}
+        nodes = nodes_of_calls(code, provenance, known)
+        # Of the file's bytes: a permalink must not depend on how we decode them.
+        digest = self.task.texts["output_code"].digest
+        result.kernels = kernel_drafts(code, nodes, digest, label, self.notes)
+        if any(kernel.kind == "cpp" for kernel in result.kernels):
+            result.devices.add("cpu")
+        result.devices.update(_MADE_FOR.findall(plain))
+
+    def _link(self, provenance: Provenance) -> None:
+        texts = GraphTexts(
+            fx_transformed=self.texts.get("fx_transformed"),
+            fx_readable=self.texts.get("fx_readable"),
+            output_code=self.texts.get("output_code"),
+            dynamo=self.texts.get("dynamo_graph"),
+            pre_grad=self.texts.get("pre_grad"),
+            line_record=self.task.record,
+        )
+        parsed = ParsedTexts(
+            self.fx.get("fx_transformed", FxText()),
+            self.fx.get("fx_readable"),
+            self.ir.get("ir_pre_fusion"),
+            self.ir.get("ir_post_fusion"),
+            self.code,
+            provenance,
+            self.fx.get("dynamo_graph"),
+            self.fx.get("pre_grad"),
+        )
+        links = self.notes.attempt(
+            self.task.slug,
+            "Linking the lines",
+            lambda: graph_links(texts, parsed, align=self.task.align),
+            None,
+        )
+        if links is not None:
+            self._find_nodes(links)
+            self.result.links = packed(links)
+
+    def _find_nodes(self, links: GraphLinks) -> None:
+        """Calls that provenance does not know get the nodes that their lines were aligned with."""
+        calls = {
+            f"call:{kernel.name}:{call.handle}": call
+            for kernel in self.result.kernels
+            for call in kernel.calls
+            if not call.fx_nodes
+        }
+        stage = links.stages.get("code")
+        if not calls or stage is None:
+            return
+        found: dict[str, dict[str, None]] = {}
+        for entity, call in zip(stage.entities, stage.call, strict=True):
+            name = links.entities[entity]
+            if call >= 0 and name.startswith("fx:") and links.entities[call] in calls:
+                found.setdefault(links.entities[call], {})[name.removeprefix("fx:")] = None
+        for name, nodes in found.items():
+            calls[name].fx_nodes = list(nodes)
+        if found:
+            links.notes.append(
+                f"Of {len(found):,} calls Inductor tells no nodes; "
+                "theirs are those that their kernels' lines were aligned with."
+            )
+
+
+def _fx_columns(text: FxText, *, inputs: bool) -> dict[str, list[object]]:
+    """The columns of `FxNodeDraft`."""
+    main, nodes = main_class(text), text.nodes
+    if not nodes:
+        return {}
+    return {
+        "name": [fx_entity(node, main).removeprefix("fx:") for node in nodes],
+        "target": [node.target for node in nodes],
+        "line": [node.line for node in nodes],
+        "annotation": [node.annotation or None for node in nodes],
+        "stack_file": [node.stack_file or None for node in nodes],
+        "stack_line": [node.stack_line or None for node in nodes],
+        "inputs": [node.inputs if inputs else [] for node in nodes],
+    }

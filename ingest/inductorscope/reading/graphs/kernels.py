@@ -1,0 +1,85 @@
+"""Kernels and their calls as rows, from a graph's parsed code."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from inductorscope.formats.code.output_code import CodeKernel, OutputCode
+from inductorscope.reading.notes import Notes
+from inductorscope.store.runs.draft import CallDraft, KernelDraft
+
+LONGEST_NAME = 600
+PERMALINK_LENGTH = 12
+CATEGORIES = {
+    "poi": "pointwise",
+    "red": "reduction",
+    "per": "persistent reduction",
+    "tem": "template",
+    "for": "foreach",
+    "spl": "split scan",
+    "unk": "other",
+}
+
+
+def permalink(code_digest: str, kernel: str, handle: int) -> str:
+    """Names a call by content: the same code gives the same link on every server."""
+    name = hashlib.sha256(f"{code_digest}:{kernel}:{handle}".encode("utf-8", "replace")).digest()
+    return base64.b32encode(name).decode().lower()[:PERMALINK_LENGTH]
+
+
+def kernel_drafts(
+    code: OutputCode,
+    nodes: dict[tuple[str, int], list[str]],
+    digest: str,
+    label: str,
+    notes: Notes,
+) -> list[KernelDraft]:
+    """Generated kernels in the order of the code, then extern ones in the order of their calls.
+
+    `nodes` are the FX nodes of each call, `digest` that of the code.
+    """
+    drafts: dict[str, KernelDraft] = {}
+    for kernel in code.kernels:
+        if len(kernel.name) > LONGEST_NAME:
+            notes.add(label, f"line {kernel.first_line}: a kernel's name is too long")
+        elif kernel.name in drafts:
+            notes.add(label, f"line {kernel.first_line}: {kernel.name} is defined a second time")
+        else:
+            drafts[kernel.name] = _defined(kernel)
+    for call in code.calls:
+        if len(call.kernel) > LONGEST_NAME:
+            notes.add(label, f"line {call.line}: a kernel's name is too long")
+            continue
+        draft = drafts.get(call.kernel)
+        if draft is None:
+            draft = drafts[call.kernel] = KernelDraft(
+                call.kernel, "extern", "extern", None, None, facts={}
+            )
+        draft.calls.append(
+            CallDraft(
+                handle=call.handle,
+                handle_known=call.handle_known,
+                line=call.line,
+                arguments=call.arguments,
+                fx_nodes=nodes.get((call.kernel, call.handle), []),
+                permalink=permalink(digest, call.kernel, call.handle),
+            )
+        )
+    return list(drafts.values())
+
+
+def _defined(kernel: CodeKernel) -> KernelDraft:
+    facts = dict(kernel.facts)
+    if kernel.kernel_path:
+        facts["kernel_path"] = kernel.kernel_path
+    if kernel.source_nodes:
+        facts["source_nodes"] = kernel.source_nodes
+    return KernelDraft(
+        name=kernel.name,
+        kind=kernel.kind,
+        category=CATEGORIES.get(kernel.category, kernel.category or "other"),
+        first_line=kernel.comment_line or kernel.first_line,
+        last_line=kernel.last_line,
+        facts=facts,
+    )

@@ -1,0 +1,177 @@
+"""All graphs of an upload: those of debug folders and those of logs, each once."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from inductorscope.intake.graphs import GraphFolder, unique_slug
+from inductorscope.intake.recognise import File, Intake
+from inductorscope.reading.graphs.texts_of import (
+    GraphSource,
+    GraphText,
+    aot_id_of,
+    code_key,
+    nodes_key,
+    together,
+)
+from inductorscope.reading.notes import Notes
+
+BORROWED = ("fx_readable", "fx_transformed", "provenance", "provenance_kernels", "provenance_nodes",
+            "kernel_stacks", "ir_pre_fusion", "ir_post_fusion")  # fmt: skip
+"""What belongs to a code, whoever compiles it."""
+
+_PID = re.compile(r"-pid_(\d+)$")
+
+
+def folder_sources(intake: Intake) -> list[GraphSource]:
+    """The graphs of debug folders."""
+    files = {file.absolute: file for file in intake.files}
+    return [_of_folder(graph, files) for graph in intake.graphs]
+
+
+def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
+    source = GraphSource(name=graph.name, slug=graph.slug, process=graph.process, folder=graph.name)
+    for role, path in graph.files.items():
+        file = files[path]
+        label = f"{graph.slug}/{path.name}"
+        source.texts[role] = GraphText(label, file.digest, file.size, path.read_bytes, file)
+    if graph.kernels:
+        wrapper = graph.files["output_code"]
+        source.texts["output_code"] = _put_together([*graph.kernels, wrapper], files)
+    return source
+
+
+def _put_together(paths: list[Path], files: dict[Path, File]) -> GraphText:
+    """AOTInductor's kernels and their wrapper as one text, in the order of Python's output code."""
+    parts = [b"// %s\n%s\n" % (path.name.encode(), path.read_bytes()) for path in paths]
+    return together(parts, f"{paths[-1].name} and its kernels", files[paths[-1]].path)
+
+
+def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -> list[GraphSource]:
+    """One graph for a code that is in a folder and in a log; what either lacks, the other gives.
+
+    A folder has at most one partner: the same code may have been compiled twice. A folder without a
+    code (AOTInductor's, or of a compile that failed) is known by its nodes.
+    """
+    by_code: dict[str, list[GraphSource]] = defaultdict(list)
+    by_nodes: dict[str, list[GraphSource]] = defaultdict(list)
+    for graph in folders:
+        code, nodes = graph.texts.get("output_code"), graph.texts.get("fx_transformed")
+        if code is not None:
+            by_code[code_key(code)].append(graph)
+        elif nodes is not None:
+            by_nodes[nodes_key(nodes)].append(graph)
+    by_aot = _by_aot_id(folders)
+    rest: list[GraphSource] = []
+    for graph in logged:
+        code = graph.texts.get("output_code")
+        partner = None
+        if code is not None:
+            # Without folders no code has to be read for this.
+            alike = by_code.get(code_key(code), []) if by_code else []
+            partner = _partner(graph, alike)
+            if partner is None and by_aot:
+                partner = _same_aot_id(graph, code, by_aot, logged, notes)
+        nodes = graph.texts.get("fx_transformed")
+        if partner is None and by_nodes and nodes is not None:
+            partner = _partner(graph, by_nodes.get(nodes_key(nodes), []))
+        if partner is None:
+            rest.append(graph)
+        else:
+            _join(partner, graph)
+    _borrow([*folders, *rest], notes)
+    taken = {graph.slug.lower() for graph in folders}
+    for graph in rest:
+        graph.name = _name(graph)
+        graph.slug = unique_slug(graph.name, taken)
+    return [*folders, *rest]
+
+
+def _borrow(graphs: list[GraphSource], notes: Notes) -> None:
+    """A code from a cache is logged without its graphs; who made the same code has them."""
+    made: dict[str, GraphSource] = {}
+    for graph in graphs:
+        code = graph.texts.get("output_code")
+        if code is not None and "fx_transformed" in graph.texts:
+            made.setdefault(code.digest, graph)
+    for graph in graphs:
+        code = graph.texts.get("output_code")
+        maker = None if code is None else made.get(code.digest)
+        if code is None or maker is None or "fx_transformed" in graph.texts:
+            continue
+        for role in BORROWED:
+            if role in maker.texts:
+                graph.texts.setdefault(role, maker.texts[role])
+        notes.add(
+            code.label,
+            "the log has no graphs for this code, which came from a cache; taken from the compile "
+            "that made the same code",
+            kind="guessed",
+            example=maker.texts["output_code"].label,
+        )
+
+
+def _partner(graph: GraphSource, candidates: list[GraphSource]) -> GraphSource | None:
+    """A folder of the same process if one is among them."""
+    free = [folder for folder in candidates if not folder.position[0]]
+    for folder in free:
+        found = _PID.search(folder.process or "")
+        if found and int(found.group(1)) == graph.pid:
+            return folder
+    return free[0] if free else None
+
+
+def _same_aot_id(
+    graph: GraphSource,
+    code: GraphText,
+    by_aot: dict[str, list[GraphSource]],
+    logged: list[GraphSource],
+    notes: Notes,
+) -> GraphSource | None:
+    """A folder whose code differs but bears the same id, where only these two bear it."""
+    aot_id = aot_id_of(code)
+    folders = by_aot.get(aot_id or "", [])
+    if aot_id is None or len(folders) != 1 or folders[0].position[0]:
+        return None
+    others = [item for item in logged if "output_code" in item.texts and item is not graph]
+    if any(aot_id_of(item.texts["output_code"]) == aot_id for item in others):
+        return None
+    notes.add(
+        code.label,
+        "taken for the graph of the debug folder that bears the same AOT id; the codes differ",
+        kind="guessed",
+        example=folders[0].slug,
+    )
+    return folders[0]
+
+
+def _by_aot_id(folders: list[GraphSource]) -> dict[str, list[GraphSource]]:
+    found: dict[str, list[GraphSource]] = defaultdict(list)
+    for graph in folders:
+        code = graph.texts.get("output_code")
+        aot_id = None if code is None else aot_id_of(code)
+        if aot_id is not None:
+            found[aot_id].append(graph)
+    return found
+
+
+def _join(folder: GraphSource, logged: GraphSource) -> None:
+    folder.position = logged.position
+    folder.compile_id = logged.compile_id
+    folder.rank = logged.rank
+    folder.pid = logged.pid
+    folder.direction = logged.direction
+    for role, text in logged.texts.items():
+        folder.texts.setdefault(role, text)
+
+
+def _name(graph: GraphSource) -> str:
+    """Such as `0_forward [0/1]`, with several ranks `rank 3: 0_forward [0/1]`."""
+    code = graph.texts.get("output_code")
+    aot_id = None if code is None else aot_id_of(code)
+    name = aot_id or graph.direction or ("graph" if code is not None else "no code")
+    if graph.compile_id is not None:
+        name = f"{name} [{graph.compile_id}]"
+    return name if graph.rank is None else f"rank {graph.rank}: {name}"

@@ -1,0 +1,165 @@
+"""Links made anew from the texts that are stored: those of an older engine, and the lines that
+reading left to be aligned.
+
+Cheap and safe to repeat: a graph whose links are today's is left alone, what is worked out is
+stored graph by graph, and a run stays as readable meanwhile as it was. So whoever is interrupted
+leaves the rest to the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from inductorscope.processes.allocation import give_back
+from inductorscope.reading.graphs.content import Given, Outcome, Task, worth_reading
+from inductorscope.reading.graphs.graph import line_records
+from inductorscope.reading.graphs.pool import Pool
+from inductorscope.reading.texts import LARGEST_TEXT
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import Sessions, address_of, bulk_write, sessions
+from inductorscope.store.runs.relinked import count_stored, give_up, outdated, renew_links
+from inductorscope.store.tables.models import Artifact, Graph, Links
+
+ALONE = 3_000_000
+"""Bytes of a graph's texts, from which on graphs are aligned one at a time: nobody waits for it."""
+
+Progress = Callable[[str, int, int | None, str | None], None]
+
+
+@dataclass(slots=True)
+class Relinked:
+    """What one pass did."""
+
+    done: int = 0
+    failed: int = 0
+    """Graphs that keep the links they had."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    role: str
+    path: str
+    digest: str
+    size: int
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Graphs of the same texts: one reading serves them all."""
+
+    graphs: list[int]
+    texts: list[_Text]
+    record: dict[str, object] | None
+    """What a capture recorded of the lines of this one graph."""
+
+    @property
+    def size(self) -> int:
+        return sum(text.size for text in self.texts)
+
+
+def outdated_graphs(factory: Sessions) -> int:
+    """How many graphs have links that are not today's."""
+    with factory() as session:
+        return len(outdated(session))
+
+
+def relink(
+    engine: Engine,
+    pool: Pool,
+    run: str | None = None,
+    progress: Progress = lambda step, done, total, unit: None,
+) -> Relinked:
+    """Makes all links anew that are not today's, of one run or of all, the newest graphs first."""
+    result = Relinked()
+    reading, writing = sessions(engine, read_only=True), sessions(engine)
+    tried: set[int] = set()
+    give_back()  # of what reading the run took
+    while True:
+        with reading() as session:
+            found = _next_run(session, run, tried)
+            alike = [] if found is None else _alike(session, *found, result)
+        if found is None:
+            return result
+        run_id, graphs = found
+        tried.update(graphs)
+        done = 0
+        progress("Aligning lines", 0, len(graphs), "graphs")
+        tasks = [partial(_task, address_of(engine), each) for each in alike]
+        alone = any(each.size >= ALONE for each in alike)
+        if alone and run is not None:
+            pool.keep(1)  # the others have no more to do, and hold memory
+        for number, outcome in pool.run(tasks, 1 if alone else None):
+            some = alike[number].graphs
+            with bulk_write(engine), writing.begin() as session:
+                _store(session, some, outcome, result)
+            done += len(some)
+            progress("Aligning lines", done, len(graphs), "graphs")
+        with bulk_write(engine), writing.begin() as session:
+            count_stored(session, run_id)
+
+
+def _next_run(session: Session, run: str | None, tried: set[int]) -> tuple[str, list[int]] | None:
+    """The newest run with graphs to be linked, and those: what failed is not tried again."""
+    rows = outdated(session, run)
+    rows = [row for row in rows if row[1] not in tried]
+    return (rows[0][0], [graph for of, graph in rows if of == rows[0][0]]) if rows else None
+
+
+def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> list[_Alike]:
+    """The longest first: so no process is left with a long one at the end."""
+    records = _records(session, run)
+    query = select(Artifact.graph_id, Artifact.role, Artifact.path, Artifact.digest, Artifact.size)
+    texts: dict[int, dict[str, _Text]] = {graph: {} for graph in graphs}
+    wanted = set(graphs)
+    artifacts = query.where(Artifact.run_id == run).order_by(Artifact.id)
+    for graph, role, path, digest, size in session.execute(artifacts):
+        if graph in wanted:
+            texts[graph][role] = _Text(role, path, digest, size)
+    found: dict[object, _Alike] = {}
+    known = select(Graph.id, Graph.name, Links.coverage).join(Links, Links.graph_id == Graph.id)
+    for graph, name, coverage in session.execute(known.where(Graph.run_id == run)):
+        if graph not in wanted:
+            continue
+        record = records.get(name)
+        if record is None and (coverage or {}).get("lines_exact"):
+            result.failed += 1  # exact links are not given up for inferred ones
+            continue
+        some = [texts[graph][role] for role in sorted(worth_reading(texts[graph]))]
+        key: object = graph if record else tuple((text.role, text.digest) for text in some)
+        found.setdefault(key, _Alike([], some, record)).graphs.append(graph)
+    return sorted(found.values(), key=lambda each: -each.size)
+
+
+def _records(session: Session, run: str) -> dict[str, dict[str, object]]:
+    """What a capture recorded, by the name of the graph."""
+    query = select(Artifact.digest).where(Artifact.run_id == run, Artifact.role == "line_record")
+    found: dict[str, dict[str, object]] = {}
+    for digest in session.scalars(query):
+        found |= line_records(read_blob(session, digest) or b"")
+    return found
+
+
+def _task(database: str, alike: _Alike) -> Task:
+    """The texts as they were read first."""
+    name = alike.texts[0].path if alike.texts else ""
+    task = Task(name, {}, alike.record, database=database)
+    for text in alike.texts:
+        # What is too long was so for the first reading as well.
+        if text.size <= LARGEST_TEXT:
+            task.texts[text.role] = Given(text.path, text.digest, size=text.size)
+    return task
+
+
+def _store(session: Session, graphs: list[int], outcome: Outcome, result: Relinked) -> None:
+    content = outcome.content
+    if content.links is None:
+        give_up(session, graphs)
+        result.failed += len(graphs)
+    else:
+        renew_links(session, graphs, content.links, content.kernels)
+        result.done += len(graphs)

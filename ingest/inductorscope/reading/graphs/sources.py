@@ -1,0 +1,104 @@
+"""The user's source files: those that came along, and the rest rebuilt from stack comments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from inductorscope.formats.graph.fx import FxText
+from inductorscope.intake.recognise import File
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.texts import read_text
+
+Quotes = dict[str, dict[int, str]]
+"""Path as stack frames name it → line → code."""
+
+LAST_LINE = 200_000
+"""A quote beyond is not believed: nobody's source is that long, and the lines before are kept."""
+MATCHING = 0.8
+
+
+@dataclass(slots=True)
+class Sources:
+    """Texts by the path that stack frames name."""
+
+    files: dict[str, File] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    rebuilt: dict[str, str] = field(default_factory=dict)
+
+    def all(self) -> dict[str, str]:
+        return self.rebuilt | self.texts
+
+
+def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
+    """For every path that stack comments quote: the file itself if it is recognisably here."""
+    found = Sources()
+    listed = {file.source_path: file for file in files if file.source_path}
+    by_name: dict[str, list[File]] = {}
+    for file in files:
+        if file.absolute.suffix == ".py" and file.role in {"source", "other"}:
+            by_name.setdefault(file.absolute.name, []).append(file)
+    for path, lines in quotes.items():
+        own = listed.get(path) or _recognised(path, lines, by_name)
+        if own is not None:
+            found.files[path] = own
+            found.texts[path] = read_text(own.absolute)
+        else:
+            found.rebuilt[path] = _rebuild(path, lines, notes)
+    for path, file in listed.items():
+        if path not in found.files:
+            found.files[path] = file
+            found.texts[path] = read_text(file.absolute)
+    return found
+
+
+def add_quotes(quotes: Quotes, text: FxText) -> None:
+    """What stack comments quote, by file and line. The first quote of a line stands."""
+    for node in text.nodes:
+        if node.stack_file and node.stack_line > 0:
+            lines = quotes.setdefault(node.stack_file, {})
+            if node.stack_code or node.stack_line not in lines:
+                lines[node.stack_line] = lines.get(node.stack_line) or node.stack_code
+
+
+def _recognised(path: str, lines: dict[int, str], by_name: dict[str, list[File]]) -> File | None:
+    """An uploaded file whose path ends alike and which says what the comments quote."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    candidates = by_name.get(parts[-1], []) if parts else []
+    candidates = sorted(candidates, key=lambda file: -_same_end(parts, file.absolute))
+    for file in candidates:
+        if _says(read_text(file.absolute), lines):
+            return file
+    return None
+
+
+def _same_end(parts: tuple[str, ...], path: Path) -> int:
+    same = 0
+    for theirs, ours in zip(reversed(parts), reversed(path.parts), strict=False):
+        if theirs != ours:
+            break
+        same += 1
+    return same
+
+
+def _says(text: str, quoted: dict[int, str]) -> bool:
+    lines = text.split("\n")
+    told = {number: code for number, code in quoted.items() if code.strip()}
+    if not told:
+        return False
+    right = sum(
+        number <= len(lines) and lines[number - 1].strip() == code.strip()
+        for number, code in told.items()
+    )
+    return right >= MATCHING * len(told)
+
+
+def _rebuild(path: str, quoted: dict[int, str], notes: Notes) -> str:
+    """Quoted lines at their true numbers, empty ones between: numbers are what people point at."""
+    kept = {number: code for number, code in quoted.items() if number <= LAST_LINE}
+    if len(kept) < len(quoted):
+        notes.add(path, f"quoted lines beyond {LAST_LINE:,} were left out", len(quoted) - len(kept))
+    lines = [""] * max(kept, default=0)
+    for number, code in kept.items():
+        lines[number - 1] = code.replace("\n", " ").replace("\r", " ")
+    return "\n".join(lines) + "\n" if lines else ""

@@ -1,0 +1,79 @@
+"""The texts of a task, read by the process that parses them: in the one that hands tasks out they
+would take memory, and time on their way through a pipe."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from inductorscope.formats.log.trace_log import payload_in
+from inductorscope.reading.graphs.content import Given, Outcome, Task, read_texts
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.texts import LARGEST_TEXT, check_length
+from inductorscope.settings import Settings
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import make_engine, sessions
+
+
+def read_task(task: Task) -> Outcome:
+    """Reads the texts from where they lie, and then what is in them."""
+    notes = Notes()
+    _load(task, notes)
+    outcome = read_texts(task)
+    notes.merge(outcome.notes)
+    return Outcome(outcome.content, notes, outcome.quotes)
+
+
+def read_ahead(task: Task) -> Outcome | None:
+    """The same of a graph whose texts are in a log and perhaps nowhere else yet; None where they
+    are not what they were."""
+    for given in task.texts.values():
+        given.data = _in_log(given)
+        if given.data is None:
+            return None
+    return read_texts(task)
+
+
+def _in_log(given: Given) -> bytes | None:
+    """The payload where the log has it, if it is the one that was meant."""
+    if given.place is None:
+        return None
+    try:
+        with given.place.log.open("rb") as log:
+            lines = os.pread(log.fileno(), given.place.size, given.place.offset)
+    except OSError:
+        return None
+    payload = payload_in(lines)
+    return payload if hashlib.sha256(payload).hexdigest() == given.digest else None
+
+
+def _load(task: Task, notes: Notes) -> None:
+    """Texts that cannot be read are left out, with a note."""
+    for given in task.texts.values():
+        if given.file is not None:
+            _take(given, given.file.read_bytes, notes)
+        elif given.data is None and given.size <= LARGEST_TEXT:
+            given.data = _in_log(given)  # quicker to get at than from the database
+    stored = [given for given in task.texts.values() if given.data is None and given.file is None]
+    if stored:
+        engine = make_engine(Settings(data=Path(), database_url=task.database))
+        try:
+            with sessions(engine, read_only=True)() as session:
+                for given in stored:
+                    _take(given, partial(read_blob, session, given.digest), notes)
+        finally:
+            engine.dispose()
+    task.texts = {role: given for role, given in task.texts.items() if given.data is not None}
+
+
+def _take(given: Given, read: Callable[[], bytes | None], notes: Notes) -> None:
+    def checked() -> bytes:
+        found = check_length(read, given.size)
+        if found is None:
+            raise RuntimeError("It was deleted while its run was being read. Read it again.")
+        return found
+
+    given.data = notes.attempt(given.label, "Reading", checked, None)

@@ -1,0 +1,107 @@
+"""Where the texts of a graph come from: a folder of the debug directory, a log, or both."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from inductorscope.intake.recognise import File
+from inductorscope.reading.graphs.content import Place
+from inductorscope.reading.texts import count_lines
+
+# # AOT ID: ['0_forward']
+_AOT_ID = re.compile(rb"(?:#|//) AOT ID: \['([\w.]{1,80})'")
+HEAD = 64 * 1024
+NOT_READ = "?"
+_ANNOTATION = re.compile(rb': "[^"\n]*"')
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphText:
+    """One text of a graph, wherever it lies."""
+
+    label: str
+    """What people know it by: its path, or its place in a log."""
+    digest: str
+    size: int
+    read: Callable[[], bytes]
+    file: File | None = None
+    """The file that it is; None for a payload of a log, which is stored already."""
+    path: str = ""
+    """Of a payload: under what name it is kept."""
+    lines: int | None = None
+    put_together: bool = False
+    """Whether it was made of several files, and is none of them."""
+    place: Place | None = None
+    """Where the log has it, byte for byte."""
+    aot_id: str | None = NOT_READ
+    """Of a code: what `aot_id_of` says, where somebody who had it at hand has looked."""
+
+
+@dataclass(slots=True)
+class GraphSource:
+    """A graph before it is read."""
+
+    name: str
+    slug: str = ""
+    process: str | None = None
+    """Folder of the process that compiled it, when the upload has it."""
+    position: tuple[str, int] = ("", 0)
+    """Log and line where a log ends it."""
+    compile_id: str | None = None
+    rank: int | None = None
+    pid: int | None = None
+    direction: str | None = None
+    """What the order of a log's records says; the code itself knows better."""
+    folder: str | None = None
+    """Name of the debug folder."""
+    texts: dict[str, GraphText] = field(default_factory=dict)
+    """One for each role."""
+
+    def key(self) -> tuple[tuple[str, str], ...]:
+        """The same for graphs of the same texts."""
+        return tuple(sorted((role, text.digest) for role, text in self.texts.items()))
+
+
+def together(parts: list[bytes], label: str, wrapper: str) -> GraphText:
+    """Texts that are one code, as a text of its own. `wrapper`: path of the one with the calls."""
+    text = b"".join(parts)
+    return GraphText(
+        label=label,
+        digest=hashlib.sha256(text).hexdigest(),
+        size=len(text),
+        read=lambda: text,
+        path=f"{wrapper.removesuffix('.cpp')}.with_kernels.cpp",
+        lines=count_lines(text),
+        put_together=True,
+    )
+
+
+def aot_id_of(code: GraphText) -> str | None:
+    """The id that AOTAutograd gave the graph, as its code says: `3_backward`."""
+    return _keys(code)[1] if code.aot_id == NOT_READ else code.aot_id
+
+
+def aot_id_in(code: bytes) -> str | None:
+    found = _AOT_ID.search(code, 0, HEAD)
+    return None if found is None else found.group(1).decode()
+
+
+def code_key(code: GraphText) -> str:
+    """The same for a code in a log and in a folder, which differ in empty lines at the ends."""
+    return _keys(code)[0]
+
+
+@lru_cache(maxsize=4096)
+def _keys(code: GraphText) -> tuple[str, str | None]:
+    plain = code.read()
+    return hashlib.sha256(plain.strip()).hexdigest(), aot_id_in(plain)
+
+
+def nodes_key(graph: GraphText) -> str:
+    """The same for a graph of FX nodes in a log and in a folder, which annotate it differently."""
+    lines = (line.strip() for line in _ANNOTATION.sub(b"", graph.read()).split(b"\n"))
+    return hashlib.sha256(b"\n".join(line for line in lines if line[:1] not in b"#")).hexdigest()

@@ -1,0 +1,1 @@
+"""Reading the logs of an upload into the database."""

@@ -1,0 +1,269 @@
+"""Which records of a log make up one graph.
+
+A log has no such thing. Its records name a compile (`0/1`), which may hold a forward and a backward
+graph, several of each, be restarted, and come again after a reset. A graph is what ends with an
+output code; what belongs to the whole compile (Dynamo's graph, the joint graph) belongs to each of
+its graphs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from inductorscope.formats.log.trace_log import LogRecord
+from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, aot_id_of, together
+
+_RANK = re.compile(r"rank_(\d{1,6})")
+_KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
+
+OF_COMPILE = {
+    "dynamo_output_graph": "dynamo_graph",
+    "compiled_autograd_graph": "dynamo_graph",
+    "exported_program": "dynamo_graph",
+    "before_pre_grad_graph": "pre_grad",
+    "inductor_pre_grad_graph": "pre_grad",
+}
+"""Kind of a record, or name of its artifact → role; of all graphs of a compile."""
+JOINT = "joint"
+AOT_GRAPHS = {
+    "aot_joint_graph": JOINT,
+    "aot_forward_graph": "forward",
+    "aot_backward_graph": "backward",
+    "aot_inference_graph": "inference",
+}
+BEFORE_CODE = {
+    "fx_graph_runnable": "fx_runnable",
+    "before_post_grad_graph": "fx_readable",
+    "inductor_post_grad_graph": "fx_transformed",
+    "after_post_grad_graph": "fx_transformed",
+}
+ENDS = {"compilation_metrics", "bwd_compilation_metrics"}
+"""With these a compile ends."""
+CODE = {"inductor_output_code", "inductor_aot_wrapper_code", "inductor_aot_code"}
+KERNELS = "inductor_aot_kernel_code"
+"""What a wrapper in C++ calls, in a record of its own, which a folder has in the same file."""
+AFTER_CODE = {
+    "inductor_provenance_tracking_node_mappings": "provenance",
+    "inductor_triton_kernel_to_post_grad_nodes": "provenance_kernels",
+    "inductor_generated_kernel_to_post_grad_nodes": "provenance_kernels",
+    "inductor_post_to_pre_grad_nodes": "provenance_nodes",
+    "inductor_provenance_tracking_kernel_stack_traces": "kernel_stacks",
+    "triton_kernel_info": "kernel_info",
+}
+LAST = "inductor_provenance_tracking_kernel_stack_traces"
+"""What comes last of a graph, where torch tells it at all."""
+ROLES = {
+    **dict.fromkeys(AOT_GRAPHS, "aot_graph"),
+    "aot_joint_graph": "joint_graph",
+    **OF_COMPILE,
+    **BEFORE_CODE,
+    **AFTER_CODE,
+    **dict.fromkeys(CODE, "output_code"),
+}
+
+
+Ahead = Callable[[Mapping[str, GraphText]], None]
+
+
+def rank_of(log: str) -> int | None:
+    """The rank that a log's file name tells: records tell it late, and copies of a log wrongly."""
+    named = _RANK.search(log.rpartition("/")[2])
+    return None if named is None else int(named.group(1))
+
+
+def what(record: LogRecord) -> str:
+    """What tells records apart: an artifact's name, else the kind."""
+    named = record.kind in {"artifact", "graph_dump"}
+    return (record.name or record.kind) if named else record.kind
+
+
+def role_of(record: LogRecord) -> str:
+    """The role in which a payload is kept."""
+    return ROLES.get(what(record), "log_artifact")
+
+
+@dataclass(slots=True)
+class _Compile:
+    """One compile of a frame: from `dynamo_start` until the same id starts again."""
+
+    compile_id: str | None
+    rank: int | None
+    pid: int
+    attempt: int
+    shared: dict[str, GraphText] = field(default_factory=dict)
+    aot: list[dict[str, GraphText]] = field(default_factory=list)
+    """What AOTAutograd logged, once for each of its joint graphs: a compile may be split."""
+    open: dict[str, GraphText] = field(default_factory=dict)
+    graphs: list[GraphSource] = field(default_factory=list)
+    kernels: list[tuple[GraphSource, GraphText]] = field(default_factory=list)
+    """What a graph's wrapper calls, where that is a text of its own."""
+    line: int = 0
+    told: int = 0
+    """How many of its graphs were told ahead."""
+
+    def add_aot(self, role: str, text: GraphText) -> None:
+        """A joint graph, or a forward one without a joint graph ahead of it, begins anew."""
+        if not self.aot or role in self.aot[-1] or (role == JOINT and "forward" in self.aot[-1]):
+            self.aot.append({})
+        self.aot[-1][role] = text
+
+    def add_kernels(self, kernels: GraphText) -> None:
+        """They come right after the wrapper that calls them."""
+        if self.graphs and not self.open:
+            self.kernels.append((self.graphs[-1], kernels))
+
+    def restart(self, attempt: int) -> None:
+        """What a given-up attempt left is in the log only."""
+        self.attempt = attempt
+        self.shared, self.aot, self.open = {}, [], {}
+
+    def close(self, log: str, line: int) -> None:
+        """What is open is a graph."""
+        graph = GraphSource(
+            name="",
+            position=(log, line),
+            compile_id=self.compile_id,
+            rank=self.rank,
+            pid=self.pid,
+            texts=self.open,
+        )
+        self.open = {}
+        self.graphs.append(graph)
+
+
+class LogGraphs:
+    """Takes the records of one log in their order; `finish` gives its graphs."""
+
+    def __init__(self, log: str, ahead: Ahead = lambda texts: None) -> None:
+        """`ahead` is told the texts of graphs that seem to be whole."""
+        self._log = log
+        self._ahead = ahead
+        self._rank = rank_of(log)
+        self._current: dict[str | None, _Compile] = {}
+        self._all: list[_Compile] = []
+
+    def add(self, record: LogRecord, text: GraphText | None) -> None:
+        """`text`: the record's payload."""
+        named = what(record)
+        if named == "dynamo_start":
+            self._start(record)
+            return
+        if named in ENDS:
+            self._tell_ahead(record)
+            return
+        if text is None or (named not in ROLES and named != KERNELS):
+            return
+        compile_ = self._compile(record, named)
+        compile_.line = record.line
+        if named in OF_COMPILE:
+            compile_.shared[OF_COMPILE[named]] = text
+        elif named in AOT_GRAPHS:
+            compile_.add_aot(AOT_GRAPHS[named], text)
+        elif named in BEFORE_CODE:
+            role = BEFORE_CODE[named]
+            if role in compile_.open:  # the one before never came to its code
+                compile_.close(self._log, record.line)
+            compile_.open[role] = text
+        elif named in CODE:
+            compile_.open["output_code"] = text
+            compile_.close(self._log, record.line)
+        elif named == KERNELS:
+            compile_.add_kernels(text)
+        else:
+            # Maps come after their code; those of AOTInductor partly before it.
+            done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
+            (compile_.open if compile_.open else done).setdefault(AFTER_CODE[named], text)
+            if named == LAST:
+                self._tell_ahead(record)
+
+    def _tell_ahead(self, record: LogRecord) -> None:
+        """What is known of a compile's graphs is all, as a rule."""
+        known = self._current.get(record.compile_id)
+        if known is not None and not known.kernels:
+            for graph in known.graphs[known.told :]:
+                self._ahead(known.shared | graph.texts)
+            known.told = len(known.graphs)
+
+    def _start(self, record: LogRecord) -> None:
+        """A restart goes on with its compile; the same id a second time is another one."""
+        known = self._current.get(record.compile_id)
+        if known is None or not record.attempt:
+            self._begin(record)
+
+    def _begin(self, record: LogRecord) -> _Compile:
+        rank = record.rank if self._rank is None else self._rank
+        begun = _Compile(record.compile_id, rank, record.pid, record.attempt or 0)
+        self._current[record.compile_id] = begun
+        self._all.append(begun)
+        return begun
+
+    def _compile(self, record: LogRecord, named: str) -> _Compile:
+        known = self._current.get(record.compile_id)
+        if known is None:
+            return self._begin(record)
+        if record.attempt is not None and record.attempt > known.attempt:
+            known.restart(record.attempt)
+        # Without an id (AOTInductor, export) nothing says that the next one starts.
+        anew = record.compile_id is None and known.graphs and named in OF_COMPILE
+        return self._begin(record) if anew else known
+
+    def finish(self) -> list[GraphSource]:
+        """The graphs in the order of their codes. Those without a code come with what they have."""
+        graphs: list[GraphSource] = []
+        for compile_ in self._all:
+            if compile_.open or (not compile_.graphs and (compile_.shared or compile_.aot)):
+                compile_.close(self._log, compile_.line)
+            for graph, kernels in compile_.kernels:
+                _with_kernels(graph, kernels)
+            _give_aot(compile_)
+            for graph in compile_.graphs:
+                for role, text in compile_.shared.items():
+                    graph.texts.setdefault(role, text)
+            graphs += compile_.graphs
+        graphs.sort(key=lambda graph: graph.position)
+        return graphs
+
+
+def _with_kernels(graph: GraphSource, kernels: GraphText) -> None:
+    code = graph.texts.get("output_code")
+    if code is not None and _KERNEL.search(kernels.read()):
+        parts = [code.read(), b"\n", kernels.read()]
+        label = f"{code.label} and its kernels"
+        graph.texts["output_code"] = together(parts, label, code.path)
+
+
+def _give_aot(compile_: _Compile) -> None:
+    """Each graph gets what AOTAutograd logged of it.
+
+    Codes say which graph they are of (`3_backward`); the numbers come in the order of the joint
+    graphs. Codes that do not say it come in that order too, forward before backward.
+    """
+    numbers: list[str] = []
+    for position, graph in enumerate(compile_.graphs):
+        code = graph.texts.get("output_code")
+        number, _, direction = (aot_id_of(code) or "" if code is not None else "").partition("_")
+        if number and number not in numbers:
+            numbers.append(number)
+        which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))
+        logged = _told(compile_.aot[which] if which < len(compile_.aot) else {})
+        graph.direction = direction or _likely(logged, position)
+        for name, role in ((graph.direction, "aot_graph"), (JOINT, "joint_graph")):
+            if name in logged:
+                graph.texts.setdefault(role, logged[name])
+
+
+def _told(logged: dict[str, GraphText]) -> dict[str, GraphText]:
+    """Until 2.4 a graph for inference was logged as a forward one; a real one has a joint graph."""
+    if set(logged) == {"forward"}:
+        return {"inference": logged["forward"]}
+    return logged
+
+
+def _likely(logged: dict[str, GraphText], position: int) -> str:
+    if "inference" in logged and "backward" not in logged:
+        return "inference"
+    if "backward" in logged:
+        return "backward" if position else "forward"
+    return "forward" if "forward" in logged else ""

@@ -1,0 +1,313 @@
+"""TORCH_TRACE logs of a run, streamed into the store: records, payloads, and which make a graph."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inductorscope.analyze.compile.gather import LogGatherer, StoryGatherer
+from inductorscope.analyze.compile.model import Story
+from inductorscope.analyze.compile.words import total_seconds
+from inductorscope.formats.log.summary import LogSummary
+from inductorscope.formats.log.trace_log import TraceLog
+from inductorscope.intake.recognise import File
+from inductorscope.reading.beginning import Beginning
+from inductorscope.reading.graphs.ahead import GraphsAhead
+from inductorscope.reading.graphs.texts_of import GraphSource
+from inductorscope.reading.logs.arriving import ArrivingLog
+from inductorscope.reading.logs.graphs import rank_of
+from inductorscope.reading.logs.taking import LogTaking
+from inductorscope.reading.logs.torch_logs import read_torch_logs
+from inductorscope.reading.notes import Notes
+from inductorscope.store.contents.blobs import TooLarge
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.runs.compile_story import pack_story
+from inductorscope.store.runs.draft import artifact_of
+from inductorscope.store.runs.writer import RunWriter
+from inductorscope.store.tables.models import JsonObject
+
+MOST_LISTED = 1000
+
+Progress = Callable[[str, int, int | None, str | None], None]
+
+
+@dataclass(slots=True)
+class LogRead:
+    """One log, read."""
+
+    file: File
+    summary: LogSummary
+    strings: dict[int, str]
+    lines: int
+    size: int
+    """Of the plain text."""
+    rows: Counter[str]
+    """Records of each kind that could have got a row."""
+    files: set[int]
+    """Numbers of file names that its stacks refer to."""
+    stored: str | None
+    """Under which path the log itself is kept."""
+    graphs: list[GraphSource]
+
+    def json(self) -> JsonObject:
+        """For the report."""
+        counts: Counter[str] = Counter()
+        for kind, count in self.summary.counts.items():
+            if ":" not in kind:
+                counts[kind] += count
+        return {
+            "path": self.file.path,
+            "lines": self.lines,
+            "size": self.size,
+            "records": sum(counts.values()),
+            "graphs": len(self.graphs),
+            "counts": dict(self.summary.counts),
+            "ranks": self.summary.ranks,
+            "pids": self.summary.pids,
+            "compile_ids": len(self.summary.compile_ids),
+            "strings": len(self.strings),
+        }
+
+
+@dataclass(slots=True)
+class LogFacts:
+    """What all logs of a run say together."""
+
+    logs: list[LogRead] = field(default_factory=list)
+    copies: dict[str, str] = field(default_factory=dict)
+    """Path of a log → path of the same log under another name, which was read."""
+    compile_seconds: float | None = None
+    """All that compiling took, as the story of the run tells it: known once that is stored."""
+    story: StoryGatherer | None = None
+    """What is to be told of the compiles, until `store_story`."""
+    torch_logs: Story | None = None
+    """What TORCH_LOGS texts add to it."""
+
+    @property
+    def summaries(self) -> list[LogSummary]:
+        return [log.summary for log in self.logs]
+
+    @property
+    def graphs(self) -> list[GraphSource]:
+        return [graph for log in self.logs for graph in log.graphs]
+
+    @property
+    def graph_breaks(self) -> int | None:
+        return sum(len(log.graph_breaks) for log in self.summaries) if self.logs else None
+
+    @property
+    def recompiles(self) -> int | None:
+        return sum(len(log.recompiles) for log in self.summaries) if self.logs else None
+
+    def first(self, name: str) -> str | None:
+        """The first log's answer, such as its `torch_version`."""
+        return next((value for log in self.summaries if (value := getattr(log, name))), None)
+
+    def json(self) -> JsonObject:
+        """Graph breaks and recompiles with their reasons, for the run's environment."""
+        return {
+            "compile_ids": [item for log in self.summaries for item in log.compile_ids][
+                :MOST_LISTED
+            ],
+            "ranks": sorted({rank for log in self.summaries for rank in log.ranks}),
+            "graph_breaks": [
+                {"compile_id": item.compile_id, "reason": item.reason}
+                for log in self.summaries
+                for item in log.graph_breaks
+            ][:MOST_LISTED],
+            "recompiles": [
+                {"compile_id": item.compile_id, "reason": item.reason}
+                for log in self.summaries
+                for item in log.recompiles
+            ][:MOST_LISTED],
+        }
+
+
+@dataclass(slots=True)
+class LogReading:
+    """What reading a log needs."""
+
+    writer: RunWriter
+    sessions: Sessions
+    folder: Path | None
+    """For large temporary files."""
+    max_unpacked: int | None
+    """Bytes that a compressed log may unpack to."""
+    notes: Notes
+    progress: Progress
+    beginning: Beginning
+    """Makes the run appear, ahead of anything that is written."""
+    ahead: GraphsAhead
+    arrived: ArrivingLog | None = None
+    """The only log, where it was taken in while it was sent."""
+
+
+def read_logs(files: list[File], reading: LogReading) -> LogFacts:
+    """Reads all logs into the store, one after the other."""
+    facts = LogFacts()
+    arrived = reading.arrived
+    story = arrived.story if arrived is not None else StoryGatherer()
+    first: dict[str, File] = {}
+    logs = [file for file in files if file.role == "trace_log"]
+    if len(logs) > 1:
+        reading.beginning.now()  # digests tell which of them are the same
+    for file in logs:
+        known = first.setdefault(file.digest, file)
+        if known is file:
+            if arrived is not None:
+                taking = arrived.taking
+            else:
+                taking = _taking(file, reading, story.log(file.path, rank_of(file.path)))
+            facts.logs.append(_OneLog(file, reading, taking).read())
+        else:
+            facts.copies[file.path] = known.path
+            story.copy(file.path, rank_of(file.path), known.path)
+    reading.beginning.now()
+    _compare_strings(facts, reading.notes)
+    facts.torch_logs = Story()
+    spoken = read_torch_logs(files, facts.torch_logs, reading.notes)
+    facts.story = story if spoken or facts.logs else None
+    return facts
+
+
+def _taking(file: File, reading: LogReading, story: LogGatherer) -> LogTaking:
+    return LogTaking(
+        file.path,
+        file.absolute,
+        file.absolute.open("rb"),
+        story,
+        reading.ahead,
+        reading.sessions,
+        reading.folder,
+        reading.max_unpacked,
+    )
+
+
+def store_story(facts: LogFacts, writer: RunWriter) -> None:
+    """What the logs tell of compiling. Nobody waits for it to look at texts."""
+    if facts.story is None or facts.torch_logs is None:
+        return
+    whole, chunks = facts.story.finish()
+    whole.spoken += facts.torch_logs.spoken
+    facts.compile_seconds = total_seconds(whole)
+    writer.add_story(pack_story(whole, chunks))
+    facts.story = None  # stored now, and of no more use here
+
+
+def _compare_strings(facts: LogFacts, notes: Notes) -> None:
+    """A forked process uses file names that only its parent's log tells."""
+    for log in facts.logs:
+        lacking = log.files - log.strings.keys()
+        if not lacking:
+            continue
+        others = {number for other in facts.logs for number in other.strings}
+        found = len(lacking & others)
+        if found:
+            reason = "file names that this log does not tell, taken from another log of the upload"
+            notes.add(log.file.path, reason, found, kind="guessed")
+        if len(lacking) > found:
+            reason = "file names that no log of the upload tells, shown as (unknown)"
+            notes.add(log.file.path, reason, len(lacking) - found)
+
+
+class _OneLog:
+    """Writes what one log has, as it is taken in."""
+
+    def __init__(self, file: File, reading: LogReading, taking: LogTaking) -> None:
+        self._file = file
+        self._reading = reading
+        self._taking = taking
+        self.stored: str | None = None
+        """Under which path the log itself is kept."""
+
+    def read(self) -> LogRead:
+        try:
+            return self._read()
+        finally:
+            self._taking.close()
+
+    def _read(self) -> LogRead:
+        taking, beginning = self._taking, self._reading.beginning
+        for _ in taking.steps:
+            beginning.when_known()
+            if taking.enough:
+                taking.cut()
+                if taking.full or (beginning.begun and taking.worth_writing):
+                    self._write(last=False)
+        status = os.fstat(taking.raw.fileno())
+        unchanged = self._file.modified == status.st_mtime_ns
+        taking.cut()
+        self._write(last=True)
+        self._keep_log(taking.log, unchanged)
+        taking.story.finish(taking.log.strings)
+        summary = taking.summariser.finish(taking.log)
+        self._tell_ranks(summary)
+        for dropped in summary.dropped:
+            self._reading.notes.add(
+                self._file.path,
+                dropped.reason,
+                dropped.count,
+                kind=dropped.kind,
+                line=dropped.line,
+                example=dropped.example,
+            )
+        return LogRead(
+            self._file,
+            summary,
+            taking.log.strings,
+            taking.log.number,
+            taking.position,
+            taking.rows,
+            taking.files,
+            self.stored,
+            taking.graphs.finish(),
+        )
+
+    def _tell_ranks(self, summary: LogSummary) -> None:
+        """One process has one rank: the file's name tells it, as it does of the log's graphs."""
+        if self._taking.rank is None:
+            return
+        others = [rank for rank in summary.ranks if rank != self._taking.rank]
+        if others:
+            reason = (
+                f"records that name rank {others[0]}, in a log that by its name is of rank "
+                f"{self._taking.rank}: the name was taken"
+            )
+            self._reading.notes.add(self._file.path, reason, len(others), kind="guessed")
+        summary.ranks = [self._taking.rank]
+
+    def _told(self, done: int) -> None:
+        self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
+
+    def _write(self, *, last: bool) -> None:
+        taking, beginning = self._taking, self._reading.beginning
+        written = False
+        for batch in taking.batches(last=last):
+            beginning.now()
+            batch.packed()
+            done = taking.position / max(self._file.size, 1)
+            step = f"Reading {self._file.path}" + ("" if taking.packed else f", {done:.0%}")
+            self._reading.writer.add_records(batch.rows, step)
+            written = True
+        if written and not last:
+            self._told(taking.raw.tell())
+
+    def _keep_log(self, log: TraceLog, unchanged: bool) -> None:
+        try:
+            content = self._taking.store.finish(self._file.digest)
+        except TooLarge as error:
+            self._reading.notes.add(self._file.path, f"too large to be kept: {error}")
+            return
+        if not self._taking.packed and not (unchanged and content.size == self._file.size):
+            raise RuntimeError(f"{self._file.path} changed while it was being read. Read it again.")
+        path = (
+            self._file.path.removesuffix(".gz").removesuffix(".zst")
+            if self._taking.packed
+            else (self._file.path)
+        )
+        self.stored = path
+        artifact = artifact_of("trace_log", path, content, log.number)
+        self._reading.writer.add_artifacts([artifact])

@@ -1,0 +1,277 @@
+"""A log taken in, record by record: payloads packed, graphs noticed, rows gathered in batches.
+
+Nothing here is written, so it may begin before it is known what the run is called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+
+from inductorscope.analyze.compile.gather import LogGatherer
+from inductorscope.formats.log.summary import Summariser
+from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
+from inductorscope.intake.magic import kind_of
+from inductorscope.intake.names import stored_text
+from inductorscope.reading.graphs.ahead import GraphsAhead
+from inductorscope.reading.graphs.content import Place
+from inductorscope.reading.graphs.texts_of import NOT_READ, GraphText, aot_id_in
+from inductorscope.reading.logs.graphs import ROLES, LogGraphs, rank_of, role_of, what
+from inductorscope.reading.logs.store import LogStore
+from inductorscope.reading.texts import count_lines
+from inductorscope.store.contents.blobs import Content, content_of_bytes
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.runs.draft import ArtifactDraft, LogEntryDraft
+
+MOST_ENTRIES = 20_000
+"""Records of one kind in one log that get a row; the log itself holds the rest."""
+HELD = 4 * 1024 * 1024
+"""Bytes of payloads that are gathered for one batch."""
+HELD_RECORDS = 5000
+MOST_PACKED = 16 * 1024 * 1024
+"""Bytes of packed payloads that wait to be written."""
+MOST_RECORDS = 20_000
+"""Records that do."""
+WORTH_WRITING = 8
+"""The part of either, as a divisor, that waits although it could be written: the sooner a log is
+read, the sooner other processes begin with its graphs."""
+HEAD = 16
+"""Bytes that tell how a log is packed."""
+PACKERS = 2
+"""Threads that compress payloads."""
+LONGEST_NAME = 200
+PYTHON = frozenset({
+    "dynamo_graph", "pre_grad", "joint_graph", "aot_graph", "fx_readable", "fx_transformed",
+    "fx_runnable", "output_code",
+})  # fmt: skip
+"""Roles of payloads that are Python."""
+
+COUNTED = frozenset({
+    "chromium_event", "str", "describe_tensor", "describe_storage", "describe_source",
+    "guard_added_fast", "expression_created",
+})  # fmt: skip
+"""Kinds that come by the thousand and say little one by one."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Rows to be written together. New payloads are packed by other threads until they are."""
+
+    rows: list[tuple[LogEntryDraft, ArtifactDraft | None]] = field(default_factory=list)
+    packing: list[tuple[ArtifactDraft, Future[Content]]] = field(default_factory=list)
+    bytes: int = 0
+    """Of the new payloads, as they are."""
+
+    def packed(self) -> int:
+        """Waits for its payloads; their bytes."""
+        for artifact, content in self.packing:
+            artifact.content = content.result()
+        return sum(content.result().stored_size for _, content in self.packing)
+
+
+class LogTaking:
+    """Takes one log in as far as it is asked to."""
+
+    def __init__(
+        self,
+        path: str,
+        place: Path,
+        raw: BufferedReader,
+        story: LogGatherer,
+        ahead: GraphsAhead,
+        sessions: Sessions,
+        folder: Path | None,
+        max_unpacked: int | None,
+        *,
+        arriving: bool = False,
+    ) -> None:
+        """`path`: as it is shown; `place`: where it lies, which `raw` reads. `folder`: for large
+        temporary files; `max_unpacked`: bytes that a compressed log may unpack to. `arriving`:
+        whether it is still being written."""
+        self.path = path
+        self.raw = raw
+        self.packed = kind_of(raw.peek(HEAD)[:HEAD]) is not None
+        self.rank = rank_of(path)
+        self.story = story
+        self.summariser = Summariser()
+        self.graphs = LogGraphs(path, ahead.offer)
+        self.store = LogStore(folder, hashed=not self.packed)
+        most = max_unpacked if self.packed else None
+        self.log: TraceLog = read_trace_log(raw, most, arriving=arriving)
+        self.rows: Counter[str] = Counter()
+        """Records of each kind that could have got a row."""
+        self.files: set[int] = set()
+        """Numbers of file names that stacks refer to."""
+        self.position = 0
+        """Bytes of the plain text that were taken."""
+        self.steps = self._take_pieces()
+        """Takes a piece a step; whoever goes on goes on where the last one stopped."""
+        self._place = place
+        self._ahead = ahead
+        self._sessions = sessions
+        self._packer = ThreadPoolExecutor(PACKERS, "packer")
+        self._kept: dict[str, str] = {}
+        """MD5 of a sound payload → its digest: a payload is stored once."""
+        self._sizes: dict[str, tuple[int, int, bool]] = {}
+        """Digest of a payload → its bytes, its lines, and whether it looks like JSON."""
+        self._aot_ids: dict[str, str | None] = {}
+        """The same of codes."""
+        self._places: dict[str, Place] = {}
+        """Where the log has it first, byte for byte."""
+        self._numbers: Counter[str] = Counter()
+        self._gathered = Batch()
+        self._waiting: deque[Batch] = deque()
+        self._packed_bytes = 0
+        """Of the batches that wait, but for the last one."""
+
+    def close(self) -> None:
+        self.store.close()
+        self._packer.shutdown(cancel_futures=True)
+        self.raw.close()
+
+    def _take_pieces(self) -> Iterator[None]:
+        for piece in self.log.pieces():
+            self.position += len(piece.raw)
+            kept = None if piece.record is None else self._take(piece.record, piece)
+            self.store.add(piece, kept)
+            yield
+
+    # --- what is to be written ---
+
+    @property
+    def enough(self) -> bool:
+        """Whether what was gathered is worth a batch."""
+        return self._gathered.bytes > HELD or len(self._gathered.rows) > HELD_RECORDS
+
+    def cut(self) -> None:
+        """Makes a batch of what was gathered. The one before is packed by now, or is waited for."""
+        if self._waiting:
+            self._packed_bytes += self._waiting[-1].packed()
+        self._waiting.append(self._gathered)
+        self._gathered = Batch()
+
+    @property
+    def full(self) -> bool:
+        """Whether no more should wait to be written."""
+        return self._beyond(1)
+
+    @property
+    def worth_writing(self) -> bool:
+        """Whether enough waits to be written, where it can be."""
+        return self._beyond(WORTH_WRITING)
+
+    def _beyond(self, divisor: int) -> bool:
+        rows = sum(len(batch.rows) for batch in self._waiting)
+        return self._packed_bytes > MOST_PACKED // divisor or rows > MOST_RECORDS // divisor
+
+    def batches(self, *, last: bool = False) -> Iterator[Batch]:
+        """What can be written: all but the newest batch, which is still being packed, or all."""
+        while len(self._waiting) > (0 if last else 1):
+            yield self._waiting.popleft()
+        self._packed_bytes = 0
+
+    # --- a record ---
+
+    def _take(self, record: LogRecord, piece: Piece) -> str | None:
+        """A record; the digest of its payload where that is kept by itself."""
+        self.summariser.add(record)
+        self.story.add(record)
+        if record.kind in COUNTED:
+            return None
+        for frame in record.stack:
+            file = frame.get("filename") if isinstance(frame, dict) else None
+            if isinstance(file, int) and file >= 0:
+                self.files.add(file)
+        named = what(record)
+        self.rows[named] += 1
+        if self.rows[named] > MOST_ENTRIES and named not in ROLES:
+            return None
+        entry = _entry(self.path, record, self.rank)
+        if not record.repeated and not record.payload:
+            self.graphs.add(record, None)
+            self._gathered.rows.append((entry, None))
+            return None
+        self._ahead.look()
+        artifact = self._keep(record)
+        if piece.payload_exact and piece.payload_start is not None and not self.packed:
+            start = piece.offset + piece.payload_start
+            size = len(piece.raw) - piece.payload_start
+            self._places.setdefault(artifact.digest, Place(self._place, start, size))
+        self._gathered.rows.append((entry, artifact))
+        label = f"{self.path}, line {record.line:,}"
+        read = partial(_stored, self._sessions, artifact.digest)
+        text = GraphText(
+            label,
+            artifact.digest,
+            artifact.size,
+            read,
+            path=artifact.path,
+            lines=artifact.line_count,
+            place=self._places.get(artifact.digest),
+            aot_id=self._aot_ids.get(artifact.digest, NOT_READ),
+        )
+        self.graphs.add(record, text)
+        return artifact.digest
+
+    def _keep(self, record: LogRecord) -> ArtifactDraft:
+        digest = self._kept.get(record.digest or "") if record.payload_sound else None
+        packing: Future[Content] | None = None
+        if digest is None:
+            payload = record.payload or b""
+            digest = hashlib.sha256(payload).hexdigest()
+            if digest not in self._sizes:
+                packing = self._packer.submit(content_of_bytes, payload, digest)
+                looks_like_json = payload[:1] in {b"{", b"["}
+                self._sizes[digest] = (len(payload), count_lines(payload), looks_like_json)
+                if role_of(record) == "output_code":
+                    self._aot_ids[digest] = aot_id_in(payload)
+                self._gathered.bytes += len(payload)
+            if record.payload_sound and record.digest is not None:
+                self._kept[record.digest] = digest
+        size, lines, looks_like_json = self._sizes[digest]
+        role = role_of(record)
+        ending = ".py" if role in PYTHON else ".json" if looks_like_json else ".txt"
+        artifact = ArtifactDraft(role, self._path(record, ending), digest, size, None, lines)
+        if packing is not None:
+            self._gathered.packing.append((artifact, packing))
+        return artifact
+
+    def _path(self, record: LogRecord, ending: str) -> str:
+        """Such as `…_trace.log/0_1_0/inductor_output_code_11.py`."""
+        place = (record.compile_id or "-").replace("!", "autograd_").replace("/", "_")
+        if record.attempt is not None:
+            place += f"_{record.attempt}"
+        number = self._numbers[place]
+        self._numbers[place] += 1
+        name = stored_text(what(record)).replace("/", "_")[:LONGEST_NAME]
+        return f"{self.path}/{place}/{name}_{number}{ending}"
+
+
+def _entry(log: str, record: LogRecord, rank: int | None) -> LogEntryDraft:
+    """`rank`: as the log's name tells."""
+    return LogEntryDraft(
+        log=log,
+        line=record.line,
+        lines=record.lines,
+        kind=record.kind,
+        name=record.name,
+        compile_id=record.compile_id,
+        attempt=record.attempt,
+        rank=record.rank if rank is None else rank,
+        pid=record.pid,
+    )
+
+
+def _stored(sessions: Sessions, digest: str) -> bytes:
+    with sessions() as session:
+        found = read_blob(session, digest)
+    if found is None:
+        raise RuntimeError("A payload was deleted while its run was being read. Read it again.")
+    return found

@@ -1,0 +1,72 @@
+"""TORCH_LOGS texts of an upload: what the compiler said about fusing and speed, into the story."""
+
+from __future__ import annotations
+
+from inductorscope.analyze.compile.model import Choice, Spoken, Story, TunedTable
+from inductorscope.formats.log.torch_logs import TorchLogs
+from inductorscope.formats.unpacking import DamagedError, open_plain
+from inductorscope.intake.recognise import File
+from inductorscope.reading.notes import Notes
+
+ROLE = "torch_logs"
+LONGEST = 1024 * 1024
+"""Bytes of a line; what is longer goes on as another line."""
+
+
+def read_torch_logs(files: list[File], story: Story, notes: Notes) -> bool:
+    """Whether there was one."""
+    found = False
+    for file in files:
+        if file.role != ROLE:
+            continue
+        found = True
+        log = TorchLogs()
+        with file.absolute.open("rb") as raw:
+            plain = open_plain(raw)
+            rest = b""
+            try:
+                while block := plain.read(LONGEST):
+                    *lines, rest = (rest + block).split(b"\n")
+                    for line in lines:
+                        log.add(line.decode("utf-8", "replace").rstrip("\r"))
+                    if len(rest) > LONGEST:
+                        log.add(rest.decode("utf-8", "replace"))
+                        rest = b""
+            except (DamagedError, OSError, EOFError) as error:
+                notes.add(file.path, f"the log ends early: {error}")
+            if rest:
+                log.add(rest.decode("utf-8", "replace"))
+        if log.beyond:
+            notes.add(file.path, "fusions, nodes and hints beyond the first 50,000", log.beyond)
+        if log.tables.beyond:
+            notes.add(file.path, "autotunings or candidates beyond the most", log.tables.beyond)
+        story.spoken.append(_spoken(file.path, log))
+    return found
+
+
+def _spoken(path: str, log: TorchLogs) -> Spoken:
+    return Spoken(
+        path,
+        log.lines,
+        list(log.nodes.values()),
+        list(log.fusions.values()),
+        list(log.hints.values()),
+        [
+            TunedTable(
+                one.compile_id,
+                one.line,
+                one.op,
+                one.shapes,
+                one.strides,
+                one.dtypes,
+                one.seconds,
+                one.precompile_seconds,
+                one.choices or len(one.candidates),
+                [
+                    Choice(each.name, None if each.ms is None else each.ms * 1000, each.what)
+                    for each in one.candidates
+                ],
+            )
+            for one in log.tables.tables
+        ],
+    )

@@ -1,0 +1,1 @@
+"""Reading profiles, and joining them to graphs."""

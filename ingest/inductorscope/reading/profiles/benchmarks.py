@@ -1,0 +1,103 @@
+"""What modules and kernels printed when they benchmarked themselves, joined to their kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
+
+from inductorscope.formats.printed.bandwidth_lines import KernelBandwidth
+from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
+from inductorscope.intake.recognise import File
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.texts import read_text
+from inductorscope.store.runs.draft import KernelDraft
+from inductorscope.store.tables.models import JsonObject
+
+
+@dataclass(slots=True)
+class Benchmarks:
+    """Measures of single kernels, by the file and by the name that the report gives."""
+
+    by_key: dict[str, KernelBandwidth] = field(default_factory=dict)
+    """Beginning of a kernel's file in the code cache → its measure."""
+    by_name: dict[str, KernelBandwidth] = field(default_factory=dict)
+    wall_ms: dict[str, float] = field(default_factory=dict)
+    """Graph → milliseconds of one call of its module, without profiler."""
+    became: dict[str, str] = field(default_factory=dict)
+    """Path of a report → what is in it, in words."""
+
+    def give(self, kernels: list[KernelDraft]) -> bool:
+        """Adds what is known of each kernel to its facts; whether anything is."""
+        if not self.by_key and not self.by_name:
+            return False
+        given = False
+        for kernel in kernels:
+            found = self._of(kernel)
+            if found is not None:
+                kernel.facts = kernel.facts | _facts(found)
+                given = True
+        return given
+
+    def _of(self, kernel: KernelDraft) -> KernelBandwidth | None:
+        path = kernel.facts.get("kernel_path")
+        if isinstance(path, str):
+            name = PurePosixPath(path).name
+            for length in (10, 12):
+                found = self.by_key.get(name[:length])
+                if found is not None:
+                    return found
+        return self.by_name.get(kernel.name)
+
+
+def read_benchmarks(files: list[File], notes: Notes) -> Benchmarks:
+    """The first measure of a kernel stands."""
+    result = Benchmarks()
+    for file in files:
+        if file.role != "benchmark_log":
+            continue
+        read = partial(_parse, file)
+        log = notes.attempt(file.path, "Reading the report", read, BenchmarkLog())
+        notes.problems(file.path, log.problems)
+        for kernel in [*log.kernels, *(one for report in log.bandwidth for one in report.kernels)]:
+            if kernel.key:
+                result.by_key.setdefault(kernel.key, kernel)
+            if kernel.name:
+                result.by_name.setdefault(kernel.name, kernel)
+        walls = [one.wall_ms for one in log.profiles if one.wall_ms is not None]
+        if file.graph is not None and walls:
+            result.wall_ms.setdefault(file.graph, walls[0])
+        result.became[file.path] = _words(log)
+    return result
+
+
+def _parse(file: File) -> BenchmarkLog:
+    return parse_benchmark_log(read_text(file.absolute))
+
+
+def _facts(kernel: KernelBandwidth) -> JsonObject:
+    told: JsonObject = {
+        "benchmark_ms": kernel.ms,
+        "benchmark_gb": kernel.gigabytes,
+        "benchmark_gb_per_s": kernel.gb_per_s,
+        "registers": kernel.registers,
+        "spills": kernel.spills,
+        "shared_memory_bytes": kernel.shared_bytes,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _words(log: BenchmarkLog) -> str:
+    parts = []
+    for profile in log.profiles:
+        if profile.wall_ms is not None:
+            parts.append(f"{profile.wall_ms:g} ms a call")
+        if profile.busy_percent is not None:
+            parts.append(f"device busy {profile.busy_percent:g} %")
+        rows = sum(len(table.rows) for table in profile.categories)
+        if rows:
+            parts.append(f"{rows:,} kernels by category")
+    measured = len(log.kernels) + sum(len(report.kernels) for report in log.bandwidth)
+    if measured:
+        parts.append(f"{measured:,} kernels measured alone")
+    return "benchmark report: " + (", ".join(parts) if parts else "no figures in it")

@@ -1,0 +1,82 @@
+"""Profiles of a run joined to its graphs: which kernel of the code each kernel of a trace is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from inductorscope.analyze.time.eager_compiled import Comparison, Entry, compare
+from inductorscope.reading.graphs.graph import GraphRead
+from inductorscope.reading.profiles.benchmarks import Benchmarks
+from inductorscope.reading.profiles.profiles import EAGER, ProfileRead, compiled_profile
+from inductorscope.reading.profiles.times import join_times
+
+MOST_OPS, MOST_REPLACED = 300, 1000
+
+
+def join_profiles(
+    profiles: list[ProfileRead], graphs: list[GraphRead], benchmarks: Benchmarks
+) -> None:
+    """Times of kernels come from the profile of the compiled program; without one, from those that
+    modules made of themselves."""
+    whole = compiled_profile(profiles)
+    if whole is not None and graphs:
+        _join(whole, graphs, write=True)
+    if whole is not None:
+        _compare(profiles, whole)
+    for profile in profiles:
+        if profile.graph is None or profile.trace is None:
+            continue
+        wall_ms = benchmarks.wall_ms.get(profile.graph)
+        if wall_ms is not None:
+            profile.facts["wall_ms"] = wall_ms
+        own = [graph for graph in graphs if graph.source.slug == profile.graph]
+        if own:
+            _join(profile, own, write=whole is None)
+
+
+def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None:
+    assert profile.trace is not None
+    joined = join_times(profile.trace, graphs, profile.steps, write=write)
+    if profile.kept is not None:
+        profile.kept.tell(joined.kernels, joined.cpu_ops)
+    profile.facts |= {
+        "joined_to_code": write,
+        "steps_used": joined.steps,
+        "steps_from": joined.steps_from,
+        "kernel_us": joined.kernel_us,
+        "attributed_us": joined.attributed_us,
+        "attributed_by": joined.by,
+    }
+
+
+def _compare(profiles: list[ProfileRead], compiled: ProfileRead) -> None:
+    """Adds to the compiled profile how it differs from the eager one, a step each."""
+    eager = next((one for one in profiles if one.label == EAGER and one.kept is not None), None)
+    if eager is None or compiled.kept is None:
+        return
+    steps = compiled.steps or compiled.facts.get("steps_used") or 1
+    eager_steps = eager.steps or steps
+    found = compare(_entries(eager, eager_steps), _entries(compiled, steps))
+    compiled.facts["comparison"] = {
+        "steps": steps,
+        "eager_steps": eager_steps,
+        "eager_steps_told": eager.steps is not None,
+        "on_device": compiled.kept.breakdown.on_device,
+        **_shown(found),
+    }
+
+
+def _shown(found: Comparison) -> dict[str, object]:
+    found.ops, found.replaced = found.ops[:MOST_OPS], found.replaced[:MOST_REPLACED]
+    shown = msgspec.to_builtins(found)
+    assert isinstance(shown, dict)
+    return shown
+
+
+def _entries(profile: ProfileRead, steps: int) -> list[Entry]:
+    if profile.kept is None:
+        return []
+    return [
+        Entry(row.name, row.op, row.category, row.calls / steps, row.total_us / steps)
+        for row in profile.kept.kernels
+    ]

@@ -1,0 +1,194 @@
+"""Profiles of a run: Chrome traces and key_averages tables, paired by what they profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from inductorscope.analyze.time.cpu import SelfTime
+from inductorscope.formats.capture_facts import CaptureFacts
+from inductorscope.formats.printed.key_averages import (
+    CUT,
+    KeyAverageRow,
+    KeyAverages,
+    parse_key_averages,
+)
+from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_trace
+from inductorscope.intake.recognise import File
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.profiles.ahead import TracesAhead
+from inductorscope.reading.profiles.traces import LONGEST_NAME, TraceRead, keep_trace
+from inductorscope.store.runs.draft import ProfileDraft, ProfilerRowDraft
+from inductorscope.store.tables.models import JsonObject
+
+EAGER, COMPILED = "eager", "compiled"
+LABELS = (EAGER, COMPILED)
+MOVES = ("memcpy", "memset")
+"""Work of a device that is no kernel, as a trace's events call it too."""
+
+
+@dataclass(slots=True)
+class ProfileRead:
+    """One profiled execution, as far as its files could be read."""
+
+    label: str
+    trace_file: File | None = None
+    trace: ChromeTrace | None = None
+    rows: KeyAverages | None = None
+    graph: str | None = None
+    kept: TraceRead | None = None
+    """What of the trace goes into the store."""
+    facts: JsonObject = field(default_factory=dict)
+
+    @property
+    def steps(self) -> int | None:
+        """Steps that rows and trace are sums over, where one of them says."""
+        told = self.rows.steps if self.rows is not None else None
+        return told or (self.trace.steps if self.trace is not None else None)
+
+    @property
+    def shows_compiled_code(self) -> bool:
+        trace = self.trace
+        return trace is not None and bool(
+            trace.regions
+            or trace.cpu_kernels
+            or any(kernel.kernel_file or "triton_" in kernel.name for kernel in trace.kernels)
+        )
+
+
+def read_profiles(
+    files: list[File], facts: CaptureFacts | None, notes: Notes, ahead: TracesAhead
+) -> list[ProfileRead]:
+    """Eager first, then compiled, then the rest by path. `ahead`: what was begun of them."""
+    found: dict[str, ProfileRead] = {}
+    for file in files:
+        if file.role not in ("chrome_trace", "key_averages"):
+            continue
+        label = _label(file, facts)
+        profile = found.setdefault(label, ProfileRead(label, graph=file.graph))
+        if file.role == "chrome_trace" and profile.trace_file is None:
+            profile.trace_file = file
+            read = notes.attempt(
+                file.path, "Reading the trace", partial(_read_trace, file, ahead), None
+            )
+            if read is not None:
+                profile.trace, profile.kept = read
+            for repair in profile.trace.repairs if profile.trace is not None else []:
+                notes.add(file.path, f"{repair.reason} (such as {repair.example})", repair.count)
+        elif file.role == "key_averages" and profile.rows is None:
+            profile.rows = notes.attempt(
+                file.path,
+                "Reading the table",
+                partial(_read_rows, file),
+                None,
+            )
+            notes.problems(file.path, profile.rows.problems if profile.rows is not None else [])
+        else:
+            notes.add(file.path, f"a second file about the same profile ({label}); kept, not read")
+    order = {label: number for number, label in enumerate(LABELS)}
+    return sorted(found.values(), key=lambda profile: (order.get(profile.label, 9), profile.label))
+
+
+def compiled_profile(profiles: list[ProfileRead]) -> ProfileRead | None:
+    """The one whose kernel times are joined to the code."""
+    whole = [profile for profile in profiles if profile.graph is None and profile.trace is not None]
+    for profile in whole:
+        if profile.label == COMPILED:
+            return profile
+    others = [profile for profile in whole if profile.label != EAGER]
+    return next((profile for profile in others if profile.shows_compiled_code), None)
+
+
+def draft_of(profile: ProfileRead) -> ProfileDraft:
+    """As rows; the trace's artifact is added by who makes the artifacts."""
+    trace = profile.trace
+    if trace is not None:
+        profile.facts.setdefault("events", trace.events)
+        profile.facts.setdefault("joined_us", trace.joined_us())
+    if profile.kept is not None:
+        profile.facts["breakdown"] = profile.kept.facts()
+    rows = [_row(row) for row in profile.rows or []]
+    if not rows and trace is not None:
+        rows = _rows_of_trace(trace, profile.kept.breakdown.cpu if profile.kept else [])
+        profile.facts["rows_from"] = "trace"
+    device = "cuda" if trace is not None and trace.kernels else None
+    if device is None and (rows or trace is not None):
+        on_device = any(row.self_device_us for row in rows)
+        device = "cuda" if on_device else "cpu"
+    # Steps that were counted from the calls of the code are better than none.
+    steps = profile.steps or profile.facts.get("steps_used")
+    draft = ProfileDraft(profile.label, device, steps, rows, profile.facts)
+    if profile.kept is not None:
+        draft.kernels, draft.chunks = profile.kept.kernels, profile.kept.chunks
+    return draft
+
+
+def _label(file: File, facts: CaptureFacts | None) -> str:
+    name = file.absolute.name
+    for label, profile in (facts.profiles if facts is not None else {}).items():
+        if name in {profile.trace, profile.key_averages}:
+            return label
+    if file.graph is None:
+        start = name.lower().partition(".")[0]
+        for label in LABELS:
+            if start == label or start.startswith((f"{label}_", f"{label}-")):
+                return label
+    return file.path
+
+
+def _read_trace(file: File, ahead: TracesAhead) -> tuple[ChromeTrace, TraceRead]:
+    half = ahead.second_half(file.absolute)
+    trace = read_chrome_trace(file.absolute, folder=ahead.folder, half=half)
+    return trace, keep_trace(trace)
+
+
+def _read_rows(file: File) -> KeyAverages:
+    return parse_key_averages(file.absolute.read_bytes())
+
+
+def _row(row: KeyAverageRow) -> ProfilerRowDraft:
+    return ProfilerRowDraft(
+        name=(row.name + (CUT if row.cut else ""))[:LONGEST_NAME],
+        category=_category(row),
+        calls=row.calls,
+        self_cpu_us=row.self_cpu_us,
+        cpu_us=row.cpu_us,
+        self_device_us=row.self_device_us,
+        device_us=row.device_us,
+    )
+
+
+def _category(row: KeyAverageRow) -> str:
+    if row.annotation or row.name.startswith(("ProfilerStep", "## Call CompiledFxGraph")):
+        return "annotation"
+    # Where nothing says where a row ran: device work takes no time on the CPU.
+    on_device = row.device != "cpu" if row.device else row.self_device_us and not row.cpu_us
+    if not on_device:
+        return "cpu_op"
+    # Told by name, as the profiler gives it: "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
+    return next((kind for kind in MOVES if row.name.lower().startswith(kind)), "kernel")
+
+
+def _rows_of_trace(trace: ChromeTrace, own: list[SelfTime]) -> list[ProfilerRowDraft]:
+    device: dict[tuple[str, str], ProfilerRowDraft] = {}
+    for kernel in trace.kernels:
+        key = (kernel.name[:LONGEST_NAME], kernel.kind)
+        row = device.setdefault(key, ProfilerRowDraft(*key, 0, None, None, 0.0, 0.0))
+        row.calls += kernel.calls
+        row.self_device_us = row.device_us = (row.device_us or 0.0) + kernel.total_us
+    self_us: dict[str, float] = {}
+    for time in own:
+        self_us[time.name] = self_us.get(time.name, 0.0) + time.self_us
+    operators = [
+        ProfilerRowDraft(
+            op.name[:LONGEST_NAME],
+            "cpu_op",
+            op.calls,
+            self_us.get(op.name),
+            op.total_us,
+            None,
+            None,
+        )
+        for op in trace.ops
+    ]
+    return [*device.values(), *operators]

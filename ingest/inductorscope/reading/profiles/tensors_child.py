@@ -1,0 +1,44 @@
+"""The process that reads saved tensors.
+
+Start it with `python -m inductorscope.reading.profiles.tensors_child FOLDER`.
+
+`asked.json` there lists them; what they hold is printed to `values.txt`. Files of uploads are
+hostile: torch loads weights alone, which runs no code, and this process has limits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+from inductorscope.analyze.values.printing import printed
+from inductorscope.processes.dying import die_with
+
+ASKED, FOUND, REFUSED = "asked.json", "values.txt", "refused.json"
+MEMORY = 4 * 1024**3
+
+
+def main(folder: Path) -> None:
+    die_with(os.getppid())
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    import torch
+
+    refused = {}
+    with (folder / FOUND).open("w", encoding="utf-8") as found:
+        for path, when, kernel, argument in json.loads((folder / ASKED).read_text("utf-8")):
+            try:
+                value = torch.load(path, map_location="cpu", weights_only=True)
+                if not isinstance(value, torch.Tensor):
+                    refused[path] = f"it holds {type(value).__name__}, not a tensor"
+                    continue
+                found.write(printed(when, kernel, argument, value))
+            except Exception as error:  # noqa: BLE001  # whatever a damaged or hostile file causes
+                refused[path] = str(error).partition("\n")[0][:300] or type(error).__name__
+    (folder / REFUSED).write_text(json.dumps(refused), "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

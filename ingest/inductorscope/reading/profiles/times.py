@@ -1,0 +1,310 @@
+"""Joining the profile's kernel times to the kernels of the code.
+
+A Triton kernel is told by the file it was launched from, which its comment in the output code names
+too, or by the hash that the file is called after. Otherwise a name counts, and the graph call it
+ran in; where a name belongs to two graphs and nothing tells them apart, no time is given and the
+kernel says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
+from inductorscope.reading.graphs.graph import GraphRead
+from inductorscope.store.runs.draft import GraphDraft, KernelDraft
+
+# graph_0_cpp_fused_add_1, as the profiler names what the code calls cpp_fused_add_1
+_CPU_PREFIX = re.compile(r"^graph_\d+_(?=cpp_)")
+# torch.ops.aten.mm.default, extern_kernels.mm
+_EXTERN = re.compile(r"^(?:extern_kernels|aten|torch\.ops\.(\w+))\.(\w+)")
+
+# What the code calls → the operators inside of it that launch the work. A profile names the latter.
+_INSIDE = {
+    "aten::convolution": (
+        "aten::cudnn_convolution", "aten::miopen_convolution", "aten::_slow_conv2d_forward",
+        "aten::_conv_depthwise2d", "aten::slow_conv3d_forward", "aten::slow_conv_dilated2d",
+    ),
+    "aten::bias_addmm": ("aten::addmm",),
+    "aten::_scaled_dot_product_cudnn_attention": ("aten::_cudnn_attention_forward",),
+    "aten::_scaled_dot_product_cudnn_attention_backward": ("aten::_cudnn_attention_backward",),
+    "aten::_scaled_dot_product_flash_attention": ("aten::_flash_attention_forward",),
+    "aten::_scaled_dot_product_flash_attention_backward": ("aten::_flash_attention_backward",),
+    "aten::_scaled_dot_product_efficient_attention": ("aten::_efficient_attention_forward",),
+    "aten::_scaled_dot_product_efficient_attention_backward": (
+        "aten::_efficient_attention_backward",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A kernel in its graph."""
+
+    graph: GraphRead
+    kernel: KernelDraft
+
+
+@dataclass(slots=True)
+class _Sum:
+    calls: int = 0
+    total_us: float = 0.0
+    how: str = ""
+    regions: set[int] = field(default_factory=set)
+    """Those whose calls of an operator were counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """How well the profile explains the code."""
+
+    steps: int
+    steps_from: str
+    kernel_us: float
+    """Of one step: device time, or on a CPU that of generated kernels and extern calls."""
+    attributed_us: float
+    by: dict[str, float]
+    """The same by how the code's kernel was told."""
+    kernels: list[KernelDraft | None]
+    """Of each kernel of the trace."""
+    cpu_ops: dict[tuple[int, str], KernelDraft]
+    """On a CPU: region and operator, or generated kernel as the trace calls it → the code's."""
+
+
+class _Index:
+    """Kernels of all graphs by file and by name."""
+
+    def __init__(self, graphs: list[GraphRead]) -> None:
+        self.by_file: dict[str, list[_Place]] = {}
+        self.by_name: dict[str, list[_Place]] = {}
+        self.tokens: list[tuple[GraphRead, frozenset[str]]] = []
+        for graph in graphs:
+            tokens: set[str] = set()
+            for kernel in graph.draft.kernels:
+                place = _Place(graph, kernel)
+                if kernel.kind == "extern":
+                    name = _operator(kernel.name)
+                    for operator in (name, *_INSIDE.get(name, ())) if name else ():
+                        self.by_name.setdefault(operator, []).append(place)
+                    continue
+                self.by_name.setdefault(kernel.name, []).append(place)
+                tokens.add(kernel.name)
+                path = kernel.facts.get("kernel_path")
+                if isinstance(path, str):
+                    self.by_file.setdefault(_base(path), []).append(place)
+                    tokens.add(_base(path))
+            self.tokens.append((graph, frozenset(tokens)))
+
+    def graph_of(self, region: Region) -> GraphRead | None:
+        """The graph whose kernels a region launched; None when two fit equally well.
+
+        Of graphs with the same kernels, the compile id of the region around the call tells, and
+        that a backward graph's call is in none.
+        """
+        seen = {_base(_CPU_PREFIX.sub("", name)) for name in region.kernels}
+        fits = sorted(
+            (
+                (len(seen & tokens), -len(tokens), _fits(region, graph.draft), place)
+                for place, (graph, tokens) in enumerate(self.tokens)
+            ),
+            reverse=True,
+        )
+        if not fits or fits[0][0] * 2 < len(seen) or (not seen and not fits[0][2]):
+            return None
+        if len(fits) > 1 and fits[0][:3] == fits[1][:3]:
+            return None
+        return self.tokens[fits[0][3]][0]
+
+
+def _fits(region: Region, graph: GraphDraft) -> int:
+    """How well a graph fits a call by what is known beside its kernels."""
+    points = 0
+    if region.compile_id is not None and graph.compile_id is not None:
+        points += 2 * (region.compile_id == graph.compile_id.strip("[]"))
+    backward = graph.direction == "backward"
+    return points + (backward == (region.compile_id is None))
+
+
+class _Join:
+    """Gives the kernels of graphs what a trace measured."""
+
+    def __init__(self, trace: ChromeTrace, graphs: list[GraphRead]) -> None:
+        self.trace = trace
+        self.index = _Index(graphs)
+        self.alone = len(graphs) == 1 and not trace.regions and _is_of_one_module(trace)
+        """Whether the trace is of one module that was run by itself, all of it."""
+        self.regions = [self.index.graph_of(region) for region in trace.regions]
+        self.sums: dict[int, tuple[KernelDraft, _Sum]] = {}
+        self.torn: dict[int, tuple[KernelDraft, list[_Place], float]] = {}
+        self.by: dict[str, float] = {}
+        self.kernels: list[KernelDraft | None] = []
+        self.cpu_ops: dict[tuple[int, str], KernelDraft] = {}
+        self.whole_us = 0.0
+
+    def all(self) -> None:
+        if self.trace.kernels:
+            for kernel in self.trace.kernels:
+                self.whole_us += kernel.total_us
+                self.kernels.append(self._device(kernel))
+            return
+        for cpu in self.trace.cpu_kernels:
+            self.whole_us += cpu.total_us
+            found = self._give(cpu.name, None, cpu.region, cpu.calls, cpu.total_us)
+            if found is not None and cpu.region is not None:
+                self.cpu_ops[cpu.region, f"graph_{cpu.graph_id}_{cpu.name}"] = found
+        for number, region in enumerate(self.trace.regions):
+            for op in region.ops.values():
+                inside = self.regions[number] is not None and op.name in self.index.by_name
+                if inside and not _CPU_PREFIX.match(op.name):
+                    self.whole_us += op.total_us
+                    found = self._give(op.name, None, number, op.calls, op.total_us)
+                    if found is not None:
+                        self.cpu_ops[number, op.name] = found
+
+    def _device(self, kernel: KernelTime) -> KernelDraft | None:
+        if kernel.kind != "kernel":
+            return None
+        times = (kernel.region, kernel.calls, kernel.total_us)
+        found = self._give(kernel.name, kernel.kernel_file or _hashed(kernel.kernel_hash), *times)
+        if found is not None or kernel.op is None or kernel.triton:
+            return found
+        # An operator counts for a graph only inside its call: eager code has them too.
+        if kernel.region is None:
+            return self._give(kernel.op, None, *times) if self.alone else None
+        if self.regions[kernel.region] is None:
+            return None
+        return self._give(kernel.op, None, *times)
+
+    def _give(
+        self, name: str, file: str | None, region: int | None, calls: int, total_us: float
+    ) -> KernelDraft | None:
+        graph = None if region is None else self.regions[region]
+        places, how = _places(self.index, name, file)
+        told = "" if graph is None else ", told apart by the graph's call"
+        inside = [place for place in places if graph is None or place.graph is graph]
+        if len(inside) != 1:
+            for place in inside:
+                _, _, us = self.torn.get(id(place.kernel), (place.kernel, inside, 0.0))
+                self.torn[id(place.kernel)] = (place.kernel, inside, us + total_us)
+            return None
+        kernel = inside[0].kernel
+        _, total = self.sums.setdefault(id(kernel), (kernel, _Sum()))
+        if kernel.kind != "extern" or region is None:
+            total.calls += calls
+        elif region not in total.regions:
+            # One call of an operator may launch several kernels; the code has each call once.
+            total.regions.add(region)
+            total.calls += kernel.call_count * self.trace.regions[region].calls
+        total.total_us += total_us
+        total.how = how + (told if len(places) > 1 else "")
+        self.by[total.how] = self.by.get(total.how, 0.0) + total_us
+        return kernel
+
+    def steps(self, told: int | None) -> tuple[int, str]:
+        """How many calls of the program the trace is of, and who says so."""
+        if told:
+            return told, "as recorded beside the profile"
+        if self.trace.steps:
+            return self.trace.steps, "profiler steps"
+        calls = Counter(
+            region.calls
+            for region, graph in zip(self.trace.regions, self.regions, strict=True)
+            if graph is not None
+        )
+        if calls:
+            return max(1, calls.most_common(1)[0][0]), "calls of the compiled graphs"
+        ratios = Counter(
+            total.calls // kernel.call_count
+            for kernel, total in self.sums.values()
+            if kernel.kind != "extern"
+            and kernel.call_count
+            and total.calls % kernel.call_count == 0
+        )
+        if ratios:
+            return max(1, ratios.most_common(1)[0][0]), "runs of the code's kernels"
+        return 1, "the whole profile, which does not count steps"
+
+    def write(self, count: int) -> None:
+        """Gives kernels their time of one step."""
+        for kernel, total in self.sums.values():
+            kernel.time_us = total.total_us / count
+            kernel.time_calls = total.calls / count
+            kernel.time_source = total.how
+        for kernel, places, us in self.torn.values():
+            why = _ambiguous(places, us / count)
+            if kernel.time_us is None:
+                kernel.time_source = why
+            else:
+                kernel.time_source = f"{kernel.time_source}; a further {why}"
+
+
+def _is_of_one_module(trace: ChromeTrace) -> bool:
+    return bool(trace.kernels) and all(kernel.compiled for kernel in trace.kernels)
+
+
+def join_times(
+    trace: ChromeTrace, graphs: list[GraphRead], steps: int | None, *, write: bool = True
+) -> Joined:
+    """Gives kernels their time of one step. `steps`: calls that were profiled, where known; without
+    `write` it is only told which kernel of the code each one is."""
+    join = _Join(trace, graphs)
+    join.all()
+    count, steps_from = join.steps(steps)
+    if write:
+        join.write(count)
+        for graph in graphs:
+            _sum_graph(graph.draft)
+    return Joined(
+        steps=count,
+        steps_from=steps_from,
+        kernel_us=join.whole_us / count,
+        attributed_us=sum(join.by.values()) / count,
+        by={how: us / count for how, us in join.by.items()},
+        kernels=join.kernels,
+        cpu_ops=join.cpu_ops,
+    )
+
+
+def _places(index: _Index, name: str, file: str | None) -> tuple[list[_Place], str]:
+    if file is not None:
+        places = index.by_file.get(_base(file), [])
+        named = [place for place in places if place.kernel.name == name]
+        if places:
+            return named or places, "joined by the kernel's file"
+        if index.by_file:
+            return index.by_name.get(name, []), "joined by name, its file being of another compile"
+    return index.by_name.get(name, []), "joined by name"
+
+
+def _ambiguous(places: list[_Place], each_us: float) -> str:
+    slugs = sorted({place.graph.source.slug for place in places})
+    names = " and ".join(slugs[:3]) + (f" and {len(slugs) - 3} more" if len(slugs) > 3 else "")
+    if len(slugs) == 1:
+        return f"{each_us:.3g} µs could belong to {len(places)} kernels of {names}: not attributed"
+    return (
+        f"{each_us:.3g} µs of this name could belong to {names}, "
+        "nothing in the profile tells: not attributed"
+    )
+
+
+def _sum_graph(graph: GraphDraft) -> None:
+    known = [kernel.time_us for kernel in graph.kernels if kernel.time_us is not None]
+    graph.time_us = sum(known) if known else None
+
+
+def _operator(name: str) -> str | None:
+    """`extern_kernels.mm` → `aten::mm`: what the profiler calls it."""
+    found = _EXTERN.match(name)
+    return f"{found.group(1) or 'aten'}::{found.group(2)}" if found else None
+
+
+def _hashed(digest: str | None) -> str | None:
+    """A Triton kernel's file is called after the hash of its source."""
+    return None if digest is None else f"{digest}.py"
+
+
+def _base(path: str) -> str:
+    return PurePosixPath(path).name

@@ -1,0 +1,108 @@
+"""What is kept of a trace: its figures, its kernels in sums, its events in packed columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from inductorscope.analyze.time.breakdown import Breakdown, break_down
+from inductorscope.formats.trace.kineto import ChromeTrace
+from inductorscope.store.runs.draft import KernelDraft
+from inductorscope.store.runs.trace_events import (
+    EventChunk,
+    EventColumns,
+    TraceKernelDraft,
+    pack_events,
+)
+from inductorscope.store.tables.models import JsonObject
+
+LONGEST_NAME = 4000
+MOST_FINDINGS = 100
+
+
+@dataclass(slots=True)
+class TraceRead:
+    """A trace without its events, which are packed."""
+
+    breakdown: Breakdown
+    kernels: list[TraceKernelDraft]
+    chunks: list[EventChunk] = field(default_factory=list)
+
+    def facts(self) -> JsonObject:
+        """The figures, as JSON keeps them."""
+        found = self.breakdown
+        return {
+            "on_device": found.on_device,
+            "total_us": found.total_us,
+            "timeline": msgspec.to_builtins(found.timeline),
+            "categories": msgspec.to_builtins(found.categories),
+            "regions": msgspec.to_builtins(found.regions),
+            "findings": msgspec.to_builtins(found.findings[:MOST_FINDINGS]),
+            "lanes": self.lanes,
+            "events": sum(chunk.count for chunk in self.chunks),
+        }
+
+    lanes: list[list[str]] = field(default_factory=list)
+    """Of devices, [device, stream]; else [process, thread]."""
+
+    def tell(
+        self, kernels: list[KernelDraft | None], ops: dict[tuple[int, str], KernelDraft]
+    ) -> None:
+        """Which kernel of the code each one is."""
+        if self.breakdown.on_device:
+            for row, kernel in zip(self.kernels, kernels, strict=True):
+                row.kernel = kernel
+            return
+        for row in self.kernels:
+            if row.region is not None:
+                row.kernel = ops.get((row.region, row.name))
+
+
+def keep_trace(trace: ChromeTrace) -> TraceRead:
+    """Reads all there is to keep of a trace, and lets go of its events."""
+    found = break_down(trace)
+    kernels = _kernels(trace, found)
+    read = TraceRead(found, kernels)
+    if trace.detail is not None:
+        columns = trace.detail.columns
+        if found.on_device:
+            events, row = columns.device, trace.detail.row
+        else:
+            assert found.row_of_op is not None
+            events, row = columns.ops, found.row_of_op
+        if len(events):
+            used, lane = np.unique(events.lane, return_inverse=True)
+            lanes = [columns.lanes[number] for number in used.tolist()]
+            read.lanes = [[lane.process, lane.thread] for lane in lanes]
+            read.chunks = pack_events(
+                EventColumns(events.ts - events.ts.min(), events.us, row, lane.astype(np.int32))
+            )
+    trace.detail = None
+    found.row_of_op = None
+    return read
+
+
+def _kernels(trace: ChromeTrace, found: Breakdown) -> list[TraceKernelDraft]:
+    if found.on_device:
+        return [
+            TraceKernelDraft(
+                position, kernel.name[:LONGEST_NAME], category, _cut(kernel.op), kernel.region,
+                kernel.join, kernel.calls, kernel.total_us, kernel.min_us, kernel.max_us,
+            )
+            for position, (kernel, category) in enumerate(
+                zip(trace.kernels, found.kernel_category, strict=True)
+            )
+        ]  # fmt: skip
+    return [
+        TraceKernelDraft(
+            position, time.name[:LONGEST_NAME], time.category, None, time.region, None,
+            time.calls, time.self_us, None, None,
+        )
+        for position, time in enumerate(found.cpu)
+    ]  # fmt: skip
+
+
+def _cut(name: str | None) -> str | None:
+    return None if name is None else name[:LONGEST_NAME]

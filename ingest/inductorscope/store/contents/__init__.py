@@ -1,0 +1,1 @@
+"""Stored texts: compressed, kept once, searchable."""

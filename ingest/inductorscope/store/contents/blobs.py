@@ -1,0 +1,230 @@
+"""Contents, each kept once whoever uses it, compressed when that helps."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from sqlalchemy import delete, exists, select, text
+from sqlalchemy.orm import Session
+
+from inductorscope.store.contents.frames import FRAME, FrameIndex, FrameWriter, frames_of
+from inductorscope.store.contents.packing import CODE, Level, compressor
+from inductorscope.store.tables.models import Artifact, Blob, BlobPart
+
+PIECE = 1024 * 1024
+HELD_IN_MEMORY = 32 * 1024 * 1024
+LARGEST_STORED = 900 * 1024 * 1024
+"""SQLite and PostgreSQL both stop at about a gigabyte a value."""
+LEVEL_SMALL, LEVEL_LARGE = 9, 3
+SMALL, LARGE = 128 * 1024, 4 * 1024 * 1024
+ASKED_AT_ONCE = 500
+BLOBS_LOCK = 0x1D5C0B10
+"""Advisory lock of PostgreSQL: shared by who adds blobs, taken whole by who frees some."""
+
+
+PARTS = text(
+    "INSERT INTO blob_parts (blob, part) VALUES (:blob, :part) ON CONFLICT (blob, part) DO NOTHING"
+)
+
+
+class TooLarge(ValueError):
+    """A content does not fit a database even compressed; the message says how large it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A content ready to be stored."""
+
+    digest: str
+    """SHA-256 of the plain content."""
+    size: int
+    stored_size: int
+    encoding: str
+    stored: bytes | Path | IO[bytes]
+    """The bytes as stored; of large ones the file that holds them."""
+    index: FrameIndex | None = None
+    """Of one in several frames."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes as stored, one after the other."""
+        if isinstance(self.stored, bytes):
+            yield self.stored
+        elif isinstance(self.stored, Path):
+            with self.stored.open("rb") as file:
+                while piece := file.read(PIECE):
+                    yield piece
+        else:
+            self.stored.seek(0)
+            while piece := self.stored.read(PIECE):
+                yield piece
+
+    def data(self) -> bytes:
+        return b"".join(self.pieces())
+
+
+def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
+    """The content of a text or a small file that is in memory anyway."""
+    digest = digest or hashlib.sha256(plain).hexdigest()
+    size = len(plain)
+    if size <= FRAME:
+        packed = compressor(level_of(size)).compress(plain)
+        if len(packed) < size:
+            return Content(digest, size, len(packed), "zstd", packed)
+        return Content(digest, size, size, "identity", plain)
+    target = io.BytesIO()
+    index = frames_of(plain, level_of(size), target)
+    if index.stored < size:
+        return Content(digest, size, index.stored, "zstd", target.getvalue(), index)
+    return Content(digest, size, size, "identity", plain)
+
+
+def content_of_file(path: Path, folder: Path | None = None) -> Content:
+    """The content of a file of any size, which must last until it is stored.
+
+    Large ones are compressed into a nameless file in the folder, which goes with the process
+    however that ends.
+    """
+    if path.stat().st_size <= HELD_IN_MEMORY:
+        return content_of_bytes(path.read_bytes())
+    digest = hashlib.sha256()
+    target = TemporaryFile(dir=folder)  # noqa: SIM115  # it is handed on, open
+    writer = FrameWriter(target, LEVEL_LARGE)
+    with path.open("rb") as plain:
+        while piece := plain.read(PIECE):
+            digest.update(piece)
+            writer.write(piece)
+    index = writer.finish()
+    check_size(min(index.stored, index.size), target)
+    if index.stored < index.size:
+        return Content(digest.hexdigest(), index.size, index.stored, "zstd", target, index)
+    target.close()
+    return Content(digest.hexdigest(), index.size, index.size, "identity", path)
+
+
+def check_size(stored: int, target: IO[bytes]) -> None:
+    if stored > LARGEST_STORED:
+        target.close()
+        raise TooLarge(f"{stored:,} bytes when compressed; {LARGEST_STORED:,} can be stored")
+
+
+def level_of(size: int) -> Level:
+    if size <= SMALL:
+        return LEVEL_SMALL
+    return CODE if size < LARGE else LEVEL_LARGE
+
+
+def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
+    """Stores what is not there yet; the digests of what is new.
+
+    Several transactions may add the same content at once. The caller's transaction must go on to
+    refer to them: nobody frees blobs until it ends.
+    """
+    _lock(session, shared=True)
+    # In order of digest, so that two transactions never wait for each other.
+    wanted = {content.digest: content for content in contents}
+    known = set(_existing(session, sorted(wanted)))
+    statement = text(
+        "INSERT INTO blobs (digest, size, stored_size, encoding, frames, data) VALUES "
+        "(:digest, :size, :stored_size, :encoding, :frames, :data) ON CONFLICT (digest) DO NOTHING"
+    )
+    fresh = sorted(wanted.keys() - known)
+    for digest in fresh:
+        content = wanted[digest]
+        in_pieces = not isinstance(content.stored, bytes) and _is_sqlite(session)
+        session.execute(
+            statement,
+            {
+                "digest": digest,
+                "size": content.size,
+                "stored_size": content.stored_size,
+                "encoding": content.encoding,
+                "frames": None if content.index is None else content.index.pack(),
+                "data": b"" if in_pieces else content.data(),
+            },
+        )
+        if in_pieces:
+            _write_in_pieces(session, content)
+        if content.index is not None and content.index.parts:
+            # Also where somebody else stores the same at the same time, parts and all.
+            rows = [{"blob": digest, "part": part} for part in content.index.parts]
+            session.execute(PARTS, rows)
+    return set(fresh)
+
+
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def _write_in_pieces(session: Session, content: Content) -> None:
+    """A large content goes from its file into the database without being held in memory: where
+    `data` is the last column, as in every database made by this version. SQLite writes the zeros
+    out where another column follows."""
+    room = "UPDATE blobs SET data = zeroblob(:size) WHERE digest = :digest RETURNING rowid"
+    given = {"size": content.stored_size, "digest": content.digest}
+    row = session.execute(text(room), given).scalar_one()
+    driver = session.connection().connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    with driver.blobopen("blobs", "data", row) as blob:
+        for piece in content.pieces():
+            blob.write(piece)
+
+
+def unused(session: Session, digests: Iterable[str]) -> list[str]:
+    """Those of the contents that no artifact and no other content uses any more."""
+    used = exists().where(Artifact.digest == Blob.digest)
+    part = exists().where(BlobPart.part == Blob.digest)
+    return [
+        digest
+        for some in _in_parts(sorted(set(digests)))
+        for digest in session.scalars(
+            select(Blob.digest).where(Blob.digest.in_(some), ~used, ~part)
+        )
+    ]
+
+
+def free_blobs(session: Session, digests: Iterable[str]) -> int:
+    """Deletes those of the contents that nothing uses any more; returns the bytes freed.
+
+    Call `hold_blobs` first, before the artifacts go.
+    """
+    freed = 0
+    wanted = set(digests)
+    while gone := unused(session, wanted):
+        wanted = set()
+        for some in _in_parts(gone):
+            wanted.update(session.scalars(select(BlobPart.part).where(BlobPart.blob.in_(some))))
+            statement = delete(Blob).where(Blob.digest.in_(some)).returning(Blob.stored_size)
+            freed += sum(session.scalars(statement))
+    return freed
+
+
+def hold_blobs(session: Session) -> None:
+    """Waits for transactions that add blobs and keeps new ones waiting until this one ends.
+
+    Without it, one that found a blob present could refer to it just as it is freed.
+    """
+    _lock(session, shared=False)
+
+
+def _existing(session: Session, digests: Sequence[str]) -> Iterator[str]:
+    for some in _in_parts(digests):
+        yield from session.scalars(select(Blob.digest).where(Blob.digest.in_(some)))
+
+
+def _in_parts(digests: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(digests), ASKED_AT_ONCE):
+        yield digests[start : start + ASKED_AT_ONCE]
+
+
+def _lock(session: Session, *, shared: bool) -> None:
+    """SQLite has one writer at a time anyway."""
+    if session.get_bind().dialect.name == "postgresql":
+        function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        session.execute(text(f"SELECT {function}({BLOBS_LOCK})"))

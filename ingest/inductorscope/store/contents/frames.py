@@ -1,0 +1,144 @@
+"""A content as frames of zstd that each start at a line, so that any line is read without the rest.
+
+A log's content may hold others in between: a payload that is kept by itself is named where it
+stood, and given back with the TAB that starts each of its lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import IO
+
+import msgspec
+import zstandard
+
+from inductorscope.store.contents.packing import COLUMNS, Level, compressor
+
+FRAME = 512 * 1024
+"""Plain bytes after which a frame ends with its line."""
+LONGEST = 4 * FRAME
+"""A line longer than this is cut by the end of a frame."""
+
+
+class Frame(msgspec.Struct, array_like=True):
+    """Where one frame begins, and what is in it."""
+
+    line: int
+    """Number of its first line, from 0: lines that ended before it."""
+    offset: int
+    """Bytes of the plain content before it."""
+    start: int
+    """Bytes as stored before it."""
+    parts: list[tuple[int, int]]
+    """Of a log: so many bytes of the frame's own, then the part of that number; again and again.
+    The last is no part, -1."""
+    inside: bool = False
+    """Whether it begins in the middle of a line."""
+
+
+class FrameIndex(msgspec.Struct):
+    """The frames of one content."""
+
+    frames: list[Frame]
+    lines: int
+    size: int
+    stored: int
+    parts: list[str] = []
+    """Digests of the contents in between."""
+
+    def at_line(self, line: int) -> int:
+        """The frame in which a line (from 0) begins."""
+        found = max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)
+        while found > 0 and self.frames[found].inside and self.frames[found].line == line:
+            found -= 1
+        return found
+
+    def end(self, number: int) -> int:
+        """Where a frame ends as stored."""
+        following = number + 1
+        return self.frames[following].start if following < len(self.frames) else self.stored
+
+    def pack(self) -> bytes:
+        return compressor(COLUMNS).compress(msgspec.msgpack.encode(self))
+
+
+def unpack_index(packed: bytes) -> FrameIndex:
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+    return msgspec.msgpack.decode(plain, type=FrameIndex)
+
+
+class FrameWriter:
+    """Takes a content in pieces and writes its frames to a file."""
+
+    def __init__(self, target: IO[bytes], level: Level) -> None:
+        self._target = target
+        self._compressor = compressor(level)
+        self._index = FrameIndex([], 0, 0, 0)
+        self._numbers: dict[str, int] = {}
+        self._begin(inside=False)
+
+    def _begin(self, *, inside: bool) -> None:
+        index = self._index
+        self._held: list[bytes] = []
+        self._bytes = 0
+        self._own = 0
+        self._frame = Frame(index.lines, index.size, index.stored, [], inside)
+
+    def write(self, piece: bytes) -> None:
+        """Pieces may end anywhere."""
+        start = 0
+        while len(piece) - start + self._bytes >= FRAME:
+            # The first end of a line past the limit ends the frame.
+            least = max(start, start + FRAME - self._bytes - 1)
+            cut = piece.find(b"\n", least) + 1
+            if not cut:
+                if len(piece) - start + self._bytes < LONGEST:
+                    break
+                cut = len(piece)
+            self._add(piece[start:cut])
+            self._end()
+            start = cut
+        if start < len(piece):
+            self._add(piece[start:] if start else piece)
+
+    def write_part(self, digest: str, size: int, lines: int) -> None:
+        """A content kept by itself, as it stands in the log: `size` and `lines` count it so."""
+        number = self._numbers.setdefault(digest, len(self._index.parts))
+        if number == len(self._index.parts):
+            self._index.parts.append(digest)
+        self._frame.parts.append((self._own, number))
+        self._own = 0
+        self._index.size += size
+        self._index.lines += lines
+        if len(self._frame.parts) >= 1000:
+            self._end()
+
+    def finish(self) -> FrameIndex:
+        if self._bytes or self._frame.parts:
+            self._end()
+        return self._index
+
+    def _add(self, piece: bytes) -> None:
+        self._held.append(piece)
+        self._bytes += len(piece)
+        self._own += len(piece)
+        self._index.size += len(piece)
+        self._index.lines += piece.count(b"\n")
+
+    def _end(self) -> None:
+        if self._frame.parts:
+            self._frame.parts.append((self._own, -1))
+        packed = self._compressor.compress(b"".join(self._held))
+        self._target.write(packed)
+        self._index.frames.append(self._frame)
+        self._index.stored += len(packed)
+        # After a part a line begins: payloads are whole lines.
+        inside = bool(self._own) and not self._held[-1].endswith(b"\n")
+        self._begin(inside=inside)
+
+
+def frames_of(piece: bytes, level: Level, target: IO[bytes]) -> FrameIndex:
+    """Writes a content that is in memory."""
+    writer = FrameWriter(target, level)
+    writer.write(piece)
+    return writer.finish()

@@ -1,0 +1,149 @@
+"""Stored contents read back: whole, piece by piece, or some lines of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import zstandard
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.contents.frames import Frame, FrameIndex, unpack_index
+from inductorscope.store.tables.models import Blob
+
+READ = 4 * 1024 * 1024
+"""Stored bytes fetched at once."""
+
+Fetch = Callable[[int, int], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A content where it lies. Reads go through the session it was found with."""
+
+    session: Session
+    digest: str
+    size: int
+    stored_size: int
+    encoding: str
+    index: FrameIndex | None
+
+    def chunks(self) -> Iterator[bytes]:
+        """The plain content, piece by piece."""
+        if self.index is not None:
+            for number in range(len(self.index.frames)):
+                yield from self._frame(number)
+        elif self.encoding == "zstd":
+            yield _decompressed(self.stored(0, self.stored_size))
+        else:
+            for start in range(0, self.stored_size, READ):
+                yield self.stored(start, min(start + READ, self.stored_size))
+
+    def read(self) -> bytes:
+        return b"".join(self.chunks())
+
+    def stored(self, start: int, end: int) -> bytes:
+        """The bytes as stored, from `start` to `end`."""
+        if start == 0 and end == self.stored_size:
+            wanted = select(Blob.data)
+        else:
+            wanted = select(func.substr(Blob.data, start + 1, end - start))
+        return bytes(self.session.scalars(wanted.where(Blob.digest == self.digest)).one())
+
+    def lines(self, first: int, last: int | None) -> Iterator[bytes]:
+        """Lines `first` to `last`, from 1, with their ends."""
+        if last is not None and last < first:
+            return
+        skipped = first - 1
+        if self.index is None:
+            found = _lines(self.chunks())
+        else:
+            if not self.index.frames or skipped > self.index.lines:
+                return
+            begin = self.index.at_line(skipped)
+            frame = self.index.frames[begin]
+            found = _lines(self._from(begin))
+            skipped -= frame.line
+            if frame.inside:
+                next(found, None)  # the rest of a line that began in an earlier frame
+                skipped -= 1
+        yield from islice(found, skipped, None if last is None else skipped + last - first + 1)
+
+    def _from(self, number: int) -> Iterator[bytes]:
+        assert self.index is not None
+        for following in range(number, len(self.index.frames)):
+            yield from self._frame(following)
+
+    def _frame(self, number: int) -> Iterator[bytes]:
+        assert self.index is not None
+        frame = self.index.frames[number]
+        plain = _decompressed(self.stored(frame.start, self.index.end(number)))
+        if frame.parts:
+            yield from self._with_parts(frame, plain)
+        else:
+            yield plain
+
+    def _with_parts(self, frame: Frame, plain: bytes) -> Iterator[bytes]:
+        assert self.index is not None
+        at = 0
+        for own, part in frame.parts:
+            yield plain[at : at + own]
+            at += own
+            if part >= 0:
+                found = stored_text(self.session, self.index.parts[part])
+                assert found is not None, "a part is kept as long as what it is part of"
+                yield from as_payload(found.chunks())
+
+
+def stored_text(session: Session, digest: str) -> StoredText | None:
+    """A content by its digest."""
+    query = select(Blob.size, Blob.stored_size, Blob.encoding, Blob.frames)
+    row = session.execute(query.where(Blob.digest == digest)).one_or_none()
+    if row is None:
+        return None
+    index = None if row.frames is None else unpack_index(row.frames)
+    return StoredText(session, digest, row.size, row.stored_size, row.encoding, index)
+
+
+def read_blob(session: Session, digest: str) -> bytes | None:
+    """A content by its digest, whole."""
+    found = stored_text(session, digest)
+    return None if found is None else found.read()
+
+
+def as_payload(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """A payload as it stands in a log: every line starts with a TAB and ends."""
+    yield b"\t"
+    for chunk in chunks:
+        yield chunk.replace(b"\n", b"\n\t")
+    yield b"\n"
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    for chunk in chunks:
+        lines = chunk.splitlines(keepends=True) if _plain(chunk) else _split(chunk)
+        for line in lines:
+            rest.append(line)
+            if line.endswith(b"\n"):
+                yield b"".join(rest)
+                rest.clear()
+    if rest:
+        yield b"".join(rest)
+
+
+def _plain(chunk: bytes) -> bool:
+    """Whether its lines end with line feeds only: `splitlines` would split at CR too."""
+    return b"\r" not in chunk
+
+
+def _split(chunk: bytes) -> list[bytes]:
+    ended = [line + b"\n" for line in chunk.split(b"\n")]
+    last = ended.pop()[:-1]
+    return [*ended, last] if last else ended
+
+
+def _decompressed(stored: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompressobj().decompress(stored) if stored else b""

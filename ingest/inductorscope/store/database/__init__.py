@@ -1,0 +1,1 @@
+"""Engines, migrations and bulk writes for SQLite and PostgreSQL."""

@@ -1,0 +1,133 @@
+"""Many rows at once, by the quickest way each database has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import JSON, Column, Float, Integer, Table, func, insert, select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.database import storable
+from inductorscope.store.tables.models import Base
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Convert = Callable[[Any], Any]
+
+
+def insert_records(
+    session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int | str
+) -> int:
+    """Inserts records whose fields are called like the model's columns; returns how many.
+
+    `fixed` are columns with one value for all, such as the graph they belong to. For columns of
+    text, numbers, truth values and JSON.
+    """
+    if not records:
+        return 0
+    table = table_of(model)
+    own = [field.name for field in fields(records[0])]
+    columns = [*fixed, *own]
+    rows = _rows(table, records, own, tuple(fixed.values()))
+    _insert(session, table, columns, rows)
+    return len(rows)
+
+
+def insert_numbered(
+    session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int | str
+) -> list[int]:
+    """The same; returns the rows' numbers, in their order. For tables that may give the numbers of
+    deleted rows to new ones."""
+    if not records:
+        return []
+    if session.get_bind().dialect.name == "postgresql":
+        own = [field.name for field in fields(records[0])]
+        columns = [*fixed, *own]
+        rows = _rows(table_of(model), records, own, tuple(fixed.values()))
+        named = [dict(zip(columns, row, strict=True)) for row in rows]
+        return insert_returning(session, model, named)
+    # Nobody else writes meanwhile: numbers of our own choice spare asking for each.
+    table = table_of(model)
+    own = [field.name for field in fields(records[0])]
+    first = (session.scalar(select(func.max(table.c.id))) or 0) + 1
+    numbers = list(range(first, first + len(records)))
+    rows = _rows(table, records, own, tuple(fixed.values()))
+    numbered = [(number, *row) for number, row in zip(numbers, rows, strict=True)]
+    _insert(session, table, ["id", *fixed, *own], numbered)
+    return numbers
+
+
+def _rows(
+    table: Table, records: Sequence[DataclassInstance], own: list[str], constant: tuple[Any, ...]
+) -> list[tuple[Any, ...]]:
+    columns = [
+        [None if value is None else change(value) for value in map(attrgetter(name), records)]
+        for name, change in ((name, _converter(table.c[name])) for name in own)
+    ]
+    return [constant + row for row in zip(*columns, strict=True)]
+
+
+def _insert(
+    session: Session, table: Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> None:
+    if session.get_bind().dialect.name == "postgresql":
+        _copy(session, table.name, columns, rows)
+    else:
+        marks = ", ".join("?" * len(columns))
+        names = ", ".join(columns)
+        statement = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608  # our own
+        session.connection().exec_driver_sql(statement, rows)
+
+
+def table_of(model: type[Base]) -> Table:
+    """Rows by the hundred need no objects of the model: statements on its table are quicker."""
+    table = model.__table__
+    assert isinstance(table, Table)
+    return table
+
+
+def insert_rows(session: Session, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        session.connection().execute(insert(table_of(model)), rows)
+
+
+def insert_returning(
+    session: Session, model: type[Base], rows: Sequence[Mapping[str, Any]]
+) -> list[int]:
+    """Row numbers, in the order of the rows."""
+    if not rows:
+        return []
+    table = table_of(model)
+    statement = insert(table).returning(table.c.id, sort_by_parameter_order=True)
+    return list(session.connection().execute(statement, rows).scalars())
+
+
+def _copy(
+    session: Session, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> None:
+    from psycopg import sql  # here: SQLite's users need not load it
+
+    driver = session.connection().connection.driver_connection
+    assert driver is not None
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _converter(column: Column[Any]) -> Convert:
+    if isinstance(column.type, JSON):
+        return lambda value: storable.text(storable.json_text(value))
+    if isinstance(column.type, Float):
+        return storable.number
+    if isinstance(column.type, Integer):
+        return storable.whole
+    if column.type.python_type is str:
+        return storable.text
+    return lambda value: value

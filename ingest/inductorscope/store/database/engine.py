@@ -1,0 +1,191 @@
+"""Engines for SQLite and PostgreSQL, sessions, and the lock around bulk writes.
+
+SQLite is set up so that web and workers get along in one file: WAL, a generous busy timeout, and
+writers that take the write lock when they begin. A deferred transaction that reads first and then
+writes fails at once, whatever the timeout, when somebody else wrote in between.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.pool import NullPool
+
+from inductorscope.settings import Settings
+from inductorscope.store.database.storable import json_text
+
+NEWEST_REVISION = "0005"
+READ_ONLY = "inductorscope_read_only"
+BUSY_MS = 30_000
+WAL_KEPT_BYTES = 64 * 1024 * 1024
+PAUSE_AFTER_BULK_SECONDS = 0.05
+SHORT_BULK_SECONDS = 0.1
+"""Writes up to this long keep nobody waiting who would need a pause to get a turn."""
+
+Sessions = sessionmaker[Session]
+
+
+def database_url(settings: Settings) -> URL:
+    """The URL with the driver we use: `postgres://` and `postgresql://` mean psycopg 3."""
+    url = make_url(settings.url)
+    if url.drivername in {"postgres", "postgresql"}:
+        return url.set(drivername="postgresql+psycopg")
+    return url
+
+
+def make_engine(settings: Settings) -> Engine:
+    """The engine of one process. Make one, share it among threads, dispose it at the end."""
+    url = database_url(settings)
+    if url.get_backend_name() == "sqlite":
+        return sqlite_engine(url)
+    return create_engine(
+        url,
+        pool_pre_ping=True,
+        pool_size=10,
+        max_overflow=20,
+        json_serializer=json_text,
+        json_deserializer=msgspec.json.decode,
+    )
+
+
+def address_of(engine: Engine) -> str:
+    """For another process to open the same database."""
+    return engine.url.render_as_string(hide_password=False)
+
+
+def migrate(settings: Settings) -> None:
+    """Brings the database to this version's tables; see `store.migrate`, where Alembic is loaded
+    from: its import takes time and memory, and most databases are up to date."""
+    if _is_current(settings):
+        return
+    url = database_url(settings)
+    if url.get_backend_name() == "sqlite":
+        from inductorscope.store.database.fresh import (
+            create_newest,  # which knows all tables, as this module does not
+        )
+
+        if create_newest(url):
+            return
+    from inductorscope.store.database.migrate import migrate as bring_up
+
+    bring_up(settings)
+
+
+def _is_current(settings: Settings) -> bool:
+    engine = make_engine(settings)
+    try:
+        if engine.dialect.name == "sqlite" and not Path(engine.url.database or "").exists():
+            return False
+        with engine.execution_options(**{READ_ONLY: True}).connect() as connection:
+            if not inspect(connection).has_table("alembic_version"):
+                return False
+            found = connection.exec_driver_sql("SELECT version_num FROM alembic_version")
+            return found.scalars().all() == [NEWEST_REVISION]
+    finally:
+        engine.dispose()
+
+
+def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -> Engine:
+    """An engine on a SQLite file. Migrations ask for one without foreign keys and pool."""
+    if url.database:
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url,
+        poolclass=None if pooled else NullPool,
+        json_serializer=json_text,
+        json_deserializer=msgspec.json.decode,
+    )
+    event.listen(engine, "connect", partial(_on_sqlite_connect, foreign_keys=foreign_keys))
+    event.listen(engine, "begin", _on_sqlite_begin)
+    return engine
+
+
+@contextmanager
+def elsewhere(engine: Engine, file: Path) -> Iterator[Engine]:
+    """A SQLite engine on another file for so long; the statements that it compiles are compiled for
+    good. Nobody may use the engine itself meanwhile."""
+
+    def connect(_dialect: object, _record: object, arguments: list[str], _named: object) -> None:
+        arguments[0] = str(file)
+
+    engine.dispose()
+    event.listen(engine, "do_connect", connect)
+    other = engine.execution_options()
+    other.url = engine.url.set(database=str(file))
+    try:
+        yield other
+    finally:
+        event.remove(engine, "do_connect", connect)
+        engine.dispose()
+
+
+def _on_sqlite_connect(
+    connection: sqlite3.Connection, _record: object, *, foreign_keys: bool
+) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves
+    connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+    _switch_wal_on(connection)
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}")
+    connection.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
+
+
+def _switch_wal_on(connection: sqlite3.Connection) -> None:
+    """The busy timeout does not cover this switch, so a crowd on a new file has to try again."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
+def _on_sqlite_begin(connection: Connection) -> None:
+    read_only = connection.get_execution_options().get(READ_ONLY, False)
+    # A reader that tries to write is a mistake of ours and must not wait for load to show it.
+    connection.exec_driver_sql(f"PRAGMA query_only={'ON' if read_only else 'OFF'}")
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def sessions(engine: Engine, *, read_only: bool = False) -> Sessions:
+    """A factory of sessions: `with factory() as session` or `with factory.begin() as session`.
+
+    Read-only ones never wait for a writer; the others hold SQLite's write lock from their begin.
+    """
+    if read_only:
+        engine = engine.execution_options(**{READ_ONLY: True, "postgresql_readonly": True})
+    return sessionmaker(engine, expire_on_commit=False)
+
+
+@contextmanager
+def bulk_write(engine: Engine) -> Iterator[None]:
+    """Holds the lock of large writes; commit inside it.
+
+    On SQLite large transactions in a row would starve the web's small ones. The lock lets one
+    through at a time and is held a moment longer than a long write, so that others get their turn.
+    PostgreSQL needs none.
+    """
+    database = engine.url.database
+    if engine.dialect.name != "sqlite" or not database or database == ":memory:":
+        yield
+        return
+    with Path(f"{database}.bulk.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        begun = time.monotonic()
+        yield
+        if time.monotonic() - begun > SHORT_BULK_SECONDS:
+            time.sleep(PAUSE_AFTER_BULK_SECONDS)

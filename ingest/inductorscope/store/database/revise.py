@@ -1,0 +1,30 @@
+"""Writes the revision that a change of the models needs.
+
+Run `python -m inductorscope.store.database.revise "what changed"`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from alembic import command
+
+from inductorscope.settings import Settings
+from inductorscope.store.database.migrate import alembic_config, migrate, migration_engine
+
+
+def main(message: str) -> None:
+    """Compares the models with a fresh database at the newest revision; review what it writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data=Path(folder), database_url="")
+        migrate(settings)
+        engine = migration_engine(settings)
+        with engine.begin() as connection:
+            command.revision(alembic_config(connection), message, autogenerate=True)
+        engine.dispose()
+
+
+if __name__ == "__main__":
+    main(" ".join(sys.argv[1:]) or "Change the tables")

@@ -1,0 +1,81 @@
+"""The story of a run's compiles, stored: what every page of it needs in one part, the phases of all
+compiles in pieces of some thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import zstandard
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.compile.model import STORY_VERSION, Compile, Story
+from inductorscope.analyze.compile.phases import Chunk
+from inductorscope.store.database import storable
+from inductorscope.store.tables.compile import CompileStory
+
+STORY, TIMELINE, PHASES = "story", "timeline", "phases/"
+LEVEL = 6
+
+Parts = dict[str, tuple[int, bytes]]
+"""Name of a part → how many things it holds, and the part packed."""
+
+_story = msgspec.json.Decoder(Story)
+_spans = msgspec.json.Decoder(Chunk)
+
+
+def pack_story(story: Story, chunks: Sequence[Chunk]) -> Parts:
+    """`chunks` as `lay_out_phases` gives them: the last is the timeline."""
+    parts = {STORY: (len(story.compiles), _packed(story))}
+    for number, chunk in enumerate(chunks[:-1]):
+        parts[f"{PHASES}{number}"] = (len(chunk), _packed(chunk))
+    parts[TIMELINE] = (len(chunks[-1]), _packed(chunks[-1]))
+    return parts
+
+
+def insert_story(session: Session, run_id: str, parts: Parts) -> None:
+    rows = [
+        {"run_id": run_id, "part": part, "count": count, "payload": payload}
+        for part, (count, payload) in parts.items()
+    ]
+    session.execute(insert(CompileStory), rows)
+
+
+def load_story(session: Session, run_id: str) -> Story | None:
+    """None where none was gathered (no log, or read by an older version), or another version's."""
+    plain = _plain(session, run_id, STORY)
+    if plain is None:
+        return None
+    try:
+        story = _story.decode(plain)
+    except msgspec.ValidationError:
+        return None
+    return story if story.version == STORY_VERSION else None
+
+
+def timeline(session: Session, run_id: str) -> Chunk:
+    """The longest phases of the whole run."""
+    plain = _plain(session, run_id, TIMELINE)
+    return [] if plain is None else _spans.decode(plain)
+
+
+def phases_of(session: Session, run_id: str, compile_: Compile) -> Chunk:
+    """All phases of one compile, parents before what is in them."""
+    chunk, first, count = compile_.spans
+    plain = _plain(session, run_id, f"{PHASES}{chunk}") if count else None
+    return [] if plain is None else _spans.decode(plain)[first : first + count]
+
+
+def _packed(value: object) -> bytes:
+    return zstandard.ZstdCompressor(level=LEVEL).compress(storable.json_text(value).encode())
+
+
+def _plain(session: Session, run_id: str, part: str) -> bytes | None:
+    query = select(CompileStory.payload).where(
+        CompileStory.run_id == run_id, CompileStory.part == part
+    )
+    payload = session.scalar(query)
+    if payload is None:
+        return None
+    return zstandard.ZstdDecompressor().decompressobj().decompress(payload)

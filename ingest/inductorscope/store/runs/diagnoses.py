@@ -1,0 +1,97 @@
+"""Diagnoses, stored: written anew with each partial result, read whole or as lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import zstandard
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.database import storable
+from inductorscope.store.tables.diagnoses import Diagnosis
+from inductorscope.store.tables.models import Job
+
+LEVEL = 6
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisLine:
+    """One diagnosis in a list, with what its job says of it."""
+
+    kind: str
+    job_id: str
+    created_at: datetime
+    complete: bool
+    state: str
+    """The job's: `queued`, `running`, `done`, `failed`, `cancelled`; `gone` without a job."""
+    message: str | None
+    """The job's last word, which says why it is not complete."""
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisRead:
+    """One diagnosis with everything it found."""
+
+    line: DiagnosisLine
+    result: dict[str, Any]
+
+
+def write_diagnosis(
+    session: Session, run_id: str, kind: str, job_id: str, now: datetime, *, complete: bool,
+    result: dict[str, Any],
+) -> None:  # fmt: skip
+    """What a job knows by now, in place of what it knew before. `result["summary"]` is listed."""
+    kept: dict[str, Any] = storable.plain(result)  # type: ignore[assignment]  # a dict stays one
+    row = session.scalar(select(Diagnosis).where(Diagnosis.job_id == job_id))
+    if row is None:
+        row = Diagnosis(run_id=run_id, kind=kind, job_id=job_id, created_at=now)
+        session.add(row)
+    row.complete = complete
+    row.summary = dict(kept.get("summary") or {})
+    row.payload = zstandard.ZstdCompressor(level=LEVEL).compress(msgspec.json.encode(kept))
+
+
+def diagnoses_of(session: Session, run_id: str, kind: str | None = None) -> list[DiagnosisLine]:
+    """The newest first."""
+    query = (
+        select(Diagnosis, Job.state, Job.message)
+        .outerjoin(Job, Job.id == Diagnosis.job_id)
+        .where(Diagnosis.run_id == run_id)
+        .order_by(Diagnosis.created_at.desc(), Diagnosis.id.desc())
+        .limit(SHOWN)
+    )
+    if kind is not None:
+        query = query.where(Diagnosis.kind == kind)
+    return [_line(*row) for row in session.execute(query)]
+
+
+def read_diagnosis(session: Session, job_id: str) -> DiagnosisRead | None:
+    """All that one job found so far; None where it kept nothing."""
+    query = (
+        select(Diagnosis, Job.state, Job.message)
+        .outerjoin(Job, Job.id == Diagnosis.job_id)
+        .where(Diagnosis.job_id == job_id)
+    )
+    found = session.execute(query).first()
+    if found is None:
+        return None
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(found[0].payload)
+    return DiagnosisRead(_line(*found), msgspec.json.decode(plain, type=dict[str, Any]))
+
+
+def newest_diagnosis(session: Session, run_id: str, kind: str) -> DiagnosisRead | None:
+    lines = diagnoses_of(session, run_id, kind)
+    return read_diagnosis(session, lines[0].job_id) if lines else None
+
+
+def _line(row: Diagnosis, state: str | None, message: str | None) -> DiagnosisLine:
+    return DiagnosisLine(
+        kind=row.kind, job_id=row.job_id, created_at=row.created_at, complete=row.complete,
+        state=state or "gone", message=message, summary=row.summary,
+    )  # fmt: skip

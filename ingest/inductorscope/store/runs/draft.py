@@ -1,0 +1,219 @@
+"""A run as it is handed to the store: plain records, made by whoever read the files.
+
+Parts refer to each other as objects; numbers of rows are given out by `runs.insert_run`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from inductorscope.store.contents.blobs import Content
+from inductorscope.store.tables.models import JsonObject
+
+if TYPE_CHECKING:
+    from inductorscope.store.runs.trace_events import EventChunk, TraceKernelDraft
+
+
+@dataclass(slots=True, eq=False)
+class ArtifactDraft:
+    role: str
+    path: str
+    digest: str
+    size: int
+    content: Content | None = None
+    """None where the content is stored already."""
+    line_count: int | None = None
+    derived: bool = False
+    graph: GraphDraft | None = None
+
+
+def artifact_of(
+    role: str,
+    path: str,
+    content: Content,
+    line_count: int | None = None,
+    *,
+    derived: bool = False,
+    graph: GraphDraft | None = None,
+) -> ArtifactDraft:
+    """An artifact whose content is to be stored with it."""
+    return ArtifactDraft(
+        role, path, content.digest, content.size, content, line_count, derived, graph
+    )
+
+
+@dataclass(slots=True)
+class FxNodeDraft:
+    name: str
+    target: str
+    line: int
+    annotation: str | None
+    stack_file: str | None
+    stack_line: int | None
+    inputs: list[str] = field(default_factory=list)
+    """Nodes it takes, as far as kept."""
+
+
+@dataclass(slots=True)
+class IrNodeDraft:
+    name: str
+    kind: str
+    first_line: int
+    last_line: int
+    buffers: list[str]
+
+
+@dataclass(slots=True)
+class CallDraft:
+    handle: int
+    handle_known: bool
+    line: int
+    arguments: list[str]
+    fx_nodes: list[str]
+    """Names of the post-grad nodes this call computes, as provenance or comments tell."""
+    permalink: str
+
+
+@dataclass(slots=True, eq=False)
+class KernelDraft:
+    name: str
+    kind: str
+    category: str
+    first_line: int | None
+    last_line: int | None
+    facts: JsonObject
+    """What its metadata says: loads, stores, size hints, bytes."""
+    calls: list[CallDraft] = field(default_factory=list)
+    time_us: float | None = None
+    time_calls: float | None = None
+    time_source: str | None = None
+    id: int | None = None
+    """Number of its row, once stored."""
+    stored_calls: int = 0
+    """How many calls were stored, when they are not held any more."""
+
+    @property
+    def call_count(self) -> int:
+        return self.stored_calls or len(self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLinks:
+    """All line references of a graph as they are stored (`store.links`)."""
+
+    engine: str
+    payload: bytes
+    coverage: JsonObject
+    notes: list[str]
+
+
+@dataclass(slots=True)
+class LogEntryDraft:
+    log: str
+    line: int
+    lines: int
+    kind: str
+    name: str | None
+    compile_id: str | None
+    attempt: int | None
+    rank: int | None
+    pid: int
+    artifact_id: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class GraphDraft:
+    slug: str
+    name: str
+    direction: str
+    aot_id: str | None = None
+    compile_id: str | None = None
+    node_count: int = 0
+    time_us: float | None = None
+    wrapper_first: int | None = None
+    wrapper_last: int | None = None
+    sources: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    """Stage → how many nodes, and the nodes packed (`store.nodes`)."""
+    kernels: list[KernelDraft] = field(default_factory=list)
+    links: PackedLinks | None = None
+
+    stored_generated: int | None = None
+    """How many generated kernels were stored, when they are not held any more."""
+
+    @property
+    def generated(self) -> int:
+        """Kernels that its code defines."""
+        if self.stored_generated is not None:
+            return self.stored_generated
+        return sum(kernel.kind != "extern" for kernel in self.kernels)
+
+    def let_go(self, *, kernels: bool) -> None:
+        """Forgets what only rows need, which are stored; `kernels` too, or they get times yet."""
+        self.stored_generated = self.generated
+        self.nodes, self.links = {}, None
+        for kernel in self.kernels:
+            kernel.stored_calls, kernel.calls = len(kernel.calls), []
+            path = kernel.facts.get("kernel_path")
+            kernel.facts = {} if path is None else {"kernel_path": path}
+        if kernels:
+            self.kernels = []
+
+
+@dataclass(slots=True)
+class ProfilerRowDraft:
+    name: str
+    category: str
+    calls: int
+    self_cpu_us: float | None
+    cpu_us: float | None
+    self_device_us: float | None
+    device_us: float | None
+
+
+@dataclass(slots=True, eq=False)
+class ProfileDraft:
+    label: str
+    device_kind: str | None
+    steps: int | None
+    rows: list[ProfilerRowDraft]
+    facts: JsonObject = field(default_factory=dict)
+    trace: ArtifactDraft | None = None
+    kernels: list[TraceKernelDraft] = field(default_factory=list)
+    """What its trace ran, in sums."""
+    chunks: list[EventChunk] = field(default_factory=list)
+    """The events themselves, packed."""
+
+
+@dataclass(slots=True)
+class RunDraft:
+    content_digest: str
+    name: str
+    tags: list[str]
+    origin: str
+    created_at: datetime
+    bytes_in: int
+    torch_version: str | None = None
+    torch_git: str | None = None
+    device_kind: str | None = None
+    device_name: str | None = None
+    graph_breaks: int | None = None
+    recompiles: int | None = None
+    compile_seconds: float | None = None
+    eager_ms: float | None = None
+    compiled_ms: float | None = None
+    failure: str | None = None
+    timings: JsonObject = field(default_factory=dict)
+    environment: JsonObject = field(default_factory=dict)
+    report: JsonObject = field(default_factory=dict)
+    graphs: list[GraphDraft] = field(default_factory=list)
+    artifacts: list[ArtifactDraft] = field(default_factory=list)
+    profiles: list[ProfileDraft] = field(default_factory=list)
+    kernel_names: dict[str, None] = field(default_factory=dict)
+    """Of kernels that are not held any more, for searching."""
+
+    @property
+    def id(self) -> str:
+        return self.content_digest[:16]

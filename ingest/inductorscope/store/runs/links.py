@@ -1,0 +1,87 @@
+"""The links of a graph, packed as the answer the explorer asks for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import msgspec
+import zstandard
+
+from inductorscope.correlate.links.model import CALLS, ENGINE, Coverage, GraphLinks, StageLinks
+from inductorscope.store.contents.packing import COLUMNS, compressor
+from inductorscope.store.database import storable
+from inductorscope.store.runs.draft import PackedLinks
+from inductorscope.store.tables.models import JsonObject
+
+PASSING_LEVEL = 3
+"""Of links that others take the place of soon."""
+
+TODAYS_ENGINE = ENGINE
+"""Stored links of another engine are made anew."""
+
+
+class StageColumns(msgspec.Struct, gc=False):
+    """References of one stage as parallel columns sorted by line."""
+
+    lines: list[int]
+    entities: list[int]
+    confidence: list[int]
+    call: list[int]
+
+
+class LinksJson(msgspec.Struct):
+    """All references of one graph, as the API answers with them."""
+
+    engine: str
+    entities: list[str]
+    stages: dict[str, StageColumns]
+
+
+def links_json(links: GraphLinks) -> LinksJson:
+    return LinksJson(
+        engine=links.engine,
+        entities=[storable.text(entity) for entity in links.entities],
+        stages={
+            storable.text(name): StageColumns(
+                stage.lines, stage.entities, stage.confidence, stage.call
+            )
+            for name, stage in links.stages.items()
+        },
+    )
+
+
+def pack_links(links: GraphLinks) -> bytes:
+    """zstd of the JSON."""
+    level = PASSING_LEVEL if links.engine == CALLS else COLUMNS
+    return compressor(level).compress(msgspec.json.encode(links_json(links)))
+
+
+def packed(links: GraphLinks) -> PackedLinks:
+    """As a draft holds them."""
+    return PackedLinks(links.engine, pack_links(links), coverage_json(links.coverage), links.notes)
+
+
+def unpack_json(payload: bytes) -> bytes:
+    """The JSON text of packed links."""
+    return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
+
+
+def unpack_links(
+    payload: bytes, coverage: JsonObject | None = None, notes: list[str] | None = None
+) -> GraphLinks:
+    """The links as they were before packing; coverage and notes are kept beside the payload."""
+    read = msgspec.json.decode(unpack_json(payload), type=LinksJson)
+    return GraphLinks(
+        entities=read.entities,
+        stages={
+            name: StageLinks(name, stage.lines, stage.entities, stage.confidence, stage.call)
+            for name, stage in read.stages.items()
+        },
+        coverage=msgspec.convert(coverage or {}, Coverage),
+        notes=list(notes or []),
+        engine=read.engine,
+    )
+
+
+def coverage_json(coverage: Coverage) -> JsonObject:
+    return asdict(coverage)

@@ -1,0 +1,107 @@
+"""Nodes of a stage, calls and facts of kernels, packed: as rows they would take more room than the
+texts they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import zstandard
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.contents.packing import COLUMNS, compressor
+from inductorscope.store.database import storable
+from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft, KernelDraft
+from inductorscope.store.tables.models import GraphNodes, JsonObject
+
+IR_STAGES = ("ir_pre", "ir_post")
+CALLS, FACTS = "calls", "kernel_facts"
+"""What is packed beside stages."""
+
+CallTexts = list[tuple[list[str], list[str]]]
+Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
+NodesRow = dict[str, int | str | bytes]
+
+
+def pack_nodes(nodes: Nodes) -> bytes:
+    columns: dict[str, list[object]] = {}
+    if nodes:
+        for name in nodes[0].__dataclass_fields__:
+            columns[name] = [getattr(node, name) for node in nodes]
+    return pack_columns(columns)
+
+
+def pack_columns(columns: dict[str, list[object]]) -> bytes:
+    """zstd of columns, which compress better than records: of each field of a draft, those of all
+    nodes."""
+    return _packed(columns)
+
+
+def rows_of_nodes(graph_id: int, packed: dict[str, tuple[int, bytes]]) -> list[NodesRow]:
+    """`packed`: stage → how many nodes, and the nodes packed."""
+    return [
+        {"graph_id": graph_id, "stage": stage, "count": count, "payload": payload}
+        for stage, (count, payload) in packed.items()
+    ]
+
+
+def fx_nodes(session: Session, graph_id: int, stage: str = "post_grad") -> list[FxNodeDraft]:
+    """The nodes of an FX stage, in the order of its lines."""
+    return [msgspec.convert(node, FxNodeDraft) for node in _stored(session, graph_id, stage)]
+
+
+def ir_nodes(session: Session, graph_id: int, stage: str = "ir_post") -> list[IrNodeDraft]:
+    return [msgspec.convert(node, IrNodeDraft) for node in _stored(session, graph_id, stage)]
+
+
+def pack_kernels(kernels: Sequence[KernelDraft]) -> dict[str, tuple[int, bytes]]:
+    """Calls in the order of kernels and calls, and what the metadata of kernels says."""
+    if not kernels:
+        return {}
+    calls = [[call.arguments, call.fx_nodes] for kernel in kernels for call in kernel.calls]
+    facts = {kernel.name: kernel.facts for kernel in kernels if kernel.facts}
+    return {CALLS: (len(calls), _packed(calls)), FACTS: (len(facts), _packed(facts))}
+
+
+def call_texts(session: Session, graph_id: int) -> CallTexts:
+    """Arguments and FX nodes of each call, by its number."""
+    plain = _plain(session, graph_id, CALLS)
+    return (
+        [] if plain is None else msgspec.json.decode(plain, type=list[tuple[list[str], list[str]]])
+    )
+
+
+def kernel_facts(session: Session, graph_id: int, kernel: str) -> JsonObject:
+    """What the metadata of a kernel says."""
+    plain = _plain(session, graph_id, FACTS)
+    return (
+        {}
+        if plain is None
+        else msgspec.json.decode(plain, type=dict[str, JsonObject]).get(kernel, {})
+    )
+
+
+def _stored(session: Session, graph_id: int, stage: str) -> list[dict[str, object]]:
+    plain = _plain(session, graph_id, stage)
+    if plain is None:
+        return []
+    columns = msgspec.json.decode(plain, type=dict[str, list[object]])
+    names = list(columns)
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _packed(value: object) -> bytes:
+    return compressor(COLUMNS).compress(storable.json_text(value).encode())
+
+
+def _plain(session: Session, graph_id: int, stage: str) -> bytes | None:
+    query = select(GraphNodes.payload).where(
+        GraphNodes.graph_id == graph_id, GraphNodes.stage == stage
+    )
+    payload = session.scalar(query)
+    return (
+        None
+        if payload is None
+        else zstandard.ZstdDecompressor().decompressobj().decompress(payload)
+    )

@@ -1,0 +1,394 @@
+"""Writing the rows of a run, and taking it away with all that only it used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
+from inductorscope.store.contents.fulltext import ROLES, index_texts, unindex
+from inductorscope.store.database import storable
+from inductorscope.store.database.bulk import (
+    insert_numbered,
+    insert_records,
+    insert_returning,
+    insert_rows,
+    table_of,
+)
+from inductorscope.store.runs.costs import insert_costs
+from inductorscope.store.runs.draft import (
+    ArtifactDraft,
+    GraphDraft,
+    KernelDraft,
+    LogEntryDraft,
+    PackedLinks,
+    ProfileDraft,
+    RunDraft,
+)
+from inductorscope.store.runs.nodes import CALLS, NodesRow, pack_kernels, rows_of_nodes
+from inductorscope.store.tables.models import (
+    Artifact,
+    Blob,
+    BlobPart,
+    Graph,
+    GraphNodes,
+    JsonObject,
+    Kernel,
+    KernelCall,
+    Links,
+    LogEntry,
+    Profile,
+    ProfilerRow,
+    Run,
+    RunSearch,
+)
+
+LONGEST_SEARCHED = 1_000_000
+LONGEST_NAME = 300
+
+READING, COMPLETE = "reading", "complete"
+
+Values = dict[str, Any]
+
+
+def find_run(session: Session, content_digest: str) -> Run | None:
+    """The run of exactly this content, if it is here."""
+    return session.scalars(select(Run).where(Run.content_digest == content_digest)).one_or_none()
+
+
+def find_run_ids(session: Session, start: str, limit: int = 20) -> list[str]:
+    """Ids of the runs that start so."""
+    query = select(Run.id).where(Run.id.startswith(start, autoescape=True))
+    return list(session.scalars(query.order_by(Run.id).limit(limit)))
+
+
+def insert_run(session: Session, draft: RunDraft) -> int:
+    """Inserts all rows of a run that is read whole; returns the bytes it takes in the store."""
+    insert_header(session, draft, reader=None)
+    graph_ids = insert_graphs(session, draft.id, draft.graphs)
+    artifact_ids = insert_artifacts(session, draft.id, draft.artifacts, graph_ids)
+    index_texts(session, (item.digest for item in searchable(draft.artifacts)))
+    fill_graphs(session, list(graph_ids.items()))
+    name_traces(session, insert_profiles(session, draft.id, draft.profiles), artifact_ids)
+    insert_costs(session, draft.id)
+    return complete_run(session, draft)
+
+
+def insert_header(session: Session, draft: RunDraft, reader: str | None) -> None:
+    """The row of the run, which says that the rest is still to come.
+
+    It comes first: where another transaction inserts the same content, this one waits for it there
+    and then fails with an IntegrityError, having done nothing yet.
+    """
+    values = _run_values(draft) | {
+        "state": READING,
+        "reader": reader,
+        "read_at": draft.created_at,
+        "bytes_stored": 0,
+    }
+    session.execute(insert(Run), [values])
+    session.execute(insert(RunSearch), [{"run_id": draft.id, "text": _search_text(draft)}])
+
+
+def complete_run(session: Session, draft: RunDraft) -> int:
+    """The run as it is once everything has been read; returns the bytes it takes in the store."""
+    stored = bytes_stored(session, draft.id)
+    values = _run_values(draft) | {
+        "state": COMPLETE,
+        "reader": None,
+        "step": None,
+        "bytes_stored": stored,
+    }
+    session.execute(update(Run).where(Run.id == draft.id), values)
+    found = update(RunSearch).where(RunSearch.run_id == draft.id)
+    session.execute(found, {"text": _search_text(draft)})
+    return stored
+
+
+def bytes_stored(session: Session, run_id: str) -> int:
+    """Contents of a run, each counted once though others may hold it too, nodes and links."""
+    own = select(Artifact.digest).where(Artifact.run_id == run_id)
+    parts = select(BlobPart.part).where(BlobPart.blob.in_(own))
+    digests = own.union(parts).subquery()
+    blobs = select(func.sum(Blob.stored_size)).where(Blob.digest.in_(select(digests)))
+    graphs = select(Graph.id).where(Graph.run_id == run_id)
+    links = select(func.sum(func.length(Links.payload))).where(Links.graph_id.in_(graphs))
+    nodes = select(func.sum(func.length(GraphNodes.payload))).where(GraphNodes.graph_id.in_(graphs))
+    return sum(int(session.scalar(query) or 0) for query in (blobs, links, nodes))
+
+
+def delete_run(session: Session, run_id: str) -> int:
+    """Deletes a run and the contents only it used; returns the bytes freed.
+
+    A run that is not there (any more) frees nothing.
+    """
+    hold_blobs(session)
+    digests = list(session.scalars(select(Artifact.digest).where(Artifact.run_id == run_id)))
+    session.execute(delete(Run).where(Run.id == run_id))
+    unindex(session, unused(session, digests))
+    return free_blobs(session, digests)
+
+
+def _clean(values: Values) -> Values:
+    cleaned = storable.plain(values)
+    assert isinstance(cleaned, dict)
+    return cleaned
+
+
+def _run_values(draft: RunDraft) -> Values:
+    return _clean(
+        {
+            "id": draft.id,
+            "content_digest": draft.content_digest,
+            "name": draft.name[:LONGEST_NAME],
+            "tags": draft.tags,
+            "origin": draft.origin,
+            "created_at": draft.created_at,
+            "torch_version": draft.torch_version,
+            "torch_git": draft.torch_git,
+            "device_kind": draft.device_kind,
+            "device_name": draft.device_name,
+            "graph_count": len(draft.graphs),
+            "kernel_count": sum(graph.generated for graph in draft.graphs),
+            "graph_breaks": draft.graph_breaks,
+            "recompiles": draft.recompiles,
+            "compile_seconds": draft.compile_seconds,
+            "eager_ms": draft.eager_ms,
+            "compiled_ms": draft.compiled_ms,
+            "timings": draft.timings,
+            "environment": draft.environment,
+            "report": draft.report,
+            "dropped_count": _dropped(draft.report),
+            "failure": draft.failure,
+            "bytes_in": draft.bytes_in,
+        }
+    )
+
+
+def _dropped(report: JsonObject) -> int:
+    """Things left out; repairs and guesses are none of it."""
+    told = report.get("dropped", ())
+    return sum(item["count"] for item in told if item.get("kind", "dropped") == "dropped")
+
+
+def _search_text(draft: RunDraft) -> str:
+    def words() -> Iterator[str]:
+        yield from (draft.name, *draft.tags, draft.id)
+        for fact in (draft.torch_version, draft.device_kind, draft.device_name):
+            if fact:
+                yield fact
+        yield from draft.kernel_names
+        for graph in draft.graphs:
+            yield graph.name
+            for kernel in graph.kernels:
+                yield kernel.name
+
+    lines = dict.fromkeys(word.lower() for word in words())
+    return storable.text("\n".join(lines)[:LONGEST_SEARCHED])
+
+
+def insert_graphs(
+    session: Session, run_id: str, graphs: Sequence[GraphDraft]
+) -> dict[GraphDraft, int]:
+    """Rows of graphs, in their order; what is in them may follow."""
+    rows = [
+        {"run_id": run_id, "position": position, **_graph_values(graph)}
+        for position, graph in enumerate(graphs)
+    ]
+    return dict(zip(graphs, insert_returning(session, Graph, rows), strict=True))
+
+
+def _graph_values(graph: GraphDraft) -> Values:
+    return _clean(
+        {
+            "slug": graph.slug,
+            "name": graph.name,
+            "direction": graph.direction,
+            "aot_id": graph.aot_id,
+            "compile_id": graph.compile_id,
+            "node_count": graph.node_count,
+            "kernel_count": graph.generated,
+            "call_count": sum(len(kernel.calls) for kernel in graph.kernels),
+            "time_us": graph.time_us,
+            "wrapper_first": graph.wrapper_first,
+            "wrapper_last": graph.wrapper_last,
+            "sources": graph.sources,
+        }
+    )
+
+
+def insert_artifacts(
+    session: Session,
+    run_id: str,
+    artifacts: Sequence[ArtifactDraft],
+    graph_ids: Mapping[GraphDraft, int],
+) -> dict[ArtifactDraft, int]:
+    """Stores contents and refers to them. What can be searched is still to be indexed."""
+    add_blobs(session, (item.content for item in artifacts if item.content is not None))
+    rows = [
+        _clean(
+            {
+                "run_id": run_id,
+                "graph_id": None if item.graph is None else graph_ids[item.graph],
+                "role": item.role,
+                "path": item.path,
+                "digest": item.digest,
+                "size": item.size,
+                "line_count": item.line_count,
+                "derived": item.derived,
+            }
+        )
+        for item in artifacts
+    ]
+    return dict(zip(artifacts, insert_returning(session, Artifact, rows), strict=True))
+
+
+def searchable(artifacts: Sequence[ArtifactDraft]) -> list[ArtifactDraft]:
+    """The texts that belong into the index."""
+    return [item for item in artifacts if item.role in ROLES and item.line_count is not None]
+
+
+def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraft]) -> None:
+    """Records of logs, in their order."""
+    insert_records(session, LogEntry, entries, run_id=run_id)
+
+
+def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> None:
+    """What was read of graphs whose rows are there: nodes, kernels, calls, links."""
+    if not graphs:
+        return
+    table = table_of(Graph)
+    found = update(table).where(table.c.id == bindparam("graph"))
+    values = [{"graph": graph_id, **_graph_values(graph)} for graph, graph_id in graphs]
+    session.connection().execute(found, values)
+    kernels = [(graph_id, kernel) for graph, graph_id in graphs for kernel in graph.kernels]
+    rows = [
+        KernelRow(
+            graph_id, kernel.name, kernel.kind, kernel.category, kernel.first_line,
+            kernel.last_line, len(kernel.calls), kernel.time_us, kernel.time_calls,
+            kernel.time_source,
+        )
+        for graph_id, kernel in kernels
+    ]  # fmt: skip
+    calls: list[CallRow] = []
+    numbers: Counter[int] = Counter()
+    ids = insert_numbered(session, Kernel, rows)
+    for kernel_id, (graph_id, kernel) in zip(ids, kernels, strict=True):
+        kernel.id = kernel_id
+        for call in kernel.calls:
+            where = (graph_id, kernel_id, call.handle, call.handle_known, call.line)
+            calls.append(CallRow(*where, number=numbers[graph_id], permalink=call.permalink))
+            numbers[graph_id] += 1
+    insert_records(session, KernelCall, calls)
+    nodes: list[NodesRow] = []
+    links: list[Values] = []
+    for graph, graph_id in graphs:
+        packed = {} if CALLS in graph.nodes else pack_kernels(graph.kernels)
+        nodes += rows_of_nodes(graph_id, graph.nodes | packed)
+        if graph.links is not None:
+            links.append({"graph_id": graph_id, **_links_values(graph.links)})
+    insert_rows(session, GraphNodes, nodes)
+    insert_rows(session, Links, links)
+
+
+@dataclass(slots=True)
+class KernelRow:
+    graph_id: int
+    name: str
+    kind: str
+    category: str
+    first_line: int | None
+    last_line: int | None
+    call_count: int
+    time_us: float | None
+    time_calls: float | None
+    time_source: str | None
+
+
+@dataclass(slots=True)
+class CallRow:
+    graph_id: int
+    kernel_id: int
+    handle: int
+    handle_known: bool
+    line: int
+    number: int
+    permalink: str
+
+
+def _links_values(links: PackedLinks) -> Values:
+    return {
+        "engine": links.engine,
+        "payload": links.payload,
+        "coverage": links.coverage,
+        "notes": links.notes,
+    }
+
+
+def _times(kernel: KernelDraft) -> Values:
+    return _clean(
+        {
+            "time_us": kernel.time_us,
+            "time_calls": kernel.time_calls,
+            "time_source": kernel.time_source,
+        }
+    )
+
+
+def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:
+    """Times of kernels that became known after the graphs were stored."""
+    for graph, graph_id in graphs.items():
+        rows = [
+            {"id": kernel.id, **_times(kernel)}
+            for kernel in graph.kernels
+            if kernel.time_source is not None
+        ]
+        if rows:
+            session.execute(update(Kernel), rows)
+        if graph.time_us is not None:
+            session.execute(update(Graph).where(Graph.id == graph_id), {"time_us": graph.time_us})
+
+
+def insert_profiles(
+    session: Session,
+    run_id: str,
+    profiles: Sequence[ProfileDraft],
+) -> dict[ProfileDraft, int]:
+    """Their ids. Their traces are named once those are stored."""
+    if not profiles:
+        return {}
+    from inductorscope.store.runs.trace_events import (
+        insert_trace,  # with numpy, which other runs are quicker without
+    )
+
+    ids = {}
+    for profile in profiles:
+        values = _clean(
+            {
+                "run_id": run_id,
+                "label": profile.label,
+                "device_kind": profile.device_kind,
+                "steps": profile.steps,
+                "facts": profile.facts,
+            }
+        )
+        profile_id = session.scalars(insert(Profile).returning(Profile.id), [values]).one()
+        insert_records(session, ProfilerRow, profile.rows, profile_id=profile_id)
+        insert_trace(session, profile_id, profile.kernels, profile.chunks)
+        ids[profile] = profile_id
+    return ids
+
+
+def name_traces(
+    session: Session, ids: Mapping[ProfileDraft, int], artifact_ids: Mapping[ArtifactDraft, int]
+) -> None:
+    """For each profile the trace that it was read from, if there is one."""
+    for profile, profile_id in ids.items():
+        if profile.trace is not None:
+            values = {"artifact_id": artifact_ids[profile.trace]}
+            session.execute(update(Profile).where(Profile.id == profile_id), values)

@@ -1,0 +1,149 @@
+"""Events of a trace in the store: compressed columns, some thousands of events each, so that a page
+of a million reads little more than the chunks it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.database import storable
+from inductorscope.store.database.bulk import insert_rows
+from inductorscope.store.tables.times import TraceChunk, TraceKernel
+
+if TYPE_CHECKING:
+    from inductorscope.store.runs.draft import KernelDraft
+
+CHUNK = 16_384
+LEVEL = 3
+COLUMNS = (("ts", "<f8"), ("us", "<f8"), ("kernel", "<i4"), ("lane", "<i4"))
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class TraceKernelDraft:
+    position: int
+    name: str
+    category: str
+    op: str | None
+    region: int | None
+    joined: str | None
+    calls: int
+    total_us: float
+    min_us: float | None
+    max_us: float | None
+    kernel: KernelDraft | None = None
+    """Of the run's code, where it is told."""
+
+
+@dataclass(slots=True)
+class EventChunk:
+    """Packed events; `first` is the place of its first event among all."""
+
+    number: int
+    first: int
+    count: int
+    longest_us: float
+    payload: bytes
+
+
+@dataclass(slots=True)
+class EventColumns:
+    """Events in the order of time: µs since the first one's begin, duration, position of the
+    kernel, number of the lane."""
+
+    ts: Floats
+    us: Floats
+    kernel: Numbers
+    lane: Numbers
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+
+def pack_events(events: EventColumns) -> list[EventChunk]:
+    """`events` in any order."""
+    order = np.argsort(events.ts, kind="stable")
+    compressor = zstandard.ZstdCompressor(level=LEVEL)
+    chunks = []
+    for number, first in enumerate(range(0, len(order), CHUNK)):
+        some = order[first : first + CHUNK]
+        plain = b"".join(
+            _shuffled(getattr(events, name)[some].astype(kind)) for name, kind in COLUMNS
+        )
+        longest = float(events.us[some].max())
+        payload = compressor.compress(plain)
+        chunks.append(EventChunk(number, first, len(some), longest, payload))
+    return chunks
+
+
+def unpack_events(payload: bytes, count: int) -> EventColumns:
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(payload)
+    columns: list[np.ndarray[Any, Any]] = []
+    at = 0
+    for _, kind in COLUMNS:
+        width = np.dtype(kind).itemsize
+        columns.append(_in_order(plain[at : at + width * count], width, kind))
+        at += width * count
+    return EventColumns(*columns)
+
+
+def _shuffled(column: np.ndarray[Any, Any]) -> bytes:
+    """First bytes of all numbers, then second bytes: alike ones stand together and pack well."""
+    return column.view(np.uint8).reshape(len(column), -1).T.tobytes()
+
+
+def _in_order(plain: bytes, width: int, kind: str) -> np.ndarray[Any, Any]:
+    stacked = np.frombuffer(plain, np.uint8).reshape(width, -1)
+    return np.ascontiguousarray(stacked.T).view(kind).reshape(-1)
+
+
+def insert_trace(
+    session: Session,
+    profile_id: int,
+    kernels: Sequence[TraceKernelDraft],
+    chunks: Sequence[EventChunk],
+) -> None:
+    told = [name for name in TraceKernelDraft.__dataclass_fields__ if name != "kernel"]
+    rows = [
+        {name: storable.plain(getattr(kernel, name)) for name in told}
+        | {"profile_id": profile_id, "kernel_id": kernel.kernel.id if kernel.kernel else None}
+        for kernel in kernels
+    ]
+    insert_rows(session, TraceKernel, rows)
+    packed = EventChunk.__dataclass_fields__
+    insert_rows(
+        session,
+        TraceChunk,
+        [
+            {"profile_id": profile_id} | {name: getattr(chunk, name) for name in packed}
+            for chunk in chunks
+        ],
+    )
+
+
+def chunks_of(session: Session, profile_id: int) -> Iterator[tuple[int, EventColumns]]:
+    """Place of the first event, and the events, chunk by chunk."""
+    query = (
+        select(TraceChunk.number, TraceChunk.first, TraceChunk.count)
+        .where(TraceChunk.profile_id == profile_id)
+        .order_by(TraceChunk.number)
+    )
+    for number, first, count in session.execute(query).all():
+        yield first, read_chunk(session, profile_id, number, count)
+
+
+def read_chunk(session: Session, profile_id: int, number: int, count: int) -> EventColumns:
+    payload = session.scalar(
+        select(TraceChunk.payload).where(
+            TraceChunk.profile_id == profile_id, TraceChunk.number == number
+        )
+    )
+    return unpack_events(payload or b"", count)

@@ -1,0 +1,16 @@
+"""All tables of a database: importing this makes each of them known."""
+
+from __future__ import annotations
+
+from inductorscope.store.tables.compile import CompileStory
+from inductorscope.store.tables.diagnoses import Diagnosis
+from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
+
+BESIDE_MODELS = (
+    CompileStory, Diagnosis, KernelBenchmark, LineCost, NodeCost, TraceChunk, TraceKernel,
+)  # fmt: skip
+"""Tables from modules other than `models`."""
+
+TABLES = Base.metadata

@@ -1,0 +1,20 @@
+"""The table of what compiling did."""
+
+from __future__ import annotations
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from inductorscope.store.tables.models import Base
+
+
+class CompileStory(Base):
+    """The story of a run's compiles, packed in parts (see `store.compile_story`)."""
+
+    __tablename__ = "compile_stories"
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    part: Mapped[str] = mapped_column(primary_key=True)
+    """`story`, `timeline`, `phases/0`, …"""
+    count: Mapped[int]
+    payload: Mapped[bytes]

@@ -1,0 +1,26 @@
+"""The table of kernels that were run by themselves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from inductorscope.store.tables.models import Base, JsonObject
+
+
+class KernelBenchmark(Base):
+    """One benchmark of one call of a kernel on this installation's machine."""
+
+    __tablename__ = "kernel_benchmarks"
+    __table_args__ = (Index("ix_kernel_benchmarks_graph_id_kernel", "graph_id", "kernel"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"))
+    kernel: Mapped[str]
+    handle: Mapped[int]
+    job_id: Mapped[str] = mapped_column(String(40))
+    created_at: Mapped[datetime]
+    result: Mapped[JsonObject]
+    """As the test case writes it: times, checks, registers (see `capture.benchmark.runner`)."""

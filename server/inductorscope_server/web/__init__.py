@@ -1,0 +1,1 @@
+"""The web application: routing, security, templates and static files."""

@@ -1,0 +1,142 @@
+"""The application: parts, routes, guard."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+from inductorscope import __version__
+from inductorscope.jobs.api import JobsClient
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from starlette.concurrency import run_in_threadpool
+
+from inductorscope_server.api import (
+    annotated,
+    artifacts,
+    captures,
+    health,
+    nodes,
+    opening,
+    reasons,
+    uploads,
+)
+from inductorscope_server.api import jobs as job_actions
+from inductorscope_server.pages import (
+    beside,
+    capture,
+    compile_one,
+    explorer,
+    failures,
+    jobs,
+    kernel,
+    login,
+    memory,
+    minify,
+    numbers,
+    permalink,
+    read,
+    read_file,
+    roofline,
+    run,
+    run_state,
+    runs,
+    search,
+    time,
+    time_table,
+    values,
+    watch,
+)
+from inductorscope_server.pages import compile as compile_story
+from inductorscope_server.pages import log as records
+from inductorscope_server.web import errors, openapi, urls
+from inductorscope_server.web.parts import Parts
+from inductorscope_server.web.security import Guard
+from inductorscope_server.web.static import Bundle
+from inductorscope_server.web.templating import Pages
+
+log = logging.getLogger(__name__)
+
+PAGES = (
+    runs,
+    search,
+    run,
+    run_state,
+    explorer,
+    kernel,
+    beside,
+    memory,
+    roofline,
+    time,
+    time_table,
+    read,
+    read_file,
+    records,
+    compile_story,
+    compile_one,
+    failures,
+    minify,
+    numbers,
+    values,
+    watch,
+    permalink,
+    jobs,
+    capture,
+)
+"""Modules with a page (`html`) and its twin (`twin`)."""
+ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes, opening, reasons)
+
+
+def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
+    """The application on this database, whose tables are brought up to date first."""
+    engine = make_engine(settings)
+    parts = Parts(
+        settings=settings,
+        engine=engine,
+        read=sessions(engine, read_only=True),
+        write=sessions(engine),
+        jobs=JobsClient(settings, engine),
+        pages=pages or Pages(settings),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        parts.stopping.set()
+        await run_in_threadpool(parts.close)
+
+    app = FastAPI(
+        title="Inductorscope",
+        version=__version__,
+        description=openapi.DESCRIPTION,
+        openapi_tags=openapi.TAGS,
+        openapi_url=urls.docs(),
+        docs_url=None,  # the usual viewers load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=openapi.operation_id,
+        responses=errors.documented(400, 401, 421),
+    )
+    app.state.parts = parts
+    errors.install(app)
+    openapi.install(app)
+    _add_routes(app)
+    app.mount("/static", Bundle(parts.pages.assets), name="static")
+    app.add_middleware(Guard, settings=settings)
+    return app
+
+
+def _add_routes(app: FastAPI) -> None:
+    html = APIRouter(include_in_schema=False)
+    api = APIRouter(prefix=urls.API)
+    for page in PAGES:
+        html.include_router(page.html)
+        api.include_router(page.twin)
+    for action in ACTIONS:
+        api.include_router(action.api)
+    html.include_router(login.html)
+    app.include_router(api)
+    app.include_router(html)
+    app.include_router(health.api)

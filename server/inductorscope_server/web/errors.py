@@ -1,0 +1,193 @@
+"""Errors as sentences: what happened, where, which limit, what to do; JSON for the API."""
+
+from __future__ import annotations
+
+import http
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from inductorscope.jobs.errors import (
+    CaptureRefusedError,
+    JobsError,
+    NotFoundError,
+    OffsetError,
+    StorageError,
+    UploadRefusedError,
+)
+from inductorscope.settings import PREFIX
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from inductorscope_server.shapes.base import ErrorAnswer, ErrorBody, Shape
+from inductorscope_server.web import headers
+
+log = logging.getLogger(__name__)
+
+
+class Refusal(Exception):
+    """A request we do not carry out; becomes an answer with this status and these sentences."""
+
+    def __init__(
+        self,
+        status: int,
+        what: str,
+        *,
+        do: str | None = None,
+        limit: str | None = None,
+        where: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.status = status
+        self.body = ErrorBody(what=what, do=do, limit=limit, where=where)
+        self.headers = dict(headers or {})
+
+
+class NotHere(Refusal):
+    """Something that an address names is not in this database."""
+
+    def __init__(self, what: str, do: str | None = None) -> None:
+        super().__init__(404, what, do=do)
+
+
+class ErrorPage(Shape):
+    """What `error.html` shows."""
+
+    status: int
+    title: str
+    error: ErrorBody
+
+
+Documented = dict[int | str, dict[str, Any]]
+"""OpenAPI's `responses`, as FastAPI takes them."""
+
+
+def documented(*statuses: int) -> Documented:
+    """OpenAPI's `responses` for these error statuses."""
+    return {
+        status: {"model": ErrorAnswer, "description": http.HTTPStatus(status).phrase}
+        for status in sorted(statuses)
+    }
+
+
+def wants_json(request: Request) -> bool:
+    path = request.url.path
+    return path.startswith("/api/") or path in ("/api", "/healthz")
+
+
+def answer(request: Request, refusal: Refusal) -> Response:
+    """The refusal as the client reads it best."""
+    if wants_json(request):
+        body = ErrorAnswer(error=refusal.body).model_dump(exclude_none=True)
+        return JSONResponse(body, refusal.status, headers=refusal.headers)
+    page = ErrorPage(
+        status=refusal.status,
+        title=http.HTTPStatus(refusal.status).phrase,
+        error=refusal.body,
+    )
+    from inductorscope_server.web.parts import parts_of
+
+    pages = parts_of(request).pages
+    fragment = "fragments/_error.html"
+    name = fragment if pages.is_partial(request) and pages.has(fragment) else "error.html"
+    if not pages.has(name):
+        return PlainTextResponse(refusal.body.what, refusal.status, headers=refusal.headers)
+    return pages.render(request, name, page, status=refusal.status, headers=refusal.headers)
+
+
+def install(app: FastAPI) -> None:
+    """All ways to fail end in `answer`."""
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(JobsError, _jobs)
+    app.add_exception_handler(OperationalError, _database)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return answer(request, error)
+
+
+async def _jobs(request: Request, error: Exception) -> Response:
+    assert isinstance(error, JobsError)
+    return answer(request, of_jobs(error))
+
+
+STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
+    (NotFoundError, 404),
+    (CaptureRefusedError, 422),
+    (UploadRefusedError, 422),
+    (StorageError, 507),
+    (JobsError, 409),
+)
+
+
+def of_jobs(error: JobsError) -> Refusal:
+    """What is wrong with a request about uploads and jobs, as an answer."""
+    status = next(status for kind, status in STATUS_OF if isinstance(error, kind))
+    limit = error.limit
+    if limit is not None:
+        status = 413
+        limit = f"{PREFIX}{limit.upper()}"
+    headers = {"Upload-Offset": str(error.offset)} if isinstance(error, OffsetError) else {}
+    return Refusal(status, error.what, do=error.do, limit=limit, headers=headers)
+
+
+async def _database(request: Request, error: Exception) -> Response:
+    log.error("%s %s: the database failed: %s", request.method, request.url.path, error)
+    what = "The database did not answer, or not in time."
+    return answer(request, Refusal(503, what, do="Try again in a moment."))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    path = request.url.path
+    what = {
+        404: f"There is nothing at {path}.",
+        405: f"{path} does not take {request.method}.",
+        400: f"The request cannot be read: {error.detail}.",
+        413: "The request is larger than this address takes.",
+    }.get(error.status_code, f"{error.detail}.")
+    do = "Start from the list of runs at /." if error.status_code == 404 else None
+    return answer(request, Refusal(error.status_code, what, do=do, headers=error.headers))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0] if error.errors() else {"loc": (), "msg": "it cannot be read"}
+    kind, *rest = [str(part) for part in first["loc"]] or ["request"]
+    if kind == "path":
+        return answer(request, NotHere(f"There is nothing at {request.url.path}."))
+    where = ".".join([kind, *rest])
+    name = ".".join(rest) or kind
+    if first.get("type") == "json_invalid":
+        return answer(request, Refusal(400, "The body is not JSON.", where="body"))
+    message = str(first["msg"]).removeprefix("Value error, ")
+    if kind == "query" and first.get("type") == "string_pattern_mismatch":
+        # The pattern says nothing to people, who come with an address that was cut.
+        message = "it is not written as such values are; copy the address once more, whole"
+    return answer(request, Refusal(422, f"`{name}` is not usable: {message}.", where=where))
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    """Runs outside the guard, so it sets the guard's headers itself; the server logs the error."""
+    log.error("%s %s failed: %r", request.method, request.url.path, error)
+    refusal = Refusal(
+        500,
+        "The server made a mistake while answering this request.",
+        do="The server's log holds the details; please report them.",
+    )
+    try:
+        response = answer(request, refusal)
+    except Exception:
+        log.exception("The error page failed too.")
+        response = PlainTextResponse(refusal.body.what, 500)
+    headers.protect(response.headers, headers.nonce_of(request.scope))
+    return response

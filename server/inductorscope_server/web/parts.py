@@ -1,0 +1,66 @@
+"""What requests share: settings, database, jobs, templates. Made once a process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated
+
+from fastapi import Depends
+from inductorscope.jobs.api import JobsClient
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+from starlette.requests import Request
+
+from inductorscope_server.web.ahead import Ahead
+from inductorscope_server.web.kept import KeptAnswers
+from inductorscope_server.web.templating import Pages
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The application's parts."""
+
+    settings: Settings
+    engine: Engine
+    read: Sessions
+    """Sessions that never wait for a writer."""
+    write: Sessions
+    jobs: JobsClient
+    pages: Pages
+    kept: KeptAnswers = field(default_factory=KeptAnswers)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the server is about to stop: streams end themselves."""
+
+    @cached_property
+    def ahead(self) -> Ahead:
+        return Ahead(self.read, self.stopping)
+
+    def close(self) -> None:
+        self.jobs.close()
+        self.engine.dispose()
+
+
+def parts_of(request: Request) -> Parts:
+    parts = request.app.state.parts
+    assert isinstance(parts, Parts)
+    return parts
+
+
+def _reading(request: Request) -> Iterator[Session]:
+    with parts_of(request).read() as session:
+        yield session
+
+
+async def _shared(request: Request) -> Parts:
+    """In the loop itself: what is no coroutine costs a thread's turn."""
+    return parts_of(request)
+
+
+Shared = Annotated[Parts, Depends(_shared)]
+Reading = Annotated[Session, Depends(_reading, scope="function")]
+"""A read-only session that is closed before the answer is sent."""

@@ -1,0 +1,91 @@
+"""Following a job: polling our own table and streaming what changed as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Self
+
+from inductorscope.jobs.api import JobsClient
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
+from inductorscope_server.shapes.jobs import OVER, JobEventRow, JobRow
+from inductorscope_server.web.parts import Parts
+
+POLL_SECONDS = 0.3
+SIGN_OF_LIFE_SECONDS = 15.0
+"""A comment at least so often, so that proxies keep the connection and dead ones are noticed."""
+MOST_LINES = 1000
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A job at one moment, and the lines of its log since the moment before."""
+
+    job: JobRow
+    new_lines: list[JobEventRow]
+    last_line: int
+
+    @classmethod
+    def begin(cls, jobs: JobsClient, job_id: str) -> Self:
+        """The job now, with its log so far. Raises NotFoundError."""
+        return cls._read(jobs, job_id, 0)
+
+    def next(self, jobs: JobsClient) -> Self:
+        """The job now, with what was logged since."""
+        return self._read(jobs, self.job.id, self.last_line)
+
+    @classmethod
+    def _read(cls, jobs: JobsClient, job_id: str, after: int) -> Self:
+        job = JobRow.model_validate(jobs.job(job_id))
+        found = jobs.events(job_id, after=after, limit=MOST_LINES)
+        lines = [JobEventRow.model_validate(line) for line in found]
+        return cls(job, lines, lines[-1].id if lines else after)
+
+    @property
+    def over(self) -> bool:
+        """Nothing will change any more, and the log was told to its end."""
+        return self.job.state in OVER and len(self.new_lines) < MOST_LINES
+
+
+END = "event: end\ndata: over\n\n"
+"""A named message after the last, on which htmx closes (`hx-sse:close="end"`) instead of coming
+back; readers of unnamed messages never see it."""
+
+
+def event(data: str) -> str:
+    """One unnamed message."""
+    lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "".join(f"data: {line}\n" for line in lines) + "\n"
+
+
+def events(parts: Parts, first: Progress, text: Callable[[Progress], str]) -> StreamingResponse:
+    """The stream of a job's messages: one at once, one whenever something changed."""
+    return StreamingResponse(
+        _messages(parts, first, text),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _messages(
+    parts: Parts, progress: Progress, text: Callable[[Progress], str]
+) -> AsyncIterator[str]:
+    """Ends with the job or the server; when the client goes, the server stops asking for more."""
+    yield await run_in_threadpool(text, progress)
+    said = time.monotonic()
+    while not progress.over and not parts.stopping.is_set():
+        await asyncio.sleep(POLL_SECONDS)
+        now = await run_in_threadpool(progress.next, parts.jobs)
+        if now.job != progress.job or now.new_lines:
+            yield await run_in_threadpool(text, now)
+            said = time.monotonic()
+        elif time.monotonic() - said > SIGN_OF_LIFE_SECONDS:
+            yield ": still here\n\n"
+            said = time.monotonic()
+        progress = now
+    if progress.over:
+        yield END

@@ -1,0 +1,231 @@
+"""Who may ask for what: host names, origins, the token. One ASGI middleware around everything.
+
+- The Host header must name this server, so that a foreign name that was pointed at this address
+  (DNS rebinding) reaches nothing.
+- Requests that change something must come from our own pages or from a program, never from
+  another site's page.
+- With a token set, they must carry it; with `token_to_read`, all requests must.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import secrets
+import socket
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from inductorscope.settings import Settings
+from starlette.datastructures import MutableHeaders
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from inductorscope_server.web import headers, urls
+from inductorscope_server.web.errors import Refusal, answer, wants_json
+
+COOKIE = "inductorscope_token"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+OPEN_PATHS = ("/static/", "/login", "/healthz")
+"""Answered without a token: what the login page needs, and the health check."""
+WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared with, not bound to
+NUL = re.compile(rb"%00|\x00")
+MOST_BODY_BYTES = 32 * 1024 * 1024
+"""Largest body that is held in memory: enough to announce 100,000 files."""
+STREAMED = re.compile(r"/api/uploads/[^/]+/files/[^/]+")
+"""Bodies that go to disk as they come; the handler counts them."""
+
+
+class Guard:
+    """The middleware."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._limited = RequestBodyLimitMiddleware(app, MOST_BODY_BYTES)
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        nonce = headers.nonce_of(scope)
+
+        async def send_protected(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers.protect(MutableHeaders(scope=message), nonce)
+            await send(message)
+
+        request = Request(scope, receive)
+        try:
+            early = self._check(request)
+        except Refusal as refusal:
+            early = answer(request, refusal)
+        on = self._app if STREAMED.fullmatch(scope["path"]) else self._limited
+        await (early or on)(scope, receive, send_protected)
+
+    def _check(self, request: Request) -> Response | None:
+        """An answer when the request ends here, None when it may go on."""
+        _refuse_unreadable(request)
+        settings = self._settings
+        if not host_is_ours(request.headers.get("host", ""), settings.host, settings.hosts):
+            raise Refusal(
+                421,
+                "This server does not answer to the host name of this request.",
+                do="Open it by the address it was started with, or by localhost; "
+                "names of a proxy or a container belong into INDUCTORSCOPE_HOSTS.",
+                limit="INDUCTORSCOPE_HOSTS",
+            )
+        if request.method not in SAFE_METHODS:
+            _refuse_foreign_pages(request, self._settings)
+        if self._needs_token(request) and not may_pass(request, self._settings):
+            return _ask_for_token(request)
+        return None
+
+    def _needs_token(self, request: Request) -> bool:
+        if not self._settings.token or request.url.path.startswith(OPEN_PATHS):
+            return False
+        return self._settings.token_to_read or request.method not in SAFE_METHODS
+
+
+def _refuse_unreadable(request: Request) -> None:
+    scope = request.scope
+    raw = scope.get("raw_path") or scope["path"].encode()
+    if NUL.search(raw) or NUL.search(scope["query_string"]):
+        raise Refusal(400, "The address holds a NUL character, which no name here has.")
+    length = request.headers.get("content-length", "0")
+    streamed = STREAMED.fullmatch(scope["path"])
+    if not streamed and length.isdecimal() and int(length[:19]) > MOST_BODY_BYTES:
+        raise Refusal(
+            413,
+            f"The body has {length} bytes; this address takes up to {MOST_BODY_BYTES:,}.",
+            do="Send files with PATCH to an upload; they may be larger.",
+        )
+
+
+# --- host names ---
+
+
+def host_is_ours(header: str, bound: str, further: str = "") -> bool:
+    """Whether a Host header names this server, bound to the address or name `bound`, or one of the
+    `further` names, which are separated by commas."""
+    host = _host_of(header)
+    if host is None:
+        return False
+    if host == "localhost" or host == bound.lower() or _is_loopback(host):
+        return True
+    if host in {name.strip().lower() for name in further.split(",") if name.strip()}:
+        return True
+    return bound in WILDCARDS and (_address(host) is not None or host in _own_names())
+
+
+def _host_of(header: str) -> str | None:
+    try:
+        parts = urlsplit(f"//{header}")
+        host, _ = parts.hostname, parts.port  # asking for the port checks it
+    except ValueError:
+        return None
+    if not host or parts.username is not None or parts.path:
+        return None
+    return host.rstrip(".")
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _is_loopback(host: str) -> bool:
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
+def is_loopback_name(host: str) -> bool:
+    """Whether binding to `host` keeps the server on this machine."""
+    return host == "localhost" or _is_loopback(host)
+
+
+@lru_cache(maxsize=1)
+def _own_names() -> frozenset[str]:
+    return frozenset({socket.gethostname().lower(), socket.getfqdn().lower()})
+
+
+# --- origins ---
+
+
+def _refuse_foreign_pages(request: Request, settings: Settings) -> None:
+    """Browsers say where a request comes from; a program that says nothing is no other site's page.
+
+    A valid token in the Authorization header passes from anywhere: no page can make a browser
+    send it unasked.
+    """
+    if settings.token and _bearer(request) and may_pass(request, settings):
+        return
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        ours = site in ("same-origin", "none")
+    else:
+        origin = request.headers.get("origin")
+        ours = origin is None or _same_origin(origin, request.headers.get("host", ""))
+    if not ours:
+        raise Refusal(
+            403,
+            "This request comes from a page of another site, and those may not change anything.",
+            do="Use the pages of this server, or send the token as `Authorization: Bearer …`.",
+        )
+
+
+def _same_origin(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
+
+
+# --- the token ---
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def token_is_right(given: str, settings: Settings) -> bool:
+    return bool(settings.token) and secrets.compare_digest(
+        given.encode(errors="replace"), settings.token.encode()
+    )
+
+
+def may_pass(request: Request, settings: Settings) -> bool:
+    """Whether the request carries the token, in its header or its cookie."""
+    given = _bearer(request) or request.cookies.get(COOKIE, "")
+    return token_is_right(given, settings)
+
+
+def may_write(request: Request, settings: Settings) -> bool:
+    """Whether the page should offer what changes something."""
+    return not settings.token or may_pass(request, settings)
+
+
+def _ask_for_token(request: Request) -> Response:
+    if wants_json(request) or request.method not in SAFE_METHODS:
+        raise Refusal(
+            401,
+            "This needs the server's token.",
+            do="Send `Authorization: Bearer …`, or log in at /login.",
+            limit="INDUCTORSCOPE_TOKEN",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        # A link on another site: browsers hold back a SameSite=Strict cookie on that first
+        # request. Asked again from this page they send it, so nobody has to log in twice.
+        return HTMLResponse(
+            '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0">'
+            "<title>Inductorscope</title><p>Opening…</p>",
+            headers={"Cache-Control": "no-store"},
+        )
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(urls.login(target), 303, headers={"Cache-Control": "no-store"})

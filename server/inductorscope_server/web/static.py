@@ -1,0 +1,84 @@
+"""The built front end under /static, with caching by version; what was asked for is kept packed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import zstandard
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from inductorscope_server.web.answers import takes_zstd
+from inductorscope_server.web.templating import Assets
+
+HASHED_NAME = re.compile(r"-[A-Z0-9]{8}\.(?:js|css|woff2|map)$")
+"""What the bundler calls chunks: chunk-5QZ3ABCD.js."""
+FOREVER = "public, max-age=31536000, immutable"
+LEVEL = 10
+"""Of zstd: each file is packed once a process."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file's answer, packed, as long as the file is of this version."""
+
+    version: str
+    body: bytes
+    headers: dict[str, str]
+
+
+class Bundle(StaticFiles):
+    """Files whose address names their content are kept for ever, the others asked for again."""
+
+    def __init__(self, assets: Assets) -> None:
+        super().__init__(directory=assets.folder, check_dir=False)
+        self._assets = assets
+        self._kept: dict[str, Kept] = {}
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        caching = FOREVER if self._names_content(path, scope) else "no-cache"
+        if _is_plain(scope) and (kept := self._known(path)):
+            return Response(kept.body, headers={**kept.headers, "Cache-Control": caching})
+        response = await super().get_response(path, scope)
+        if response.status_code in (200, 304):
+            response.headers["Cache-Control"] = caching
+            response.headers["Vary"] = "Accept-Encoding"
+        if isinstance(response, FileResponse):
+            await run_in_threadpool(self._keep, path, response)
+        return response
+
+    def _known(self, path: str) -> Kept | None:
+        kept = self._kept.get(path)
+        return kept if kept and kept.version == self._assets.version(path) else None
+
+    def _keep(self, path: str, answer: FileResponse) -> None:
+        """Only what was answered with is kept: no other path leads to a file."""
+        version = self._assets.version(path)
+        headers = {
+            "Content-Type": answer.headers["Content-Type"],
+            "Content-Encoding": "zstd",
+            "ETag": f"W/{answer.headers['ETag']}",
+            "Vary": "Accept-Encoding",
+        }
+        packed = zstandard.ZstdCompressor(level=LEVEL).compress(Path(answer.path).read_bytes())
+        self._kept[path] = Kept(version, packed, headers)
+
+    def _names_content(self, path: str, scope: Scope) -> bool:
+        if HASHED_NAME.search(Path(path).name):
+            return True
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("v", [""])[0]
+        return bool(given) and given == self._assets.version(path)
+
+
+def _is_plain(scope: Scope) -> bool:
+    """Whether a whole file is asked for, packed if need be, without conditions."""
+    asked = Headers(scope=scope)
+    conditional = "range" in asked or "if-none-match" in asked or "if-modified-since" in asked
+    takes = takes_zstd(asked.get("accept-encoding", ""))
+    return scope["method"] == "GET" and takes and not conditional

@@ -1,0 +1,161 @@
+"""Templates and built assets, and what every template gets.
+
+Templates get `page` (what the JSON twin answers), `urls`, `request`, `csp_nonce`,
+`settings_public`, `choices`, `version`, `static(name)` and the filters of `units`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from inductorscope import __version__
+from inductorscope.settings import Settings
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from inductorscope_server.web import headers, urls
+from inductorscope_server.web.choices import Choices
+from inductorscope_server.web.units import FILTERS
+
+PACKAGED = Path(__file__).resolve().parent.parent / "assets"
+CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
+
+
+def web_folder() -> Path:
+    """Where `templates` and `dist` lie: in the wheel, or in the checkout of an editable install."""
+    return PACKAGED if PACKAGED.is_dir() else CHECKOUT
+
+
+@dataclass(frozen=True)
+class PublicSettings:
+    """What pages may know of the settings."""
+
+    token_needed: bool
+    """Whether this reader must log in before changing anything."""
+    has_token: bool
+    """Whether the server has a token at all, so that logging in and out makes sense."""
+    max_upload_bytes: int
+    max_unpacked_bytes: int
+    max_members: int
+
+
+def _json(value: object, **_options: object) -> str:
+    """What `tojson` writes, of structs too; it makes the text safe to stand in a page itself."""
+    return to_json(value).decode()
+
+
+class Assets:
+    """Files of the bundle and addresses that change with their content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[int, str]] = {}
+        self._imports: tuple[str, dict[str, list[str]]] | None = None
+
+    def version(self, name: str) -> str:
+        """Short digest of a file; empty when the bundle lacks it."""
+        file = self.folder / name
+        try:
+            changed = file.stat().st_mtime_ns
+        except OSError:
+            return ""
+        with self._lock:
+            known = self._known.get(name)
+            if known is None or known[0] != changed:
+                digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+                known = self._known[name] = (changed, digest)
+        return known[1]
+
+    def url(self, name: str) -> str:
+        version = self.version(name)
+        return urls.with_query(urls.static(name), v=version or None)
+
+    def imports(self, name: str) -> list[str]:
+        """Addresses of the modules that a module of the bundle imports, as it names them: a page
+        that names them too has them fetched beside it, not after it."""
+        version = self.version("imports.json")
+        with self._lock:
+            if self._imports is None or self._imports[0] != version:
+                text = (self.folder / "imports.json").read_text() if version else "{}"
+                self._imports = version, json.loads(text)
+            return [urls.static(each) for each in self._imports[1].get(name, [])]
+
+
+class Pages:
+    """Renders templates."""
+
+    def __init__(self, settings: Settings, folder: Path | None = None) -> None:
+        web = folder or web_folder()
+        self.settings = settings
+        self.assets = Assets(web / "dist")
+        self._environment = Environment(
+            loader=FileSystemLoader(web / "templates"),
+            autoescape=select_autoescape(default=True, default_for_string=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=web != PACKAGED,
+        )
+        self._environment.filters.update(FILTERS)
+        self._environment.policies["json.dumps_function"] = _json
+        self._environment.globals.update(
+            urls=urls, static=self.assets.url, imports=self.assets.imports, version=__version__
+        )
+
+    def has(self, name: str) -> bool:
+        loader = self._environment.loader
+        return loader is not None and name in loader.list_templates()
+
+    @staticmethod
+    def is_partial(request: Request) -> bool:
+        """Whether htmx asks for a part of a page; a boosted link or going back wants the whole."""
+        given = request.headers
+        return given.get("hx-request") == "true" and given.get("hx-request-type") != "full"
+
+    def text(self, request: Request, name: str, page: object, **more: object) -> str:
+        """The template's text."""
+        return self._environment.get_template(name).render(
+            page=page,
+            request=request,
+            csp_nonce=headers.nonce_of(request.scope),
+            settings_public=self._public(request),
+            choices=Choices(request),
+            **more,
+        )
+
+    def render(
+        self,
+        request: Request,
+        name: str,
+        page: object,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        fragment: str | None = None,
+        **more: object,
+    ) -> HTMLResponse:
+        """The page; only its `fragment` when htmx asks for a part and there is such a template."""
+        if fragment and self.is_partial(request) and self.has(fragment):
+            name = fragment
+        response = HTMLResponse(self.text(request, name, page, **more), status, headers)
+        response.headers["Vary"] = "HX-Request, HX-Request-Type, Cookie"
+        return response
+
+    def _public(self, request: Request) -> PublicSettings:
+        from inductorscope_server.web.security import may_write
+
+        return PublicSettings(
+            token_needed=not may_write(request, self.settings),
+            has_token=bool(self.settings.token),
+            max_upload_bytes=self.settings.max_upload_bytes,
+            max_unpacked_bytes=self.settings.max_unpacked_bytes,
+            max_members=self.settings.max_members,
+        )
