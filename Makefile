@@ -48,7 +48,7 @@ run: $(VENV)/.app
 
 # The browser tests need a Chromium: the machine's, Debian's, or Playwright's own.
 chromium: $(VENV)/.dev
-	@$(BIN)/python tests/browser/chromium.py
+	@$(BIN)/python tests/support/chromium.py
 
 test: $(VENV)/.dev frontend/node_modules/.dev chromium
 	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)

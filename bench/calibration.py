@@ -21,7 +21,8 @@ def main() -> None:
     parser.add_argument("--half", choices=["tune", "hold"])
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    total, sets = Figures(), {}
+    total = Figures()
+    sets: dict[str, Figures] = {}
     table: Counter[tuple[str, bool]] = Counter()
     for lines in measure(program_folders(options.roots, options.half), options.jobs):
         for line in lines:

@@ -25,12 +25,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bench.peers import tlparse
 from bench.replicate import replicate
+from tests.support.chromium import arguments, executable
+from tests.support.serving import serve
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
-
-from chromium import arguments, executable  # noqa: E402  # after the path
-from serving import serve  # noqa: E402  # after the path
 
 WORK = ROOT / "bench" / "work"
 PATIENCE_MS = 40_000
@@ -134,7 +132,7 @@ def main() -> None:
     log = log_of(options.megabytes)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         data = Path(folder) / "data"
-        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", data, log]
+        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data), str(log)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         run = done.stdout.split()[1]
         print(f"{log.stat().st_size / 1e6:.0f} MB: {done.stdout.splitlines()[0]}", flush=True)

@@ -25,12 +25,8 @@ from playwright.sync_api import Browser, sync_playwright
 from bench.compile_page import best, opened, until_changed
 from bench.many_kernels import LAUNCHES, make_run
 from bench.measure import family
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
-
-from chromium import arguments, executable  # noqa: E402  # after the path
-from serving import serve  # noqa: E402  # after the path
+from tests.support.chromium import arguments, executable
+from tests.support.serving import serve
 
 ROW = "main table tbody tr"
 
@@ -94,7 +90,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         data, made = Path(folder) / "data", Path(folder) / "run"
         make_run(made, options.kernels)
-        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", data, made]
+        command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data), str(made)]
         started = time.perf_counter()
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         print(f"{done.stdout.splitlines()[0]} All in {time.perf_counter() - started:.1f} s.")

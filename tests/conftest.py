@@ -22,9 +22,10 @@ from inductorscope.jobs.queue.engine import prepare
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine
 from inductorscope.store.database.migrate import migrate
-from spreading import Spreading, place
 from sqlalchemy import Engine
 from xdist.remote import Producer
+
+from tests.support.spreading import Spreading, place
 
 ROOT = Path(__file__).resolve().parent.parent
 

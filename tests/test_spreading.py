@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spreading import LONGEST, TOGETHER, place, unit
+from tests.support.spreading import LONGEST, TOGETHER, place, unit
 
 HERE = Path(__file__).parent
 

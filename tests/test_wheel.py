@@ -11,7 +11,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving import serve
+
+from tests.support.serving import serve
 
 ROOT = Path(__file__).resolve().parent.parent
 

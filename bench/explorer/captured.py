@@ -1,6 +1,6 @@
 """Captures of built-in models for the benchmarks, made once and kept in `bench/work`.
 
-python bench/explorer/captured.py mobilebert-qa
+python -m bench.explorer.captured mobilebert-qa
 """
 
 from __future__ import annotations

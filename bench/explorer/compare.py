@@ -1,6 +1,6 @@
 """How fast the explorer opens and selects, beside tlparse's provenance page on the same graph.
 
-    python bench/explorer/compare.py FOLDER
+    python -m bench.explorer.compare FOLDER
 
 FOLDER holds a TORCH_COMPILE_DEBUG folder and the TORCH_TRACE log of the same run. The folder is
 ingested into a database of its own and served; tlparse (from PyPI, in `bench/.venv`) makes its page
@@ -35,15 +35,14 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
+from tests.support.chromium import arguments, executable
+from tests.support.serving import serve
+
 LONGEST_SECONDS = 180
 SETTLING_MS = 1200
 """How long the browser gets to finish making a context."""
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
-
-from chromium import arguments, executable  # noqa: E402  # after the path
-from serving import serve  # noqa: E402  # after the path
 
 IN_PAGE = (HERE / "in_page.js").read_text()
 USABLE = {
@@ -297,8 +296,8 @@ def main() -> None:
             ratio = statistics.median(peer.usable) / statistics.median(ours[same].usable)
             name = same.rpartition("/")[2]
             print(f"tlparse shows {name}; the explorer is usable {ratio:.1f} times as fast there.")
-            work = statistics.median(peer.usable_cpu) / statistics.median(ours[same].usable_cpu)
-            print(f"Its main thread works {work:.1f} times less until then.")
+            less = statistics.median(peer.usable_cpu) / statistics.median(ours[same].usable_cpu)
+            print(f"Its main thread works {less:.1f} times less until then.")
             browser.close()
 
 

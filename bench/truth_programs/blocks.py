@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """Blocks of today's models: attention, gates, patches, detection, embeddings of time."""
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ def compile_no_kernels() -> None:
 
 def generate_only(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
     """A back end for torch.compile."""
-    return compile_fx(graph, list(inputs), inner_compile=_generate)
+    compiled: Callable[..., Any] = compile_fx(graph, list(inputs), inner_compile=_generate)
+    return compiled
 
 
 def _generate(graph: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Any:  # noqa: ANN401  # as torch calls it

@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """Convolutional networks, from plain to mobile, and diffusion-like U-Nets."""
 
 from __future__ import annotations

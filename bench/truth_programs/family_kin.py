@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """Further whole models, kin of those in the other files: pools, routes, styles, factored steps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """Whole models that look at pictures, points and waves, written to judge the engine."""
 
 from __future__ import annotations

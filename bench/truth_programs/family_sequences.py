@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """Whole models of sequences, tables and graphs, written to judge the engine."""
 
 from __future__ import annotations
@@ -356,13 +357,14 @@ class Translator(nn.Module):
         self.score = nn.Linear(width, 1)
 
     def forward(self, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        state, told = None, []
-        for word in self.source(source).unbind(1):
-            state = self.read(word, state)
-            told.append(state[0])
+        first, *words = self.source(source).unbind(1)
+        h, c = self.read(first)
+        told = [h]
+        for word in words:
+            h, c = self.read(word, (h, c))
+            told.append(h)
         heard = torch.stack(told, 1)
         silent = (source == 0)[..., None]
-        h, c = state
         loss = heard.new_zeros(())
         for i in range(target.shape[1] - 1):
             score = self.score(torch.tanh(heard + self.ask(h)[:, None])).masked_fill(silent, -1e9)
@@ -403,8 +405,10 @@ class Cached(nn.Module):
         keys, values = self.keys.clone(), self.values.clone()
         keys[:, :, at], values[:, :, at] = k, v
         mask = torch.arange(20, device=x.device)[None] <= at[:, None]
-        every = [y[:, :, None].expand(-1, -1, 2, -1, -1).flatten(1, 2) for y in (keys, values)]
-        y = F.scaled_dot_product_attention(q, *every, attn_mask=mask)
+        keys, values = (
+            y[:, :, None].expand(-1, -1, 2, -1, -1).flatten(1, 2) for y in (keys, values)
+        )
+        y = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
         x = x + self.out(y.transpose(1, 2).flatten(2))
         gate, up = self.gate_up(self.norms[1](x)).chunk(2, -1)
         logits = F.linear(self.norms[2](x + self.down(F.silu(gate) * up))[:, -1], self.embed.weight)

@@ -1,6 +1,9 @@
+# mypy: allow-subclassing-any
 """Recurrent cells, unrolled by the compiler."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -57,7 +60,7 @@ class LinearRecurrence(nn.Module):
 
 def programs() -> list[Program]:
     found = []
-    cells = {
+    cells: dict[str, Callable[[], nn.Module]] = {
         "lstm-cell": lambda: nn.LSTMCell(12, 24),
         "gru-cell": lambda: nn.GRUCell(12, 24),
         "rnn-cell": lambda: nn.RNNCell(12, 24, nonlinearity="relu"),
@@ -66,7 +69,9 @@ def programs() -> list[Program]:
     for name, make in cells.items():
         for train in (False, True):
 
-            def cases(device: str, make=make, train=train) -> list[Case]:  # noqa: ANN001
+            def cases(
+                device: str, make: Callable[[], nn.Module] = make, train: bool = train
+            ) -> list[Case]:
                 model = Unrolled(make(), 24, 4).to(device).train(train)
                 inputs = (torch.randn(3, 4, 12, device=device), torch.randn(3, 24, device=device))
                 return [Case(model, inputs, train=train)]

@@ -52,7 +52,7 @@ class Makers:
             running = origins._running_node()
             return original(recorder) if running is None else _RETRACED
 
-        origins.Recorder.owner_of_new_node = owner  # type: ignore[method-assign]  # on purpose
+        setattr(origins.Recorder, "owner_of_new_node", owner)  # noqa: B010
 
     def _note(self) -> None:
         original = SchedulerNode.codegen
@@ -66,4 +66,4 @@ class Makers:
                 self.by_folder.setdefault(name, {})[node.get_name()] = maker
             return original(node, *args, **kwargs)
 
-        SchedulerNode.codegen = codegen  # type: ignore[method-assign]  # on purpose
+        SchedulerNode.codegen = codegen

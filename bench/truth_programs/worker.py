@@ -15,6 +15,8 @@ import sys
 import warnings
 from pathlib import Path
 
+from bench.truth_programs.program import Case
+
 _STAGES = (
     "output_code.py", "fx_graph_transformed.py", "fx_graph_readable.py", "fx_graph_runnable.py",
     "ir_pre_fusion.txt", "ir_post_fusion.txt", "inductor_provenance_tracking_node_mappings.json",
@@ -81,7 +83,7 @@ class Programs:
             shutil.rmtree(folder)
         return lines, self.recording.failure or problem
 
-    def _run(self, case: object) -> None:
+    def _run(self, case: Case) -> None:
         import torch
 
         compiled = torch.compile(case.function, backend=self.backend, dynamic=case.dynamic)

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import arguments, executable
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from serving import Served, serve
+
+from tests.support.chromium import arguments, executable
+from tests.support.serving import Served, serve
 
 SCREENSHOTS = Path(__file__).resolve().parent.parent.parent / "docs" / "screenshots"
 

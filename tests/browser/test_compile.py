@@ -12,8 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from serving import Served, serve
-from test_pages import check, opened
+
+from tests.browser.test_pages import check, opened
+from tests.support.serving import Served, serve
 
 PAGES = ["", "/list", "/3", "/time", "/stacks", "/symbols", "/ranks", "/fusing"]
 

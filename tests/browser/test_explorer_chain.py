@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from explorer import Explorer
 from playwright.sync_api import Browser, Page, expect
-from serving import Served
+
+from tests.support.explorer import Explorer
+from tests.support.serving import Served
 
 
 @pytest.fixture(scope="module")

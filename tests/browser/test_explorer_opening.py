@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from explorer import Explorer
 from playwright.sync_api import Page, Route, expect
-from serving import Served
+
+from tests.support.explorer import Explorer
+from tests.support.serving import Served
 
 ADDRESS = "a[href*='/graphs/']"
 

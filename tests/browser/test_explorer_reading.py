@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from explorer import Explorer
-from half_read import HalfRead
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from playwright.sync_api import Page, expect
-from serving import Served
+
+from tests.support.explorer import Explorer
+from tests.support.half_read import HalfRead
+from tests.support.serving import Served
 
 
 @pytest.fixture

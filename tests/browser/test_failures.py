@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from serving import Served
+
+from tests.support.serving import Served
 
 CAPTURE_MS = 240_000
 DIAGNOSIS_MS = 240_000

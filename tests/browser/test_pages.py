@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from half_read import HalfRead
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
 from playwright.sync_api import Browser, Page, ViewportSize, expect
-from serving import Served, serve
+
+from tests.support.half_read import HalfRead
+from tests.support.serving import Served, serve
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from explorer import Explorer
 from playwright.sync_api import Browser, Locator, Page, expect
-from serving import Served
+
+from tests.support.explorer import Explorer
+from tests.support.serving import Served
 
 AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
 

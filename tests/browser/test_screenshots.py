@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 
 import pytest
-from explorer import Explorer
 from playwright.sync_api import Browser, expect
-from serving import Served
+
+from tests.support.explorer import Explorer
+from tests.support.serving import Served
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

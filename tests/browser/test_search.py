@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import httpx
 from playwright.sync_api import Page, expect
-from serving import Served
+
+from tests.support.serving import Served
 
 
 def test_from_any_page_to_a_line_in_the_explorer(page: Page, zoo: Served) -> None:

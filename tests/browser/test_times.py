@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
-from serving import Served
+
+from tests.support.serving import Served
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from explorer import Explorer
 from playwright.sync_api import Browser, Page, expect
-from serving import Served
+
+from tests.support.explorer import Explorer
+from tests.support.serving import Served
 
 CAPTURE_MS = 240_000
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import zstandard
 from playwright.sync_api import Page, expect
-from serving import Served
+
+from tests.support.serving import Served
 
 READ_MS = 120_000
 

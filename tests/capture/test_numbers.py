@@ -59,7 +59,6 @@ def operation(found: dict[str, Any]) -> str:
 def test_a_planted_fault_is_found(
     fault: str, expected: str, model: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    """`bench/planted_faults.py` plants more, in more dtypes."""
     backward = options.get("backward", False)
     given = {name: value for name, value in options.items() if name != "backward"}
     with planted(fault, backward):

@@ -97,7 +97,7 @@ def strings_of(code: str) -> Iterator[str]:
 @pytest.mark.parametrize("name", ["cuda-foo1", "cuda-adam", "cpu-ops-zoo"])
 def test_only_comments_are_added_and_all_of_it_still_parses(
     fixtures: Path, name: str, style: Style
-):
+) -> None:
     file = listing(fixtures, name)
     annotated = annotate_file(file, style)
     original = file.read_text()
@@ -108,7 +108,9 @@ def test_only_comments_are_added_and_all_of_it_still_parses(
             ast.parse(text)
 
 
-def test_the_tutorials_triton_kernel_has_its_fx_line_above_each_line_that_computes(fixtures: Path):
+def test_the_tutorials_triton_kernel_has_its_fx_line_above_each_line_that_computes(
+    fixtures: Path,
+) -> None:
     annotated = annotate_file(listing(fixtures, "cuda-foo1"), "line")
     assert (
         """\
@@ -124,7 +126,7 @@ def test_the_tutorials_triton_kernel_has_its_fx_line_above_each_line_that_comput
     assert annotated.count("Corresponding FX code line") == 2
 
 
-def test_a_kernels_comment_lists_fx_lines_below_the_users_line(fixtures: Path):
+def test_a_kernels_comment_lists_fx_lines_below_the_users_line(fixtures: Path) -> None:
     annotated = annotate_file(listing(fixtures, "cuda-foo1"), "kernel")
     assert (
         """\
@@ -138,7 +140,7 @@ def test_a_kernels_comment_lists_fx_lines_below_the_users_line(fixtures: Path):
     )
 
 
-def test_what_is_annotated_links_as_before(fixtures: Path):
+def test_what_is_annotated_links_as_before(fixtures: Path) -> None:
     """The comments change nothing that a second reading sees but the lines' numbers."""
     file = listing(fixtures, "cpu-ops-zoo")
     before = parse_output_code(file.read_text())
@@ -147,7 +149,7 @@ def test_what_is_annotated_links_as_before(fixtures: Path):
     assert [call.arguments for call in after.calls] == [call.arguments for call in before.calls]
 
 
-def test_an_annotated_cpp_kernel_compiles(fixtures: Path, tmp_path: Path):
+def test_an_annotated_cpp_kernel_compiles(fixtures: Path, tmp_path: Path) -> None:
     from torch._inductor.cpu_vec_isa import pick_vec_isa
     from torch.utils.cpp_extension import include_paths
 
@@ -169,13 +171,13 @@ def test_an_annotated_cpp_kernel_compiles(fixtures: Path, tmp_path: Path):
 # --- listings that stand alone --------------------------------------------------------------------
 
 
-def test_the_tutorials_old_listing_is_annotated_as_its_author_did(tmp_path: Path):
+def test_the_tutorials_old_listing_is_annotated_as_its_author_did(tmp_path: Path) -> None:
     (tmp_path / "output_code.py").write_text(OLD_CODE)
     (tmp_path / "fx_graph_runnable.py").write_text(OLD_GRAPH)
     assert OLD_COMMENTED in annotate_file(tmp_path / "output_code.py", "line")
 
 
-def test_a_listing_that_says_so_already_is_not_told_twice(tmp_path: Path):
+def test_a_listing_that_says_so_already_is_not_told_twice(tmp_path: Path) -> None:
     (tmp_path / "fx_graph_runnable.py").write_text(OLD_GRAPH)
     code = tmp_path / "output_code.py"
     code.write_text(OLD_CODE)
@@ -186,7 +188,7 @@ def test_a_listing_that_says_so_already_is_not_told_twice(tmp_path: Path):
     assert again.count(comment) == code.read_text().count(comment) > 0
 
 
-def test_the_graph_may_stand_in_the_same_file_or_be_named(tmp_path: Path):
+def test_the_graph_may_stand_in_the_same_file_or_be_named(tmp_path: Path) -> None:
     (tmp_path / "pasted.txt").write_text(OLD_GRAPH + "\n\n" + OLD_CODE)
     assert OLD_COMMENTED in annotate_file(tmp_path / "pasted.txt", "line")
     (tmp_path / "code.txt").write_text(OLD_CODE)
@@ -199,7 +201,7 @@ def test_the_graph_may_stand_in_the_same_file_or_be_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["cuda-foo1", "cpu-ops-zoo"])
-def test_without_ir_most_lines_agree_with_what_ir_tells(fixtures: Path, name: str):
+def test_without_ir_most_lines_agree_with_what_ir_tells(fixtures: Path, name: str) -> None:
     """The same graphs with their IR taken away: what is still said must hardly ever be wrong."""
     from inductorscope.correlate.directory import read_texts
 
@@ -227,7 +229,7 @@ def line_nodes(links: GraphLinks, least: int) -> dict[int, set[str]]:
 
 
 @given(st.text(max_size=400))
-def test_a_comments_text_ends_neither_comment_nor_string(text: str):
+def test_a_comments_text_ends_neither_comment_nor_string(text: str) -> None:
     said = plain(text)
     assert "\n" not in said
     assert "\r" not in said
@@ -240,7 +242,7 @@ def test_a_comments_text_ends_neither_comment_nor_string(text: str):
 
 
 @given(st.text("'\"\\/*#\n a", max_size=200))
-def test_no_comment_is_put_where_a_line_is_carried_on(text: str):
+def test_no_comment_is_put_where_a_line_is_carried_on(text: str) -> None:
     lines = text.split("\n")
     allowed = open_lines(lines, 1, len(lines))
     assert allowed <= set(range(1, len(lines) + 1))
@@ -249,7 +251,9 @@ def test_no_comment_is_put_where_a_line_is_carried_on(text: str):
 
 
 @given(st.text(max_size=300), st.lists(st.tuples(st.integers(-2, 12), st.integers(0, 1))))
-def test_nothing_is_lost_whatever_the_text_and_the_links(text: str, found: list[tuple[int, int]]):
+def test_nothing_is_lost_whatever_the_text_and_the_links(
+    text: str, found: list[tuple[int, int]]
+) -> None:
     code = f"{text}\nk = async_compile.cpp('''\n{text}\n''')\ndef call(args):\n    k(buf0)\n{text}"
     columns = sorted(found)
     links = GraphLinks(
@@ -275,7 +279,7 @@ def test_nothing_is_lost_whatever_the_text_and_the_links(text: str, found: list[
         assert ahead is None
 
 
-def test_nodes_are_quoted_without_their_types():
+def test_nodes_are_quoted_without_their_types() -> None:
     text = 'class <lambda>(torch.nn.Module):\n    def forward(self, x: "f32[2]"):\n'
     text += "        # File: /a/b.py:3 in f, code: y = -x\n"
     text += '        neg: "f32[2][1]cpu" = torch.ops.aten.neg.default(x);  x = None\n'
@@ -293,7 +297,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_command_prints_one_listing_and_writes_several(fixtures: Path, tmp_path: Path):
+def test_the_command_prints_one_listing_and_writes_several(fixtures: Path, tmp_path: Path) -> None:
     one = run(fixtures / "cuda-foo1")
     assert one.returncode == 0, one.stderr
     assert "Corresponding FX code line: neg" in one.stdout
@@ -307,7 +311,7 @@ def test_the_command_prints_one_listing_and_writes_several(fixtures: Path, tmp_p
     assert all("# Computes " in file.read_text() for file in files)
 
 
-def test_the_command_says_what_it_cannot_annotate(tmp_path: Path):
+def test_the_command_says_what_it_cannot_annotate(tmp_path: Path) -> None:
     gone = run(tmp_path / "nowhere")
     assert (gone.returncode, gone.stdout) == (3, "")
     assert "does not exist" in gone.stderr

@@ -46,7 +46,7 @@ def inferred(links: GraphLinks) -> dict[int, set[str]]:
 @pytest.mark.parametrize(
     ("name", "answered"), [("cpu-ops-zoo", 0.8), ("cuda-adam", 0.4), ("cuda-foo1", 1.0)]
 )
-def test_a_log_alone_explains_lines_as_ir_does(name: str, answered: float):
+def test_a_log_alone_explains_lines_as_ir_does(name: str, answered: float) -> None:
     texts = read_texts(code_of(name))
     lines = lines_of(texts.output_code or "")
     with_ir = inferred(graph_links(texts))
@@ -59,7 +59,7 @@ def test_a_log_alone_explains_lines_as_ir_does(name: str, answered: float):
 
 
 @pytest.mark.parametrize("name", ["cpu-ops-zoo", "cuda-adam"])
-def test_what_is_inferred_without_ir_is_what_was_recorded(name: str):
+def test_what_is_inferred_without_ir_is_what_was_recorded(name: str) -> None:
     code = code_of(name)
     truth = json.loads((FIXTURES / name / "truth.json").read_text())[code.parent.name]
     texts = without_ir(read_texts(code))
@@ -72,7 +72,7 @@ def test_what_is_inferred_without_ir_is_what_was_recorded(name: str):
     assert len(right) >= 0.97 * len(said)
 
 
-def test_where_there_is_ir_nothing_is_raised():
+def test_where_there_is_ir_nothing_is_raised() -> None:
     texts = read_texts(code_of("cpu-ops-zoo"))
     links = graph_links(texts)
     told = {name.split(".")[0] for name in links.entities if name.startswith("op:")}
@@ -138,7 +138,7 @@ def operations(blocks: list[RaisedBlock]) -> dict[str, str]:
         (CPP, "auto tmp2 = c10::convert<int64_t>(tmp0);", "to_dtype"),
     ],
 )
-def test_a_statement_tells_its_operation(template: str, statement: str, operation: str):
+def test_a_statement_tells_its_operation(template: str, statement: str, operation: str) -> None:
     if template is TRITON:
         body = f"tmp0 = tl.load(in_ptr0 + (x0))\ntmp1 = tl.load(in_ptr1 + (x0))\n{statement}\n"
         body += "tl.store(out_ptr0 + (x0), tmp2, None)"
@@ -151,7 +151,7 @@ def test_a_statement_tells_its_operation(template: str, statement: str, operatio
     assert block.stores[0].value == "tmp2"
 
 
-def test_a_reduction_over_a_loop_is_one_operation():
+def test_a_reduction_over_a_loop_is_one_operation() -> None:
     body = """
 tmp0 = tl.load(in_ptr0 + (x0))
 _tmp2 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
@@ -169,7 +169,7 @@ tl.store(out_ptr0 + (x0), tmp2, xmask)
     assert [use.split("@")[0] for use in reduction.uses] == ["tmp0"]
 
 
-def test_an_index_that_may_count_from_the_end_is_one_operation():
+def test_an_index_that_may_count_from_the_end_is_one_operation() -> None:
     body = """
 tmp0 = tl.load(in_ptr0 + (x0))
 tmp1 = tl.full([XBLOCK], 100, tl.int32)
@@ -186,7 +186,7 @@ tl.store(out_ptr0 + (x0), tmp5, None)
     assert block.ops["tmp5"].picks == ["tmp4"]
 
 
-def test_a_body_under_a_mask_and_a_remainder_are_one_operation_each():
+def test_a_body_under_a_mask_and_a_remainder_are_one_operation_each() -> None:
     masked = """
 tmp0 = x0
 tmp1 = tl.full([1], 4, tl.int64)
@@ -211,7 +211,7 @@ tl.store(out_ptr0 + (x0), tmp10, None)
     assert len(block.ops["tmp10"].lines) == 5
 
 
-def test_a_spread_value_belongs_to_its_first_user():
+def test_a_spread_value_belongs_to_its_first_user() -> None:
     body = """
 auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), 8);
 auto tmp1 = static_cast<float>(2.0);
@@ -247,7 +247,7 @@ def call(args):
 """
 
 
-def test_memory_written_twice_is_another_buffer_each_time():
+def test_memory_written_twice_is_another_buffer_each_time() -> None:
     first = TRITON.format(
         body="    tmp0 = tl.load(in_ptr0 + (x0))\n    tmp1 = tl.load(in_ptr1 + (x0))\n"
         "    tmp2 = tmp0 * tmp1\n    tl.store(out_ptr0 + (x0), tmp2, None)"
@@ -275,7 +275,7 @@ def test_memory_written_twice_is_another_buffer_each_time():
 @pytest.mark.parametrize("name", ["cpu-ops-zoo", "cuda-adam", "cuda-foo1"])
 @given(data=st.data())
 @settings(max_examples=15, deadline=None)
-def test_cut_off_and_damaged_code_never_raises(name: str, data: st.DataObject):
+def test_cut_off_and_damaged_code_never_raises(name: str, data: st.DataObject) -> None:
     texts = without_ir(read_texts(code_of(name)))
     lines = lines_of(texts.output_code or "")
     start = next(n for n, line in enumerate(lines) if "async_compile." in line)
@@ -293,6 +293,6 @@ def test_cut_off_and_damaged_code_never_raises(name: str, data: st.DataObject):
      "tmp0 = tl.where(tmp1, tmp0, tmp2)", "tl.store(out_ptr0 + (tmp0), tmp2, None)",
      "tmp4, tmp5 = triton_helpers.welford(tmp0, tmp1)", "tl.atomic_add(out_ptr0 + (x0), tmp1)",
      "tmp6 = tl.load(in_ptr0 + (tmp6), tmp1 & xmask, other=0.0)"]), max_size=14))  # fmt: skip
-def test_values_that_depend_on_themselves_end(body: list[str]):
+def test_values_that_depend_on_themselves_end(body: list[str]) -> None:
     code = TRITON.format(body="\n".join("    " + line for line in body)) + CALLS
     graph_links(GraphTexts(fx_transformed=GRAPH, output_code=code))

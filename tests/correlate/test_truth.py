@@ -33,7 +33,7 @@ def share_of_exact_lines(folder: Path) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("graph", ["cpu-ops-zoo", "cuda-adam"])
-def test_fixtures_stay_explained(fixtures: Path, graph: str):
+def test_fixtures_stay_explained(fixtures: Path, graph: str) -> None:
     for name, share in share_of_exact_lines(fixtures / graph).items():
         assert share > 0.98, f"{graph} {name}: {share:.2%}"
 
@@ -44,6 +44,6 @@ SAMPLES = ["cpu-bert", "cpu-unet", "cuda-resnet", "cuda-rnn"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", SAMPLES)
-def test_recorded_programs_stay_explained(shared: Path, program: str):
+def test_recorded_programs_stay_explained(shared: Path, program: str) -> None:
     for name, share in share_of_exact_lines(shared / "truth" / program).items():
         assert share > 0.98, f"{program} {name}: {share:.2%}"

@@ -28,7 +28,7 @@ def texts_of(folder: Path, name: str, lines: list[int]) -> list[str]:
     return [text[line - 1].strip() for line in lines]
 
 
-def test_neg_is_the_same_everywhere(folder: Path):
+def test_neg_is_the_same_everywhere(folder: Path) -> None:
     links = graph_links(read_texts(folder / "output_code.py"))
     post = texts_of(folder, "fx_graph_transformed.py", lines_of(links, "post_grad", "fx:neg"))
     assert any(text.startswith("neg: ") for text in post)
@@ -40,14 +40,14 @@ def test_neg_is_the_same_everywhere(folder: Path):
     assert lines_of(links, "source:/home/user/models/models.py", "fx:neg") == [9]
 
 
-def test_the_call_knows_its_buffers_and_nodes(folder: Path):
+def test_the_call_knows_its_buffers_and_nodes(folder: Path) -> None:
     links = graph_links(read_texts(folder / "output_code.py"))
     (line,) = lines_of(links, "code", "call:triton_poi_fused_maximum_neg_0:1")
     assert line in lines_of(links, "code", "fx:maximum")
     assert line in lines_of(links, "code", "buf:buf0")
 
 
-def test_columns_are_sorted_and_equally_long(folder: Path):
+def test_columns_are_sorted_and_equally_long(folder: Path) -> None:
     links = graph_links(read_texts(folder / "output_code.py"))
     for columns in links.stages.values():
         assert columns.lines == sorted(columns.lines)

@@ -7,10 +7,11 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
+
+from tests.support.benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
 
 
 def test_a_profile() -> None:

@@ -19,7 +19,7 @@ TUTORIAL = """class <lambda>(torch.nn.Module):
 """
 
 
-def test_nodes_carry_lines_stacks_and_inputs():
+def test_nodes_carry_lines_stacks_and_inputs() -> None:
     nodes = {node.name: node for node in parse_fx(TUTORIAL).nodes}
     neg = nodes["neg"]
     assert (neg.line, neg.op, neg.target) == (4, "neg", "torch.ops.aten.neg.default")
@@ -32,7 +32,7 @@ def test_nodes_carry_lines_stacks_and_inputs():
     assert (nodes["output"].kind, nodes["output"].inputs) == ("output", ["maximum"])
 
 
-def test_names_are_unique_within_their_class_only():
+def test_names_are_unique_within_their_class_only() -> None:
     inner = "class GraphModule(torch.nn.Module):\n    def forward(self, a):\n        b = a + 1\n"
     text = inner + inner.replace("    ", "        ").replace("class", "    class")
     parsed = parse_fx(text)
@@ -40,7 +40,7 @@ def test_names_are_unique_within_their_class_only():
     assert [node.name for node in parsed.main()] == ["a", "b"]
 
 
-def test_keywords_and_devices_are_no_inputs():
+def test_keywords_and_devices_are_no_inputs() -> None:
     text = TUTORIAL.replace(
         "torch.ops.aten.maximum.default(arg1_1, neg)",
         "torch.ops.prims.iota.default(3, neg = 0, device = device(type='cuda', index=0))",
@@ -49,7 +49,7 @@ def test_keywords_and_devices_are_no_inputs():
     assert nodes["maximum"].inputs == []
 
 
-def test_getitem_and_expressions():
+def test_getitem_and_expressions() -> None:
     text = "class G(M):\n    def forward(self, x, s0):\n        y = x[1];  x = None\n"
     text += "        z = s0 * 2\n"
     nodes = {node.name: node for node in parse_fx(text).nodes}
@@ -57,13 +57,13 @@ def test_getitem_and_expressions():
     assert (nodes["z"].op, nodes["z"].inputs) == ("expression", ["s0"])
 
 
-def test_annotations_with_strides_and_devices():
+def test_annotations_with_strides_and_devices() -> None:
     assert parse_annotation("f32[4, 256][256, 1]cuda:0") == ("f32", ("4", "256"))
     assert parse_annotation("bf16[]") == ("bf16", ())
     assert parse_annotation("Sym(s0)") == ("", None)
 
 
-def test_file_comments():
+def test_file_comments() -> None:
     comment = "# File: C:\\models.py:12 in a.<locals>.b, code: f(x: int, in: str)"
     assert parse_file_comment(comment) == (
         "C:\\models.py",
@@ -74,7 +74,7 @@ def test_file_comments():
     assert parse_file_comment("# File: nothing here") is None
 
 
-def test_real_graphs_have_a_node_for_every_call(shared: Path):
+def test_real_graphs_have_a_node_for_every_call(shared: Path) -> None:
     for file in sorted((shared / "truth").rglob("fx_graph_transformed.py")):
         text = file.read_text()
         parsed = parse_fx(text)
@@ -96,7 +96,7 @@ AOT = """class <lambda>(torch.nn.Module):
 """
 
 
-def test_parameters_and_outputs_a_line_each():
+def test_parameters_and_outputs_a_line_each() -> None:
     nodes = {node.name: node for node in parse_fx(AOT).nodes}
     assert (nodes["arg0_1"].line, nodes["arg0_1"].annotation) == (4, "u8[1, 8][8, 1]cuda:0")
     assert (nodes["arg1_1"].line, nodes["arg1_1"].shape) == (5, ("8390", "8"))
@@ -105,7 +105,7 @@ def test_parameters_and_outputs_a_line_each():
     assert nodes["output"].inputs == ["neg", "arg1_1"]
 
 
-def test_joint_graphs_take_their_arguments_apart():
+def test_joint_graphs_take_their_arguments_apart() -> None:
     text = """class inner_f(torch.nn.Module):
     def forward(
         self,
@@ -129,14 +129,14 @@ def test_joint_graphs_take_their_arguments_apart():
     assert nodes[4].inputs == ["mul"]
 
 
-def test_a_comment_that_lost_its_line_end():
+def test_a_comment_that_lost_its_line_end() -> None:
     (graph,) = parse_fx(
         "# graph id: 139class GraphModule(torch.nn.Module):\n    def forward(self, x):\n"
     ).graph_classes()
     assert graph == "GraphModule"
 
 
-def test_graphs_as_print_shows_them():
+def test_graphs_as_print_shows_them() -> None:
     text = """graph():
     %x_1 : [num_users=2] = placeholder[target=x_1]
     %w : torch.Tensor [#users=1] = get_attr[target=w]
@@ -155,7 +155,7 @@ Some words.
     assert (nodes["relu"].line, nodes["relu"].graph_class) == (5, "graph")
 
 
-def test_what_logging_puts_before_lines_is_no_text():
+def test_what_logging_puts_before_lines_is_no_text() -> None:
     logged = "\n".join(
         f"[rank0]:V1121 07:03:54.123000 69 torch/_dynamo/x.py:7] [0/0] [__graph_code] {line}"
         for line in TUTORIAL.split("\n")
@@ -163,7 +163,7 @@ def test_what_logging_puts_before_lines_is_no_text():
     assert parse_fx(logged).nodes == parse_fx(TUTORIAL).nodes
 
 
-def test_programs_around_a_graph_are_no_nodes(shared: Path):
+def test_programs_around_a_graph_are_no_nodes(shared: Path) -> None:
     """The listings of a tutorial, saved whole with all of its prose."""
     text = next((shared / "seeds").glob("001_*.txt")).read_text()
     nodes = parse_fx(text).nodes
@@ -174,7 +174,7 @@ def test_programs_around_a_graph_are_no_nodes(shared: Path):
     assert text.split("\n")[nodes[3].line - 1].strip().startswith("maximum = torch.ops")
 
 
-def test_every_node_of_every_logged_graph_is_read(shared: Path):
+def test_every_node_of_every_logged_graph_is_read(shared: Path) -> None:
     """Statements and parameters against counts by expression, over logs of many versions."""
     graphs = 0
     for log in sorted((shared / "traces").rglob("*")):
@@ -213,7 +213,7 @@ def parameters(text: str) -> int:
     return len(names)
 
 
-def test_graphs_in_a_table_without_indentation(shared: Path):
+def test_graphs_in_a_table_without_indentation(shared: Path) -> None:
     text = next((shared / "seeds").glob("002_*.txt")).read_text()
     nodes = [(node.graph_class, node.name, node.inputs) for node in parse_fx(text).nodes]
     assert nodes == [

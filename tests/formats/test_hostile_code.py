@@ -59,13 +59,13 @@ TEXTS = st.one_of(
 @pytest.mark.parametrize("name", READERS)
 @given(text=TEXTS)
 @settings(max_examples=150, deadline=None)
-def test_any_text_is_read(name: str, text: str):
+def test_any_text_is_read(name: str, text: str) -> None:
     READERS[name](text)
 
 
 @given(text=TEXTS)
 @settings(max_examples=150, deadline=None)
-def test_lines_that_are_told_exist(text: str):
+def test_lines_that_are_told_exist(text: str) -> None:
     last = text.count("\n") + 1
     assert all(1 <= node.line <= node.last_line <= last for node in parse_fx(text).nodes)
     assert all(1 <= node.first_line <= node.last_line <= last for node in parse_ir(text).nodes)
@@ -81,7 +81,7 @@ def test_lines_that_are_told_exist(text: str):
 
 @given(text=st.text(alphabet="()[]{}\"'\\,; ab", max_size=40))
 @settings(max_examples=300, deadline=None)
-def test_splitting_against_a_slow_reader(text: str):
+def test_splitting_against_a_slow_reader(text: str) -> None:
     assert split_top(text) == slow_split(text, ",")
     assert split_top(text, ";") == slow_split(text, ";")
     if not set(text) & set("()[]{}\"'"):
@@ -137,20 +137,20 @@ def slow_closing(text: str, position: int) -> int:
     )
 )
 @settings(max_examples=100, deadline=None)
-def test_any_printed_line_is_read(line: str):
+def test_any_printed_line_is_read(line: str) -> None:
     parse_printed(line)
 
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_a_piece_again_and_again_is_read(name: str, piece: str, end: str):
+def test_a_piece_again_and_again_is_read(name: str, piece: str, end: str) -> None:
     """A reader that looked back, or ahead to the end, from each of them would not come back."""
     READERS[name](f"{piece}{end}" * (60_000 // (len(piece) + 1)))
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_pieces_in_any_order_are_read(name: str):
+def test_pieces_in_any_order_are_read(name: str) -> None:
     chosen = random.Random(7)
     for _ in range(10):
         few = chosen.sample(PIECES, 4)
@@ -158,7 +158,7 @@ def test_pieces_in_any_order_are_read(name: str):
 
 
 @pytest.mark.parametrize("name", ["code", "wrapper"])
-def test_truncated_wrappers_are_read(fixtures: Path, name: str):
+def test_truncated_wrappers_are_read(fixtures: Path, name: str) -> None:
     for file in sorted((fixtures / "output-code").glob("*.[pc]*")):
         text = file.read_text()
         for cut in range(0, len(text), max(1, len(text) // 25)):

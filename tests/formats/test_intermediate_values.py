@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inductorscope.formats.printed.intermediate_values import parse_intermediate_values, saved_value
 
 
-def test_a_real_print(fixtures: Path):
+def test_a_real_print(fixtures: Path) -> None:
     text = (fixtures / "intermediate-values" / "cpu-printed.txt").read_text()
     found = parse_intermediate_values(text)
     assert len(found.values) == text.count("\n[  ") + text.startswith("[  ") == 13
@@ -26,7 +26,7 @@ def test_a_real_print(fixtures: Path):
     assert found.launches() == ["cpp_fused_0", "aoti_torch_cpu_addmm_out", "cpp_fused_relu_sum_1"]
 
 
-def test_numbers_names_and_the_older_label():
+def test_numbers_names_and_the_older_label() -> None:
     found = parse_intermediate_values(
         "[  before_launch - triton_poi_fused_0 - 4096L: 4096  ]\n"
         "[ before_launch: cpp_fused_1 ]\n"
@@ -37,7 +37,7 @@ def test_numbers_names_and_the_older_label():
     assert (found[2].mean, found[2].dtype, found[2].elements) == (0.25, "", None)
 
 
-def test_names_of_saved_files():
+def test_names_of_saved_files() -> None:
     name = "aoti_torchbefore_launch_aoti_torch_cpu_addmm_out_arg2_1_cpu.pt"
     assert saved_value(name) == ("before_launch", "aoti_torch_cpu_addmm_out", "arg2_1")
     assert saved_value("after_launch_triton_poi_fused_0_buf12.pt") == (
@@ -48,12 +48,12 @@ def test_names_of_saved_files():
 
 @given(text=st.text(alphabet="[] before_launch-:kbuf0\nDtype: Mean value1.5Size", max_size=200))
 @settings(max_examples=150, deadline=None)
-def test_any_text_is_read(text: str):
+def test_any_text_is_read(text: str) -> None:
     parse_intermediate_values(text)
     saved_value(text)
 
 
 @pytest.mark.parametrize("piece", ["[ ", "[  before_launch - ", "Size: [", "a - b - ", "_launch_"])
-def test_long_lines_are_read(piece: str):
+def test_long_lines_are_read(piece: str) -> None:
     assert parse_intermediate_values(piece * 50_000).values == []
     assert saved_value(piece * 50_000 + ".pt") is None

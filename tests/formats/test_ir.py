@@ -42,7 +42,7 @@ op2.node.kernel = extern_kernels.mm
 """
 
 
-def test_fused_nodes_and_their_members():
+def test_fused_nodes_and_their_members() -> None:
     parsed = parse_ir(TODAY)
     nodes = parsed.by_name()
     fused = nodes["op0_op1"]
@@ -54,7 +54,7 @@ def test_fused_nodes_and_their_members():
     assert not parsed.problems
 
 
-def test_buffers_and_dependencies():
+def test_buffers_and_dependencies() -> None:
     nodes = parse_ir(TODAY).by_name()
     buffer = nodes["op0_op1"].buffers[0]
     assert (buffer.name, buffer.dtype, buffer.size) == ("buf1", "float32", ("2", "4"))
@@ -62,7 +62,7 @@ def test_buffers_and_dependencies():
     assert nodes["op0"].reads == ["arg0_1", "arg1_1"]
 
 
-def test_loop_bodies():
+def test_loop_bodies() -> None:
     body = parse_ir(TODAY).by_name()["op0"].body
     assert body is not None
     assert body.indexes == {"index0": "p0"}
@@ -74,13 +74,13 @@ def test_loop_bodies():
     assert body.blocks["masked_subblock1"].result == "load"
 
 
-def test_older_texts_name_nodes_after_buffers():
+def test_older_texts_name_nodes_after_buffers() -> None:
     parsed = parse_ir(TODAY.replace("op0", "buf0").replace("op1", "buf1").replace("op2", "buf2"))
     assert [node.name for node in parsed.top()] == ["buf0_buf1", "buf2"]
     assert parsed.by_name()["buf0_buf1"].members == ["buf0", "buf1"]
 
 
-def test_every_operation_of_real_texts_is_read(shared: Path):
+def test_every_operation_of_real_texts_is_read(shared: Path) -> None:
     operation = re.compile(r"^\s+\w+ = (?:ops|self)\.|^\s+\w+ = \w+\[", re.MULTILINE)
     for file in sorted((shared / "truth").rglob("ir_*_fusion.txt")):
         text = file.read_text()
@@ -97,7 +97,7 @@ def nodes_of(fixtures: Path, name: str) -> dict[str, IrTextNode]:
     return parsed.by_name()
 
 
-def test_kernels_of_several_nodes_hold_fused_ones(fixtures: Path):
+def test_kernels_of_several_nodes_hold_fused_ones(fixtures: Path) -> None:
     nodes = nodes_of(fixtures, "cuda-combo.post.txt")
     outer = nodes["op0_op3_op1_op4_op2"]
     assert outer.kind == "ForeachKernelSchedulerNode"
@@ -107,7 +107,7 @@ def test_kernels_of_several_nodes_hold_fused_ones(fixtures: Path):
     assert outer.last_line == nodes["op2"].last_line
 
 
-def test_templates_and_kernels_of_the_user(fixtures: Path):
+def test_templates_and_kernels_of_the_user(fixtures: Path) -> None:
     template = nodes_of(fixtures, "cuda-template.post.txt")["op0"]
     assert (template.detail, template.body, template.parent) == (
         "MultiTemplateBuffer", None, "op0_op1",
@@ -118,7 +118,7 @@ def test_templates_and_kernels_of_the_user(fixtures: Path):
     assert user.buffers[0].mutations == ["buf0"]
 
 
-def test_nodes_of_branches_bear_their_name(fixtures: Path):
+def test_nodes_of_branches_bear_their_name(fixtures: Path) -> None:
     nodes = nodes_of(fixtures, "cpu-cond.post.txt")
     (node,) = nodes.values()
     assert (node.name, node.members) == ("false_graph_0_op0", ["false_graph_0_op0"])
@@ -129,7 +129,7 @@ def test_nodes_of_branches_bear_their_name(fixtures: Path):
     assert fused.nodes[0].members == ["g_0_op0", "g_0_op1"]
 
 
-def test_a_listing_among_prose_ends_with_its_body(shared: Path):
+def test_a_listing_among_prose_ends_with_its_body(shared: Path) -> None:
     text = next((shared / "seeds").glob("001_*.txt")).read_text()
     (node,) = parse_ir(text).nodes
     lines = text.split("\n")
@@ -138,7 +138,7 @@ def test_a_listing_among_prose_ends_with_its_body(shared: Path):
     assert lines[node.last_line - 1] == "        return store"
 
 
-def test_sets_of_the_first_versions():
+def test_sets_of_the_first_versions() -> None:
     text = """buf1: SchedulerNode(ComputedBuffer)
 buf1.writes =
     {   MemoryDep(name='buf1', index=0, size=()),
@@ -151,7 +151,7 @@ buf1.group.device = cuda:0
     assert (node.writes, node.reads) == (["buf1"], ["buf0", "primals_2"])
 
 
-def test_every_node_of_real_texts_is_read(shared: Path):
+def test_every_node_of_real_texts_is_read(shared: Path) -> None:
     files = sorted(shared.rglob("ir_*_fusion.txt"))
     assert len(files) > 60
     for file in files:
@@ -166,7 +166,7 @@ def test_every_node_of_real_texts_is_read(shared: Path):
         assert sum(len(node.buffers) for node in parsed.nodes) == len(outputs)
 
 
-def test_a_listing_in_a_table_without_indentation(shared: Path):
+def test_a_listing_in_a_table_without_indentation(shared: Path) -> None:
     text = next((shared / "seeds").glob("002_*.txt")).read_text()
     parsed = parse_ir(text)
     (node,) = parsed.nodes

@@ -20,7 +20,7 @@ from inductorscope.formats.log.trace_log import read_trace_log
 STACK = '  File "/a.py", line 9, in forward\n    x = f(y)\n  File "/b.py", line 3, in f\n'
 
 
-def test_stacks_as_python_prints_them():
+def test_stacks_as_python_prints_them() -> None:
     frames = [StackFrame("/a.py", 9, "forward", "x = f(y)"), StackFrame("/b.py", 3, "f")]
     assert parse_stack(STACK) == frames
     assert parse_stack(STACK.replace("\n", "\\n").replace('"', '\\"')) == frames
@@ -30,7 +30,7 @@ def test_stacks_as_python_prints_them():
     assert parse_stack("nothing") == []
 
 
-def test_information_that_aotinductor_packs(fixtures: Path):
+def test_information_that_aotinductor_packs(fixtures: Path) -> None:
     data = (fixtures / "output-code" / "cpu-aoti.kernel_information.json").read_bytes()
     read = parse_kernel_information(data)
     assert not read.problems
@@ -46,7 +46,7 @@ def test_information_that_aotinductor_packs(fixtures: Path):
     assert provenance.kernel_to_pre["aoti_torch_cpu_addmm_out", 1] == ["linear"]
 
 
-def test_stacks_of_every_log(shared: Path):
+def test_stacks_of_every_log(shared: Path) -> None:
     """Every frame that the text holds is read, and every kernel is one that the code calls."""
     read = 0
     handled = shared / "traces" / "logs" / "inductor_provenance_jit_debug_handle_log.txt"
@@ -70,7 +70,7 @@ def test_stacks_of_every_log(shared: Path):
     assert read > 10
 
 
-def test_nonsense_is_a_problem():
+def test_nonsense_is_a_problem() -> None:
     assert parse_kernel_information(b"[]").problems
     assert parse_kernel_information(b"{").problems
     assert parse_kernel_information(b'{"k": 3}').problems
@@ -80,12 +80,12 @@ def test_nonsense_is_a_problem():
 
 @given(data=st.binary(max_size=200), text=st.text(max_size=200))
 @settings(max_examples=100, deadline=None)
-def test_anything_is_read(data: bytes, text: str):
+def test_anything_is_read(data: bytes, text: str) -> None:
     parse_kernel_information(data)
     parse_kernel_information(json.dumps({text: [text, 1], "k:1": {"stack_traces": text}}).encode())
     parse_stack(text)
 
 
 @pytest.mark.parametrize("text", ['File "' * 50_000, "  " * 50_000, STACK * 5_000, "\\n" * 50_000])
-def test_long_stacks_are_read(text: str):
+def test_long_stacks_are_read(text: str) -> None:
     assert len(parse_stack(text)) == 10_000 * (text == STACK * 5_000)

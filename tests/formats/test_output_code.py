@@ -49,7 +49,7 @@ def benchmark_compiled_module(times=10, repeat=10):
 """
 
 
-def test_older_code():
+def test_older_code() -> None:
     code = parse_output_code(OLD)
     cpp, triton = code.kernels
     assert (cpp.kind, cpp.category, cpp.parameters) == ("cpp", "cpp", ["in_ptr0", "out_ptr0"])
@@ -64,7 +64,7 @@ def test_older_code():
     assert not code.problems
 
 
-def test_todays_code(fixtures: Path):
+def test_todays_code(fixtures: Path) -> None:
     (file,) = (fixtures / "cuda-foo1").rglob("output_code.py")
     text = file.read_text()
     code = parse_output_code(text)
@@ -82,13 +82,13 @@ def test_todays_code(fixtures: Path):
     assert call.fx_nodes == ["neg", "maximum"]
 
 
-def test_a_kernel_that_never_ends_is_a_problem():
+def test_a_kernel_that_never_ends_is_a_problem() -> None:
     code = parse_output_code("k = async_compile.triton('k', '''\ndef k(x):\n    tmp0 = 1\n")
     assert [kernel.name for kernel in code.kernels] == ["k"]
     assert code.problems
 
 
-def test_every_handle_of_real_code_is_found(shared: Path):
+def test_every_handle_of_real_code_is_found(shared: Path) -> None:
     for file in sorted((shared / "truth").rglob("output_code.py")):
         text = file.read_text()
         code = parse_output_code(text)
@@ -119,7 +119,9 @@ def calls_and_handles(text: str) -> tuple[int, int]:
         ("cuda-user.py", 4, 4),
     ],
 )
-def test_kernels_and_calls_of_every_wrapper(fixtures: Path, name: str, kernels: int, calls: int):
+def test_kernels_and_calls_of_every_wrapper(
+    fixtures: Path, name: str, kernels: int, calls: int
+) -> None:
     text = (fixtures / "output-code" / name).read_text()
     code = parse_output_code(text)
     assert (len(code.kernels), len(code.calls)) == (kernels, calls)
@@ -137,7 +139,7 @@ def read(fixtures: Path, name: str) -> OutputCode:
     return parse_output_code((fixtures / "output-code" / name).read_text())
 
 
-def test_kernels_of_the_user_foreach_combo_and_cooperative_ones(fixtures: Path):
+def test_kernels_of_the_user_foreach_combo_and_cooperative_ones(fixtures: Path) -> None:
     user = read(fixtures, "cuda-user.py").by_name()
     assert (user["my_add_0"].kind, user["my_add_0"].parameters[0]) == ("user", "a_ptr")
     assert user["my_add_0"].original_path == "/home/user/models/programs.py:17"
@@ -149,7 +151,7 @@ def test_kernels_of_the_user_foreach_combo_and_cooperative_ones(fixtures: Path):
     assert (cooperative.category, cooperative.heuristic) == ("unk", "cooperative_reduction")
 
 
-def test_a_kernel_that_chooses_names_its_members():
+def test_a_kernel_that_chooses_names_its_members() -> None:
     text = (
         "multi_kernel_0 = async_compile.multi_kernel('multi_kernel_0', [\n"
         "    triton_red_fused_sum_0,\n    triton_per_fused_sum_1,\n], arg_index=arg_index)\n"
@@ -159,7 +161,7 @@ def test_a_kernel_that_chooses_names_its_members():
     assert kernel.members == ["triton_red_fused_sum_0", "triton_per_fused_sum_1"]
 
 
-def test_wrappers_in_cpp_inside_of_python(fixtures: Path):
+def test_wrappers_in_cpp_inside_of_python(fixtures: Path) -> None:
     code = read(fixtures, "cpu-cppwrap.py")
     assert code.cpp
     relu, sort = code.calls[1], code.calls[6]
@@ -174,7 +176,7 @@ def test_wrappers_in_cpp_inside_of_python(fixtures: Path):
     assert gpu.by_name()["triton_poi_fused_sin_0"].fragment.nodes[:1] == ["sin"]
 
 
-def test_wrappers_of_aotinductor(fixtures: Path):
+def test_wrappers_of_aotinductor(fixtures: Path) -> None:
     code = read(fixtures, "cuda-aotidyn.cpp")
     text = (fixtures / "output-code" / "cuda-aotidyn.cpp").read_text().split("\n")
     assert code.cpp
@@ -188,7 +190,7 @@ def test_wrappers_of_aotinductor(fixtures: Path):
     assert (product.kernel, product.handle) == ("aoti_torch_cuda_mm_out", 2)
 
 
-def test_older_launches_name_their_arguments_a_line_before():
+def test_older_launches_name_their_arguments_a_line_before() -> None:
     text = """void AOTInductorModel::run_impl(
 ) {
     CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(arg0_1.data_ptr());
@@ -204,7 +206,7 @@ def test_older_launches_name_their_arguments_a_line_before():
     assert call.arguments == ["arg0_1", "buf0", "var_2"]
 
 
-def test_bare_kernels_are_kernels_without_calls():
+def test_bare_kernels_are_kernels_without_calls() -> None:
     cpp = parse_output_code(
         'include "/tmp/x.h"\nextern "C" void kernel(const float* in_ptr0,\n'
         "                  float* out_ptr0)\n{\n    {\n        auto tmp0 = in_ptr0[0];\n    }\n}\n"
@@ -228,13 +230,13 @@ def test_bare_kernels_are_kernels_without_calls():
     assert not triton.calls
 
 
-def test_declarations_are_no_kernels(fixtures: Path):
+def test_declarations_are_no_kernels(fixtures: Path) -> None:
     text = (fixtures / "output-code" / "cpu-cppwrap.py").read_text()
     assert text.count('extern "C"') == 10  # five declared, five defined
     assert len(parse_output_code(text).kernels) == 5
 
 
-def test_every_log_payload_of_code_is_read(shared: Path):
+def test_every_log_payload_of_code_is_read(shared: Path) -> None:
     """Kernels and calls against counts by regular expression, code of many versions."""
     payloads = 0
     for log in sorted((shared / "traces").rglob("*.log")) + sorted(
@@ -269,19 +271,19 @@ def called_by_hand(text: str) -> list[str]:
     )
 
 
-def test_types_of_cpp_functions(fixtures: Path):
+def test_types_of_cpp_functions(fixtures: Path) -> None:
     kernel = read(fixtures, "cpu-cppwrap.py").by_name()["cpp_fused_sum_3"]
     assert kernel.facts["signature"] == ["const float*", "float*"]
 
 
-def test_heuristics_of_the_first_versions():
+def test_heuristics_of_the_first_versions() -> None:
     text = OLD.replace("triton_poi_fused_neg_1", "triton__1")
     kernel = parse_output_code(text).by_name()["triton__1"]
     assert (kernel.heuristic, kernel.category) == ("pointwise", "poi")
     assert kernel.parameters == ["in_ptr0", "out_ptr0", "xnumel", "XBLOCK"]
 
 
-def test_code_that_logging_printed(fixtures: Path):
+def test_code_that_logging_printed(fixtures: Path) -> None:
     text = (fixtures / "output-code" / "cuda-user.py").read_text()
     place = "V1121 07:03:54.123000 69 torch/_inductor/graph.py:7] [0/0] [__output_code] "
     logged = "\n".join(place + line for line in text.split("\n"))

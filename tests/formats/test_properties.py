@@ -59,25 +59,25 @@ TEXTS = st.one_of(
 @pytest.mark.parametrize("name", READERS)
 @given(text=TEXTS)
 @settings(max_examples=60, deadline=None)
-def test_any_text_is_read(name: str, text: str):
+def test_any_text_is_read(name: str, text: str) -> None:
     READERS[name](text)
 
 
 @given(data=st.binary(max_size=300))
 @settings(max_examples=60, deadline=None)
-def test_any_bytes_are_read(data: bytes):
+def test_any_bytes_are_read(data: bytes) -> None:
     parse_provenance(data)
 
 
 @given(text=TEXTS)
 @settings(max_examples=40, deadline=None)
-def test_sources_are_rebuilt_from_any_text(text: str):
+def test_sources_are_rebuilt_from_any_text(text: str) -> None:
     rebuild_sources(text)
 
 
 @given(text=TEXTS, other=TEXTS, code=TEXTS)
 @settings(max_examples=40, deadline=None)
-def test_any_texts_are_linked(text: str, other: str, code: str):
+def test_any_texts_are_linked(text: str, other: str, code: str) -> None:
     graph_links(GraphTexts(text, text, other, other, code, text, text, b"{}"))
 
 
@@ -102,7 +102,7 @@ def damaged(text: str, seed: int) -> str:
 
 @pytest.mark.parametrize("graph", ["cpu-ops-zoo", "cuda-adam"])
 @pytest.mark.parametrize("seed", range(6))
-def test_damaged_graphs_are_linked(fixtures: Path, graph: str, seed: int):
+def test_damaged_graphs_are_linked(fixtures: Path, graph: str, seed: int) -> None:
     (folder,) = (file.parent for file in (fixtures / graph).rglob("output_code.py"))
     texts = {name: damaged((folder / name).read_text(), seed) for name in READERS}
     links = graph_links(
@@ -119,7 +119,7 @@ def test_damaged_graphs_are_linked(fixtures: Path, graph: str, seed: int):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_truncated_files_are_read(fixtures: Path, name: str):
+def test_truncated_files_are_read(fixtures: Path, name: str) -> None:
     (file,) = (fixtures / "cpu-ops-zoo").rglob(name)
     text = file.read_text()
     for cut in range(0, len(text), max(1, len(text) // 40)):

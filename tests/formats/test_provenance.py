@@ -15,38 +15,38 @@ def encode(**mapping: object) -> bytes:
     return json.dumps(mapping).encode()
 
 
-def test_calls_are_told_apart_by_handles():
+def test_calls_are_told_apart_by_handles() -> None:
     parsed = parse_provenance(encode(cppCodeToPost={"k:1": ["neg"], "k:2": ["add"]}, version=2.0))
     assert parsed.kernel_to_post == {("k", 1): ["neg"], ("k", 2): ["add"]}
     assert parsed.generation == 2
 
 
-def test_older_files_know_kernels_only():
+def test_older_files_know_kernels_only() -> None:
     parsed = parse_provenance(encode(cppCodeToPost={"k": ["neg"]}, postToPre={"neg": ["a"]}))
     assert (parsed.kernel_to_post, parsed.generation) == ({("k", None): ["neg"]}, 1)
     assert parsed.post_to_pre == {"neg": ["a"]}
 
 
-def test_the_last_colon_counts():
+def test_the_last_colon_counts() -> None:
     assert split_handle("aoti::model::kernel:7") == ("aoti::model::kernel", 7)
     assert split_handle("aoti::model") == ("aoti::model", None)
 
 
-def test_other_files_that_say_the_same():
+def test_other_files_that_say_the_same() -> None:
     information = {"k:1": {"stack_traces": [], "post_grad_nodes": ["neg"], "pre_grad_nodes": []}}
     assert parse_provenance(encode(**information)).kernel_to_post == {("k", 1): ["neg"]}
     assert parse_provenance(b'{"k": ["neg"]}').kernel_to_post == {("k", None): ["neg"]}
     assert parse_provenance(b'{"version": 2.0}').generation == 0
 
 
-def test_nonsense_is_a_problem_not_an_error():
+def test_nonsense_is_a_problem_not_an_error() -> None:
     assert parse_provenance(b"[1]").problems
     assert parse_provenance(b"\xff\xfe{").problems
     assert parse_provenance(b"[" * 100_000).problems
     assert parse_provenance(b'{"cppCodeToPost": 3, "postToPre": {"a": 1}}').problems
 
 
-def test_both_directions_and_the_version():
+def test_both_directions_and_the_version() -> None:
     parsed = parse_provenance(
         encode(
             preToPost={"a": ["neg"]},
@@ -61,7 +61,7 @@ def test_both_directions_and_the_version():
     assert parsed.version == 2.0
 
 
-def test_how_passes_made_a_node_leads_to_where_it_began():
+def test_how_passes_made_a_node_leads_to_where_it_began() -> None:
     source = {"name": "mm", "from_node": [{"name": "addmm", "from_node": [{"name": "linear"}]}]}
     nodes = {"mm_1": [{"name": "", "from_node": []}, source], "permute": [{"name": "linear"}]}
     parsed = parse_provenance(encode(**nodes))
@@ -69,7 +69,7 @@ def test_how_passes_made_a_node_leads_to_where_it_began():
     assert not parsed.kernel_to_post
 
 
-def test_old_and_new_generations_of_one_log_agree(shared: Path):
+def test_old_and_new_generations_of_one_log_agree(shared: Path) -> None:
     names = "inductor_post_to_pre_grad_nodes", "inductor_triton_kernel_to_post_grad_nodes"
     read: dict[str, Provenance] = {}
     with (shared / "traces" / "logs" / "inductor_provenance_aot_cuda_log.txt").open("rb") as file:
@@ -82,5 +82,5 @@ def test_old_and_new_generations_of_one_log_agree(shared: Path):
     assert len(whole.kernel_to_post) == 4
 
 
-def test_stacks_of_kernels_are_no_nodes():
+def test_stacks_of_kernels_are_no_nodes() -> None:
     assert not parse_provenance(b'{"k:1": ["  File \\"/a.py\\", line 1, in f"]}').kernel_to_post

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inductorscope.formats.graph.source_map import rebuild_sources
 
 
-def test_quoted_lines_are_kept_once():
+def test_quoted_lines_are_kept_once() -> None:
     text = (
         "# File: /a.py:9 in f, code: a = torch.neg(x)\n"
         "# File: /a.py:10 in f, code: b = a + 1\r\n"

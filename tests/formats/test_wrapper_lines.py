@@ -52,7 +52,7 @@ def by_line(text: str) -> dict[str, WrapperLine]:
     return {lines[made.line - 1].strip().partition("(")[0].strip(): made for made in read(text)}
 
 
-def test_kinds_of_python_lines():
+def test_kinds_of_python_lines() -> None:
     kinds = [made.kind for made in read(WRAPPER)]
     assert kinds == [
         "other", "input", "other", "other", "assert", "device", "allocate", "allocate", "comment",
@@ -61,7 +61,7 @@ def test_kinds_of_python_lines():
     ]  # fmt: skip
 
 
-def test_allocations_have_bytes_or_a_reason():
+def test_allocations_have_bytes_or_a_reason() -> None:
     lines = by_line(WRAPPER)
     known = lines["buf0 = empty_strided_cuda"]
     assert known.layout == Layout(("8", "4"), ("4", "1"), "bfloat16", "cuda")
@@ -71,7 +71,7 @@ def test_allocations_have_bytes_or_a_reason():
     assert unknown.reason == "a size is known at run time only: s0"
 
 
-def test_names_are_defined_used_and_freed():
+def test_names_are_defined_used_and_freed() -> None:
     lines = by_line(WRAPPER)
     reused = lines["buf2 = buf0; del buf0  # reuse"]
     assert (reused.defines, reused.uses, reused.frees) == (["buf2"], ["buf0"], ["buf0"])
@@ -85,7 +85,7 @@ def test_names_are_defined_used_and_freed():
     assert lines["buf6 = reinterpret_tensor"].frees == ["buf5"]
 
 
-def test_calls_know_the_shapes_of_what_they_name():
+def test_calls_know_the_shapes_of_what_they_name() -> None:
     call = by_line(WRAPPER)["extern_kernels.mm"]
     assert call.call is not None
     assert call.call.kernel == "extern_kernels.mm"
@@ -93,7 +93,7 @@ def test_calls_know_the_shapes_of_what_they_name():
     assert call.operands["buf0"].dtype == "bfloat16"
 
 
-def test_memory_spans_strides_and_scalars():
+def test_memory_spans_strides_and_scalars() -> None:
     assert Layout((), (), "float32").nbytes() == (4, "")
     assert Layout(("2", "3"), ("100", "1"), "float32").nbytes() == (412, "")
     assert Layout(("0", "3"), ("3", "1"), "int64").nbytes() == (0, "")
@@ -103,7 +103,7 @@ def test_memory_spans_strides_and_scalars():
     assert "quint4" in reason
 
 
-def test_pools_hold_buffers(fixtures: Path):
+def test_pools_hold_buffers(fixtures: Path) -> None:
     text = (fixtures / "output-code" / "cuda-pool.py").read_text()
     pooled = {made.defines[0]: made for made in read(text) if made.kind == "allocate"}
     assert (pooled["pool4"].nbytes, pooled["pool4"].inside) == (24576, "")
@@ -114,7 +114,7 @@ def test_pools_hold_buffers(fixtures: Path):
     assert "buf6" in freed
 
 
-def test_cpp_wrappers_say_the_same_as_python(fixtures: Path):
+def test_cpp_wrappers_say_the_same_as_python(fixtures: Path) -> None:
     text = (fixtures / "output-code" / "cpu-cppwrap.py").read_text()
     lines = read(text)
     kinds = Counter(made.kind for made in lines)
@@ -137,7 +137,7 @@ def test_cpp_wrappers_say_the_same_as_python(fixtures: Path):
     assert sort.uses == ["buf11"]
 
 
-def test_sizes_known_at_run_time_only_are_named(fixtures: Path):
+def test_sizes_known_at_run_time_only_are_named(fixtures: Path) -> None:
     text = (fixtures / "output-code" / "cuda-aotidyn.cpp").read_text()
     allocated = [made for made in read(text) if made.kind == "allocate"]
     assert [made.defines for made in allocated] == [["buf2"], ["buf3"]]
@@ -145,7 +145,7 @@ def test_sizes_known_at_run_time_only_are_named(fixtures: Path):
     assert allocated[0].reason == "a size is known at run time only: s77"
 
 
-def test_real_wrappers_against_counts_by_hand(shared: Path):
+def test_real_wrappers_against_counts_by_hand(shared: Path) -> None:
     for file in sorted((shared / "truth").rglob("output_code.py")):
         text = file.read_text()
         code = parse_output_code(text)
@@ -174,7 +174,7 @@ PIECES = st.sampled_from([line for line in WRAPPER.split("\n") if line.strip()] 
 
 @given(pieces=st.lists(PIECES, max_size=40), text=st.text(max_size=200))
 @settings(max_examples=100, deadline=None)
-def test_any_wrapper_is_read(pieces: list[str], text: str):
+def test_any_wrapper_is_read(pieces: list[str], text: str) -> None:
     whole = "\n".join([*pieces[:9], text, *pieces[9:]])
     last = whole.count("\n") + 1
     assert all(1 <= made.line <= last for made in read(whole))
@@ -189,6 +189,6 @@ def test_any_wrapper_is_read(pieces: list[str], text: str):
         "    buf0 = empty_strided_cuda((" + "9, " * 50_000 + "), (1, ), torch.int64)",
     ],
 )
-def test_long_lines_are_read(line: str):
+def test_long_lines_are_read(line: str) -> None:
     (_, made) = read(f"def call(args):\n{line}\n")
     assert made.line == 2

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
 from inductorscope.formats.capture_facts import parse_facts
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
@@ -28,6 +27,8 @@ from inductorscope.formats.text import Problem
 from inductorscope.formats.trace.kineto import read_chrome_stream
 from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.intake.sniff import role_of
+
+from tests.support.benchmark_texts import BANDWIDTH, CONFIGS, KERNELS, PROFILE
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 SMALL_PACKS = [b"", b"x" * 5000, PROFILE.encode()]

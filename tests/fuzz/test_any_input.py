@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 import pytest
-from fuzz.mutations import hostile
-from fuzz.parsers import PARSERS, TEXTS_OF_A_GRAPH, Parser, text
-from fuzz.work import calls
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from inductorscope.correlate import GraphTexts, graph_links
+
+from tests.fuzz.mutations import hostile
+from tests.fuzz.parsers import PARSERS, TEXTS_OF_A_GRAPH, Parser, text
+from tests.fuzz.work import calls
 
 ASKED = int(os.environ.get("INDUCTORSCOPE_FUZZ_CASES", "0"))
 CASES = ASKED or 1000

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from fuzz.parsers import PARSERS, Parser
-from fuzz.work import lines
+
+from tests.fuzz.parsers import PARSERS, Parser
+from tests.fuzz.work import lines
 
 SMALL, LARGE = 250, 2000
 GROWTH = 2 * LARGE / SMALL

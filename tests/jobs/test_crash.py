@@ -20,8 +20,9 @@ import httpx
 import pytest
 from inductorscope.cli.client import Pushed
 from inductorscope.jobs.queue.processes import processes_of
-from sending import push, small_pieces, variant
-from serving import Served, serve
+
+from tests.support.sending import push, small_pieces, variant
+from tests.support.serving import Served, serve
 
 KILLS = 20
 PEOPLE = 3

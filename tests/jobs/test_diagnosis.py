@@ -18,7 +18,8 @@ from inductorscope.jobs.records import OVER, JobStatus
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.diagnoses import read_diagnosis
-from serving import serve
+
+from tests.support.serving import serve
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 from inductorscope.cli.client import Client, Pushed, ServerError
-from serving import Served, serve
+
+from tests.support.serving import Served, serve
 
 MEMBERS = 150_000
 """Half as many again as are taken."""

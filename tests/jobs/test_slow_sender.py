@@ -10,7 +10,8 @@ import httpx
 import pytest
 from inductorscope.cli.client import Client, Pushed
 from inductorscope.settings import MIB
-from serving import Served, serve
+
+from tests.support.serving import Served, serve
 
 PIECE = 64 * 1024
 SECONDS = 60

@@ -17,7 +17,8 @@ import pytest
 from inductorscope.jobs.first import capture_if_empty
 from inductorscope.jobs.queue.processes import processes_of
 from inductorscope.settings import Settings
-from serving import START_SECONDS, serve
+
+from tests.support.serving import START_SECONDS, serve
 
 pytestmark = pytest.mark.slow
 

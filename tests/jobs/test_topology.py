@@ -13,8 +13,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sending import push, variant
-from serving import Served, serve
+
+from tests.support.sending import push, variant
+from tests.support.serving import Served, serve
 
 UPLOADS = 30
 

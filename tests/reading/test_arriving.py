@@ -12,8 +12,9 @@ import pytest
 from inductorscope.reading import ArrivingLog, Pool
 from inductorscope.reading.graphs.ahead import ALIGNED_AT_ONCE
 from inductorscope.store.tables.models import Base
-from readings import Database, database, segments
 from sqlalchemy import select
+
+from tests.support.readings import Database, database, segments
 
 CHANGING = {
     "created_at", "read_at", "id", "run_id", "graph_id", "artifact_id", "kernel_id", "reader",

@@ -16,7 +16,8 @@ import pytest
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.unpack import unpack
 from inductorscope.store.tables.models import Graph
-from readings import Database, database
+
+from tests.support.readings import Database, database
 
 
 @dataclass(frozen=True)

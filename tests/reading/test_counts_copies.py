@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from readings import Database, database, names, payload, payloads, segments
 
 from bench.replicate import replicate
+from tests.support.readings import Database, database, names, payload, payloads, segments
 
 COPIES = 3
 

@@ -16,7 +16,8 @@ from inductorscope.stages import STAGES
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Links
-from readings import Database, database
+
+from tests.support.readings import Database, database
 
 pytestmark = pytest.mark.torch
 

@@ -11,8 +11,9 @@ from inductorscope.reading import Pool, read_run
 from inductorscope.reading.graphs.content import Given, Outcome, Place, Task
 from inductorscope.reading.graphs.task_texts import read_ahead
 from inductorscope.store.tables.models import GraphNodes, Kernel, KernelCall, Links
-from readings import database, names, segments
 from sqlalchemy import select
+
+from tests.support.readings import database, names, segments
 
 
 @pytest.fixture(scope="module")

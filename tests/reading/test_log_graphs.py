@@ -11,8 +11,17 @@ from inductorscope.reading import ReadResult
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import fx_nodes
 from inductorscope.store.tables.models import Graph, Links, Run
-from readings import Database, database, names, payload, payloads, segments, with_payload
 from sqlalchemy import select
+
+from tests.support.readings import (
+    Database,
+    database,
+    names,
+    payload,
+    payloads,
+    segments,
+    with_payload,
+)
 
 NUMEROUS = {"chromium_event", "describe_tensor", "describe_storage", "describe_source"}
 

@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 from inductorscope.reading import ReadResult
 from inductorscope.store.tables.models import Artifact
-from readings import Database, database, names, payload, payloads, segments, with_payload
 from sqlalchemy import select
+
+from tests.support.readings import (
+    Database,
+    database,
+    names,
+    payload,
+    payloads,
+    segments,
+    with_payload,
+)
 
 FROM_LOG = {"aot_graph", "dynamo_graph", "pre_grad", "kernel_stacks"}
 FROM_FOLDER = {"ir_pre_fusion", "ir_post_fusion"}

@@ -25,9 +25,10 @@ from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.runs.writer import TakenOverError, discard_abandoned, is_alive, reader_here
 from inductorscope.store.tables.models import Artifact, Base, Graph, Kernel, LogEntry, Profile, Run
 from inductorscope.store.tables.times import LineCost, TraceKernel
-from readings import Database, database, payloads
 from sqlalchemy import Engine, func, select, text, update
 from sqlalchemy.orm import Session
+
+from tests.support.readings import Database, database, payloads
 
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgres)
 

@@ -17,8 +17,9 @@ from inductorscope.store.contents import frames as frames_module
 from inductorscope.store.contents.blobs import Content, add_blobs, content_of_bytes
 from inductorscope.store.contents.frames import FrameWriter, frames_of
 from inductorscope.store.contents.texts import StoredText, stored_text
-from readings import Database, database, payload, segments, with_payload
 from sqlalchemy.orm import Session
+
+from tests.support.readings import Database, database, payload, segments, with_payload
 
 many = settings(
     max_examples=150,

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from inductorscope.reading import ReadResult
 from inductorscope.store.tables.models import LogEntry
-from readings import Database, database
+
+from tests.support.readings import Database, database
 
 EXPECTED = Path(__file__).parent.parent / "fixtures" / "tlparse"
 OF_SHARED = sorted(path.stem for path in EXPECTED.glob("*.json") if path.stem != "cuda-foo1")

@@ -17,7 +17,8 @@ from inductorscope.correlate.directory import links_of_path
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.unpack import unpack
 from inductorscope.store.tables.models import Graph, Links
-from readings import Database, database
+
+from tests.support.readings import Database, database
 
 FOLDER, LOG = "torch_compile_debug", "trace"
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from inductorscope.store.tables.models import KernelCall
-from readings import Database, database
 from sqlalchemy import select
+
+from tests.support.readings import Database, database
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.diagnoses import write_diagnosis
 from starlette.testclient import TestClient
 
-from .conftest import Opened
+from tests.server.conftest import Opened
 
 
 def read(settings: Settings, path: Path, origin: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import zstandard
-from half_read import HalfRead
 from inductorscope.correlate.links.model import CALLS
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -18,6 +17,8 @@ from inductorscope_server.web import urls
 from inductorscope_server.web.parts import Parts
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
+
+from tests.support.half_read import HalfRead
 
 GRAPH = "model__0_inference_0.0"
 PLAIN = {"Accept-Encoding": "identity"}

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from half_read import HalfRead
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import Job, Run
 from inductorscope_server.web import urls
 from starlette.testclient import TestClient
+
+from tests.support.half_read import HalfRead
 
 BROKEN = b"""\
 V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {"dynamo_start": {"stack": []}, \

@@ -131,7 +131,7 @@ def names(segment: bytes) -> str:
     assert head is not None
     record = json.loads(head[1])
     kind = next(iter(record))
-    return record[kind]["name"] if kind in {"artifact", "graph_dump"} else kind
+    return str(record[kind]["name"]) if kind in {"artifact", "graph_dump"} else kind
 
 
 def payload(segment: bytes) -> bytes:

@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """How tests spread over the processes of `make test`: what stays together, and what begins first.
 
 A file is a unit: its tests run one after the other in one process, which makes its fixtures once.
