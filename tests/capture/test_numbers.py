@@ -13,12 +13,13 @@ from inductorscope.capture.spec import CaptureSpec, SpecError
 torch = pytest.importorskip("torch")
 
 # Below the skip, since they import torch.
-from inductorscope.capture.faults.planted import planted  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers.lanes import compare_along  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers.measure import measure  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers.numbers import diagnose  # noqa: E402
 from inductorscope.capture.inside.diagnose.numbers.watch import steps_of  # noqa: E402
 from inductorscope.capture.inside.instructions import try_instructions  # noqa: E402
+
+from tests.support.planted import planted  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -1,7 +1,7 @@
-"""A fault in any one operation's code generation, to try whether it is found.
+"""Puts a fault into the code that Inductor generates for one operation.
 
-An operation gives the double of what it should, in C++, scalar and vectorised, and in Triton; or a
-reduction takes each element for its double, in all three as well.
+The operation returns twice the right value, in scalar and vectorised C++ and in Triton; a reduction
+doubles each element.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ WRITTEN: Counter[str] = Counter()
 
 @contextmanager
 def planted(operation: str, backward: bool = False) -> Iterator[None]:
-    """`exp`, `rsqrt`, … or one of REDUCTIONS; `backward`: only in backward graphs."""
+    """Plants a fault in `exp`, `rsqrt`, … or one of REDUCTIONS.
+
+    `backward`: in backward graphs only.
+    """
     undo = install(operation, backward)
     try:
         yield
@@ -37,7 +40,7 @@ def planted(operation: str, backward: bool = False) -> Iterator[None]:
 
 
 def install(operation: str, backward: bool = False) -> list[tuple[Any, str, Any]]:
-    """As `planted`, for good; what was replaced, by its owner and name."""
+    """Plants the fault for good. Returns what it replaced: owner, name and original."""
     undo: list[tuple[Any, str, Any]] = []
     if operation in REDUCTIONS:
         _replace(undo, cpp, "reduction_combine", _wrong_combine(operation, backward, 0))
@@ -63,7 +66,7 @@ def _writers(operation: str) -> list[type]:
     return writers
 
 
-def _replace(undo: list[tuple[Any, str, Any]], owner: Any, name: str, wrong: Any) -> None:  # noqa: ANN401
+def _replace(undo: list[tuple[Any, str, Any]], owner: Any, name: str, wrong: Any) -> None:
     before = vars(owner)[name]
     undo.append((owner, name, before))
     static = isinstance(before, staticmethod)
@@ -77,7 +80,7 @@ def _active(backward: bool) -> bool:
 
 def _doubled(backward: bool) -> Callable[[Any], Any]:
     def of(right: Callable[..., Any]) -> Callable[..., Any]:
-        def wrong(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def wrong(*args: Any, **kwargs: Any) -> Any:
             written = right(*args, **kwargs)
             if not _active(backward):
                 return written
@@ -94,7 +97,7 @@ def _wrong_combine(operation: str, backward: bool, place: int) -> Callable[[Any]
     """What is combined counts twice: the kind of reduction is argument number `place`."""
 
     def of(right: Callable[..., Any]) -> Callable[..., Any]:
-        def wrong(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def wrong(*args: Any, **kwargs: Any) -> Any:
             if args[place] == operation and _active(backward):
                 WRITTEN[operation] += 1
                 given = list(args)
@@ -112,7 +115,7 @@ def _wrong_reduction(operation: str, backward: bool) -> Callable[[Any], Any]:
     """Triton combines inside of one function, so its argument is doubled before."""
 
     def of(right: Callable[..., Any]) -> Callable[..., Any]:
-        def wrong(self: Any, dtype: Any, src_dtype: Any, kind: Any, value: Any) -> Any:  # noqa: ANN401
+        def wrong(self: Any, dtype: Any, src_dtype: Any, kind: Any, value: Any) -> Any:
             if kind == operation and _active(backward):
                 WRITTEN[operation] += 1
                 value = V.ops.add(value, value)
