@@ -19,7 +19,6 @@ from pathlib import Path
 import httpx
 from inductorscope.cli.client import CHUNK
 from inductorscope.jobs.queue.health import living_workers
-from inductorscope.jobs.work.rehearsal_log import rehearsal_log
 from inductorscope.settings import Settings
 
 from bench.measure import MeasuredProcessError, MemoryWatch, family, run
@@ -32,6 +31,8 @@ LOADED_SECONDS = 3
 """What a process that is started ahead takes at most to load everything."""
 PACKET = 64 * 1024
 DATABASE = "inductorscope.db"
+SMALL = Path(__file__).resolve().parent.parent / "tests/fixtures/cuda-foo1/torch_trace"
+"""Where a small log lies."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def in_dashboard(log: Path, work: Path, empty: int, rate: float | None = None) -
     """
     data = fresh(work)
     with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
-        _use(client, pid, work)
+        _use(client, pid)
         read = _upload(client, log, data, rate)
         aligned = _wait_for_lines(client, read.run_id) - read.started
     stored = database_bytes(data) - empty
@@ -176,7 +177,7 @@ def in_dashboard(log: Path, work: Path, empty: int, rate: float | None = None) -
 def _peak_of(log: Path, work: Path, rate: float | None) -> int:
     data = fresh(work)
     with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
-        _use(client, pid, work)
+        _use(client, pid)
         watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
         _upload(client, log, data, rate)
         watch.stop()
@@ -184,13 +185,11 @@ def _peak_of(log: Path, work: Path, rate: float | None) -> int:
     return watch.peak
 
 
-def _use(client: httpx.Client, server: int, work: Path) -> None:
+def _use(client: httpx.Client, server: int) -> None:
     """Has the dashboard read a small log, as one that is in use has: to its first requests a
     process answers more slowly. What it made is taken away."""
     _wait_for_spare(server)
-    small = work / "small.log"
-    small.write_bytes(rehearsal_log())
-    upload = _send(client, small, None)
+    upload = _send(client, next(SMALL.glob("*.log")), None)
     job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
     while (run_id := _run_of(client, job, done=True)) is None:
         time.sleep(LOOK_SECONDS)

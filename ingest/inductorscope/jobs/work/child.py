@@ -43,10 +43,9 @@ from inductorscope.jobs.work.benchmark import benchmark
 from inductorscope.jobs.work.diagnosis import diagnose
 from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, read_sentence
 from inductorscope.jobs.work.folders import scratch_folder, work_folder
-from inductorscope.jobs.work.following import Following, SilentError, is_told
+from inductorscope.jobs.work.following import Following, SilentError
 from inductorscope.jobs.work.progress import Report
-from inductorscope.jobs.work.rehearsal import LogOf, rehearse
-from inductorscope.processes.allocation import give_back, return_large_blocks
+from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
 from inductorscope.reading import ArrivingLog, NothingToRead, Pool, ReadResult, read_run
 from inductorscope.settings import PREFIX, Settings, load
@@ -55,6 +54,9 @@ from inductorscope.store.runs.writer import TakenOverError
 from inductorscope.store.tables.models import Job, Upload
 
 log = logging.getLogger("inductorscope.jobs")
+
+LogOf = Callable[[str], ArrivingLog | None]
+"""What was read of an upload before there was a job."""
 
 SHOWN = 300
 """Characters of an unexpected error's text in the job's message; the log has all of it."""
@@ -285,7 +287,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _wait_for_work() -> int:
-    """Everything an ingest takes is loaded, started and rehearsed before it is known."""
+    """Everything an ingest takes is loaded and started before it is known."""
     settings = load()
     _limit_memory(settings)
     configure_mappers()
@@ -300,15 +302,6 @@ def _wait_for_work() -> int:
 
 def _wait(settings: Settings, engine: Engine, pool: Pool, told: int) -> int:
     """For a job, and does it. A log that is sent meanwhile is read already."""
-
-    def attend_here(scratch: Settings, attempt: Attempt, stage: Engine, log_of: LogOf) -> int:
-        return attend_with(scratch, attempt, stage, pool, log_of)
-
-    if not is_told(told, 0):
-        rehearse(settings, engine, pool, attend_here)
-    gc.collect()
-    gc.freeze()
-    give_back()
     with closing(Following(settings, engine, pool, told)) as following:
         try:
             following.until_told()
@@ -323,7 +316,7 @@ def _wait(settings: Settings, engine: Engine, pool: Pool, told: int) -> int:
             os.dup2(output.fileno(), sys.stdout.fileno())
             os.dup2(output.fileno(), sys.stderr.fileno())
         _at_home(attempt)
-        return attend_here(settings, attempt, engine, following.log_of)
+        return attend_with(settings, attempt, engine, pool, following.log_of)
 
 
 def _attempt_of(arguments: list[str]) -> Attempt:

@@ -110,25 +110,6 @@ def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -
     return engine
 
 
-@contextmanager
-def elsewhere(engine: Engine, file: Path) -> Iterator[Engine]:
-    """A SQLite engine on another file for so long; the statements that it compiles are compiled for
-    good. Nobody may use the engine itself meanwhile."""
-
-    def connect(_dialect: object, _record: object, arguments: list[str], _named: object) -> None:
-        arguments[0] = str(file)
-
-    engine.dispose()
-    event.listen(engine, "do_connect", connect)
-    other = engine.execution_options()
-    other.url = engine.url.set(database=str(file))
-    try:
-        yield other
-    finally:
-        event.remove(engine, "do_connect", connect)
-        engine.dispose()
-
-
 def _on_sqlite_connect(
     connection: sqlite3.Connection, _record: object, *, foreign_keys: bool
 ) -> None:
