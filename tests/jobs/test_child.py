@@ -103,7 +103,8 @@ def test_what_was_left_out_is_said_before_the_end(
 
 CAPTURING = """
 import resource
-from inductorscope.jobs import child
+from inductorscope.capture import run
+from inductorscope.jobs.work import reading
 from inductorscope.settings import load
 
 def limit():
@@ -114,9 +115,9 @@ class Task:
     spec = {"capture": {"model": "neg-maximum-cat"}}
 
 before = limit()
-child.run_capture = lambda *_, **__: print("running", limit() == before)
-child._read = lambda *_: print("reading", limit())
-child.capture(Task)
+run.run_capture = lambda *_, **__: print("running", limit() == before)
+reading._read = lambda *_: print("reading", limit())
+reading.capture(Task)
 """
 
 

@@ -15,7 +15,7 @@ from inductorscope.intake.sniff import HEAD, NESTED, role_of
 from inductorscope.intake.sources import mark_sources
 from inductorscope.settings import MIB
 
-__all__ = ["Dropped", "File", "GraphFolder", "Intake", "digest_of", "recognise"]
+__all__ = ["Dropped", "File", "GraphFolder", "Intake", "recognise"]
 
 PIECE = MIB
 LARGE = 4 * MIB
@@ -81,7 +81,7 @@ class Intake:
         return any(file.role not in {"other", "source"} for file in self.files)
 
 
-def digest_of(path: Path) -> tuple[str, int]:
+def _digest_of(path: Path) -> tuple[str, int]:
     """Digest and size of a file."""
     digest, size = hashlib.sha256(), 0
     piece = memoryview(bytearray(LARGE_PIECE))
@@ -97,13 +97,12 @@ def recognise(
     noticed: Callable[[str, Path], None] = lambda role, path: None,
     *,
     beside: bool = False,
-    digest: Callable[[Path], tuple[str, int]] = digest_of,
 ) -> Intake:
     """Looks through a folder (or at one file) and tells what is in it. Follows no links.
 
     `noticed` is told a file's role, and where it is, when its beginning was seen: all of a large
     one takes a while.
-    `beside`: large logs are hashed by another thread, by `digest`, until `settle`.
+    `beside`: large logs are hashed by another thread until `settle`.
     """
     dropped: dict[str, list[str]] = {}
     paths = _walk(root, dropped) if root.is_dir() else [root]
@@ -114,7 +113,7 @@ def recognise(
         shown = PurePosixPath(*path.relative_to(base).parts[common:])
         intake.files.append(_look_at(path, stored_text(str(shown)), noticed, beside))
     intake.files.sort(key=lambda file: file.path)
-    _hash_rest(intake, digest)
+    _hash_rest(intake)
     for file in intake.files:
         if file.role == NESTED:
             reason = "an archive inside the upload is not unpacked; upload it by itself"
@@ -195,14 +194,14 @@ def _look_at(path: Path, shown: str, noticed: Callable[[str, Path], None], besid
     )
 
 
-def _hash_rest(intake: Intake, digest: Callable[[Path], tuple[str, int]]) -> None:
+def _hash_rest(intake: Intake) -> None:
     """Of the files without a digest, and of the whole; beside other work, if there are any."""
     files = list(intake.files)
     large = [file for file in files if not file.digest]
 
     def settle() -> None:
         for file in large:
-            file.digest, file.size = digest(file.absolute)
+            file.digest, file.size = _digest_of(file.absolute)
         intake.content_digest = _content_digest(files)
 
     if not large:

@@ -20,7 +20,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.capture_facts import CaptureFacts
-from inductorscope.intake.recognise import Dropped, Intake, digest_of, recognise
+from inductorscope.intake.recognise import Dropped, Intake, recognise
 from inductorscope.processes.allocation import give_back
 from inductorscope.reading.artifacts import FileArtifacts
 from inductorscope.reading.beginning import Beginning, HereAlready
@@ -31,7 +31,6 @@ from inductorscope.reading.graphs.merging import folder_sources, merge
 from inductorscope.reading.graphs.pool import Pool
 from inductorscope.reading.graphs.sources import find_sources
 from inductorscope.reading.graphs.texts_of import aot_id_of
-from inductorscope.reading.logs.arriving import ArrivingLog
 from inductorscope.reading.logs.logs import LogFacts, LogReading, read_logs, store_story
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.owner import Owner, owner_here
@@ -91,15 +90,13 @@ def read_run(
     owner: Owner | None = None,
     pool: Pool | None = None,
     aligned_at_once: int = ALIGNED_AT_ONCE,
-    arriving: ArrivingLog | None = None,
 ) -> ReadResult:
     """Reads a folder (or one file) into the database as one run.
 
     `extra` are the facts of a capture whose folder does not hold them; `settings` name the data
     folder, where large files are compressed instead of in the system's temporary folder, and bound
     what a compressed log unpacks to. The same content a second time, or from two workers at once,
-    is the same run; a reading that fails leaves nothing behind. `pool`: other processes that help;
-    `arriving`: a log that may be in the folder, read ahead with the same pool.
+    is the same run; a reading that fails leaves nothing behind. `pool`: other processes that help.
     """
     started = time.monotonic()
     if settings is not None:
@@ -107,11 +104,7 @@ def read_run(
     progress("Looking through the files", 0, None, None)
     pool = pool or Pool(workers=0)
     ahead = TracesAhead(pool, settings.data if settings is not None else None)
-    digest = digest_of if arriving is None else arriving.digest_of
-    intake = recognise(root, ahead.noticed, beside=True, digest=digest)
-    if arriving is not None and not arriving.is_all_of(intake):
-        arriving.abandon()
-        arriving = None
+    intake = recognise(root, ahead.noticed, beside=True)
     if not intake.known:
         raise NothingToRead(_nothing(intake))
     notes = Notes(intake.dropped)
@@ -145,7 +138,6 @@ def read_run(
         ahead,
         aligned_at_once,
         beginning,
-        arriving,
     )
     try:
         beginning.when_known()
@@ -248,17 +240,12 @@ class _Reading:
         ahead: TracesAhead,
         aligned_at_once: int,
         beginning: Beginning,
-        arriving: ArrivingLog | None,
     ) -> None:
         self.pool = pool
         self.ahead = ahead
         self.beginning = beginning
         lone = not intake.graphs and all(file.role != "line_record" for file in intake.files)
-        self.arriving = arriving
-        if arriving is not None:
-            self.graphs_ahead = arriving.ahead
-        else:
-            self.graphs_ahead = GraphsAhead(pool, aligned_at_once, wanted=lone)
+        self.graphs_ahead = GraphsAhead(pool, aligned_at_once, wanted=lone)
         self.aligned_at_once = aligned_at_once
         self.run = run
         self.intake = intake
@@ -328,7 +315,6 @@ class _Reading:
             self.progress,
             self.beginning,
             self.graphs_ahead,
-            self.arriving,
         )
         return read_logs(self.intake.files, reading)
 

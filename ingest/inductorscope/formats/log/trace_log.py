@@ -90,12 +90,9 @@ class TraceLog(Iterator[LogRecord]):
         max_bytes: int | None = None,
         limits: Limits = LIMITS,
         repeats: Repeats | None = None,
-        *,
-        arriving: bool = False,
     ) -> None:
         """Reads no more than `max_bytes` of plain bytes, and says so where it stops. `repeats`:
-        finds payloads again that came before. `arriving`: what has come is taken rather than
-        waited with for more."""
+        finds payloads again that came before."""
         self.dropped: dict[str, Dropped] = {}
         self.strings: dict[int, str] = {}
         """Interned file names. A forked child's log can lack some of its parent's."""
@@ -109,7 +106,6 @@ class TraceLog(Iterator[LogRecord]):
         self._limits = limits
         self._max_bytes = max_bytes
         self._repeats = repeats
-        self._arriving = arriving
         # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
         self._source = getattr(stream, "read1", stream.read)
         self._orphans: str | None = "a payload line before any record"
@@ -168,13 +164,11 @@ class TraceLog(Iterator[LogRecord]):
         return (self.strings if number in self.strings else fallback).get(number, UNKNOWN_FILE)
 
     def _read_block(self, size: int) -> bytes:
-        """So many bytes, fewer at the end only; of a log that arrives an eighth may do, so that
-        joining what was read takes linear time nevertheless."""
+        """So many bytes, fewer at the end only."""
         if self._max_bytes is not None:
             size = min(size, self._max_bytes + 1 - self.bytes_read)
         parts = []
-        enough = size - max(1, size // 8) if self._arriving else 0
-        while size > enough:
+        while size > 0:
             try:
                 part: bytes = self._source(size)
             except (EOFError, OSError, zlib.error) as error:
@@ -331,13 +325,11 @@ def read_trace_log(
     stream: BinaryIO,
     max_bytes: int | None = None,
     limits: Limits = LIMITS,
-    *,
-    arriving: bool = False,
 ) -> TraceLog:
     """Reads a log, plain or compressed with gzip or zstd, from a stream that can seek."""
     plain = open_plain(stream)
     repeats = repeats_of(stream) if plain is stream else None
-    return TraceLog(plain, max_bytes, limits, repeats, arriving=arriving)
+    return TraceLog(plain, max_bytes, limits, repeats)
 
 
 def payload_in(lines: bytes) -> bytes:

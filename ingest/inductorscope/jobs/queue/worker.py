@@ -30,7 +30,6 @@ from inductorscope.jobs.queue.heartbeat import Heartbeat
 from inductorscope.jobs.queue.processes import end_processes
 from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.queue.slots import Slot, SlotTakenError
-from inductorscope.jobs.queue.spare import Spare
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.jobs.queue.workflow import Command, Work, child_command, set_work
 from inductorscope.jobs.work import folders
@@ -80,8 +79,7 @@ class _Worker:
         self.engine: Engine = make_engine(settings)
         self.sessions = sessions(self.engine)
         self.client: DBOSClient = make_client(settings)
-        self.spare = Spare(settings) if options.command is child_command else None
-        self.work = Work(settings, self.sessions, executor_id, options.command, self.spare)
+        self.work = Work(settings, self.sessions, executor_id, options.command)
         self.reaper = Reaper(
             settings,
             self.sessions,
@@ -104,8 +102,6 @@ class _Worker:
         log.info("%s is at work", self.work.executor_id)
         rounds = 0
         while not self.stop_asked.is_set():
-            if self.spare is not None and not self.work.running:
-                self.spare.keep()
             self._relink()
             self._look_after(rounds)
             rounds += 1
@@ -153,8 +149,6 @@ class _Worker:
     def _stop(self) -> None:
         """Ends in order: what was running goes back to the queue and counts as no attempt."""
         self.work.stopping = True
-        if self.spare is not None:
-            self.spare.close()
         for job_id, attempt in list(self.work.running.items()):
             end_processes(job_id)
             transitions.put_back(self.sessions, attempt)

@@ -10,17 +10,16 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbos import DBOS
 
-from inductorscope.capture.diagnosis.run import KINDS
+from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import WORKFLOW, log
 from inductorscope.jobs.queue.processes import MARK, end_processes, environment
-from inductorscope.jobs.queue.spare import Spare
 from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt
 from inductorscope.jobs.work import folders
 from inductorscope.processes.programs import program
@@ -28,8 +27,6 @@ from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.database.engine import Sessions
 
 TRY_AGAIN_SECONDS = 5.0
-ROOM_SECONDS = 60
-"""Beside the limit that a benchmark or a diagnosis watches itself."""
 SHOWN_OUTPUT = 8_192
 ENGINE_ATTEMPTS = 50
 """The engine's own limit, behind ours in `transitions`, which comes with a sentence."""
@@ -45,8 +42,6 @@ class Work:
     sessions: Sessions
     executor_id: str
     command: Command
-    spare: Spare | None = None
-    """Reads uploads without a wait for imports."""
     running: dict[str, Attempt] = field(default_factory=dict)
     stopping: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
@@ -63,7 +58,7 @@ def set_work(work: Work) -> None:
 
 def child_command(attempt: Attempt) -> list[str]:
     """The process that does a job's work."""
-    module = program("inductorscope.jobs.work.child", attempt.kind, attempt.job_id)
+    module = program("inductorscope.jobs.work", attempt.kind, attempt.job_id)
     return [*module, "--attempt", str(attempt.number), "--parent", str(os.getpid())]
 
 
@@ -114,32 +109,6 @@ async def _run_child(work: Work, attempt: Attempt) -> int | None:
     scratch = folders.scratch_folder(attempt.job_id)
     scratch.mkdir(parents=True, mode=0o700)
     output = scratch / "output"
-    output.touch()
-    ended = await _start(work, attempt, scratch, output)
-    seconds, setting = time_limit(work.settings, attempt.kind)
-    try:
-        status = await asyncio.wait_for(ended, seconds)
-    except TimeoutError:
-        message = (
-            f"This took longer than its time limit of {seconds:,} s and was stopped. "
-            f"Raise {PREFIX}{setting}, or do less at a time."
-        )
-        await asyncio.to_thread(transitions.fail, work.sessions, attempt, message)
-        return None
-    if status not in (0, TRY_AGAIN) and not work.stopping:
-        message = _how_it_ended(status)
-        said = f"{message}\n{_last_output(output)}".rstrip()
-        if await asyncio.to_thread(transitions.fail, work.sessions, attempt, message, said):
-            log.warning("%s: %s", attempt.job_id, said)
-    return status
-
-
-async def _start(work: Work, attempt: Attempt, scratch: Path, output: Path) -> Awaitable[int]:
-    """The process that does it, started now or ahead; waits for its end."""
-    if work.spare is not None and attempt.kind == "ingest":
-        wait = await asyncio.to_thread(work.spare.take, attempt, scratch)
-        if wait is not None:
-            return asyncio.to_thread(wait)
     with output.open("wb") as stream:
         process = await asyncio.create_subprocess_exec(
             *work.command(attempt),
@@ -149,20 +118,23 @@ async def _start(work: Work, attempt: Attempt, scratch: Path, output: Path) -> A
             env=environment(work.settings, **{MARK: attempt.job_id}),
             start_new_session=True,
         )
-    return process.wait()
-
-
-def time_limit(settings: Settings, kind: str) -> tuple[int, str]:
-    """Seconds that a job may take and the setting to raise.
-
-    Captures, benchmarks and diagnoses watch their own limit; what a capture records is then read
-    like an upload.
-    """
-    if kind == "capture":
-        return settings.capture_seconds + settings.ingest_seconds, "CAPTURE_SECONDS"
-    if kind == "benchmark" or kind in KINDS:
-        return settings.capture_seconds + ROOM_SECONDS, "CAPTURE_SECONDS"
-    return settings.ingest_seconds, "INGEST_SECONDS"
+    kind = KINDS[attempt.kind]
+    seconds = kind.seconds(work.settings)
+    try:
+        status = await asyncio.wait_for(process.wait(), seconds)
+    except TimeoutError:
+        message = (
+            f"This took longer than its time limit of {seconds:,} s and was stopped. "
+            f"Raise {PREFIX}{kind.limit}, or do less at a time."
+        )
+        await asyncio.to_thread(transitions.fail, work.sessions, attempt, message)
+        return None
+    if status not in (0, TRY_AGAIN) and not work.stopping:
+        message = _how_it_ended(status)
+        said = f"{message}\n{_last_output(output)}".rstrip()
+        if await asyncio.to_thread(transitions.fail, work.sessions, attempt, message, said):
+            log.warning("%s: %s", attempt.job_id, said)
+    return status
 
 
 def _tidy(work: Work, job_id: str) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.answers.explorer.benchmark import CaseOf, add_benchmark, case_of
 from inductorscope.answers.parts import graph_of
-from inductorscope.capture.benchmark.run import Asked, run_case
+from inductorscope.capture.benchmark.run import Asked, BenchmarkFailed, run_case
 from inductorscope.capture.benchmark.text import case_text
+from inductorscope.capture.watch import CaptureFailed
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import OvertakenError
-
-if TYPE_CHECKING:
-    from inductorscope.jobs.work.child import Task
+from inductorscope.jobs.work.task import Task, WorkRefused
 
 UPLOADED = (
     "This run was uploaded or ingested, and code of uploads is never run here",
@@ -26,7 +26,10 @@ def benchmark(task: Task) -> None:
     spec = task.spec
     run, slug, kernel, handle = _named(spec)
     with task.sessions() as session:
-        found = case_of(session, run, slug, kernel, handle)
+        try:
+            found = case_of(session, run, slug, kernel, handle)
+        except NoCase as error:
+            raise WorkRefused(str(error)) from None
     if found is None:
         raise Refused("The kernel is not here any more", "perhaps its run was deleted")
     if not found.may_run:
@@ -37,7 +40,10 @@ def benchmark(task: Task) -> None:
         seconds=float(spec.get("seconds", 2.0)),
         max_autotune=bool(spec.get("max_autotune")),
     )
-    result = run_case(asked, task.folder, task.settings, task.report)
+    try:
+        result = run_case(asked, task.folder, task.settings, task.report)
+    except (BenchmarkFailed, CaptureFailed) as error:
+        raise WorkRefused(str(error)) from None
     for line in str(result.pop("printed", "")).splitlines():
         task.report.line(line)
     _end(task, found, result)

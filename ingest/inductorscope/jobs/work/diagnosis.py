@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_ours
 from inductorscope.capture.diagnosis.run import Asked, run_diagnosis
-from inductorscope.capture.spec import CaptureSpec, from_builtins
+from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.capture.watch import CaptureFailed
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.work.ending import OvertakenError
+from inductorscope.jobs.work.task import Task, WorkRefused
 from inductorscope.store.runs.diagnoses import read_diagnosis, write_diagnosis
 from inductorscope.store.tables.models import Run
-
-if TYPE_CHECKING:
-    from inductorscope.jobs.work.child import Task
 
 UPLOADED = (
     "This run was uploaded or ingested, and code of uploads is never run here",
@@ -42,9 +41,13 @@ def diagnose(task: Task) -> None:
         with task.sessions.begin() as session:
             _write(task, session, run_id, result, complete=False)
 
-    result = run_diagnosis(
-        Asked(kind, spec, options), task.folder, task.settings, task.report, task.report.line, keep
-    )
+    try:
+        result = run_diagnosis(
+            Asked(kind, spec, options), task.folder, task.settings, task.report, task.report.line,
+            keep,
+        )  # fmt: skip
+    except CaptureFailed as failed:
+        raise WorkRefused(str(failed)) from None
     lines = task.report.finishing()
     message = str((result.get("summary") or {}).get("verdict") or "Done.")
     with task.sessions.begin() as session:
@@ -67,7 +70,10 @@ def captured_spec(session: Session, run_id: str) -> CaptureSpec:
     options = run.environment.get("options")
     if not isinstance(options, dict):
         raise Refused("The run does not say what was captured", "capture the program again")
-    return from_builtins(options)
+    try:
+        return from_builtins(options)
+    except SpecError as error:
+        raise WorkRefused(str(error)) from None
 
 
 def _write(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from inductorscope.capture.diagnosis.run import KINDS
+from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue.transitions import now
 from inductorscope.jobs.records import ACTIVE, FAILED
 from inductorscope.jobs.uploads.files import UploadFolder
@@ -24,8 +24,8 @@ FAILED_KEPT = timedelta(days=1)
 """Files of an upload that could not be read, for a person to look at."""
 FORGOTTEN_AFTER = timedelta(days=1)
 """Temporary folders of a command that was killed."""
-RUN_CODE = tuple(f"{kind}-" for kind in ("capture", "benchmark", *KINDS))
-READ_FILES = ("ingest-",)
+RUN_CODE = tuple(f"{name}-" for name, kind in KINDS.items() if kind.runs_code)
+READ_FILES = tuple(f"{name}-" for name, kind in KINDS.items() if not kind.runs_code)
 """How the ids of jobs begin, by what they do."""
 NEW = timedelta(hours=1)
 """A folder this new may belong to a row that is not there yet."""

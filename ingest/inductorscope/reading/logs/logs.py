@@ -17,7 +17,6 @@ from inductorscope.intake.recognise import File
 from inductorscope.reading.beginning import Beginning
 from inductorscope.reading.graphs.ahead import GraphsAhead
 from inductorscope.reading.graphs.texts_of import GraphSource
-from inductorscope.reading.logs.arriving import ArrivingLog
 from inductorscope.reading.logs.graphs import rank_of
 from inductorscope.reading.logs.taking import LogTaking
 from inductorscope.reading.logs.torch_logs import read_torch_logs
@@ -141,15 +140,12 @@ class LogReading:
     beginning: Beginning
     """Makes the run appear, ahead of anything that is written."""
     ahead: GraphsAhead
-    arrived: ArrivingLog | None = None
-    """The only log, where it was taken in while it was sent."""
 
 
 def read_logs(files: list[File], reading: LogReading) -> LogFacts:
     """Reads all logs into the store, one after the other."""
     facts = LogFacts()
-    arrived = reading.arrived
-    story = arrived.story if arrived is not None else StoryGatherer()
+    story = StoryGatherer()
     first: dict[str, File] = {}
     logs = [file for file in files if file.role == "trace_log"]
     if len(logs) > 1:
@@ -157,10 +153,7 @@ def read_logs(files: list[File], reading: LogReading) -> LogFacts:
     for file in logs:
         known = first.setdefault(file.digest, file)
         if known is file:
-            if arrived is not None:
-                taking = arrived.taking
-            else:
-                taking = _taking(file, reading, story.log(file.path, rank_of(file.path)))
+            taking = _taking(file, reading, story.log(file.path, rank_of(file.path)))
             facts.logs.append(_OneLog(file, reading, taking).read())
         else:
             facts.copies[file.path] = known.path

@@ -89,12 +89,9 @@ class LogTaking:
         sessions: Sessions,
         folder: Path | None,
         max_unpacked: int | None,
-        *,
-        arriving: bool = False,
     ) -> None:
         """`path`: as it is shown; `place`: where it lies, which `raw` reads. `folder`: for large
-        temporary files; `max_unpacked`: bytes that a compressed log may unpack to. `arriving`:
-        whether it is still being written."""
+        temporary files; `max_unpacked`: bytes that a compressed log may unpack to."""
         self.path = path
         self.raw = raw
         self.packed = kind_of(raw.peek(HEAD)[:HEAD]) is not None
@@ -104,7 +101,7 @@ class LogTaking:
         self.graphs = LogGraphs(path, ahead.offer)
         self.store = LogStore(folder, hashed=not self.packed)
         most = max_unpacked if self.packed else None
-        self.log: TraceLog = read_trace_log(raw, most, arriving=arriving)
+        self.log: TraceLog = read_trace_log(raw, most)
         self.rows: Counter[str] = Counter()
         """Records of each kind that could have got a row."""
         self.files: set[int] = set()

@@ -1,0 +1,43 @@
+"""What a job can be: one entry a kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inductorscope.capture.diagnosis.run import KINDS as DIAGNOSES
+from inductorscope.settings import Settings
+
+ROOM_SECONDS = 60
+"""A benchmark or a diagnosis watches the limit itself; its job gets this much longer."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of job. Its name begins the ids of its jobs."""
+
+    work: str
+    """The function that does it, as `module:name`; the job's process imports that module only."""
+    runs_code: bool
+    """Whether it runs a captured program, in the folder of captures."""
+    limit: str
+    """The setting to raise when a job takes too long."""
+
+    def seconds(self, settings: Settings) -> int:
+        """How long a job may take."""
+        if not self.runs_code:
+            return settings.ingest_seconds
+        # What a capture records is then read like an upload.
+        after = settings.ingest_seconds if self is KINDS["capture"] else ROOM_SECONDS
+        return settings.capture_seconds + after
+
+
+_WORK = "inductorscope.jobs.work"
+
+KINDS: dict[str, Kind] = {
+    "ingest": Kind(f"{_WORK}.reading:ingest", runs_code=False, limit="INGEST_SECONDS"),
+    "capture": Kind(f"{_WORK}.reading:capture", runs_code=True, limit="CAPTURE_SECONDS"),
+    "benchmark": Kind(f"{_WORK}.benchmark:benchmark", runs_code=True, limit="CAPTURE_SECONDS"),
+    **dict.fromkeys(
+        DIAGNOSES, Kind(f"{_WORK}.diagnosis:diagnose", runs_code=True, limit="CAPTURE_SECONDS")
+    ),
+}

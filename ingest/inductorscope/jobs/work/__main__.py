@@ -1,0 +1,114 @@
+"""The process that does a job's work: `python -m inductorscope.jobs.work KIND JOB --attempt N`.
+
+It ends the job itself, with a run or a sentence. Its worker ends the job only when this could not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import sys
+import tempfile
+import traceback
+
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from inductorscope.intake.limits import Refused
+from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.kinds import KINDS
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt
+from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.work.ending import OvertakenError
+from inductorscope.jobs.work.folders import scratch_folder
+from inductorscope.jobs.work.progress import Report
+from inductorscope.jobs.work.task import Task, WorkRefused
+from inductorscope.processes.allocation import return_large_blocks
+from inductorscope.processes.dying import die_with
+from inductorscope.settings import PREFIX, Settings, load
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.runs.writer import TakenOverError
+from inductorscope.store.tables.models import Job
+
+SHOWN = 300
+"""Characters of an unexpected error's text in the job's message; the log has all of it."""
+
+
+def attend(settings: Settings, attempt: Attempt) -> int:
+    """Does the work and ends the job; the process's exit status."""
+    engine = make_engine(settings)
+    factory = sessions(engine)
+    with factory() as session:
+        spec = dict(session.get_one(Job, attempt.job_id).spec)
+    report = Report(factory, attempt)
+    task = Task(settings, engine, factory, attempt, spec, report)
+    try:
+        _work(task)
+    except (OvertakenError, TakenOverError):
+        return 0
+    except (OperationalError, InterfaceError) as error:
+        report.line(f"The database is out of reach: {without_password(str(error))}", "warning")
+        return TRY_AGAIN
+    except (Refused, WorkRefused) as error:
+        _fail(task, str(error), str(error))
+        _discard(task)
+    except MemoryError:
+        _fail(task, _memory_sentence(settings), traceback.format_exc())
+    except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with it
+        text = without_password(str(error)).strip()[:SHOWN]
+        what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        message = f"This failed in a way that was not foreseen: {what}"
+        _fail(task, message, without_password(traceback.format_exc()))
+    finally:
+        report.close()
+        engine.dispose()
+    return 0
+
+
+def _work(task: Task) -> None:
+    module, _, name = KINDS[task.attempt.kind].work.partition(":")
+    getattr(importlib.import_module(module), name)(task)
+
+
+def _fail(task: Task, message: str, details: str) -> None:
+    lines = task.report.finishing()
+    with task.sessions.begin() as session:
+        transitions.add_events(session, task.attempt.job_id, lines)
+    transitions.fail(task.sessions, task.attempt, message, details)
+
+
+def _discard(task: Task) -> None:
+    """Files that were refused are of no use to anybody: they go as soon as the job says why."""
+    upload = task.spec.get("upload")
+    if upload is not None:
+        UploadFolder(task.settings.uploads, str(upload)).remove()
+
+
+def _memory_sentence(settings: Settings) -> str:
+    limit = settings.capture_bytes / 1024**3
+    return (
+        f"This needed more memory than its limit of {limit:g} GiB. "
+        f"Do less at a time, or raise {PREFIX}CAPTURE_BYTES."
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope.jobs.work")
+    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("job_id")
+    parser.add_argument("--attempt", type=int, required=True)
+    parser.add_argument("--parent", type=int, help="end when this process does")
+    given = parser.parse_args(arguments)
+    if given.parent:
+        die_with(given.parent)
+    logging.basicConfig(level=logging.WARNING)
+    return_large_blocks()
+    # Temporary files go where they are cleared after the job. Not TMPDIR: torch keeps its
+    # precompiled headers there, which captures share.
+    tempfile.tempdir = str(scratch_folder(given.job_id))
+    return attend(load(), Attempt(given.job_id, given.kind, given.attempt))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""The jobs that end with a run: reading an upload, and running a capture and reading it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from inductorscope.intake.limits import Limits, Refused
+from inductorscope.intake.several import any_archive, lay_out
+from inductorscope.intake.unpack import unpack
+from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.uploads.files import UploadFolder
+from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, read_sentence
+from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
+from inductorscope.reading import NothingToRead, ReadResult, read_run
+from inductorscope.settings import PREFIX
+from inductorscope.store.tables.models import Upload
+
+
+def ingest(task: Task) -> None:
+    """Reads an upload."""
+    limit_memory(task.settings)
+    upload_id = str(task.spec["upload"])
+    with task.sessions() as session:
+        upload = session.get_one(Upload, upload_id)
+    files = UploadFolder(task.settings.uploads, upload_id)
+    if not files.exists():
+        raise Refused(
+            "The files of the upload are not in this worker's data folder",
+            f"let web process and worker share the folder that {PREFIX}DATA names",
+        )
+    paths = [str(file["path"]) for file in upload.files]
+    sent = _lay_out(task, files, paths)
+    root = sent
+    # What was dropped or named: a lone folder stays as it is, archives inside of it too.
+    tops = [sent / name for name in dict.fromkeys(path.partition("/")[0] for path in paths)]
+    if len(tops) > 1 and any_archive(tops):
+        root = task.folder / "unpacked"
+        lay_out(
+            tops,
+            root,
+            Limits.of(task.settings),
+            lambda path: task.report(f"Unpacking {path.name}"),
+        )
+    elif len(paths) == 1:
+        root = task.folder / "unpacked"
+        size = int(upload.files[0]["size"])
+        step = f"Unpacking {Path(upload.files[0]['path']).name}"
+        task.report(step, 0, None, "bytes")
+        unpack(
+            sent / upload.files[0]["path"],
+            root,
+            Limits.of(task.settings),
+            lambda done: task.report(step, done, size if done <= size else None, "bytes"),
+        )
+    _read(task, root, "upload")
+    files.remove()
+
+
+def _lay_out(task: Task, files: UploadFolder, paths: list[str]) -> Path:
+    """The upload's files under the names they had, without copying them."""
+    sent = task.folder / "sent"
+    for index, path in enumerate(paths):
+        target = sent / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if files.file(index).exists():
+            os.link(files.file(index), target)
+        else:
+            target.touch()  # an empty file sends no bytes
+        if index % 100 == 0:
+            task.report("Laying out the files", index, len(paths), "files")
+    return sent
+
+
+def capture(task: Task) -> None:
+    """Runs a model and reads what was recorded."""
+    # Here: reading an upload needs none of it.
+    from inductorscope.capture.run import run_capture
+    from inductorscope.capture.spec import SpecError, from_builtins
+    from inductorscope.capture.watch import CaptureFailed
+
+    try:
+        spec = from_builtins(task.spec["capture"])
+        run_capture(spec, task.folder, task.settings, task.report, log=task.report.line)
+    except (SpecError, CaptureFailed) as failed:
+        raise WorkRefused(str(failed)) from None
+    limit_memory(task.settings)  # only now: torch's process would inherit it
+    _read(task, task.folder, "capture")
+
+
+def _read(task: Task, root: Path, origin: str) -> None:
+    """Stores the files as a run; when it is complete, so is the job."""
+    try:
+        result = read_run(
+            root,
+            settings=replace(task.settings, data=task.folder),  # for its temporary files
+            session_factory=task.sessions,
+            origin=origin,
+            name=task.spec.get("name"),
+            tags=[str(tag) for tag in task.spec.get("tags", [])],
+            progress=task.report,
+            owner=owner_of(task.attempt, task.report.finishing),
+            pool=None,
+        )
+    except NothingToRead as nothing:
+        raise WorkRefused(str(nothing)) from None
+    if result.duplicate:
+        _end_as_duplicate(task, result)
+
+
+def _end_as_duplicate(task: Task, result: ReadResult) -> None:
+    read = read_sentence(result.graphs, result.kernels)
+    message = f"These files were here already, as run {result.run_id}. {read}"
+    lines = [
+        *task.report.finishing(),
+        *left_out(asdict(item) for item in result.dropped),
+        (transitions.now(), "info", message),
+    ]
+    with task.sessions.begin() as session:
+        if not transitions.complete(
+            session, task.attempt, run_id=result.run_id, duplicate=True, message=message
+        ):
+            raise OvertakenError
+        transitions.add_events(session, task.attempt.job_id, lines)

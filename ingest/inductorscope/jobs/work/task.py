@@ -1,0 +1,46 @@
+"""What every kind of work is given."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+
+from inductorscope.jobs.queue.transitions import Attempt
+from inductorscope.jobs.work.folders import work_folder
+from inductorscope.jobs.work.progress import Report
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions
+
+
+@dataclass(frozen=True)
+class Task:
+    """One attempt and what it works with."""
+
+    settings: Settings
+    engine: Engine
+    sessions: Sessions
+    attempt: Attempt
+    spec: dict[str, Any]
+    """What was asked for."""
+    report: Report
+
+    @property
+    def folder(self) -> Path:
+        return work_folder(self.settings, self.attempt.job_id)
+
+
+class WorkRefused(Exception):
+    """The work cannot be done; the message is a sentence for the person who asked."""
+
+
+def limit_memory(settings: Settings) -> None:
+    """Limits the memory of this process and of those that it starts from now on."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = settings.capture_bytes
+    if hard != resource.RLIM_INFINITY:
+        allowed = min(allowed, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
