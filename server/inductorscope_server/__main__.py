@@ -13,7 +13,7 @@ from types import FrameType
 import uvicorn
 from inductorscope.jobs.errors import without_password
 from inductorscope.settings import PREFIX, SettingError, Settings, load
-from inductorscope.store.database.migrate import MigrationError
+from inductorscope.store.database.errors import MigrationError
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 

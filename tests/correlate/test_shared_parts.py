@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inductorscope.correlate.kernels.cpp import read_kernel
-from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
 from inductorscope.correlate.nodes.sizes import numel

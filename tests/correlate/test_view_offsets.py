@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.view_offsets import constant_term
 from inductorscope.formats.graph.fx import parse_fx
 

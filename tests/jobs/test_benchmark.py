@@ -22,7 +22,8 @@ from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
 from inductorscope.jobs.work.folders import scratch_folder, work_folder
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, migrate, sessions
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.migrate import migrate
 from inductorscope.store.tables.models import Run
 from sqlalchemy import update
 

@@ -10,7 +10,8 @@ import pytest
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.answers.time import roofline
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, migrate, sessions
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.migrate import migrate
 from inductorscope_server.web import ahead
 from inductorscope_server.web.ahead import Ahead
 from inductorscope_server.web.parts import Parts

@@ -8,28 +8,40 @@ from pathlib import Path
 
 import pytest
 from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from inductorscope.answers.explorer.kernel import kernel_page
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import NEWEST_REVISION, database_url, make_engine, sessions
-from inductorscope.store.database.fresh import create_newest
-from inductorscope.store.database.migrate import (
-    MigrationError,
+from inductorscope.store.database.engine import database_url, make_engine, sessions
+from inductorscope.store.database.errors import MigrationError
+from inductorscope.store.database.fresh import create_tables
+from inductorscope.store.database.migrate import NEWEST_REVISION, migrate
+from inductorscope.store.database.revisions import (
     alembic_config,
-    differences,
-    migrate,
+    is_ours,
     migration_engine,
+    upgrade,
 )
 from inductorscope.store.runs.nodes import fx_nodes, ir_nodes
+from inductorscope.store.tables.all import TABLES
 from inductorscope.store.tables.models import Base, Graph, Run
-from sqlalchemy import create_engine, inspect, select, text
+from sqlalchemy import Connection, create_engine, inspect, select, text
 
 START = """
 import sys, pathlib
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import migrate
+from inductorscope.store.database.migrate import migrate
 migrate(Settings(data=pathlib.Path(sys.argv[1]), database_url=sys.argv[2]))
 """
+
+
+def differences(connection: Connection) -> list[object]:
+    """What autogenerate would change: nothing where models and revisions agree."""
+    context = MigrationContext.configure(
+        connection, opts={"compare_type": True, "include_object": is_ours}
+    )
+    return list(compare_metadata(context, TABLES))
 
 
 @pytest.fixture
@@ -45,26 +57,26 @@ def test_models_and_revisions_agree(fresh: Settings) -> None:
     engine.dispose()
 
 
-def test_what_is_up_to_date_is_told_without_alembic(fresh: Settings) -> None:
+def test_a_database_that_is_up_to_date_is_opened_without_alembic(fresh: Settings) -> None:
     head = ScriptDirectory.from_config(alembic_config()).get_current_head()
     assert head == NEWEST_REVISION
     migrate(fresh)
     loads = "import sys; print('alembic' in sys.modules)"
     code = f"{START}\n{loads}"
     command = [sys.executable, "-c", code, str(fresh.data), fresh.database_url]
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "False"
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
 
 
 def test_a_new_file_is_as_the_revisions_would_have_made_it(tmp_path: Path) -> None:
     at_once = Settings(data=tmp_path / "at_once", database_url="")
     by_revisions = Settings(data=tmp_path / "by_revisions", database_url="")
-    assert create_newest(database_url(at_once))
-    migrate(by_revisions)
+    assert create_tables(database_url(at_once), NEWEST_REVISION)
+    upgrade(by_revisions)
     made, expected = (shape_of(settings) for settings in (at_once, by_revisions))
     assert made == expected
     assert len(made) > 25
-    assert not create_newest(database_url(by_revisions))
+    assert not create_tables(database_url(by_revisions), NEWEST_REVISION)
 
 
 def shape_of(settings: Settings) -> dict[str, object]:

@@ -13,7 +13,8 @@ from typing import Any
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.settings import Settings
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.database.engine import Sessions, make_engine, migrate, sessions
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+from inductorscope.store.database.migrate import migrate
 from inductorscope.store.tables.models import (
     Artifact,
     Blob,

@@ -340,7 +340,8 @@ def relink(
     return_large_blocks()
     from inductorscope.jobs.work.relinking import relink_all
     from inductorscope.reading import Pool
-    from inductorscope.store.database.engine import make_engine, migrate, sessions
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.migrate import migrate
 
     migrate(settings)
     if run is not None:
@@ -383,7 +384,8 @@ def runs(
     settings = load_settings(data=data)
     from inductorscope.answers.runs.runs import list_runs
     from inductorscope.cli.console import print_runs
-    from inductorscope.store.database.engine import make_engine, migrate, sessions
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.migrate import migrate
 
     migrate(settings)
     with sessions(make_engine(settings))() as session:
@@ -403,7 +405,8 @@ def delete(
 ) -> None:
     """Delete a run and free what only it used."""
     settings = load_settings(data=data)
-    from inductorscope.store.database.engine import make_engine, migrate, sessions
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.migrate import migrate
     from inductorscope.store.runs.runs import delete_run
 
     migrate(settings)

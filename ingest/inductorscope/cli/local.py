@@ -13,7 +13,8 @@ from inductorscope.naming import name_of
 from inductorscope.reading import Pool, ReadResult, read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import make_engine, migrate, sessions
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.migrate import migrate
 from inductorscope.store.runs.relinked import outdated
 
 Progress = Callable[[str, int, int | None, str | None], None]

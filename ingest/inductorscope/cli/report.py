@@ -19,7 +19,8 @@ def report(
     from sqlalchemy import select
 
     from inductorscope.answers.failures.report import run_report
-    from inductorscope.store.database.engine import make_engine, migrate, sessions
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.migrate import migrate
     from inductorscope.store.tables.models import Run
 
     settings = load_settings(data=data)

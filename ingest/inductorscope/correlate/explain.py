@@ -14,7 +14,7 @@ from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.buffer_candidates import OpKey
-from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.correlate.replay.schedule import unpacked_outputs

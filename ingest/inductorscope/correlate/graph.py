@@ -12,7 +12,7 @@ from inductorscope.correlate.links.model import CALLS, GraphLinks
 from inductorscope.correlate.links.record import link_record
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.buffer_candidates import Origins
-from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
 from inductorscope.formats.graph.ir import IrText
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from inductorscope.intake.files import File
 from inductorscope.intake.names import stored_text
 from inductorscope.settings import KIB
-
-if TYPE_CHECKING:
-    from inductorscope.intake.recognise import File
 
 GRAPH_ROLES = (
     "output_code", "fx_transformed", "fx_readable", "fx_runnable", "ir_pre_fusion",

@@ -9,13 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from inductorscope.intake.files import File
 from inductorscope.intake.graphs import GraphFolder, find_graphs
 from inductorscope.intake.names import stored_text
 from inductorscope.intake.sniff import HEAD, NESTED, role_of
 from inductorscope.intake.sources import mark_sources
 from inductorscope.settings import MIB
-
-__all__ = ["Dropped", "File", "GraphFolder", "Intake", "recognise"]
 
 PIECE = MIB
 LARGE = 4 * MIB
@@ -25,25 +24,6 @@ LARGE_PIECE = 4 * MIB
 
 JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
 JUNK_FOLDERS = {"__macosx", "__pycache__", ".git"}
-
-
-@dataclass(slots=True)
-class File:
-    """One file of an upload, and what it was taken for."""
-
-    path: str
-    """Relative, without the folders that all files share."""
-    role: str
-    size: int
-    absolute: Path
-    digest: str
-    """SHA-256 of its bytes as they are; empty until `Intake.settle`, where that was asked for."""
-    modified: int = 0
-    """When it was changed last, before it was looked at: nanoseconds."""
-    graph: str | None = None
-    """Slug of the graph it belongs to."""
-    source_path: str | None = None
-    """Of a source that a capture copied: its path on the machine where it ran."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
+from inductorscope.intake.files import File
 from inductorscope.settings import MIB
-
-if TYPE_CHECKING:
-    from inductorscope.intake.recognise import File
 
 MAX_MAPPING = 16 * MIB
 

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from inductorscope.intake.recognise import File, Intake
+from inductorscope.intake.files import File
+from inductorscope.intake.recognise import Intake
 from inductorscope.reading.graphs.sources import Sources
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import count_lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts_file
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.logs.logs import LogFacts
 from inductorscope.reading.notes import Notes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inductorscope.intake.recognise import File, Intake
+from inductorscope.intake.files import File
+from inductorscope.intake.recognise import Intake
 from inductorscope.reading.artifacts import FileArtifacts
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.logs.logs import LogFacts, LogRead

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from inductorscope.analyze.memory.layouts import annotation_layout
-from inductorscope.correlate.nodes.fx_values import VIEWS, FxGraph, Root
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
+from inductorscope.correlate.nodes.fx_value import VIEWS
 from inductorscope.correlate.nodes.lowerings import by_library
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.replay.reordering import reordered_nodes

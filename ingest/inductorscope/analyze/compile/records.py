@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -16,6 +17,7 @@ from inductorscope.analyze.compile.model import (
     Symbol,
     SymbolGuard,
 )
+from inductorscope.analyze.compile.state import LogState
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures, spoken
@@ -23,14 +25,14 @@ from inductorscope.formats.log.record import LogRecord, integer, read_head
 from inductorscope.formats.log.shape_records import ShapeRecord, read_shape_record
 from inductorscope.formats.log.summary import has_break_records
 
-if TYPE_CHECKING:
-    from inductorscope.analyze.compile.gather import Handler, LogGatherer
-
 LONGEST = 4000
 TRACE_LINES = 60
 
+Handler = Callable[[LogState, LogRecord, int], None]
+"""Takes a record of the compile of that number."""
 
-def _start(log: LogGatherer, record: LogRecord, number: int) -> None:
+
+def _start(log: LogState, record: LogRecord, number: int) -> None:
     compile_ = log.story.compiles[number]
     if not record.attempt and compile_.stack:
         compile_ = log.begin(record)
@@ -39,14 +41,14 @@ def _start(log: LogGatherer, record: LogRecord, number: int) -> None:
     _counted(compile_.id, log, compile_.number)
 
 
-def _counted(compile_id: str | None, log: LogGatherer, number: int) -> None:
+def _counted(compile_id: str | None, log: LogState, number: int) -> None:
     """A frame's compile beyond its first is a recompile, also where the log gives no reason."""
     last = (compile_id or "").rpartition("/")[2]
     if last.isdigit() and int(last) > 0:
         log.story.compiles[number].recompile = True
 
 
-def _metrics(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _metrics(log: LogState, record: LogRecord, number: int) -> None:
     told = record.body if isinstance(record.body, dict) else {}
     compile_ = log.story.compiles[number]
     if compile_.id is None and isinstance(told.get("compile_id"), str):
@@ -84,7 +86,7 @@ def _metrics(log: LogGatherer, record: LogRecord, number: int) -> None:
             )  # fmt: skip
 
 
-def _broken(log: LogGatherer, record: LogRecord, number: int, reasons: list[str]) -> None:
+def _broken(log: LogState, record: LogRecord, number: int, reasons: list[str]) -> None:
     """Graph breaks that have no record of their own."""
     for reason in reasons:
         log.story.compiles[number].breaks += 1
@@ -92,9 +94,7 @@ def _broken(log: LogGatherer, record: LogRecord, number: int, reasons: list[str]
             log.story.breaks.append(GraphBreak(number, log.number, record.line, None, None, reason))
 
 
-def _failed(
-    log: LogGatherer, record: LogRecord, number: int, kind: str, told: dict[str, Any]
-) -> None:
+def _failed(log: LogState, record: LogRecord, number: int, kind: str, told: dict[str, Any]) -> None:
     """Its error may have been logged already, with the traceback."""
     message = _text(told.get("fail_reason")) or ""
     file = _text(told.get("fail_user_frame_filename"))
@@ -110,7 +110,7 @@ def _failed(
         )
 
 
-def _error(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _error(log: LogState, record: LogRecord, number: int) -> None:
     lines = record.payload_text.rstrip().split("\n")
     kind, _, message = next(
         (line for line in reversed(lines) if ": " in line and not line.startswith((" ", "\t"))),
@@ -126,7 +126,7 @@ def _error(log: LogGatherer, record: LogRecord, number: int) -> None:
         )  # fmt: skip
 
 
-def _break(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _break(log: LogState, record: LogRecord, number: int) -> None:
     log.story.compiles[number].breaks += 1
     if not log.run.room(log.story.breaks, "graph breaks"):
         return
@@ -144,7 +144,7 @@ def _break(log: LogGatherer, record: LogRecord, number: int) -> None:
     )  # fmt: skip
 
 
-def _recompiled(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _recompiled(log: LogState, record: LogRecord, number: int) -> None:
     """Comes before its compile starts, under the id that it will have."""
     compile_ = log.story.compiles[number]
     if compile_.stack:
@@ -161,15 +161,15 @@ def _recompiled(log: LogGatherer, record: LogRecord, number: int) -> None:
     )  # fmt: skip
 
 
-def _code(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _code(log: LogState, record: LogRecord, number: int) -> None:
     log.story.compiles[number].codes += 1
 
 
-def _exported(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _exported(log: LogState, record: LogRecord, number: int) -> None:
     log.story.compiles[number].outcome = "exported"
 
 
-def _cache(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _cache(log: LogState, record: LogRecord, number: int) -> None:
     answer = read_cache_answer(record.name or "", record.payload or b"")
     if answer is None:
         return
@@ -185,7 +185,7 @@ def _cache(log: LogGatherer, record: LogRecord, number: int) -> None:
         )  # fmt: skip
 
 
-def _symbol(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _symbol(log: LogState, record: LogRecord, number: int) -> None:
     told = read_shape_record(record)
     if told.symbol is None or not log.run.room(log.story.symbols, "symbols"):
         return
@@ -218,7 +218,7 @@ _GUARD_KINDS = {
 }
 
 
-def _symbol_guard(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _symbol_guard(log: LogState, record: LogRecord, number: int) -> None:
     if not log.run.room(log.story.symbol_guards, "guards on symbols"):
         return
     told = read_shape_record(record)
@@ -236,7 +236,7 @@ def _symbol_guard(log: LogGatherer, record: LogRecord, number: int) -> None:
     )  # fmt: skip
 
 
-def _expression(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _expression(log: LogState, record: LogRecord, number: int) -> None:
     told = read_shape_record(record)
     if told.result is None or not log.run.room(log.story.expressions, "expressions"):
         return
@@ -253,7 +253,7 @@ def _expression(log: LogGatherer, record: LogRecord, number: int) -> None:
     )  # fmt: skip
 
 
-def _kernel_info(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
     try:
         kernels = msgspec.json.decode(record.payload or b"")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -281,7 +281,7 @@ def _kernel_info(log: LogGatherer, record: LogRecord, number: int) -> None:
         )  # fmt: skip
 
 
-def _link(log: LogGatherer, record: LogRecord, number: int) -> None:
+def _link(log: LogState, record: LogRecord, number: int) -> None:
     told = record.body if isinstance(record.body, dict) else {}
     name, url = _text(told.get("name")) or "link", _text(told.get("url"))
     compile_ = log.story.compiles[number]
@@ -289,7 +289,7 @@ def _link(log: LogGatherer, record: LogRecord, number: int) -> None:
         compile_.links.append(f"{name[:100]} {url[:1000]}")
 
 
-def _user_frame(log: LogGatherer, told: ShapeRecord) -> int | None:
+def _user_frame(log: LogState, told: ShapeRecord) -> int | None:
     frames = told.user_frames
     return log.frame(frames[-1]) if frames else None
 

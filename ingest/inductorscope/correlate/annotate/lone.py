@@ -12,7 +12,7 @@ from itertools import islice, permutations
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.kernel_nodes import link_kernels, nodes_of_calls
 from inductorscope.correlate.links.model import GraphLinks
-from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.lines import add_lines
 from inductorscope.correlate.without_ir.walk import FoundLines, RaisedWalk
 from inductorscope.formats.code.output_code import (

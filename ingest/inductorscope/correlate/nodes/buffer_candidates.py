@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue, Root
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSE_BY_PLACE,
     FILLS,

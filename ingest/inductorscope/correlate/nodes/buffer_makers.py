@@ -7,7 +7,8 @@ it is given, and so does a view that others use as well; a store then belongs to
 from __future__ import annotations
 
 from inductorscope.correlate.nodes.buffer_candidates import Candidates, numel_of
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     FILLS,
     REDUCES,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.region import Operation, Place, Region
 
 BAD = 4.0

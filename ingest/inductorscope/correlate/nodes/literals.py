@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import FILLS, STRICT
 from inductorscope.correlate.nodes.region import Operation, Region
 

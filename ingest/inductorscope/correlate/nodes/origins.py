@@ -7,7 +7,8 @@ import re
 from inductorscope.correlate.nodes.buffer_candidates import ACCUMULATED, Origins, numel_of
 from inductorscope.correlate.nodes.buffer_makers import BufferMakers, too_large
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     MOVES,
     POOLS,
@@ -60,10 +61,10 @@ def find_origins(
 
     `reordered`: scheduler nodes whose loops fusion put in another order.
     """
-    return _Walk(graph, ir, outputs_of, reordered).run()
+    return OriginWalk(graph, ir, outputs_of, reordered).run()
 
 
-class _Walk(BufferMakers):
+class OriginWalk(BufferMakers):
     def __init__(
         self,
         graph: FxGraph,

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from inductorscope.correlate.nodes.axes import across_of, lies_across
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES, ByPlace, Choice
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue, Root
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.literals import contradicted, scales, seeded
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSES,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue
+from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.region import Region
 
 REVERSES = frozenset(["rev", "flip"])

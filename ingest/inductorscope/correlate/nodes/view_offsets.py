@@ -8,12 +8,9 @@ where a view cannot be followed, nothing is known.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.formats.text import split_top
-
-if TYPE_CHECKING:
-    from inductorscope.correlate.nodes.fx_values import FxValue
 
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]
 """(offset in elements, sizes, strides)"""

@@ -6,7 +6,7 @@ import re
 
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.model import Confidence
-from inductorscope.correlate.nodes.fx_values import FxGraph
+from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.walk import FoundLines, LineNode, RaisedWalk
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText

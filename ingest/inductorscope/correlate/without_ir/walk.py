@@ -11,9 +11,10 @@ import re
 from copy import copy
 from dataclasses import dataclass
 
-from inductorscope.correlate.nodes.fx_values import FxGraph, FxValue, Root
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
+from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import by_library, extern_name
-from inductorscope.correlate.nodes.origins import _Walk
+from inductorscope.correlate.nodes.origins import OriginWalk
 from inductorscope.correlate.nodes.region import Operation, Place, Region
 from inductorscope.correlate.nodes.unify import Unifier
 from inductorscope.correlate.replay.kernel_lines import read_kernel_text
@@ -62,7 +63,7 @@ FoundLines = dict[tuple[str, int], list[LineNode]]
 """(kernel, handle) → its lines"""
 
 
-class RaisedWalk(_Walk):
+class RaisedWalk(OriginWalk):
     def __init__(
         self,
         graph: FxGraph,

@@ -12,7 +12,8 @@ from dbos import DBOS, DBOSClient, DBOSConfig
 from dbos._serialization import DBOSPortableJSON, DefaultSerializer
 
 from inductorscope.settings import Settings
-from inductorscope.store.database.engine import database_url, migrate
+from inductorscope.store.database.engine import database_url
+from inductorscope.store.database.migrate import migrate
 
 APPLICATION = "inductorscope"
 APPLICATION_VERSION = "1"

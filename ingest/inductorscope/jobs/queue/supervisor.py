@@ -20,7 +20,7 @@ from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
-from inductorscope.store.database.migrate import MigrationError
+from inductorscope.store.database.errors import MigrationError
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0

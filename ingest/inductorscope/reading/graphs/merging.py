@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from inductorscope.intake.files import File
 from inductorscope.intake.graphs import GraphFolder, unique_slug
-from inductorscope.intake.recognise import File, Intake
+from inductorscope.intake.recognise import Intake
 from inductorscope.reading.graphs.texts_of import (
     GraphSource,
     GraphText,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from inductorscope.formats.graph.fx import FxText
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
 

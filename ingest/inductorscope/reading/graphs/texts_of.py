@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.reading.graphs.content import Place
 from inductorscope.reading.texts import count_lines
 

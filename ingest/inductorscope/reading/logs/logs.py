@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.trace_log import TraceLog
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.reading.beginning import Beginning
 from inductorscope.reading.graphs.ahead import GraphsAhead
 from inductorscope.reading.graphs.texts_of import GraphSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inductorscope.analyze.compile.model import Choice, Spoken, Story, TunedTable
 from inductorscope.formats.log.torch_logs import TorchLogs
 from inductorscope.formats.unpacking import DamagedError, open_plain
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 
 ROLE = "torch_logs"

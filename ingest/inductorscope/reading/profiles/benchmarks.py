@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from inductorscope.formats.printed.bandwidth_lines import KernelBandwidth
 from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
 from inductorscope.store.runs.draft import KernelDraft

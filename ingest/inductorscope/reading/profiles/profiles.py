@@ -14,7 +14,7 @@ from inductorscope.formats.printed.key_averages import (
     parse_key_averages,
 )
 from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_trace
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.ahead import TracesAhead
 from inductorscope.reading.profiles.traces import LONGEST_NAME, TraceRead, keep_trace

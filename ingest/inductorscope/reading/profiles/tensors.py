@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inductorscope.formats.printed.intermediate_values import saved_value
-from inductorscope.intake.recognise import File
+from inductorscope.intake.files import File
 from inductorscope.processes.programs import program
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.tensors_child import ASKED, FOUND, REFUSED

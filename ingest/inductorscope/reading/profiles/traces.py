@@ -9,13 +9,8 @@ import numpy as np
 
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
 from inductorscope.formats.trace.kineto import ChromeTrace
-from inductorscope.store.runs.draft import KernelDraft
-from inductorscope.store.runs.trace_events import (
-    EventChunk,
-    EventColumns,
-    TraceKernelDraft,
-    pack_events,
-)
+from inductorscope.store.runs.draft import EventChunk, KernelDraft, TraceKernelDraft
+from inductorscope.store.runs.trace_events import EventColumns, pack_events
 from inductorscope.store.tables.models import JsonObject
 
 LONGEST_NAME = 4000

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
@@ -24,7 +24,6 @@ from sqlalchemy.pool import NullPool
 from inductorscope.settings import Settings
 from inductorscope.store.database.storable import json_text
 
-NEWEST_REVISION = "0005"
 READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
 WAL_KEPT_BYTES = 64 * 1024 * 1024
@@ -61,38 +60,6 @@ def make_engine(settings: Settings) -> Engine:
 def address_of(engine: Engine) -> str:
     """For another process to open the same database."""
     return engine.url.render_as_string(hide_password=False)
-
-
-def migrate(settings: Settings) -> None:
-    """Brings the database to this version's tables; see `store.migrate`, where Alembic is loaded
-    from: its import takes time and memory, and most databases are up to date."""
-    if _is_current(settings):
-        return
-    url = database_url(settings)
-    if url.get_backend_name() == "sqlite":
-        from inductorscope.store.database.fresh import (
-            create_newest,  # which knows all tables, as this module does not
-        )
-
-        if create_newest(url):
-            return
-    from inductorscope.store.database.migrate import migrate as bring_up
-
-    bring_up(settings)
-
-
-def _is_current(settings: Settings) -> bool:
-    engine = make_engine(settings)
-    try:
-        if engine.dialect.name == "sqlite" and not Path(engine.url.database or "").exists():
-            return False
-        with engine.execution_options(**{READ_ONLY: True}).connect() as connection:
-            if not inspect(connection).has_table("alembic_version"):
-                return False
-            found = connection.exec_driver_sql("SELECT version_num FROM alembic_version")
-            return found.scalars().all() == [NEWEST_REVISION]
-    finally:
-        engine.dispose()
 
 
 def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -> Engine:

@@ -1,7 +1,6 @@
-"""A new SQLite database, with the newest tables at once.
+"""Creates the tables of a new SQLite database at once, as the revisions would.
 
-Revisions bring older databases on; to a new one they would be the long way, and loading what runs
-them takes longer than making the tables. A test holds the two ways to the same result.
+Running all revisions takes longer. A test makes sure that both ways lead to the same tables.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import inspect
 from sqlalchemy.engine import URL
 
-from inductorscope.store.database.engine import NEWEST_REVISION, sqlite_engine
+from inductorscope.store.database.engine import sqlite_engine
 from inductorscope.store.tables.all import TABLES
 
 NOT_IN_MODELS = (
@@ -20,10 +19,10 @@ NOT_IN_MODELS = (
 )
 
 
-def create_newest(url: URL) -> bool:
-    """Makes the tables where a SQLite database has none of them yet; whether it did.
+def create_tables(url: URL, revision: str) -> bool:
+    """Creates the tables in a SQLite database that has none of them; whether it did.
 
-    In one transaction that holds the write lock, so several processes may try at once.
+    One transaction holds the write lock meanwhile, so several processes may try at once.
     """
     engine = sqlite_engine(url, pooled=False)
     try:
@@ -34,8 +33,8 @@ def create_newest(url: URL) -> bool:
             TABLES.create_all(connection, checkfirst=False)
             for statement in NOT_IN_MODELS:
                 connection.exec_driver_sql(statement)
-            newest = "INSERT INTO alembic_version (version_num) VALUES (?)"
-            connection.exec_driver_sql(newest, (NEWEST_REVISION,))
+            current = "INSERT INTO alembic_version (version_num) VALUES (?)"
+            connection.exec_driver_sql(current, (revision,))
             return True
     finally:
         engine.dispose()

@@ -12,14 +12,14 @@ from pathlib import Path
 from alembic import command
 
 from inductorscope.settings import Settings
-from inductorscope.store.database.migrate import alembic_config, migrate, migration_engine
+from inductorscope.store.database.revisions import alembic_config, migration_engine, upgrade
 
 
 def main(message: str) -> None:
     """Compares the models with a fresh database at the newest revision; review what it writes."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data=Path(folder), database_url="")
-        migrate(settings)
+        upgrade(settings)
         engine = migration_engine(settings)
         with engine.begin() as connection:
             command.revision(alembic_config(connection), message, autogenerate=True)

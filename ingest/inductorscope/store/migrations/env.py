@@ -1,4 +1,4 @@
-"""Runs revisions on the connection that `inductorscope.store.database.migrate` hands over."""
+"""Runs revisions on the connection that `inductorscope.store.database.revisions` hands over."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Literal
 
 from alembic import context
 
-from inductorscope.store.database.migrate import is_ours
+from inductorscope.store.database.revisions import is_ours
 from inductorscope.store.tables.models import Base, Instant
 
 connection = context.config.attributes["connection"]
 if connection is None:
     raise RuntimeError(
-        "Revisions run through inductorscope.store.database.migrate, on its connection."
+        "Revisions run through inductorscope.store.database.revisions, on its connection."
     )
 
 

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from inductorscope.store.contents.blobs import Content
 from inductorscope.store.tables.models import JsonObject
-
-if TYPE_CHECKING:
-    from inductorscope.store.runs.trace_events import EventChunk, TraceKernelDraft
 
 
 @dataclass(slots=True, eq=False)
@@ -171,6 +167,33 @@ class ProfilerRowDraft:
     cpu_us: float | None
     self_device_us: float | None
     device_us: float | None
+
+
+@dataclass(slots=True)
+class TraceKernelDraft:
+    position: int
+    name: str
+    category: str
+    op: str | None
+    region: int | None
+    joined: str | None
+    calls: int
+    total_us: float
+    min_us: float | None
+    max_us: float | None
+    kernel: KernelDraft | None = None
+    """The kernel of the run's code that it is, where known."""
+
+
+@dataclass(slots=True)
+class EventChunk:
+    """Packed events; `first` is the place of its first event among all."""
+
+    number: int
+    first: int
+    count: int
+    longest_us: float
+    payload: bytes
 
 
 @dataclass(slots=True, eq=False)

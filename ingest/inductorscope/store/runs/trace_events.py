@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,43 +15,14 @@ from sqlalchemy.orm import Session
 
 from inductorscope.store.database import storable
 from inductorscope.store.database.bulk import insert_rows
+from inductorscope.store.runs.draft import EventChunk, TraceKernelDraft
 from inductorscope.store.tables.times import TraceChunk, TraceKernel
-
-if TYPE_CHECKING:
-    from inductorscope.store.runs.draft import KernelDraft
 
 CHUNK = 16_384
 LEVEL = 3
 COLUMNS = (("ts", "<f8"), ("us", "<f8"), ("kernel", "<i4"), ("lane", "<i4"))
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int32]
-
-
-@dataclass(slots=True)
-class TraceKernelDraft:
-    position: int
-    name: str
-    category: str
-    op: str | None
-    region: int | None
-    joined: str | None
-    calls: int
-    total_us: float
-    min_us: float | None
-    max_us: float | None
-    kernel: KernelDraft | None = None
-    """Of the run's code, where it is told."""
-
-
-@dataclass(slots=True)
-class EventChunk:
-    """Packed events; `first` is the place of its first event among all."""
-
-    number: int
-    first: int
-    count: int
-    longest_us: float
-    payload: bytes
 
 
 @dataclass(slots=True)

@@ -1,0 +1,93 @@
+"""Upgrades of a database, by Alembic's revisions."""
+
+from __future__ import annotations
+
+from alembic import command
+from alembic.config import Config
+from alembic.script.revision import ResolutionError
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.pool import NullPool
+
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import database_url, sqlite_engine
+from inductorscope.store.database.errors import MigrationError
+from inductorscope.store.tables.all import TABLES
+
+ADVISORY_LOCK = 0x1D5C09E  # any number, the same in every process
+SEARCH = {"words", "text_frames_words"}
+
+
+def upgrade(settings: Settings) -> None:
+    """Upgrades the database to the newest revision, creating it if need be.
+
+    Safe when several processes do it at once: one works in a single transaction, the others wait
+    and find nothing left to do.
+    """
+    engine = migration_engine(settings)
+    try:
+        with engine.begin() as connection:
+            _take_turn(connection)
+            _run_revisions(connection)
+            _check_foreign_keys(connection)
+    finally:
+        engine.dispose()
+
+
+def migration_engine(settings: Settings) -> Engine:
+    """An engine without foreign keys: with them, rebuilding a SQLite table deletes child rows."""
+    url = database_url(settings)
+    if url.get_backend_name() == "sqlite":
+        return sqlite_engine(url, foreign_keys=False, pooled=False)
+    return create_engine(url, poolclass=NullPool)
+
+
+def alembic_config(connection: Connection | None = None) -> Config:
+    """Alembic without a file: the revisions lie in this package."""
+    config = Config()
+    config.set_main_option("script_location", "inductorscope.store:migrations")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def is_ours(
+    _item: object, name: str | None, kind: str, reflected: bool, _counterpart: object
+) -> bool:
+    """Whether an object is Alembic's to compare. The job engine's tables share the database."""
+    if kind == "table" and reflected:
+        return name in TABLES.tables
+    # What full-text search needs on PostgreSQL only; trigrams where the extension can be had.
+    ours = kind in {"index", "column"} and reflected and name is not None
+    return not (ours and name is not None and (name in SEARCH or name.endswith("_trigrams")))
+
+
+def _take_turn(connection: Connection) -> None:
+    """SQLite's transaction holds the write lock already."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
+
+
+def _run_revisions(connection: Connection) -> None:
+    """Runs all revisions up to the newest, in the transaction of the connection."""
+    try:
+        command.upgrade(alembic_config(connection), "head")
+    except CommandError as error:
+        if isinstance(error.__cause__, ResolutionError) or "locate revision" in str(error):
+            raise MigrationError(
+                "The database was written by a newer Inductorscope. "
+                "Upgrade this one, or point it at another database."
+            ) from error
+        raise
+
+
+def _check_foreign_keys(connection: Connection) -> None:
+    if connection.dialect.name != "sqlite":
+        return
+    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+    ours = [row for row in broken if row[0] in TABLES.tables]
+    if ours:
+        raise MigrationError(
+            f"The upgrade would leave {len(ours)} rows of {ours[0][0]} without the rows they "
+            "belong to. Nothing was changed."
+        )
