@@ -27,7 +27,7 @@ def instructions(file: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
 def test_image(file: Path) -> None:
-    last_stage = []
+    last_stage: list[tuple[str, str]] = []
     for word, rest in instructions(file):
         last_stage = [] if word == "FROM" else [*last_stage, (word, rest)]
         if word == "COPY" and "--from" not in rest:

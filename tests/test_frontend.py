@@ -26,7 +26,7 @@ BANNED = {
 
 
 def test_unit_tests_of_the_front_end() -> None:
-    command = [sys.executable, FRONT.parent / "hatch_build.py", "test"]
+    command = [sys.executable, str(FRONT.parent / "hatch_build.py"), "test"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"pass [1-9]", done.stdout), done.stdout

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -192,7 +193,7 @@ def test_a_reading_that_gives_the_same_run_stays_ours(tmp_path: Path) -> None:
     steps: list[object] = []
     for number in range(3):
         steps += [
-            lambda number=number: debug_file(tmp_path, run, f"{number}.py"),  # type: ignore[misc]
+            partial(debug_file, tmp_path, run, f"{number}.py"),
             *[lambda: time.sleep(0.02)] * 10,
         ]
     with pytest.raises(KeyboardInterrupt):

@@ -31,7 +31,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(place / "venv")
     python = place / "venv" / "bin" / "python"
     # Compiled when it is imported: most of what is installed never is.
-    install = [*PIP, "--python", python, "install", "--no-compile", wheel]
+    install = [*PIP, "--python", str(python), "install", "--no-compile", str(wheel)]
     subprocess.run(install, check=True)
     return python
 
@@ -47,9 +47,9 @@ def test_the_wheel_reads_and_serves(python: Path, fixtures: Path, tmp_path: Path
     assert "inductorscope==" in listed
     assert "torch==" not in listed
     data = tmp_path / "data"
-    command = [python, "-m", "inductorscope", "ingest", "--json", "--data", data]
+    command = [str(python), "-m", "inductorscope", "ingest", "--json", "--data", str(data)]
     done = subprocess.run(
-        [*command, fixtures / "cuda-foo1"],
+        [*command, str(fixtures / "cuda-foo1")],
         capture_output=True,
         text=True,
         check=True,

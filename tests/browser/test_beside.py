@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.support.chromium import Scheme
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
 
@@ -94,7 +95,7 @@ def test_a_stage_is_compared_with_what_it_was_made_from(page: Page, zoo: Served)
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: str, width: int) -> None:
+def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: Scheme, width: int) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
     page = context.new_page()
     open_graph(page, zoo, "cuda-foo1", "?panes=post_grad")

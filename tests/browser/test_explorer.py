@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from tests.support.chromium import Scheme
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
 
@@ -161,7 +162,7 @@ def test_annotated_code_is_offered_where_code_is_read(page: Page, zoo: Served) -
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_the_chain_is_readable_and_axe_finds_nothing(
-    zoo: Served, chromium, scheme: str, width: int
+    zoo: Served, chromium: Browser, scheme: Scheme, width: int
 ) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
     page = context.new_page()

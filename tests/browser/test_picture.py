@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.support.chromium import Scheme
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
 
@@ -114,7 +115,7 @@ def test_fusion_is_shown_before_and_after(page: Page, zoo: Served) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: str, width: int) -> None:
+def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: Scheme, width: int) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
     page = context.new_page()
     open_picture(page, zoo, "?panes=picture,kernel&sel=fx:embedding&around=1")

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.support.chromium import Scheme
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_explorer(chromium: Browser, tutorial: Served, scheme: str, tmp_path: Path) -> None:
+def test_explorer(chromium: Browser, tutorial: Served, scheme: Scheme, tmp_path: Path) -> None:
     into = Path(os.environ.get("INDUCTORSCOPE_SCREENSHOTS") or tmp_path)
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 1440, "height": 860})
     page = context.new_page()

@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """Models that the capture tests run. Imported by the capture's child only."""
 
 import time

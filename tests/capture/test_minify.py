@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any
 """The smallest failing program, searched for with torch's minifier."""
 
 from __future__ import annotations

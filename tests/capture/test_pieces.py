@@ -8,6 +8,8 @@ import subprocess
 import sys
 import sysconfig
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,9 +47,13 @@ def test_quantiles_are_linear_between_samples() -> None:
 
 def test_calls_are_timed_in_turns() -> None:
     order: list[str] = []
-    calls = {
-        name: lambda name=name: order.append(name) or time.sleep(0.003)  # type: ignore[misc]
-        for name in ("eager", "compiled")
+
+    def call(name: str) -> None:
+        order.append(name)
+        time.sleep(0.003)
+
+    calls: dict[str, Callable[[], object]] = {
+        name: partial(call, name) for name in ("eager", "compiled")
     }
     timings = interleave(calls, lambda: None, 5, repeats=6, report=Reporter(None))
     assert len(timings["eager"].samples) == len(timings["compiled"].samples) == 6

@@ -52,7 +52,7 @@ def test_scalar_remainders_belong_to_the_operations_of_the_loop(recorded: Any) -
 
 
 def test_declarations_of_accumulators_belong_to_their_own_reduction(recorded: Any) -> None:
-    declared = {}
+    declared: dict[str, list[str]] = {}
     for code, lines in recorded.values():
         for number, line in enumerate(code, 1):
             if re.match(r"\s+(?:float|at::vec::\S+|Welford\S*) tmp_acc\d+\w*( =|\[)", line):

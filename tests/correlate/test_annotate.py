@@ -235,7 +235,7 @@ def test_a_comments_text_ends_neither_comment_nor_string(text: str) -> None:
     assert "\r" not in said
     assert "\\" not in said
     kernel = f"kernel = '''\n// {said}\nint x;\n'''\nother = \"\"\"\n# {said}\n\"\"\"\n"
-    names = {}
+    names: dict[str, str] = {}
     exec(compile(kernel, "kernel", "exec"), names)  # two strings, nothing else
     assert names["kernel"].split("\n")[2] == "int x;"
     assert names["other"].split("\n")[1] == f"# {said}"
@@ -272,7 +272,7 @@ def test_nothing_is_lost_whatever_the_text_and_the_links(
         annotated = annotate(code, links, {"fx:a": NodeText("a = torch.ops.aten.add(x)")}, style)
         lines = annotated.split("\n")
         wanted = iter(code.split("\n"))
-        ahead = next(wanted)
+        ahead: str | None = next(wanted)
         for line in lines:
             if line == ahead:
                 ahead = next(wanted, None)

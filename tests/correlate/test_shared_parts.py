@@ -29,7 +29,8 @@ class GraphModule(torch.nn.Module):
 def _unrolled() -> str:
     """Where the largest of eight sums is, as Inductor's IR has it: each comparison reads what the
     one before it chose several times."""
-    indexes, lines = [], []
+    indexes: list[str] = []
+    lines: list[str] = []
 
     def emit(name: str, call: str) -> str:
         lines.append(f"        {name} = ops.{call}")

@@ -228,5 +228,6 @@ def test_nodes_that_are_called_as_their_buffers() -> None:
     assert (buffer.name, buffer.kind, buffer.dtype) == ("buf0", "ComputedBuffer", "float32")
     assert (buffer.size, buffer.users) == (("4", "8"), ["buf1"])
     assert second.buffers[0].mutations == ["arg0_1"]
+    assert first.body is not None
     assert [(op.op, op.line) for op in first.body.blocks["body"].ops] == [("relu", 10)]
     assert (extern.extern, extern.buffers[0].name) == ("extern_kernels.mm", "buf2")

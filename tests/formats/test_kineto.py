@@ -22,20 +22,20 @@ def read(data: bytes | str) -> ChromeTrace:
     return read_chrome_stream(io.BytesIO(data.encode() if isinstance(data, str) else data))
 
 
-def event(name: str, cat: str = "cpu_op", ts: float = 0, dur: float = 1, **args: object) -> Event:
+def event(name: str, cat: str = "cpu_op", ts: float = 0, dur: float = 1, **args: Any) -> Event:
     return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur,
             "args": args}  # fmt: skip
 
 
 def launch(name: str, file: str, external: int, ts: float = 0) -> Event:
-    return event(
-        name, ts=ts, dur=2,
-        **{"External id": external, "kernel_file": file, "kernel_hash": "h", "stream": 0,
-           "kernel_backend": "triton"},
-    )  # fmt: skip
+    args: dict[str, Any] = {
+        "External id": external, "kernel_file": file, "kernel_hash": "h", "stream": 0,
+        "kernel_backend": "triton",
+    }  # fmt: skip
+    return event(name, ts=ts, dur=2, **args)
 
 
-def kernel(name: str, external: int | None = None, dur: float = 1.25, **args: object) -> Event:
+def kernel(name: str, external: int | None = None, dur: float = 1.25, **args: Any) -> Event:
     if external is not None:
         args["External id"] = external
     return event(name, "kernel", dur=dur, **args)

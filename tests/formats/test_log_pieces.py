@@ -7,6 +7,7 @@ import hashlib
 import io
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -249,7 +250,7 @@ def test_only_so_many_bytes_are_read() -> None:
     assert not read_trace_log(io.BytesIO(data), max_bytes=len(data)).dropped
 
 
-PACKERS = {
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "two gzip members": lambda data: gzip.compress(data[:70]) + gzip.compress(data[70:]),
     "padded gzip": lambda data: gzip.compress(data) + b"\0" * 600,

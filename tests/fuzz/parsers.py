@@ -143,7 +143,7 @@ def role(data: bytes) -> None:
 @dataclass(frozen=True)
 class Parser:
     name: str
-    read: Callable[[bytes], None]
+    read: Callable[[bytes], object]
     seeds: list[bytes]
     share: int
     """How many of all cases it gets, by weight."""

@@ -238,8 +238,8 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 def test_names_that_are_no_text(tmp_path: Path) -> None:
     import os
 
-    with open(os.fsencode(tmp_path) + b"/bad\xff.txt", "wb") as file:  # noqa: PTH123
-        file.write(b"x")
+    with open(os.fsencode(tmp_path) + b"/bad\xff.txt", "wb") as odd:  # noqa: PTH123
+        odd.write(b"x")
     (file,) = recognise(tmp_path).files
     file.path.encode()  # fit for a database
 

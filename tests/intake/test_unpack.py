@@ -8,6 +8,7 @@ import io
 import lzma
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def as_tar(files: Files) -> bytes:
     return out.getvalue()
 
 
-PACKERS = {
+PACKERS: dict[str, Callable[[Files], bytes]] = {
     "zip": as_zip,
     "tar": as_tar,
     "tar.gz": lambda files: gzip.compress(as_tar(files)),
@@ -79,7 +80,9 @@ def test_archives_by_their_bytes_whatever_they_are_called(
     [("x.json.gz", gzip.compress), ("x.json.xz", lzma.compress), ("x.json.bz2", bz2.compress),
      ("x.json.zst", zstandard.compress)],
 )  # fmt: skip
-def test_a_single_packed_file_loses_its_ending(tmp_path: Path, name: str, pack) -> None:
+def test_a_single_packed_file_loses_its_ending(
+    tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
+) -> None:
     (tmp_path / name).write_bytes(pack(b'{"traceEvents": []}'))
     unpack(tmp_path / name, tmp_path / "out", LIMITS)
     assert contents(tmp_path / "out") == {"x.json": b'{"traceEvents": []}'}
@@ -223,7 +226,7 @@ def test_archive_of_a_kind_that_is_not_read(tmp_path: Path) -> None:
 
 
 NAMES = st.text(
-    st.characters(codec="utf-8", exclude_characters="/\\\0:", exclude_categories=("Cs",)),
+    st.characters(codec="utf-8", exclude_characters="/\\\0:", exclude_categories=["Cs"]),
     min_size=1,
     max_size=20,
 ).filter(lambda name: name not in {".", ".."})
@@ -234,7 +237,9 @@ TREES = st.dictionaries(
 
 @given(TREES, st.sampled_from(sorted(PACKERS)))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_archives_round_trip(tmp_path_factory, tree: Files, kind: str) -> None:
+def test_archives_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, tree: Files, kind: str
+) -> None:
     box = tmp_path_factory.mktemp("trip")
     (box / "archive").write_bytes(PACKERS[kind](tree))
     unpack(box / "archive", box / "out", LIMITS)
@@ -245,7 +250,7 @@ def test_archives_round_trip(tmp_path_factory, tree: Files, kind: str) -> None:
 @given(st.binary(max_size=3000), st.sampled_from(["", *sorted(PACKERS)]), st.data())
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_arbitrary_and_mutated_bytes_unpack_or_are_refused(
-    tmp_path_factory, noise: bytes, kind: str, data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, kind: str, data: st.DataObject
 ) -> None:
     box = tmp_path_factory.mktemp("noise")
     if kind:

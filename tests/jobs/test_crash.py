@@ -12,9 +12,11 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -58,7 +60,9 @@ def kill_at_random(served: Served, over: threading.Event) -> Counter[str]:
     return killed
 
 
-def keep_sending(url: str, source: Path, into: Path, person: int, over: threading.Event):
+def keep_sending(
+    url: str, source: Path, into: Path, person: int, over: threading.Event
+) -> list[Pushed]:
     """One upload after the other until the killing is over; what became of them."""
     sent: list[Pushed] = []
     while not over.is_set():
@@ -92,7 +96,7 @@ def test_nothing_is_lost_or_doubled(
     assert not list((tmp_path / "data" / "captures").glob("*"))
 
 
-def assert_all_whole(served: Served, sent: list[Pushed], captured: list[dict]) -> None:
+def assert_all_whole(served: Served, sent: list[Pushed], captured: list[dict[str, Any]]) -> None:
     bad = [pushed for pushed in sent if pushed.state != "done" or pushed.duplicate]
     assert bad == []
     assert [job["message"] for job in captured if job["state"] != "done"] == []
@@ -117,23 +121,24 @@ def assert_whole(url: str, run: str) -> None:
 
 def start_capture(url: str) -> str:
     body = {"model": "neg-maximum-cat", "seconds": 0.2}
-    return retried(lambda: httpx.post(f"{url}/api/captures", json=body, timeout=30))["job"]
+    return str(retried(lambda: httpx.post(f"{url}/api/captures", json=body, timeout=30))["job"])
 
 
-def wait(url: str, job: str) -> dict:
+def wait(url: str, job: str) -> dict[str, Any]:
     until = time.monotonic() + 150
     while time.monotonic() < until:
-        row = retried(lambda: httpx.get(f"{url}/api/jobs/{job}", timeout=30))["job"]
+        row: dict[str, Any] = retried(lambda: httpx.get(f"{url}/api/jobs/{job}", timeout=30))["job"]
         if not row["active"]:
             return row
         time.sleep(0.3)
     raise AssertionError(f"{job} does not end: {row}")
 
 
-def all_runs(url: str) -> list[dict]:
-    runs, cursor = [], None
+def all_runs(url: str) -> list[dict[str, Any]]:
+    runs: list[dict[str, Any]] = []
+    cursor = None
     while True:
-        params = {"cursor": cursor} if cursor else {}
+        params: dict[str, str] = {"cursor": cursor} if cursor else {}
         page = retried(partial(httpx.get, f"{url}/api/", params=params, timeout=30))
         runs += page["runs"]
         cursor = page["next_cursor"]
@@ -141,12 +146,13 @@ def all_runs(url: str) -> list[dict]:
             return runs
 
 
-def retried(ask) -> dict:
+def retried(ask: Callable[[], httpx.Response]) -> dict[str, Any]:
     """While the web process is away, as any client would."""
     until = time.monotonic() + 60
     while True:
         try:
-            return ask().raise_for_status().json()
+            found: dict[str, Any] = ask().raise_for_status().json()
+            return found
         except httpx.TransportError:
             if time.monotonic() > until:
                 raise

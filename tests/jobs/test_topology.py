@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.conftest import PostgresServer
 from tests.support.sending import push, variant
 from tests.support.serving import Served, serve
 
@@ -40,7 +42,7 @@ def workers(data: Path, count: int, env: dict[str, str]) -> Iterator[None]:
 
 
 def test_two_web_processes_and_three_workers_take_thirty_uploads_at_once(
-    pg_server, tmp_path: Path, fixtures: Path
+    pg_server: PostgresServer, tmp_path: Path, fixtures: Path
 ) -> None:
     name = f"topology_{uuid.uuid4().hex}"
     pg_server.run(f"CREATE DATABASE {name}")
@@ -67,10 +69,10 @@ def test_two_web_processes_and_three_workers_take_thirty_uploads_at_once(
     assert len(took_part) == 3
 
 
-def pages(web: Served, runs: list[str]) -> dict[str, object]:
+def pages(web: Served, runs: list[str]) -> dict[str, Any]:
     """What one web process tells of everything."""
 
-    def ask(path: str) -> dict:
+    def ask(path: str) -> Any:
         return httpx.get(f"{web.url}/api{path}", timeout=30).raise_for_status().json()
 
     return {

@@ -16,6 +16,8 @@ from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Job, Run, Worker
 from sqlalchemy import Engine, select, update
 
+from tests.jobs.conftest import Crew
+
 pytestmark = pytest.mark.slow
 
 
@@ -24,7 +26,7 @@ def runs(engine: Engine) -> list[str]:
         return list(session.scalars(select(Run.id)))
 
 
-def test_ends_of_every_kind(crew, engine: Engine) -> None:
+def test_ends_of_every_kind(crew: Crew, engine: Engine) -> None:
     crew.start(1, capture_seconds=4, ingest_seconds=4)
     crew.start(2, capture_seconds=4, ingest_seconds=4)  # what waits keeps nothing else waiting
     names = ("temporary", "nothing 90", "sleep 0.5", "exit 4", "die", "spawn 60")
@@ -49,7 +51,7 @@ def test_ends_of_every_kind(crew, engine: Engine) -> None:
     )
 
 
-def test_cancel_ends_processes_and_frees_the_worker(crew, engine: Engine) -> None:
+def test_cancel_ends_processes_and_frees_the_worker(crew: Crew, engine: Engine) -> None:
     crew.start()
     long, next_one = crew.ask("sleep 60"), crew.ask("sleep 0")
     never = crew.ask("sleep 0")
@@ -69,7 +71,7 @@ def test_cancel_ends_processes_and_frees_the_worker(crew, engine: Engine) -> Non
 
 # On SQLite the writer holds the only write lock, so there the cancel always comes after.
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_job_cancelled_while_its_run_is_written_leaves_none(crew, engine: Engine) -> None:
+def test_a_job_cancelled_while_its_run_is_written_leaves_none(crew: Crew, engine: Engine) -> None:
     crew.start()
     job = crew.ask("slow-commit 3")
     crew.until(lambda: crew.client.job(job).state == "running", 60, "the job to run")
@@ -80,7 +82,7 @@ def test_a_job_cancelled_while_its_run_is_written_leaves_none(crew, engine: Engi
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_worker_killed_and_started_again_finishes_once(crew, engine: Engine) -> None:
+def test_a_worker_killed_and_started_again_finishes_once(crew: Crew, engine: Engine) -> None:
     worker = crew.start()
     job = crew.ask("sleep 2")
     crew.wait_running(job)
@@ -96,7 +98,7 @@ def test_a_worker_killed_and_started_again_finishes_once(crew, engine: Engine) -
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_living_worker_takes_over_from_a_dead_one(crew, engine: Engine) -> None:
+def test_a_living_worker_takes_over_from_a_dead_one(crew: Crew, engine: Engine) -> None:
     doomed = crew.start(1)
     job = crew.ask("sleep 2")
     crew.wait_running(job)
@@ -110,7 +112,7 @@ def test_a_living_worker_takes_over_from_a_dead_one(crew, engine: Engine) -> Non
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_silent_worker_elsewhere_is_taken_for_dead(crew, engine: Engine) -> None:
+def test_a_silent_worker_elsewhere_is_taken_for_dead(crew: Crew, engine: Engine) -> None:
     doomed = crew.start(1)
     job = crew.ask("sleep 2")
     crew.wait_running(job)
@@ -129,7 +131,7 @@ def test_a_silent_worker_elsewhere_is_taken_for_dead(crew, engine: Engine) -> No
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_worker_that_stops_in_order_gives_its_job_back(crew) -> None:
+def test_a_worker_that_stops_in_order_gives_its_job_back(crew: Crew) -> None:
     worker = crew.start(1)
     job = crew.ask("sleep 2")
     crew.wait_running(job)
@@ -145,7 +147,7 @@ def test_a_worker_that_stops_in_order_gives_its_job_back(crew) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_what_kills_every_worker_is_given_up(crew, engine: Engine) -> None:
+def test_what_kills_every_worker_is_given_up(crew: Crew, engine: Engine) -> None:
     job = crew.ask("sleep 60")
     for _ in range(MOST_ATTEMPTS):
         worker = crew.start()
@@ -174,14 +176,14 @@ def test_what_never_reaches_the_database_is_not_called_a_death(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # a lock on a file decides
-def test_two_workers_cannot_have_one_name(crew, settings: Settings) -> None:
+def test_two_workers_cannot_have_one_name(crew: Crew, settings: Settings) -> None:
     crew.start(1)
     crew.until(crew.client.workers, 60, "the first worker")
     second = crew.start(1)
     assert second.wait(30) == 1
 
 
-def test_workers_are_listed_with_signs_of_life(crew, engine: Engine) -> None:
+def test_workers_are_listed_with_signs_of_life(crew: Crew, engine: Engine) -> None:
     crew.start(1)
     (worker,) = crew.until(crew.client.workers, 60, "the worker")
     assert worker.alive

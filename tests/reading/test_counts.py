@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -207,7 +208,7 @@ def assert_counts(root: Path, expected: list[Counts], db: Database) -> None:
 
 
 @pytest.fixture
-def db(tmp_path: Path):
+def db(tmp_path: Path) -> Iterator[Database]:
     made = database(tmp_path / "data")
     yield made
     made.close()

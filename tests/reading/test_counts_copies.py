@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def original(fixtures: Path) -> Path:
     return log
 
 
-def head_of(record: bytes) -> dict[str, object]:
+def head_of(record: bytes) -> Any:
     line = record.split(b"\n")[0]
     return json.loads(line[line.index(b"] {") + 2 :])
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 from inductorscope.reading import Pool, read_run
 from inductorscope.reading.graphs.content import Given, Outcome, Place, Task
+from inductorscope.reading.graphs.pool import Make
 from inductorscope.reading.graphs.task_texts import read_ahead
 from inductorscope.store.tables.models import GraphNodes, Kernel, KernelCall, Links
 from sqlalchemy import select
@@ -31,18 +33,23 @@ class Watched(Pool):
         self.failed = 0
         self.read_after = 0
 
-    def begin(self, task: Task):
+    def begin(self, task: Task) -> Connection | None:
         connection = super().begin(task)
         self.begun += connection is not None
         return connection
 
-    def answer(self, connection) -> bytes:
+    def answer(self, connection: Connection) -> bytes:
         packed = super().answer(connection)
         self.failed += not packed
         return packed
 
-    def run(self, tasks, *others, **named) -> Iterator[tuple[int, Outcome]]:
-        for found in super().run(tasks, *others, **named):
+    def run(
+        self,
+        tasks: Iterable[Make],
+        most: int | None = None,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[int, Outcome]]:
+        for found in super().run(tasks, most, meanwhile):
             self.read_after += 1
             yield found
 

@@ -189,7 +189,8 @@ def first_run(db: Database) -> ReadResult:
 
 def forked(log: bytes) -> tuple[bytes, bytes]:
     """The file names as one log, all other records as another."""
-    told, rest = [], []
+    told: list[bytes] = []
+    rest: list[bytes] = []
     for part in segments(log):
         (told if names(part) == "str" else rest).append(part)
     return b"".join(told), b"".join(rest)

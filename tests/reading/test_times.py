@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from inductorscope.formats.trace.kineto import ChromeTrace, CpuKernelTime, KernelTime
 from inductorscope.formats.trace.regions import Region
-from inductorscope.intake.graphs import GraphFolder
 from inductorscope.reading.graphs.graph import GraphRead
+from inductorscope.reading.graphs.texts_of import GraphSource
 from inductorscope.reading.profiles.times import join_times
 from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft
 
@@ -20,7 +18,7 @@ def graph(slug: str, *kernels: tuple[str, str]) -> GraphRead:
         KernelDraft(name, "triton", "pointwise", 1, 2, {"kernel_path": path} if path else {})
         for name, path in kernels
     ]
-    return GraphRead(GraphFolder(slug, slug, None, {"output_code": Path("x")}), draft)
+    return GraphRead(GraphSource(slug, slug), draft)
 
 
 def device(name: str, file: str | None, us: float, region: int | None = None) -> KernelTime:

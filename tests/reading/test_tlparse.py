@@ -53,7 +53,8 @@ def record_of(log: list[bytes], entry: LogEntry) -> dict[str, Any]:
     """A record's own line, from the log as it is kept."""
     found = HEAD.match(log[entry.line - 1])
     assert found is not None
-    return json.loads(found[1])
+    record: dict[str, Any] = json.loads(found[1])
+    return record
 
 
 class Shown:
@@ -91,7 +92,7 @@ class Shown:
 
 
 @pytest.fixture
-def db(tmp_path: Path):
+def db(tmp_path: Path) -> Iterator[Database]:
     made = database(tmp_path / "data")
     yield made
     made.close()

@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from inductorscope.analyze.bytes.graph import CallWork
+from inductorscope.analyze.bytes.graph import CallWork, graph_work
+from inductorscope.answers.explorer.graph_texts import Remembered
 from inductorscope.answers.time import roofline
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -25,13 +26,14 @@ def test_who_opens_a_run_finds_its_bytes_worked_out(
     run = str(filled.get("/api/").json()["runs"][0]["id"])
     parts: Parts = filled.app.state.parts  # type: ignore[attr-defined]  # the test client's type hides it
     asked: list[str] = []
-    work = roofline.graph_work
 
     def counted(texts: dict[str, str]) -> list[CallWork]:
         asked.append("graph")
-        return work(texts["output_code"], texts.get("ir_post_fusion"), texts.get("fx_transformed"))
+        return graph_work(
+            texts["output_code"], texts.get("ir_post_fusion"), texts.get("fx_transformed")
+        )
 
-    monkeypatch.setattr(roofline, "_WORK", roofline.Remembered(counted))
+    monkeypatch.setattr(roofline, "_WORK", Remembered(counted))
     assert filled.get(f"/runs/{run}").status_code == 200
     parts.ahead.wait()
     assert asked == [], "few kernels are worked out when they are asked for"

@@ -10,7 +10,8 @@ def head_of(client: TestClient, cookie: str) -> str:
     page = client.get("/", headers={"Cookie": f"other=1; inductorscope_choices={cookie}"})
     assert page.status_code == 200
     assert "Cookie" in page.headers["vary"]
-    return page.text[: page.text.index("<head>")]
+    text: str = page.text
+    return text[: text.index("<head>")]
 
 
 def test_pages_come_with_the_chosen_theme(client: TestClient) -> None:

@@ -17,7 +17,7 @@ def run(filled: TestClient) -> str:
 
 
 def log(client: TestClient, run: str, **asked: object) -> Any:
-    answer = client.get(f"/api{urls.log(run)}", params=asked)  # type: ignore[arg-type]
+    answer = client.get(f"/api{urls.log(run)}", params=asked)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

@@ -17,13 +17,14 @@ def run(filled: TestClient) -> str:
 
 
 def found(client: TestClient, **asked: object) -> Any:
-    answer = client.get("/api/search", params=asked)  # type: ignore[arg-type]
+    answer = client.get("/api/search", params=asked)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def whole_text(client: TestClient, artifact: int) -> list[str]:
-    return client.get(urls.artifact_text(artifact)).text.split("\n")
+    text: str = client.get(urls.artifact_text(artifact)).text
+    return text.split("\n")
 
 
 def test_every_hit_is_a_line_of_its_file(filled: TestClient) -> None:

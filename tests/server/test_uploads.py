@@ -29,7 +29,7 @@ def send(client: TestClient, upload: str, content: bytes, offset: int, index: in
     )
     if answer.status_code in (204, 409):
         assert int(answer.headers["upload-offset"]) >= 0
-    return answer.status_code
+    return int(answer.status_code)
 
 
 def test_a_file_in_pieces_and_an_empty_one(client: TestClient) -> None:

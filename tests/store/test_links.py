@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inductorscope.correlate.links.model import ENGINE, Coverage, GraphLinks, StageLinks
 from inductorscope.store.runs.links import coverage_json, pack_links, unpack_json, unpack_links
 
-NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 ROWS = st.lists(
     st.tuples(
         st.integers(1, 10**6), st.integers(0, 99), st.sampled_from([1, 2, 3]), st.integers(-1, 99)

@@ -171,9 +171,11 @@ def test_pages_hold_every_text_and_of_one_text_every_line(
         assert len(whole) == len(set(whole)) == 5 * 10
         artifacts = {artifact for artifact, _ in whole}
         if "pieces" not in bounds:
-            assert sorted(everything(session, "needle", **bounds)) == sorted(whole)
+            assert sorted(everything(session, "needle", None, **bounds)) == sorted(whole)
         else:  # fewer lines of each, where reading stopped, but all texts
-            assert {found for found, _ in everything(session, "needle", **bounds)} == artifacts
+            assert {
+                found for found, _ in everything(session, "needle", None, **bounds)
+            } == artifacts
         one = Scope(file=min(artifacts))
         found = [line for _, line in everything(session, "needle", one, **bounds)]
         assert found == [line + 1 for line in range(5000) if line % 100 == 7]

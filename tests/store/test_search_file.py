@@ -76,7 +76,8 @@ def assert_around(session: Session, line: int | None) -> None:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_before_and_after_lead_through_the_whole_file(session: Session) -> None:
-    line, seen = 1, 0
+    line: int | None = 1
+    seen = 0
     while line is not None:
         page = shown(session, "many.txt", line)
         assert page.first == seen + 1  # nothing twice, nothing left out

@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
+Scheme = Literal["light", "dark"]
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 

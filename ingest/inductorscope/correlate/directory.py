@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import Confidence, GraphLinks
@@ -25,7 +26,7 @@ class NoGraphs(ValueError):
     """Nothing below the path is a graph; the message says what was looked for."""
 
 
-def links_of_path(path: Path) -> dict[str, object]:
+def links_of_path(path: Path) -> dict[str, Any]:
     """The path may be any level of a debug directory, or one output code."""
     if not path.exists():
         raise NoGraphs(f"{path} does not exist.")

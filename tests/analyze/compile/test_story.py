@@ -138,6 +138,7 @@ def test_a_compile_under_way_took_what_its_ended_phases_took(
     (under_way,) = story.compiles
     assert under_way.seconds_from == "phases"
     assert under_way.seconds == pytest.approx(sum(span.self_us for span in chunks[0]) / 1e6)
+    assert under_way.seconds is not None
     assert 0.1 < under_way.seconds < 1.45
 
 

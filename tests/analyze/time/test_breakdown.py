@@ -118,13 +118,13 @@ def test_agrees_with_what_the_module_printed(shared: Path, folder: str) -> None:
             assert category in {"extern_gemm", "extern_attention", "memset"}, name
         else:
             assert category == table, name
-    for table in profile.categories:
-        names = {row.name for row in table.rows}
+    for listed in profile.categories:
+        names = {row.name for row in listed.rows}
         mine = sum(us for name, (_, us, _) in ours.items() if name in names)
-        assert table.total_ms is not None
-        assert mine / runs / 1000 == pytest.approx(table.total_ms, rel=1e-5)
-        if table.name != "unknown":
-            assert summary.categories[table.name] == pytest.approx(mine, rel=1e-9)
+        assert listed.total_ms is not None
+        assert mine / runs / 1000 == pytest.approx(listed.total_ms, rel=1e-5)
+        if listed.name != "unknown":
+            assert summary.categories[listed.name] == pytest.approx(mine, rel=1e-9)
     # The second definition of busy: kernels with the profiler on, over the wall without it.
     assert profile.busy_percent is not None
     assert profile.wall_ms is not None
