@@ -15,12 +15,12 @@ from inductorscope.store.runs.draft import (
     ProfileDraft,
     ProfilerRowDraft,
     RunDraft,
+    TraceKernelDraft,
 )
 from inductorscope.store.runs.runs import insert_run
 from inductorscope.store.runs.trace_events import (
     CHUNK,
     EventColumns,
-    TraceKernelDraft,
     pack_events,
     unpack_events,
 )
