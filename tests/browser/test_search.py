@@ -29,8 +29,8 @@ def test_from_any_page_to_a_line_in_the_explorer(page: Page, zoo: Served) -> Non
 def test_kinds_of_text_narrow_a_search(page: Page, zoo: Served) -> None:
     page.goto(f"{zoo.url}/search?q=buf0")
     before = page.locator(".found").count()
-    page.get_by_label("Kind of text").select_option("ir_post_fusion")
-    page.wait_for_url("**role=ir_post_fusion**")
+    page.get_by_label("Kind of text").select_option("ir_post")
+    page.wait_for_url("**role=ir_post**")
     chips = page.locator(".found h3 .chip")
     assert 0 < chips.count() < before
     assert set(chips.all_inner_texts()) == {"IR post-fusion"}

@@ -206,7 +206,7 @@ def test_without_ir_most_lines_agree_with_what_ir_tells(fixtures: Path, name: st
     from inductorscope.correlate.directory import read_texts
 
     texts = read_texts(listing(fixtures, name))
-    code, graph = texts.output_code or "", parse_fx(texts.fx_transformed or "")
+    code, graph = texts.code or "", parse_fx(texts.post_grad or "")
     sure = line_nodes(graph_links(texts), 2)
     alone = line_nodes(lone_links(code, graph), 2)
     both = alone.keys() & sure.keys()
@@ -286,7 +286,7 @@ def test_nodes_are_quoted_without_their_types() -> None:
     assert node_texts(text, parse_fx(text)) == {
         "fx:neg": NodeText("neg = torch.ops.aten.neg.default(x);  x = None", "/a/b.py", 3, "y = -x")
     }
-    assert graph_links(GraphTexts(fx_transformed=text)).entities
+    assert graph_links(GraphTexts(post_grad=text)).entities
 
 
 # --- the command ----------------------------------------------------------------------------------

@@ -38,5 +38,5 @@ def test_every_call_of_a_backward_without_provenance_has_nodes(shared: Path) -> 
         (path,) = (shared / "truth" / name).rglob("*backward*/output_code.py")
         texts = read_texts(path)
         texts.provenance = None
-        text = texts.output_code or ""
+        text = texts.code or ""
         assert len(calls_with_nodes(texts)) == text.count("# [Provenance debug handles]")

@@ -25,12 +25,12 @@ def foo1() -> GraphTexts:
 
 
 def line_of(texts: GraphTexts, wanted: str) -> int:
-    lines = (texts.output_code or "").split("\n")
+    lines = (texts.code or "").split("\n")
     return next(number for number, line in enumerate(lines, 1) if wanted in line)
 
 
 def changed(texts: GraphTexts, old: str, new: str) -> GraphTexts:
-    return replace(texts, fx_transformed=(texts.fx_transformed or "").replace(old, new))
+    return replace(texts, post_grad=(texts.post_grad or "").replace(old, new))
 
 
 def test_the_sentence_names_operation_buffers_and_node(foo1: GraphTexts) -> None:
@@ -65,10 +65,10 @@ def test_without_ir_the_sentence_says_so(foo1: GraphTexts) -> None:
 
 
 def test_where_two_nodes_fit_both_are_given(foo1: GraphTexts) -> None:
-    graph = (foo1.fx_transformed or "").replace(
+    graph = (foo1.post_grad or "").replace(
         "        return (maximum,)", TWIN + "        return (maximum, maximum_1)"
     )
-    texts = replace(foo1, fx_transformed=graph)
+    texts = replace(foo1, post_grad=graph)
     number = line_of(texts, "triton_helpers.maximum")
     (reason,) = explain(texts, "code", number)
     assert reason.code == "ambiguous"
@@ -88,9 +88,7 @@ def test_where_two_nodes_fit_both_are_given(foo1: GraphTexts) -> None:
 
 
 def test_without_a_fitting_node_that_is_said(foo1: GraphTexts) -> None:
-    texts = replace(
-        foo1, fx_transformed=(foo1.fx_transformed or "").replace("aten.neg", "aten.exp")
-    )
+    texts = replace(foo1, post_grad=(foo1.post_grad or "").replace("aten.neg", "aten.exp"))
     (reason,) = explain(texts, "code", line_of(texts, "tmp2 = -tmp1"))
     assert reason.code in ("unknown", "doubtful")
 
@@ -101,6 +99,6 @@ def test_any_line_may_be_asked_for(foo1: GraphTexts, stage: str, line: int) -> N
         assert reason.sentence.endswith(".")
 
 
-@pytest.mark.parametrize("texts", [GraphTexts(), GraphTexts(output_code="x = 1\n", ir_post="op0:")])
+@pytest.mark.parametrize("texts", [GraphTexts(), GraphTexts(code="x = 1\n", ir_post="op0:")])
 def test_missing_texts_give_no_reasons(texts: GraphTexts) -> None:
     assert explain(texts, "code", 1) == []

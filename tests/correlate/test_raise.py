@@ -48,7 +48,7 @@ def inferred(links: GraphLinks) -> dict[int, set[str]]:
 )
 def test_a_log_alone_explains_lines_as_ir_does(name: str, answered: float) -> None:
     texts = read_texts(code_of(name))
-    lines = lines_of(texts.output_code or "")
+    lines = lines_of(texts.code or "")
     with_ir = inferred(graph_links(texts))
     alone = inferred(graph_links(without_ir(texts)))
     wanted = {line for line in with_ir if COMPUTES.search(lines[line - 1])}
@@ -64,7 +64,7 @@ def test_what_is_inferred_without_ir_is_what_was_recorded(name: str) -> None:
     truth = json.loads((FIXTURES / name / "truth.json").read_text())[code.parent.name]
     texts = without_ir(read_texts(code))
     alone = inferred(graph_links(texts))
-    lines = lines_of(texts.output_code or "")
+    lines = lines_of(texts.code or "")
     recorded = {int(number): {entry[2] for entry in found} for number, found in truth.items()}
     said = [n for n in alone.keys() & recorded.keys() if COMPUTES.search(lines[n - 1])]
     right = [number for number in said if alone[number] == recorded[number]]
@@ -260,7 +260,7 @@ def test_memory_written_twice_is_another_buffer_each_time() -> None:
     second = second.replace("k = ", "k2 = ").replace("'k'", "'k2'").replace("def k(", "def k2(")
     second = second.replace("in_ptr0, in_ptr1, in_out_ptr0, out_ptr0", "in_out_ptr0, in_ptr0")
     code = first + second + CALLS
-    links = inferred(graph_links(GraphTexts(fx_transformed=GRAPH, output_code=code)))
+    links = inferred(graph_links(GraphTexts(post_grad=GRAPH, code=code)))
     said = {
         lines_of(code)[line - 1].strip(): names
         for line, names in links.items()
@@ -277,13 +277,13 @@ def test_memory_written_twice_is_another_buffer_each_time() -> None:
 @settings(max_examples=15, deadline=None)
 def test_cut_off_and_damaged_code_never_raises(name: str, data: st.DataObject) -> None:
     texts = without_ir(read_texts(code_of(name)))
-    lines = lines_of(texts.output_code or "")
+    lines = lines_of(texts.code or "")
     start = next(n for n, line in enumerate(lines) if "async_compile." in line)
     first = data.draw(st.integers(start, len(lines)))
     count = data.draw(st.integers(0, 40))
     damaged = lines[:first] + lines[first + count :]
     damaged = damaged[: data.draw(st.integers(len(damaged) // 2, len(damaged)))]
-    links = graph_links(replace(texts, output_code="\n".join(damaged)))
+    links = graph_links(replace(texts, code="\n".join(damaged)))
     assert all(1 <= line <= len(damaged) for line in links.stages["code"].lines)
 
 
@@ -295,4 +295,4 @@ def test_cut_off_and_damaged_code_never_raises(name: str, data: st.DataObject) -
      "tmp6 = tl.load(in_ptr0 + (tmp6), tmp1 & xmask, other=0.0)"]), max_size=14))  # fmt: skip
 def test_values_that_depend_on_themselves_end(body: list[str]) -> None:
     code = TRITON.format(body="\n".join("    " + line for line in body)) + CALLS
-    graph_links(GraphTexts(fx_transformed=GRAPH, output_code=code))
+    graph_links(GraphTexts(post_grad=GRAPH, code=code))

@@ -190,8 +190,8 @@ PARSERS = _all()
 TEXTS_OF_A_GRAPH = {
     name: [text(data) for data in files(pattern)]
     for name, pattern in (
-        ("fx_transformed", "fx_graph_transformed.py"), ("fx_readable", "fx_graph_readable.py"),
+        ("post_grad", "fx_graph_transformed.py"), ("readable", "fx_graph_readable.py"),
         ("ir_pre", "ir_pre_fusion.txt"), ("ir_post", "ir_post_fusion.txt"),
-        ("output_code", "output_code.py"), ("provenance", "inductor_provenance*.json"),
+        ("code", "output_code.py"), ("provenance", "inductor_provenance*.json"),
     )
 }  # fmt: skip

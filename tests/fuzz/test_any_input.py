@@ -124,12 +124,12 @@ def test_any_texts_are_linked() -> None:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             record = None
         given_texts = GraphTexts(
-            fx_transformed=text(texts["fx_transformed"]),
-            fx_readable=text(texts["fx_readable"]),
+            post_grad=text(texts["post_grad"]),
+            readable=text(texts["readable"]),
             ir_pre=text(texts["ir_pre"]),
             ir_post=text(texts["ir_post"]),
-            output_code=text(texts["output_code"]),
-            dynamo=text(texts["fx_readable"]),
+            code=text(texts["code"]),
+            dynamo=text(texts["readable"]),
             provenance=texts["provenance"],
             line_record=record,
         )

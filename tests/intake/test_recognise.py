@@ -19,24 +19,24 @@ import zstandard
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.vocabulary import ROLE_TITLES
 from inductorscope.intake import sniff
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.recognise import Intake, recognise
 from inductorscope.intake.sniff import HEAD, NESTED, role_of
 from inductorscope.intake.unpack import unpack
 from inductorscope.settings import load
-from inductorscope.stages import ROLES
 
 RUN = "torch_compile_debug/run_2026_11_21_01_25_55_680737-pid_420"
 GRAPH = f"{RUN}/torchinductor/model__0_inference_0.0"
 GRAPH_FILES = {
-    "fx_graph_readable.py": "fx_readable",
+    "fx_graph_readable.py": "readable",
     "fx_graph_runnable.py": "fx_runnable",
-    "fx_graph_transformed.py": "fx_transformed",
+    "fx_graph_transformed.py": "post_grad",
     "inductor_provenance_tracking_node_mappings.json": "provenance",
-    "ir_post_fusion.txt": "ir_post_fusion",
-    "ir_pre_fusion.txt": "ir_pre_fusion",
-    "output_code.py": "output_code",
+    "ir_post_fusion.txt": "ir_post",
+    "ir_pre_fusion.txt": "ir_pre",
+    "output_code.py": "code",
 }
 
 
@@ -90,10 +90,10 @@ def test_single_files_by_their_content(
     intake = recognise(target)
     (file,) = intake.files
     (graph,) = intake.graphs
-    if renamed and role == "fx_readable":
-        role = "fx_transformed"  # both hold the same kind of text
-    if renamed and role == "ir_post_fusion":
-        role = "ir_pre_fusion"  # nothing was fused in this one
+    if renamed and role == "readable":
+        role = "post_grad"  # both hold the same kind of text
+    if renamed and role == "ir_post":
+        role = "ir_pre"  # nothing was fused in this one
     assert (file.role, file.path) == (role, target.name)
     assert graph.files == {role: target}
     assert file.graph == graph.slug
@@ -300,7 +300,7 @@ def test_code_of_every_wrapper_under_any_name(fixtures: Path, tmp_path: Path) ->
     files = sorted((fixtures / "output-code").iterdir())
     assert len(files) > 10
     for file in files:
-        expected = "kernel_information" if file.suffix == ".json" else "output_code"
+        expected = "kernel_information" if file.suffix == ".json" else "code"
         assert role_of_lone(tmp_path, file.read_bytes()) == expected
 
 
@@ -310,11 +310,11 @@ def test_scheduler_nodes_before_and_after_fusion(shared: Path, tmp_path: Path) -
     for file in sorted(shared.rglob("ir_post_fusion.txt")):
         before = file.with_name("ir_pre_fusion.txt").read_text()
         after = file.read_text()
-        assert role_of_lone(tmp_path, before) == "ir_pre_fusion"
+        assert role_of_lone(tmp_path, before) == "ir_pre"
         heads = [re.findall(r"^\w+: \w+Node\(", text, re.M) for text in (before, after)]
         if heads[0] != heads[1]:
             told += 1
-            assert role_of_lone(tmp_path, after) == "ir_post_fusion"
+            assert role_of_lone(tmp_path, after) == "ir_post"
     assert told > 25
 
 
@@ -327,20 +327,20 @@ def test_listings_of_a_tutorial(shared: Path, tmp_path: Path) -> None:
         return "\n".join(lines[start : lines.index(last, start) + 1])
 
     graph = listing("fx_graph_runnable:", "    return (clone,)")
-    assert role_of_lone(tmp_path, graph) == "fx_transformed"
+    assert role_of_lone(tmp_path, graph) == "post_grad"
     assert [node.name for node in parse_fx(graph).nodes][2:] == [
         "neg", "maximum", "clone", "output",
     ]  # fmt: skip
     kernel = listing("C++ kernel in output_code:", "}''')")
-    assert role_of_lone(tmp_path, kernel) == "output_code"
+    assert role_of_lone(tmp_path, kernel) == "code"
     bare = listing("C++ kernel:", "IR node:")
-    assert role_of_lone(tmp_path, bare) == "output_code"
+    assert role_of_lone(tmp_path, bare) == "code"
     assert parse_output_code(bare).kernels[0].parameters == ["in_ptr0", "in_ptr1", "out_ptr0"]
     node = listing("IR node:", "        return store")
-    assert role_of_lone(tmp_path, node) == "ir_pre_fusion"
+    assert role_of_lone(tmp_path, node) == "ir_pre"
     assert role_of_lone(tmp_path, "\n".join(lines[514:540])) == "key_averages"
     table = next((shared / "seeds").glob("002_*.txt")).read_text().split("\n")[530:570]
-    assert role_of_lone(tmp_path, "\n".join(table)) == "ir_pre_fusion"
+    assert role_of_lone(tmp_path, "\n".join(table)) == "ir_pre"
     assert role_of_lone(tmp_path, "\n".join(lines[:60])) == "other"
 
 
@@ -354,15 +354,15 @@ JOINT_GRAPH = (
 @pytest.mark.parametrize(
     ("role", "content"),
     [
-        ("output_code", f"import triton\n{JIT}"),
-        ("output_code", "    buf0 = empty_strided_cuda((8, ), (1, ), torch.float32)\n"),
+        ("code", f"import triton\n{JIT}"),
+        ("code", "    buf0 = empty_strided_cuda((8, ), (1, ), torch.float32)\n"),
         (
-            "output_code",
+            "code",
             '#include "x.h"\nextern "C"  void  cpp_fused_neg_0(const float* p)\n{\n}\n',
         ),
-        ("fx_transformed", GRAPH_PRINTED),
-        ("fx_transformed", "    neg = torch.ops.aten.neg.default(x);  x = None\n"),
-        ("joint_graph", JOINT_GRAPH),
+        ("post_grad", GRAPH_PRINTED),
+        ("post_grad", "    neg = torch.ops.aten.neg.default(x);  x = None\n"),
+        ("joint", JOINT_GRAPH),
         ("kernel_information", '{"k:1": {"stack_traces": [], "post_grad_nodes": ["neg"]}}'),
         ("kernel_stacks", '{"k:1": ["  File \\"/a.py\\", line 1, in f"]}'),
         ("provenance", '{"neg": [{"name": "", "pass_name": "p", "action": "c", "from_node": []}]}'),
@@ -382,8 +382,7 @@ def test_other_files_by_their_content(tmp_path: Path, role: str, content: str) -
 
 def test_what_logging_printed(foo: Path, tmp_path: Path) -> None:
     """Saved from TORCH_LOGS, which puts a time and a place before every line."""
-    for name, role in (("fx_graph_transformed.py", "fx_transformed"), ("output_code.py",) * 2):
-        role = role.removesuffix(".py")
+    for name, role in (("fx_graph_transformed.py", "post_grad"), ("output_code.py", "code")):
         lines = (foo / GRAPH / name).read_text().split("\n")
         place = "V1121 07:03:54.123000 69 torch/_inductor/x.py:7] [0/0] [__output_code]"
         assert role_of_lone(tmp_path, "\n".join(f"{place} {line}" for line in lines)) == role
@@ -409,7 +408,7 @@ def test_programs_of_the_user_are_sources(shared: Path, tmp_path: Path) -> None:
 
 def test_every_role_is_one_that_is_stored() -> None:
     told = set(re.findall(r'(?:return|else|:) "([a-z_]+)"', inspect.getsource(sniff)))
-    assert told - {"nested archive"} <= set(ROLES)
+    assert told - {"nested archive"} <= set(ROLE_TITLES)
 
 
 @pytest.mark.parametrize("prefix", [b"", b"[rank3]:", b"[default0]:", b"\xef\xbb\xbf"])

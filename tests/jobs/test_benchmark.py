@@ -29,10 +29,10 @@ from sqlalchemy import update
 
 KERNEL, HANDLE = "cpp_fused_add_flip_roll_var_mean_1", 4
 ROLES = {
-    "output_code": "output_code.py",
-    "ir_pre_fusion": "ir_pre_fusion.txt",
-    "ir_post_fusion": "ir_post_fusion.txt",
-    "fx_transformed": "fx_graph_transformed.py",
+    "code": "output_code.py",
+    "ir_pre": "ir_pre_fusion.txt",
+    "ir_post": "ir_post_fusion.txt",
+    "post_grad": "fx_graph_transformed.py",
 }
 
 
@@ -122,7 +122,7 @@ def test_what_has_no_test_case_is_told_in_a_sentence(texts: dict[str, str], fixt
         kernel_case(texts, KERNEL, 99)
     code = (fixtures / "output-code" / "cpu-cppwrap.py").read_text()
     with pytest.raises(NoCase, match="wrapper of this graph is C\\+\\+"):
-        kernel_case({"output_code": code}, "cpp_fused_relu_0", 2)
+        kernel_case({"code": code}, "cpp_fused_relu_0", 2)
 
 
 def test_vectors_are_as_wide_as_the_kernel_was_written_for(texts: dict[str, str]) -> None:
@@ -139,7 +139,7 @@ def test_every_call_has_a_test_case_or_a_reason(texts: dict[str, str]) -> None:
     from inductorscope.formats.code.output_code import parse_output_code
 
     compared = 0
-    for call in parse_output_code(texts["output_code"]).calls:
+    for call in parse_output_code(texts["code"]).calls:
         case = kernel_case(texts, call.kernel, call.handle)
         compile(case_text(case, "here"), "case.py", "exec")
         assert all(each.node or each.reason for each in case.subgraph.compared)

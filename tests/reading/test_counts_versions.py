@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope.formats.vocabulary import STAGES
 from inductorscope.reading import ReadResult
-from inductorscope.stages import STAGES
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Links
@@ -21,11 +21,11 @@ from tests.support.readings import Database, database
 
 pytestmark = pytest.mark.torch
 
-OF_ONE_DEVICE = {"kernel_info"}
+OF_ONE_DEVICE = {"kernel_compiles"}
 """Roles of texts that only Triton's kernels have."""
 SHOWN = {
-    "dynamo_graph", "pre_grad", "aot_graph", "fx_readable", "fx_runnable", "fx_transformed",
-    "ir_pre_fusion", "ir_post_fusion", "output_code", "provenance", "kernel_stacks",
+    "dynamo", "pre_grad", "aot", "readable", "fx_runnable", "post_grad",
+    "ir_pre", "ir_post", "code", "provenance", "kernel_stacks",
 }  # fmt: skip
 
 

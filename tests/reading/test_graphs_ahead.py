@@ -127,7 +127,7 @@ def test_texts_that_the_log_does_not_hold_any_more_are_not_read(tmp_path: Path) 
     digest = hashlib.sha256(code).hexdigest()
 
     def task() -> Task:
-        return Task("", {"output_code": Given("a", digest, size=len(code), place=place)})
+        return Task("", {"code": Given("a", digest, size=len(code), place=place)})
 
     assert read_ahead(task()) is not None
     log.write_bytes(log.read_bytes().replace(b"args", b"argv"))

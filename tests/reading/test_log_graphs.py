@@ -90,16 +90,16 @@ def test_a_graph_has_the_payloads_of_its_records(
     (graph,) = db.graphs(result)
     raw = payloads(inference)
     assert db.texts(graph) == {
-        "dynamo_graph": only(raw["dynamo_output_graph"]),
+        "dynamo": only(raw["dynamo_output_graph"]),
         "pre_grad": only(raw["before_pre_grad_graph"]),
-        "aot_graph": only(raw["aot_inference_graph"]),
+        "aot": only(raw["aot_inference_graph"]),
         "fx_runnable": only(raw["fx_graph_runnable"]),
-        "fx_readable": only(raw["before_post_grad_graph"]),
-        "fx_transformed": only(raw["inductor_post_grad_graph"]),
-        "output_code": only(raw["inductor_output_code"]),
+        "readable": only(raw["before_post_grad_graph"]),
+        "post_grad": only(raw["inductor_post_grad_graph"]),
+        "code": only(raw["inductor_output_code"]),
         "provenance": only(raw["inductor_provenance_tracking_node_mappings"]),
         "kernel_stacks": only(raw["inductor_provenance_tracking_kernel_stack_traces"]),
-        "kernel_info": only(raw["triton_kernel_info"]),
+        "kernel_compiles": only(raw["triton_kernel_info"]),
     }
     assert (graph.direction, graph.aot_id, graph.compile_id) == ("inference", "0_inference", "0/0")
     assert {"neg", "maximum"} <= linked_nodes(db, graph)
@@ -123,7 +123,7 @@ def test_a_restart_goes_on_with_its_compile(db: Database, tmp_path: Path, infere
     result = read(db, tmp_path, restarted=b"".join(parts[:cut]) + again)
     (graph,) = db.graphs(result)
     assert graph.aot_id == "0_inference"
-    assert db.texts(graph)["output_code"] == only(payloads(inference)["inductor_output_code"])
+    assert db.texts(graph)["code"] == only(payloads(inference)["inductor_output_code"])
     attempts = {entry.attempt for entry in db.entries(result) if entry.kind == "dynamo_start"}
     assert attempts == {0, 1}
 
@@ -137,8 +137,8 @@ def test_what_never_came_to_a_code_is_a_graph_without_one(
     (graph,) = db.graphs(result)
     assert result.kernels == 0
     texts = db.texts(graph)
-    assert texts["fx_transformed"] == only(payloads(inference)["inductor_post_grad_graph"])
-    assert "output_code" not in texts
+    assert texts["post_grad"] == only(payloads(inference)["inductor_post_grad_graph"])
+    assert "code" not in texts
     assert "neg" in node_names(db, graph)
 
 
@@ -226,15 +226,15 @@ def assert_own(db: Database, graph: Graph, raw: dict[str, list[bytes]], number: 
     """The graph's texts are those of the log that come first, or second."""
     texts = db.texts(graph)
     direction = ("forward", "backward")[number]
-    assert texts["aot_graph"] == only(raw[f"aot_{direction}_graph"])
+    assert texts["aot"] == only(raw[f"aot_{direction}_graph"])
     assert texts["fx_runnable"] == raw["fx_graph_runnable"][number]
-    assert texts["fx_readable"] == raw["before_post_grad_graph"][number]
-    assert texts["fx_transformed"] == raw["inductor_post_grad_graph"][number]
-    assert texts["output_code"] == raw["inductor_output_code"][number]
+    assert texts["readable"] == raw["before_post_grad_graph"][number]
+    assert texts["post_grad"] == raw["inductor_post_grad_graph"][number]
+    assert texts["code"] == raw["inductor_output_code"][number]
     stacks = raw["inductor_provenance_tracking_kernel_stack_traces"][number]
     assert texts["kernel_stacks"] == stacks
-    assert texts["joint_graph"] == only(raw["aot_joint_graph"])
-    assert texts["dynamo_graph"] == only(raw["dynamo_output_graph"])
+    assert texts["joint"] == only(raw["aot_joint_graph"])
+    assert texts["dynamo"] == only(raw["dynamo_output_graph"])
 
 
 @pytest.mark.parametrize("name", ["cpu-gpt-train", "cuda-gpt-train", "cuda-gpt-max-autotune"])
@@ -285,11 +285,11 @@ def test_a_training_log_made_of_an_inference_log(
     raw = payloads(log)
     for number, graph in enumerate((forward, backward)):
         texts = db.texts(graph)
-        assert texts["output_code"] == raw["inductor_output_code"][number]
-        assert texts["fx_transformed"] == raw["inductor_post_grad_graph"][number]
+        assert texts["code"] == raw["inductor_output_code"][number]
+        assert texts["post_grad"] == raw["inductor_post_grad_graph"][number]
     assert "provenance" in db.texts(forward)
     assert "provenance" not in db.texts(backward)
-    assert db.texts(backward)["aot_graph"] == only(raw["aot_backward_graph"])
+    assert db.texts(backward)["aot"] == only(raw["aot_backward_graph"])
     assert "negated" in node_names(db, backward) - node_names(db, forward)
     assert {"negated", "maximum"} <= linked_nodes(db, backward)
 
@@ -362,8 +362,8 @@ def test_subgraphs_of_one_compile_have_their_own_aot_and_joint_graphs(
     for aot_id, graph in graphs.items():
         number = int((aot_id or "")[0])
         texts = db.texts(graph)
-        assert texts["aot_graph"] == raw[f"aot_{graph.direction}_graph"][number], aot_id
-        assert texts["joint_graph"] == raw["aot_joint_graph"][number], aot_id
+        assert texts["aot"] == raw[f"aot_{graph.direction}_graph"][number], aot_id
+        assert texts["joint"] == raw["aot_joint_graph"][number], aot_id
 
 
 def second(part: bytes) -> bytes:
@@ -385,9 +385,9 @@ def test_graphs_of_a_dynamic_model_with_breaks(db: Database, tmp_path: Path, sha
     raw = payloads(log)
     for number, graph in enumerate(graphs):
         texts = db.texts(graph)
-        assert texts["output_code"] == raw["inductor_output_code"][number]
-        assert texts["aot_graph"] == raw["aot_inference_graph"][number]
-        assert texts["fx_transformed"] == raw["inductor_post_grad_graph"][number]
+        assert texts["code"] == raw["inductor_output_code"][number]
+        assert texts["aot"] == raw["aot_inference_graph"][number]
+        assert texts["post_grad"] == raw["inductor_post_grad_graph"][number]
 
 
 # --- other ways to compile ---
@@ -399,10 +399,10 @@ def test_ahead_of_time_without_a_compile_id(db: Database, tmp_path: Path, shared
     (graph,) = db.graphs(read(db, tmp_path, one=log))
     assert (graph.compile_id, graph.direction) == (None, "inference")
     texts = db.texts(graph)
-    assert texts["output_code"] == only(raw["inductor_aot_wrapper_code"])
-    assert texts["fx_transformed"] == only(raw["after_post_grad_graph"])
+    assert texts["code"] == only(raw["inductor_aot_wrapper_code"])
+    assert texts["post_grad"] == only(raw["after_post_grad_graph"])
     assert texts["provenance"] == only(raw["inductor_provenance_tracking_node_mappings"])
-    declared = re.findall(rb"^ +CUfunction (\w+)\{nullptr\};", texts["output_code"], re.M)
+    declared = re.findall(rb"^ +CUfunction (\w+)\{nullptr\};", texts["code"], re.M)
     assert graph.kernel_count == len(declared) == 3
 
 
@@ -418,11 +418,11 @@ def test_codes_from_the_cache_are_graphs(db: Database, tmp_path: Path, shared: P
     raw = payloads(log)
     graphs = db.graphs(read(db, tmp_path, one=log))
     coded = [graph for graph in graphs if graph.aot_id is not None]
-    assert [db.texts(graph)["output_code"] for graph in coded] == raw["inductor_output_code"]
-    assert [db.texts(graph)["aot_graph"] for graph in coded] == raw["aot_inference_graph"]
+    assert [db.texts(graph)["code"] for graph in coded] == raw["inductor_output_code"]
+    assert [db.texts(graph)["aot"] for graph in coded] == raw["aot_inference_graph"]
     assert [graph.compile_id for graph in coded] == ["1/0"] * 3
     assert [graph.compile_id for graph in graphs[3:]] == ["0/0"] * 3
-    missed = [db.texts(graph).get("fx_transformed") for graph in coded]
+    missed = [db.texts(graph).get("post_grad") for graph in coded]
     assert missed == [
         raw["inductor_post_grad_graph"][0],
         raw["inductor_post_grad_graph"][0],  # of the compile that made the same code

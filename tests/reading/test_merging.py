@@ -22,8 +22,8 @@ from tests.support.readings import (
     with_payload,
 )
 
-FROM_LOG = {"aot_graph", "dynamo_graph", "pre_grad", "kernel_stacks"}
-FROM_FOLDER = {"ir_pre_fusion", "ir_post_fusion"}
+FROM_LOG = {"aot", "dynamo", "pre_grad", "kernel_stacks"}
+FROM_FOLDER = {"ir_pre", "ir_post"}
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def test_a_folder_and_its_log_are_one_graph(db: Database, capture: Path) -> None
     texts = db.texts(graph)
     assert texts.keys() >= FROM_LOG | FROM_FOLDER
     raw = payloads(log_in(capture).read_bytes())
-    assert texts["aot_graph"] == raw["aot_inference_graph"][0]
+    assert texts["aot"] == raw["aot_inference_graph"][0]
     # What both have is taken from the folder.
-    for role, name in (("output_code", "output_code.py"), ("fx_readable", "fx_graph_readable.py")):
+    for role, name in (("code", "output_code.py"), ("readable", "fx_graph_readable.py")):
         assert texts[role] == (graph_folder(capture) / name).read_bytes()
 
 
@@ -124,7 +124,7 @@ def test_codes_that_differ_are_one_graph_by_their_aot_id_and_a_note_says_so(
     (graph,) = db.graphs(result)
     assert graph.compile_id == "0/0"
     folder_code = (graph_folder(capture) / "output_code.py").read_bytes()
-    assert db.texts(graph)["output_code"] == folder_code
+    assert db.texts(graph)["code"] == folder_code
     (note,) = notes(db, result, "guessed")
     assert "the codes differ" in note
 
@@ -160,7 +160,7 @@ def test_a_code_that_two_processes_compiled_goes_with_its_own(db: Database, capt
 
 
 def folder_of(db: Database, graph: int) -> str:
-    query = select(Artifact.path).where(Artifact.graph_id == graph, Artifact.role == "output_code")
+    query = select(Artifact.path).where(Artifact.graph_id == graph, Artifact.role == "code")
     with db.sessions() as session:
         found = re.search(r"-(pid_\d+)/", session.scalars(query).one())
     assert found is not None
@@ -174,7 +174,7 @@ def test_two_compiles_of_one_code_are_two_graphs_and_the_folder_is_one_of_them(
     log.write_bytes(log.read_bytes() * 2)
     graphs = db.graphs(db.read(capture))
     assert len(graphs) == 2
-    with_ir = [graph for graph in graphs if "ir_post_fusion" in db.texts(graph)]
+    with_ir = [graph for graph in graphs if "ir_post" in db.texts(graph)]
     assert len(with_ir) == 1
     assert [graph.compile_id for graph in graphs] == ["0/0", "0/0"]
 
@@ -190,7 +190,7 @@ def test_a_folder_of_another_run_stays_beside_the_log(
     assert len(graphs) == 2
     assert graphs[2].compile_id == "0/0"
     assert graphs[118].compile_id is None
-    assert "aot_graph" not in db.texts(graphs[118])
+    assert "aot" not in db.texts(graphs[118])
 
 
 def test_a_log_alone_and_a_folder_alone_have_the_same_graph(
@@ -201,7 +201,7 @@ def test_a_log_alone_and_a_folder_alone_have_the_same_graph(
     for what in ("aot_id", "direction", "node_count", "kernel_count", "call_count"):
         assert getattr(of_log, what) == getattr(of_folder, what), what
     one, other = db.texts(of_log), db.texts(of_folder)
-    assert one["output_code"].strip() == other["output_code"].strip()
+    assert one["code"].strip() == other["code"].strip()
 
 
 def test_forward_and_backward_each_find_their_folder(
@@ -216,8 +216,8 @@ def test_forward_and_backward_each_find_their_folder(
     shutil.rmtree(backward)
     forward_graph, backward_graph = db.graphs(db.read(root))
     assert (forward_graph.direction, backward_graph.direction) == ("forward", "backward")
-    assert "ir_post_fusion" in db.texts(forward_graph)
-    assert "ir_post_fusion" not in db.texts(backward_graph)
+    assert "ir_post" in db.texts(forward_graph)
+    assert "ir_post" not in db.texts(backward_graph)
     raw = payloads(log_in(root).read_bytes())
-    assert db.texts(backward_graph)["output_code"] == raw["inductor_output_code"][1]
-    assert db.texts(backward_graph)["aot_graph"] == raw["aot_backward_graph"][0]
+    assert db.texts(backward_graph)["code"] == raw["inductor_output_code"][1]
+    assert db.texts(backward_graph)["aot"] == raw["aot_backward_graph"][0]

@@ -16,11 +16,11 @@ from inductorscope.reading.graphs.content import Given, Outcome, Task, read_text
 from inductorscope.reading.graphs.pool import Pool
 
 ROLES = {
-    "fx_graph_transformed.py": "fx_transformed",
-    "fx_graph_readable.py": "fx_readable",
-    "ir_post_fusion.txt": "ir_post_fusion",
-    "ir_pre_fusion.txt": "ir_pre_fusion",
-    "output_code.py": "output_code",
+    "fx_graph_transformed.py": "post_grad",
+    "fx_graph_readable.py": "readable",
+    "ir_post_fusion.txt": "ir_post",
+    "ir_pre_fusion.txt": "ir_pre",
+    "output_code.py": "code",
 }
 
 

@@ -26,7 +26,7 @@ def test_a_wrapper_and_its_kernels_are_one_graph(db: Database, fixtures: Path) -
     (graph,) = db.graphs(result)
     (kernel, *externs) = sorted(db.kernels(graph), key=lambda kernel: kernel.kind != "cpp")
     assert kernel.name == "cpp_fused__softmax_gelu_0"
-    code = db.texts(graph)["output_code"].splitlines()
+    code = db.texts(graph)["code"].splitlines()
     assert kernel.first_line is not None
     assert kernel.last_line is not None
     body = code[kernel.first_line - 1 : kernel.last_line]
@@ -39,7 +39,7 @@ def test_a_wrapper_and_its_kernels_are_one_graph(db: Database, fixtures: Path) -
     assert code[line - 1].strip().startswith(b"cpp_fused__softmax_gelu_0((const float*)(buf0")
     assert [extern.name for extern in externs] == ["aoti_torch_cpu_addmm_out"]
     kept = {artifact.role: artifact for artifact in db.artifacts(result)}
-    assert kept["output_code"].derived, "nobody uploaded it so"
+    assert kept["code"].derived, "nobody uploaded it so"
     parts = db.artifacts(result, "wrapper_part")
     assert {part.path for part in parts} == {path.name for path in folder.iterdir()}
     assert not any(part.derived for part in parts)

@@ -29,9 +29,7 @@ def test_who_opens_a_run_finds_its_bytes_worked_out(
 
     def counted(texts: dict[str, str]) -> list[CallWork]:
         asked.append("graph")
-        return graph_work(
-            texts["output_code"], texts.get("ir_post_fusion"), texts.get("fx_transformed")
-        )
+        return graph_work(texts["code"], texts.get("ir_post"), texts.get("post_grad"))
 
     monkeypatch.setattr(roofline, "_WORK", Remembered(counted))
     assert filled.get(f"/runs/{run}").status_code == 200

@@ -12,6 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from inductorscope.answers.explorer.kernel import kernel_page
+from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, POST_GRAD
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import database_url, make_engine, sessions
 from inductorscope.store.database.errors import MigrationError
@@ -25,7 +26,7 @@ from inductorscope.store.database.revisions import (
 )
 from inductorscope.store.runs.nodes import fx_nodes, ir_nodes
 from inductorscope.store.tables.all import TABLES
-from inductorscope.store.tables.models import Base, Graph, Run
+from inductorscope.store.tables.models import Artifact, Base, Graph, Run
 from sqlalchemy import Connection, create_engine, inspect, select, text
 
 START = """
@@ -174,15 +175,25 @@ def test_what_the_first_version_kept_is_still_there(fresh: Settings) -> None:
         assert page is not None
         assert (page.call.arguments, page.call.fx_nodes) == (["b"], ["add"])
         assert page.facts == {"num_load": 1}
+        roles = session.scalars(select(Artifact.role).order_by(Artifact.id)).all()
+        assert roles == [CODE, POST_GRAD, FX_RUNNABLE]
+        assert [file["role"] for file in run.report["files"]] == [CODE]
     engine.dispose()
 
 
 FIRST_VERSION = (
     "INSERT INTO runs (id, content_digest, name, tags, origin, created_at, graph_count, "
     "kernel_count, timings, environment, report, dropped_count, bytes_in, bytes_stored) VALUES "
-    "('r', 'd', 'old', '[]', 'ingest', '2026-01-01 00:00:00+00', 1, 1, '{}', '{}', '{}', 0, 1, 1)",
+    "('r', 'd', 'old', '[]', 'ingest', '2026-01-01 00:00:00+00', 1, 1, '{}', '{}', "
+    '\'{"files": [{"path": "o.py", "role": "output_code"}]}\', 0, 1, 1)',
     "INSERT INTO graphs (id, run_id, slug, name, position, direction, node_count, kernel_count, "
     "call_count) VALUES (1, 'r', 'g', 'g', 0, 'forward', 2, 1, 2)",
+    "INSERT INTO blobs (digest, size, stored_size, encoding, data) VALUES "
+    "('b', 0, 0, 'identity', '')",
+    "INSERT INTO artifacts (id, run_id, graph_id, role, path, digest, size, derived) VALUES "
+    "(1, 'r', 1, 'output_code', 'o.py', 'b', 0, false), "
+    "(2, 'r', 1, 'fx_transformed', 'f.py', 'b', 0, false), "
+    "(3, 'r', 1, 'fx_runnable', 'r.py', 'b', 0, false)",
     "INSERT INTO fx_nodes (id, graph_id, stage, name, target, line, stack_file, stack_line) VALUES "
     "(1, 1, 'post_grad', 'neg', 'aten.neg', 7, '/m.py', 3), "
     "(2, 1, 'post_grad', 'add', 'aten.add', 8, '/m.py', 4)",

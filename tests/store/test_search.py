@@ -55,7 +55,7 @@ def a_run(number: int, code: str = CODE) -> RunDraft:
     text = content_of_bytes(code.encode())
     source = content_of_bytes(MODEL.encode())
     run.artifacts = [
-        artifact_of("output_code", "output_code.py", text, code.count("\n"), graph=graph),
+        artifact_of("code", "output_code.py", text, code.count("\n"), graph=graph),
         artifact_of("source", "/home/me/model.py", source, MODEL.count("\n")),
     ]
     return run

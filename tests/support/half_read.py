@@ -65,4 +65,4 @@ class HalfRead:
 
     @staticmethod
     def _code(path: str, graph: GraphDraft | None = None) -> ArtifactDraft:
-        return artifact_of("output_code", path, content_of_bytes(CODE), 3, graph=graph)
+        return artifact_of("code", path, content_of_bytes(CODE), 3, graph=graph)

@@ -15,6 +15,7 @@ from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import Confidence, GraphLinks
 from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.code.output_code import CodeKernel, parse_output_code
+from inductorscope.formats.vocabulary import CODE
 
 SCHEMA = 1
 CODES = ("output_code.py", "output_code.cpp")
@@ -45,7 +46,7 @@ def links_of_path(path: Path) -> dict[str, Any]:
         graphs.append(
             {
                 "name": name if count == 1 else f"{name}~{count}",
-                "kernels": kernel_lines(texts.output_code or "", graph_links(texts)),
+                "kernels": kernel_lines(texts.code or "", graph_links(texts)),
             }
         )
     return {"schema": SCHEMA, "graphs": graphs}
@@ -69,18 +70,18 @@ def read_texts(code: Path) -> GraphTexts:
 
     provenance = code.parent / "inductor_provenance_tracking_node_mappings.json"
     return GraphTexts(
-        fx_transformed=text("fx_graph_transformed.py"),
-        fx_readable=text("fx_graph_readable.py"),
+        post_grad=text("fx_graph_transformed.py"),
+        readable=text("fx_graph_readable.py"),
         ir_pre=text("ir_pre_fusion.txt"),
         ir_post=text("ir_post_fusion.txt"),
-        output_code=text(code.name),
+        code=text(code.name),
         provenance=provenance.read_bytes() if provenance.is_file() else None,
     )
 
 
 def kernel_lines(text: str, links: GraphLinks) -> list[dict[str, object]]:
     """For each kernel, its lines that refer to FX nodes or operations."""
-    stage = links.stages.get("code")
+    stage = links.stages.get(CODE)
     if stage is None:
         return []
     fx: dict[int, dict[str, int]] = {}

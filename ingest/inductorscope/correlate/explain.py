@@ -24,6 +24,7 @@ from inductorscope.correlate.without_ir.walk import RaisedWalk
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrBlock, IrOp, IrText, IrTextNode
 from inductorscope.formats.text import lines_of
+from inductorscope.formats.vocabulary import IR_POST, IR_PRE
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _MOST_BUFFERS = 4
@@ -51,11 +52,11 @@ class Explainer:
     def __init__(self, texts: GraphTexts) -> None:
         read = parse_texts(texts)
         self.before, self.after = read.ir_pre or IrText(), read.ir_post or IrText()
-        self.code = read.output_code
-        self.lines = lines_of(texts.output_code or "")
+        self.code = read.code
+        self.lines = lines_of(texts.code or "")
         outputs = {} if self.code is None else unpacked_outputs(self.code, self.lines)
         self.origins = find_origins(
-            FxGraph(read.fx_transformed),
+            FxGraph(read.post_grad),
             self.after,
             outputs,
             reordered_nodes(self.before, self.after),
@@ -72,7 +73,7 @@ class Explainer:
         if stage == "code":
             return [self._reason(key, calls) for key, calls in self._on(line).items()]
         self._on(0)  # lines of the code make some operations of the loops doubtful
-        parsed = {"ir_pre": self.before, "ir_post": self.after}.get(stage, IrText())
+        parsed = {IR_PRE: self.before, IR_POST: self.after}.get(stage, IrText())
         return [self._reason(key, []) for key in _operations(parsed, line)]
 
     def _without_ir(self) -> dict[int, list[Reason]]:
@@ -160,7 +161,7 @@ def raised_reasons(
     code: OutputCode, lines: list[str], read: ParsedTexts
 ) -> dict[int, list[Reason]]:
     """By line, where no loop body was dumped."""
-    post = read.fx_transformed
+    post = read.post_grad
     nodes = nodes_of_calls(code, read.provenance, {f"fx:{node.name}" for node in post.main()})
     result: dict[int, dict[tuple[str, str], Reason]] = {}
     for (kernel, handle), found in RaisedWalk(FxGraph(post), code, lines, nodes).walk().items():

@@ -15,6 +15,7 @@ from inductorscope.correlate.nodes.buffer_candidates import Origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
 from inductorscope.formats.graph.ir import IrText
+from inductorscope.formats.vocabulary import DYNAMO, IR_POST, IR_PRE, PRE_GRAD
 
 
 def graph_links(
@@ -28,38 +29,36 @@ def graph_links(
     """
     read = parsed or parse_texts(texts)
     collector = Collector()
-    post = read.fx_transformed
+    post = read.post_grad
     text_stages.link_post_grad(collector, post)
     known = {f"fx:{node.name}" for node in post.main()}
-    if read.fx_readable is not None:
-        text_stages.link_readable(collector, read.fx_readable, post)
-    for stage, fx in (("dynamo", read.dynamo), ("pre_grad", read.pre_grad)) if align else ():
+    if read.readable is not None:
+        text_stages.link_readable(collector, read.readable, post)
+    for stage, fx in ((DYNAMO, read.dynamo), (PRE_GRAD, read.pre_grad)) if align else ():
         if fx is not None:
             link_dynamo(collector, stage, fx, post, read.provenance.post_to_pre)
-    for stage, ir in (("ir_pre", read.ir_pre), ("ir_post", read.ir_post)):
+    for stage, ir in ((IR_PRE, read.ir_pre), (IR_POST, read.ir_post)):
         if ir is not None:
             text_stages.link_ir(collector, stage, ir)
     before, after = read.ir_pre or IrText(), read.ir_post or IrText()
-    code = read.output_code
-    if texts.output_code is not None and code is not None:
-        text_stages.link_code(collector, texts.output_code, code, known)
+    code = read.code
+    if texts.code is not None and code is not None:
+        text_stages.link_code(collector, texts.code, code, known)
         nodes = nodes_of_calls(code, read.provenance, known)
         link_kernels(collector, code, nodes)
         recorded = link_record(collector, code, texts.line_record)
         origins = Origins()
         if align:
             origins = link_lines(
-                collector, code, texts.output_code, (before, after), FxGraph(post), recorded.calls
+                collector, code, texts.code, (before, after), FxGraph(post), recorded.calls
             )
             if not has_bodies(after):
-                link_raised(
-                    collector, code, texts.output_code, FxGraph(post), nodes, recorded.calls
-                )
-        for stage, ir in (("ir_pre", before), ("ir_post", after)):
+                link_raised(collector, code, texts.code, FxGraph(post), nodes, recorded.calls)
+        for stage, ir in ((IR_PRE, before), (IR_POST, after)):
             link_ir_nodes(collector, stage, ir, origins, recorded.nodes)
     links = collector.finish()
     if align:
-        links.coverage = coverage_of(links, post, code, texts.output_code or "")
+        links.coverage = coverage_of(links, post, code, texts.code or "")
     else:
         links.engine = CALLS
     return links

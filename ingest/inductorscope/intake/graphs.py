@@ -6,15 +6,11 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inductorscope.formats.vocabulary import CODE, ROLES_OF_GRAPHS, WRAPPER_PART
 from inductorscope.intake.files import File
 from inductorscope.intake.names import stored_text
 from inductorscope.settings import KIB
 
-GRAPH_ROLES = (
-    "output_code", "fx_transformed", "fx_readable", "fx_runnable", "ir_pre_fusion",
-    "ir_post_fusion", "provenance", "provenance_kernels", "dynamo_graph", "pre_grad",
-    "joint_graph", "aot_graph", "kernel_information",
-)  # fmt: skip
 MAX_SLUG = 100
 
 # model__0_forward_1.0, model___20.0, aot_graph_3, c2hx….debug
@@ -62,7 +58,7 @@ def find_graphs(files: list[File], base: Path) -> list[GraphFolder]:
 def _by_folder(files: list[File]) -> dict[Path, list[File]]:
     folders: dict[Path, list[File]] = {}
     for file in files:
-        if file.role in GRAPH_ROLES:
+        if file.role in ROLES_OF_GRAPHS:
             folders.setdefault(file.absolute.parent, []).append(file)
     return folders
 
@@ -70,7 +66,7 @@ def _by_folder(files: list[File]) -> dict[Path, list[File]]:
 def _graphs_of_folder(
     folder: Path, members: list[File], base: Path
 ) -> list[tuple[GraphFolder, list[File]]]:
-    codes = [file for file in members if file.role == "output_code"]
+    codes = [file for file in members if file.role == CODE]
     if len(codes) <= 1:
         return [_graph(folder, members, base, alone=False)]
     kernels = _kernels_of_wrapper(codes)
@@ -79,8 +75,8 @@ def _graphs_of_folder(
         graph, _ = _graph(folder, rest, base, alone=False)
         graph.kernels = [file.absolute for file in kernels]
         for file in rest + kernels:
-            if file.role == "output_code":
-                file.role = "wrapper_part"  # the code is what they are together
+            if file.role == CODE:
+                file.role = WRAPPER_PART  # the code is what they are together
         return [(graph, members)]
     # A folder of loose kernels' files, such as the compile cache: each is a graph by itself. The
     # other texts belong to the one that is called as Inductor calls it, if there is one.
@@ -88,7 +84,7 @@ def _graphs_of_folder(
     for code in codes:
         mine = [code]
         if code.absolute.name == "output_code.py":
-            mine += [file for file in members if file.role != "output_code"]
+            mine += [file for file in members if file.role != CODE]
         groups.append(_graph(folder, mine, base, alone=True))
     return groups
 
@@ -123,7 +119,7 @@ def _canonical(file: File) -> bool:
 def _graph_name(folder: Path, files: dict[str, Path], base: Path, *, alone: bool) -> str:
     if not alone and _GRAPH_FOLDER.search(folder.name):
         return stored_text(folder.name)
-    code = files.get("output_code")
+    code = files.get(CODE)
     if code is not None:
         found = _AOT_ID.search(_head_text(code))
         if found:

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from inductorscope.formats.vocabulary import OTHER, SOURCE, TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.graphs import GraphFolder, find_graphs
 from inductorscope.intake.names import stored_text
@@ -58,7 +59,7 @@ class Intake:
     @property
     def known(self) -> bool:
         """Whether there is anything in it that a run can be made of."""
-        return any(file.role not in {"other", "source"} for file in self.files)
+        return any(file.role not in {OTHER, SOURCE} for file in self.files)
 
 
 def _digest_of(path: Path) -> tuple[str, int]:
@@ -158,7 +159,7 @@ def _look_at(path: Path, shown: str, noticed: Callable[[str, Path], None], besid
         count = size = file.readinto(piece) or 0
         role = role_of(path.name, bytes(piece[: min(count, HEAD)]))
         noticed(role, path)
-        if beside and role == "trace_log" and status.st_size >= LARGE:
+        if beside and role == TRACE_LOG and status.st_size >= LARGE:
             return File(shown, role, status.st_size, path, "", status.st_mtime_ns)
         while count:
             digest.update(piece[:count])

@@ -1,4 +1,4 @@
-"""Which role a file plays, told by its content first and its name second."""
+"""Recognises the role of a file by its content, then by its name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,37 @@ from itertools import pairwise
 import zstandard
 
 from inductorscope.formats.log.torch_logs import looks_like_torch_logs
+from inductorscope.formats.vocabulary import (
+    BENCHMARK_LOG,
+    BEST_CONFIG,
+    CAPTURE,
+    CHROME_TRACE,
+    CODE,
+    DEBUG_LOG,
+    DIAGRAM,
+    DYNAMO,
+    FX_RUNNABLE,
+    INTERMEDIATE_VALUES,
+    IR_POST,
+    IR_PRE,
+    JOINT,
+    KERNEL_INFORMATION,
+    KERNEL_STACKS,
+    KEY_AVERAGES,
+    LINE_RECORD,
+    OTHER,
+    POST_GRAD,
+    PRE_GRAD,
+    PROVENANCE,
+    PROVENANCE_KERNELS,
+    READABLE,
+    RESULT,
+    ROLES,
+    SOURCE,
+    STAGES,
+    TORCH_LOGS,
+    TRACE_LOG,
+)
 from inductorscope.intake import magic
 from inductorscope.intake.packed import ZSTD_FEED, ZSTD_WINDOW
 from inductorscope.settings import KIB
@@ -22,7 +53,7 @@ NESTED = "nested archive"
 # Files of PyTorch and Python that happen to be zips; not meant as archives of text.
 _ZIP_ENDINGS = (".pt", ".pt2", ".pth", ".npz", ".whl", ".jar", ".xlsx")
 
-_READ_PACKED = {"trace_log", "chrome_trace"}
+_READ_PACKED = {TRACE_LOG, CHROME_TRACE}
 """Roles whose readers unpack zstd themselves."""
 
 # V1121 01:25:55.678000 419 torch/_dynamo/utils.py:2126] {"chromium_event": {}, …
@@ -120,7 +151,7 @@ def role_of(name: str, head: bytes) -> str:
             role = _role_of_text(_without_packing(name), inner)
         return role if role in _READ_PACKED else NESTED
     if kind == "zip" and name.lower().endswith(_ZIP_ENDINGS):
-        return "intermediate_values" if _SAVED.search(name) else "other"
+        return INTERMEDIATE_VALUES if _SAVED.search(name) else OTHER
     if kind is not None or magic.is_tar(head):
         return NESTED
     return _role_of_text(name, head)
@@ -151,59 +182,59 @@ def _role_of_text(name: str, head: bytes) -> str:
     lower = name.lower()
     text = head.removeprefix(b"\xef\xbb\xbf")
     if _TRACE_LOG.search(text):  # also with a hole of zeros, as a crash may leave one
-        return "trace_log"
+        return TRACE_LOG
     start = text.lstrip()[:1]
     if start in {b"{", b"["}:
         role = _role_of_json(lower, text)
         if role is not None:
             return role
     if b"\0" in text[:4096]:  # binary, or a log into which a crash left a hole
-        return "trace_log" if _TRACE_LOG.search(text) else "other"
+        return TRACE_LOG if _TRACE_LOG.search(text) else OTHER
     return _role_of_lines(lower, text) or _role_by_name(lower)
 
 
 def _role_of_json(name: str, text: bytes) -> str | None:
     if name == "capture.json":
-        return "capture"
+        return CAPTURE
     if name == "line_record.json":
-        return "line_record"
+        return LINE_RECORD
     if _PROVENANCE.search(text):
-        return "provenance"
+        return PROVENANCE
     if _ROWS.search(text) or name.endswith(".key_averages.json"):
-        return "key_averages"
+        return KEY_AVERAGES
     if _TRACE.search(text):
-        return "chrome_trace"
+        return CHROME_TRACE
     if _INFORMATION.search(text):
-        return "kernel_information"
+        return KERNEL_INFORMATION
     if _STACKS.search(text):
-        return "kernel_stacks"
+        return KERNEL_STACKS
     if _BEST.search(text) or name.endswith(".best_config"):
-        return "best_config"
+        return BEST_CONFIG
     if _RESULT.search(text):
-        return "result"
+        return RESULT
     return None
 
 
 def _role_of_lines(name: str, text: bytes) -> str | None:
     if _TRACE_LOG.search(text):
-        return "trace_log"
+        return TRACE_LOG
     if looks_like_torch_logs(text.decode("utf-8", "replace")):
-        return "torch_logs"
+        return TORCH_LOGS
     text = _without_surroundings(text)
     if _IR.search(text):
         return _ir_role(name, text)
     if b"run_repro" in text or b"class Repro(torch.nn.Module)" in text:
-        return "fx_runnable"
+        return FX_RUNNABLE
     if (b"AsyncCompile" in text and b"async_compile" in text) or _CPP_WRAPPER.search(text):
-        return "output_code"
+        return CODE
     if _FX.search(text):
         return _fx_role(name, text)
     if _PRINTED.search(text):
-        return "intermediate_values"
+        return INTERMEDIATE_VALUES
     if _BENCHMARK.search(text):
-        return "benchmark_log"
+        return BENCHMARK_LOG
     if _TABLE.search(text):
-        return "key_averages"
+        return KEY_AVERAGES
     return _role_of_piece(name, text)
 
 
@@ -220,67 +251,51 @@ def _without_surroundings(text: bytes) -> bytes:
 def _role_of_piece(name: str, text: bytes) -> str | None:
     """Pictures, and what people cut out of a longer text."""
     if _DRAWN.search(text[:4096]):
-        return "diagram"
+        return DIAGRAM
     if _CACHED.match(name):
-        return "other" if _GENERATED.search(text) or _BARE_KERNEL.search(text) else None
+        return OTHER if _GENERATED.search(text) or _BARE_KERNEL.search(text) else None
     if _CODE_LINES.search(text) or _BARE_KERNEL.search(text):
-        return "output_code"
+        return CODE
     if _FX_LINES.search(text):
         return _fx_role(name, text)
-    return "other" if _GENERATED.search(text) else None
+    return OTHER if _GENERATED.search(text) else None
 
 
 def _ir_role(name: str, text: bytes) -> str:
     if "pre_fusion" in name:
-        return "ir_pre_fusion"
+        return IR_PRE
     if "post_fusion" in name or _FUSED.search(text):
-        return "ir_post_fusion"
+        return IR_POST
     numbers = [int(number) for number in _NUMBERED.findall(text)]
     moved = any(later < earlier for earlier, later in pairwise(numbers))
-    return "ir_post_fusion" if moved or "post" in name else "ir_pre_fusion"
+    return IR_POST if moved or "post" in name else IR_PRE
 
 
 def _fx_role(name: str, text: bytes) -> str:
-    for word, role in (
-        ("readable", "fx_readable"),
-        ("transformed", "fx_transformed"),
-        ("post_grad", "fx_transformed"),
-        ("pre_grad", "pre_grad"),
-        ("joint", "joint_graph"),
-        ("dynamo", "dynamo_graph"),
-    ):
-        if word in name:
+    if "transformed" in name:
+        return POST_GRAD
+    for role in (READABLE, POST_GRAD, PRE_GRAD, JOINT, DYNAMO):
+        if role in name:
             return role
     if _JOINT.search(text):
-        return "joint_graph"
-    return "dynamo_graph" if _DYNAMO.search(text) else "fx_transformed"
+        return JOINT
+    return DYNAMO if _DYNAMO.search(text) else POST_GRAD
 
 
 _NAMES = {
-    "output_code.py": "output_code",
-    "output_code.cpp": "output_code",
-    "fx_graph_readable.py": "fx_readable",
-    "fx_graph_runnable.py": "fx_runnable",
-    "fx_graph_transformed.py": "fx_transformed",
-    "ir_pre_fusion.txt": "ir_pre_fusion",
-    "ir_post_fusion.txt": "ir_post_fusion",
-    "debug.log": "debug_log",
-    "wrapper_benchmark.log": "benchmark_log",
-    "kernel_benchmark.log": "benchmark_log",
-    "inductor_provenance_tracking_node_mappings.json": "provenance",
-    "inductor_triton_kernel_to_post_grad_nodes.json": "provenance_kernels",
-    "inductor_generated_kernel_to_post_grad_nodes.json": "provenance_kernels",
-    "inductor_post_to_pre_grad_nodes.json": "provenance",
-    "kernel_information.json": "kernel_information",
-    "inductor_provenance_tracking_kernel_stack_traces.json": "kernel_stacks",
-    "line_record.json": "line_record",
+    **{stage.file: stage.id for stage in STAGES if stage.file},
+    **{role.file: role.id for role in ROLES if role.file},
+    "output_code.cpp": CODE,
+    "kernel_benchmark.log": BENCHMARK_LOG,
+    "inductor_generated_kernel_to_post_grad_nodes.json": PROVENANCE_KERNELS,
+    "inductor_post_to_pre_grad_nodes.json": PROVENANCE,
 }
 # aot_model___0_debug.log, dedicated_log_torch_trace_rank_0_x.log
 _NAME_PATTERNS = (
-    (re.compile(r"^aot_.*_debug\.log$"), "debug_log"),
-    (re.compile(r"^dedicated_log_torch_trace_.*\.log$"), "trace_log"),
-    (re.compile(r"\.(?:svg|dot)$"), "diagram"),
-    (re.compile(r"\.py$"), "source"),
+    (re.compile(r"^aot_.*_debug\.log$"), DEBUG_LOG),
+    (re.compile(r"^dedicated_log_torch_trace_.*\.log$"), TRACE_LOG),
+    (re.compile(r"\.(?:svg|dot)$"), DIAGRAM),
+    (re.compile(r"\.py$"), SOURCE),
 )
 
 
@@ -291,4 +306,4 @@ def _role_by_name(name: str) -> str:
     for pattern, role in _NAME_PATTERNS:
         if pattern.search(name):
             return role
-    return "other"
+    return OTHER

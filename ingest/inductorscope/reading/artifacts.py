@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.recognise import Intake
 from inductorscope.reading.graphs.sources import Sources
@@ -65,7 +66,7 @@ class FileArtifacts:
         files = [
             file
             for file in self._intake.files
-            if id(file) not in self._drafts and file.role != "trace_log"
+            if id(file) not in self._drafts and file.role != TRACE_LOG
         ]
         return self._make(files, progress)
 

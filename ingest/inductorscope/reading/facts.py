@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from inductorscope.formats.capture_facts import CaptureFacts, read_facts_file
+from inductorscope.formats.vocabulary import CAPTURE, FX_RUNNABLE, RESULT
 from inductorscope.intake.files import File
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.logs.logs import LogFacts
@@ -44,7 +45,7 @@ class _Result(msgspec.Struct):
 def capture_facts(files: list[File], notes: Notes) -> CaptureFacts | None:
     """Of the first `capture.json`."""
     for file in files:
-        if file.role == "capture":
+        if file.role == CAPTURE:
             facts = read_facts_file(file.absolute)
             if facts is not None:
                 return facts
@@ -142,7 +143,7 @@ def _failure(logs: LogFacts, facts: CaptureFacts | None) -> str | None:
 
 def _result(files: list[File], notes: Notes) -> _Result:
     for file in files:
-        if file.role == "result":
+        if file.role == RESULT:
             try:
                 return msgspec.json.decode(file.absolute.read_bytes(), type=_Result)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -152,7 +153,7 @@ def _result(files: list[File], notes: Notes) -> _Result:
 
 def _runnables(files: list[File]) -> list[str]:
     """Programs that reproduce a graph say in comments what compiled it; one is enough."""
-    runnable = [file for file in files if file.role == "fx_runnable" and file.size < 2**26]
+    runnable = [file for file in files if file.role == FX_RUNNABLE and file.size < 2**26]
     return [read_text(file.absolute) for file in runnable[:1]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inductorscope.formats.vocabulary import CODE, ROLE_TITLES, ROLES, SOURCE
 from inductorscope.intake.files import File
 from inductorscope.intake.recognise import Intake
 from inductorscope.reading.artifacts import FileArtifacts
@@ -17,21 +18,7 @@ from inductorscope.store.tables.models import JsonObject
 if TYPE_CHECKING:
     from inductorscope.reading.profiles.profiles import ProfileRead
 
-BECAME = {
-    "source": "source file, shown beside the graphs",
-    "chrome_trace": "profiler trace",
-    "key_averages": "profiler table",
-    "result": "timings",
-    "capture": "facts of the capture",
-    "line_record": "exact record of the code's lines",
-    "debug_log": "kept as text",
-    "diagram": "kept as a picture to download",
-    "kernel_information": "kernels and their nodes",
-    "intermediate_values": "values of buffers, kept to download",
-    "best_config": "an autotuning result, kept as text",
-    "torch_logs": "fusions and hints, on the page of compiling",
-    "other": "not recognised; kept to download",
-}
+BECAME = {role.id: role.became for role in ROLES} | {SOURCE: "source file, shown beside the graphs"}
 
 
 def report_of(
@@ -101,10 +88,10 @@ def _became(
     if graph is None:
         return BECAME.get(file.role, "kept as text")
     if any(text.file is file for text in graph.source.texts.values()):
-        if file.role == "output_code":
+        if file.role == CODE:
             return f"code of {_count(graph.draft.generated, 'generated kernel')}"
         return "text of the graph"
-    return f"another text of the graph in the same role ({file.role.replace('_', ' ')}); kept"
+    return f"another text of the graph in the same role ({ROLE_TITLES[file.role]}); kept"
 
 
 def _count(number: int, what: str) -> str:

@@ -20,6 +20,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.capture_facts import CaptureFacts
+from inductorscope.formats.vocabulary import CHROME_TRACE, CODE, LINE_RECORD
 from inductorscope.intake.recognise import Dropped, Intake, recognise
 from inductorscope.processes.allocation import give_back
 from inductorscope.reading.artifacts import FileArtifacts
@@ -244,7 +245,7 @@ class _Reading:
         self.pool = pool
         self.ahead = ahead
         self.beginning = beginning
-        lone = not intake.graphs and all(file.role != "line_record" for file in intake.files)
+        lone = not intake.graphs and all(file.role != LINE_RECORD for file in intake.files)
         self.graphs_ahead = GraphsAhead(pool, aligned_at_once, wanted=lone)
         self.aligned_at_once = aligned_at_once
         self.run = run
@@ -323,7 +324,7 @@ class _Reading:
         sources = merge(folder_sources(self.intake), logs.graphs, self.notes)
         graphs = []
         for source in sources:
-            code = source.texts.get("output_code")
+            code = source.texts.get(CODE)
             aot_id = None if code is None else aot_id_of(code)
             draft = GraphDraft(source.slug, source.name, direction_of(aot_id, source))
             draft.aot_id, draft.compile_id = aot_id, source.compile_id
@@ -353,7 +354,7 @@ class _Reading:
     def _read_graphs(self, graphs: list[GraphRead], logs: LogFacts) -> dict[str, dict[int, str]]:
         records: dict[str, dict[str, object]] = {}
         for file in self.intake.files:
-            if file.role == "line_record":
+            if file.role == LINE_RECORD:
                 records |= line_records(file.absolute.read_bytes())
         self.benchmarks = read_benchmarks(self.intake.files, self.notes)
         engine = self.sessions.kw["bind"]
@@ -367,7 +368,7 @@ class _Reading:
             self.graphs_ahead,
         )
         kernels = linked = 0
-        timed = any(file.role == "chrome_trace" for file in self.intake.files)
+        timed = any(file.role == CHROME_TRACE for file in self.intake.files)
 
         def meanwhile() -> None:
             store_story(logs, self.writer)

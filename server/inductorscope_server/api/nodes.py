@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fastapi import APIRouter
 from inductorscope.answers.parts import graph_of
+from inductorscope.formats.vocabulary import POST_GRAD
 from inductorscope.store.runs.nodes import fx_nodes
 
 from inductorscope_server.shapes.nodes import Nodes
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import NotHere, documented
 from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.naming import GraphStage
 from inductorscope_server.web.parts import Reading
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 
 
 @api.get("/nodes", summary="FX nodes and what they take", responses=documented(404, 422))
-def get_nodes(
-    session: Reading, run: RunId, slug: Slug, stage: Literal["post_grad", "readable"] = "post_grad"
-) -> Nodes:
+def get_nodes(session: Reading, run: RunId, slug: Slug, stage: GraphStage = POST_GRAD) -> Nodes:
     """The nodes of an FX stage in the order of its lines, as parallel columns.
 
     What nodes take is known of the post-grad graph only.

@@ -15,7 +15,7 @@ import zstandard
 from fastapi import APIRouter, Query
 from inductorscope.answers.explorer.graph import Explorer, explorer_stamp, first_texts
 from inductorscope.answers.parts import graph_of
-from inductorscope.stages import STAGES
+from inductorscope.formats.vocabulary import STAGES
 from inductorscope.store.tables.models import Graph, Links
 from pydantic_core import to_json
 from sqlalchemy.orm import Session, load_only

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import NotHere, documented
 from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.naming import ExplainedStage
 from inductorscope_server.web.parts import Reading
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
@@ -42,7 +43,7 @@ def get_reason(
     session: Reading,
     run: RunId,
     slug: Slug,
-    stage: Literal["code", "ir_pre", "ir_post"],
+    stage: ExplainedStage,
     line: Annotated[int, Query(ge=1, le=LAST_LINE)],
 ) -> ReasonsAnswer:
     """A sentence for each operation on the line: how it was matched, which node it belongs to, and

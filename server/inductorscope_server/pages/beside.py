@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from inductorscope.answers.explorer.beside import recent_runs
 from inductorscope.answers.explorer.beside import side as query
-from inductorscope.stages import BY_ID
+from inductorscope.formats.vocabulary import STAGE_BY_ID
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 from starlette.responses import Response
@@ -57,8 +57,8 @@ def _side(session: Session, side: str) -> BesideSide:
     found = query(session, run, graph)
     if found is None:
         raise NotHere(f"Run {run} has no graph {graph}.", f"Its graphs are listed at /runs/{run}.")
-    if stage not in BY_ID:
-        known = ", ".join(BY_ID)
+    if stage not in STAGE_BY_ID:
+        known = ", ".join(STAGE_BY_ID)
         raise NotHere(f"There is no stage {stage}.", f"Name one of these: {known}.")
     parts = BesideGraph.model_validate(found)
     return BesideSide(

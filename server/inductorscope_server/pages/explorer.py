@@ -12,6 +12,7 @@ from inductorscope.answers.explorer.graph import explorer as query
 from inductorscope.answers.explorer.graph import explorer_stamp, graphs_of, links_payload
 from inductorscope.answers.parts import graph_of, run_name
 from inductorscope.answers.time.lines import LineTime, line_times
+from inductorscope.formats.vocabulary import OPENED
 from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -37,7 +38,7 @@ html = APIRouter()
 twin = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 
 NO_LINKS = Links(engine="", entities=[], stages={})
-PANES = "source,post_grad,ir_post,kernel"
+PANES = ",".join(OPENED)
 State = Annotated[str, Query(max_length=2000, pattern=r"^[^\x00-\x1f]*$")]
 
 

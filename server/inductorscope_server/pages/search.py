@@ -10,6 +10,7 @@ from inductorscope.answers.runs.runs import list_runs
 from inductorscope.answers.search import search as code
 from inductorscope.answers.search.names import KernelHit, kernels_named
 from inductorscope.answers.search.places import TextPlace
+from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
 from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -22,7 +23,6 @@ from inductorscope_server.shapes.search import (
     KernelFound,
     LineFound,
     PlaceFound,
-    Role,
     RoleChoice,
     RunFound,
     SearchPage,
@@ -31,6 +31,7 @@ from inductorscope_server.shapes.search import (
 from inductorscope_server.web import openapi, urls
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.ids import LARGEST
+from inductorscope_server.web.naming import SearchedRole
 from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
@@ -41,7 +42,6 @@ SHOWN_KERNELS = 10
 
 Words = Annotated[Line, Query(description="What lines of code, kernels and runs are to hold.")]
 InRun = Annotated[str, Query(description="Only this run.", pattern="^([0-9a-f]{16})?$")]
-InRole = Annotated[Role, Query(description="Only this kind of text.")]
 InFile = Annotated[
     int, Query(description="Only this stored file, all lines of it; 0 for any.", ge=0, le=LARGEST)
 ]
@@ -50,7 +50,7 @@ After = Annotated[
 ]
 
 
-def load(session: Session, q: str, run: str, role: Role, file: int, cursor: str) -> SearchPage:
+def load(session: Session, q: str, run: str, role: str, file: int, cursor: str) -> SearchPage:
     q = q.strip()
     scope = code.Scope(run or None, role or None, file or None)
     found = code.search_code(session, q, scope, cursor or None)
@@ -65,7 +65,7 @@ def load(session: Session, q: str, run: str, role: Role, file: int, cursor: str)
         run=RunName.model_validate(named) if named else None,
         role=role,
         file=_file(session, file),
-        roles=[RoleChoice.model_validate(choice) for choice in code.CHOICES],
+        roles=[RoleChoice(role=each, title=ROLE_TITLES[each]) for each in SEARCHED],
         runs=[RunFound.model_validate(each) for each in runs.runs] if runs else [],
         more_runs=runs is not None and runs.next_cursor is not None,
         kernels=[_kernel(kernel) for kernel in kernels[:SHOWN_KERNELS]],
@@ -99,7 +99,7 @@ def _text(text: code.TextHits) -> TextFound:
     place = text.places.place
     return TextFound(
         place=_place(place),
-        title=code.TITLES.get(place.role, place.role),
+        title=ROLE_TITLES.get(place.role, place.role),
         hits=[
             LineFound(
                 line=hit.line,
@@ -142,7 +142,7 @@ def search(
     session: Reading,
     q: Words = "",
     run: InRun = "",
-    role: InRole = "",
+    role: SearchedRole = "",
     file: InFile = 0,
     cursor: After = "",
 ) -> SearchPage:
@@ -158,7 +158,7 @@ def search_page(
     session: Reading,
     q: Words = "",
     run: InRun = "",
-    role: InRole = "",
+    role: SearchedRole = "",
     file: InFile = 0,
     cursor: After = "",
 ) -> Response:

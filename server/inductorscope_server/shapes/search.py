@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from inductorscope_server.shapes.base import Moment, RunName, Shape
-
-Role = Literal[
-    "",
-    "source",
-    "dynamo_graph",
-    "pre_grad",
-    "joint_graph",
-    "aot_graph",
-    "fx_readable",
-    "fx_transformed",
-    "ir_pre_fusion",
-    "ir_post_fusion",
-    "output_code",
-    "kernel_stacks",
-]
 
 
 class RoleChoice(Shape):
     """A kind of text to search in."""
 
-    role: Role
+    role: str
     title: str
 
 
@@ -110,7 +93,7 @@ class SearchPage(Shape):
     too_short: bool
     """True when `q` has too few letters and digits to look for."""
     run: RunName | None
-    role: Role
+    role: str
     file: FileName | None
     roles: list[RoleChoice]
     runs: list[RunFound]

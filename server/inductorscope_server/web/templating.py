@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inductorscope import __version__
+from inductorscope.formats import vocabulary
 from inductorscope.settings import Settings
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from pydantic_core import to_json
@@ -107,7 +108,11 @@ class Pages:
         self._environment.filters.update(FILTERS)
         self._environment.policies["json.dumps_function"] = _json
         self._environment.globals.update(
-            urls=urls, static=self.assets.url, imports=self.assets.imports, version=__version__
+            urls=urls,
+            static=self.assets.url,
+            imports=self.assets.imports,
+            version=__version__,
+            vocabulary=vocabulary,
         )
 
     def has(self, name: str) -> bool:

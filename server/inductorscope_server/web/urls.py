@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlencode
 
+from inductorscope.formats.vocabulary import OPENED
+
 API = "/api"
 
 
@@ -153,10 +155,6 @@ def kernel_in_explorer(run_id: str, slug: str, name: str, handle: int | None) ->
     return graph(run_id, slug, kernel=kernel_key(name, handle))
 
 
-SHOWN_STAGES = ("source", "post_grad", "ir_post", "kernel")
-"""Stages that the explorer shows unasked."""
-
-
 def line_in_explorer(
     run_id: str,
     slug: str,
@@ -168,13 +166,13 @@ def line_in_explorer(
     handle: int | None = None,
 ) -> str:
     """The explorer with a line kept: of a source its path, of a kernel's line the kernel."""
-    panes = list(SHOWN_STAGES)
+    panes = list(OPENED)
     if stage not in panes:
         panes[2] = stage
     return graph(
         run_id,
         slug,
-        panes=None if stage in SHOWN_STAGES else ",".join(panes),
+        panes=None if stage in OPENED else ",".join(panes),
         file=path,
         kernel=None if kernel is None else kernel_key(kernel, handle),
         sel=f"{stage}:{path}:{line}" if path else f"{stage}:{line}",

@@ -15,6 +15,7 @@ from inductorscope.formats.code.layouts import ITEM_BYTES, Layout
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import IrText, parse_ir
+from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
 
 # `TORCH_CHECK((0 <= tmp7) & (tmp7 < 8192L), …)`, `tl.device_assert((0 <= tmp4) & (tmp4 < 8192), …`
 _BOUND = re.compile(r"< (\d{1,12})L?\)")
@@ -65,9 +66,7 @@ class KernelCase:
 
 def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelCase:
     """Of a call. `texts` by role. Raises NoCase."""
-    read = read_graph(
-        texts.get("output_code", ""), texts.get("ir_post_fusion"), texts.get("fx_transformed")
-    )
+    read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
     call = next(
         (each for each in read.code.calls if (each.kernel, each.handle) == (kernel_name, handle)),
         None,
@@ -198,11 +197,11 @@ def _subgraph(
     kernel: CodeKernel | None,
     operands: list[Operand],
 ) -> Subgraph:
-    if "fx_transformed" not in texts or "ir_post_fusion" not in texts:
+    if POST_GRAD not in texts or IR_POST not in texts:
         return Subgraph()
-    after = parse_ir(texts["ir_post_fusion"])
-    before = parse_ir(texts["ir_pre_fusion"]) if "ir_pre_fusion" in texts else IrText()
-    cutter = Cutter(parse_fx(texts["fx_transformed"]), read.code, read.lines, (before, after))
+    after = parse_ir(texts[IR_POST])
+    before = parse_ir(texts[IR_PRE]) if IR_PRE in texts else IrText()
+    cutter = Cutter(parse_fx(texts[POST_GRAD]), read.code, read.lines, (before, after))
     if kernel is None:
         return Subgraph()  # a library's call is what eager calls too
     earlier = {

@@ -9,6 +9,7 @@ from inductorscope.analyze.failures.cpp import KernelText
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.fx_nodes import FxTextNode
+from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 
 Reference = tuple[int, str, int]
 """Line, entity and confidence: one link of a stage."""
@@ -82,11 +83,11 @@ class GraphKnown:
                 steps.append(
                     Step("source", "Your line", node.stack_code, node.stack_line, node.stack_file)
                 )
-            steps.append(Step("post_grad", "FX node", written(node), node.line))
+            steps.append(Step(POST_GRAD, "FX node", written(node), node.line))
         for name in self.operations(line)[:3]:
             if name in self.ops:
                 at, said = self.ops[name]
-                steps.append(Step("ir_post", "Inductor's IR", said, at))
+                steps.append(Step(IR_POST, "Inductor's IR", said, at))
         steps.append(Step("kernel", "Kernel", text, line))
         return list(dict.fromkeys(steps))
 
@@ -104,8 +105,8 @@ def known_graph(
 ) -> GraphKnown:
     """`texts` by role; links are those of the output code and of the IR after fusion."""
     known = GraphKnown(slug)
-    known.nodes = {node.name: node for node in parse_fx(texts.get("fx_transformed", "")).main()}
-    code = texts.get("output_code", "").split("\n")
+    known.nodes = {node.name: node for node in parse_fx(texts.get(POST_GRAD, "")).main()}
+    code = texts.get(CODE, "").split("\n")
     for kernel in kernels:
         lines = code[kernel.first - 1 : kernel.last]
         if lines:
@@ -114,7 +115,7 @@ def known_graph(
     for line, entity, how in code_links:
         if how >= Confidence.inferred:
             known.entities.setdefault(line, []).append((entity, how == Confidence.exact))
-    ir = texts.get("ir_post_fusion", "").split("\n")
+    ir = texts.get(IR_POST, "").split("\n")
     for line, entity, _ in ir_links:
         if entity.startswith("op:") and line <= len(ir):
             text = ir[line - 1].strip()

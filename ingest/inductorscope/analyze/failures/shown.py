@@ -15,6 +15,7 @@ from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.errors.lowering import LoweringError
 from inductorscope.formats.errors.triton import TritonError
 from inductorscope.formats.log.record import Frame
+from inductorscope.formats.vocabulary import POST_GRAD
 
 AROUND = 5
 """Lines of a kernel shown on each side of an error."""
@@ -239,7 +240,7 @@ def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]
             if (node.name, written(node)) in seen:
                 continue  # the log's graph repeats the debug folder's
             seen.add((node.name, written(node)))
-            chain = [Step("post_grad", "FX node", written(node), node.line)]
+            chain = [Step(POST_GRAD, "FX node", written(node), node.line)]
             if node.stack_file:
                 own = Step("source", "Your line", node.stack_code, node.stack_line, node.stack_file)
                 chain.insert(0, own)

@@ -38,6 +38,7 @@ from inductorscope.answers.compile.time import ChoiceRow, KernelRow, TuningRow
 from inductorscope.answers.logs.kinds import meaning
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.compile_story import phases_of
 from inductorscope.store.tables.models import Artifact, LogEntry
@@ -286,7 +287,7 @@ def _records(found: Told, one: Compile) -> tuple[list[RecordRow], bool]:
 def _log_artifact(found: Told, log: str) -> int | None:
     query = select(Artifact.id).where(
         Artifact.run_id == found.run.id,
-        Artifact.role == "trace_log",
+        Artifact.role == TRACE_LOG,
         Artifact.path.in_([log, log.removesuffix(".gz"), log.removesuffix(".zst")]),
     )
     return found.session.scalar(query)

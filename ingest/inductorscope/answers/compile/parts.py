@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.model import Compile, Frame, Story
 from inductorscope.analyze.compile.settle import resumed
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.compile_story import load_story
 from inductorscope.store.tables.models import Artifact, LogEntry, Run
@@ -152,7 +153,7 @@ def told(session: Session, run_id: str) -> Told | None:
         return None
     found = Told(session, run, load_story(session, run_id))
     rows = select(Artifact.path, Artifact.id, Artifact.digest, Artifact.derived).where(
-        Artifact.run_id == run_id, Artifact.role == "source"
+        Artifact.run_id == run_id, Artifact.role == SOURCE
     )
     for path, artifact, digest, derived in session.execute(rows):
         if path not in found.sources or not derived:

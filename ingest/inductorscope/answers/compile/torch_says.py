@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.torch_says import TorchSays, torch_says
 from inductorscope.answers.compile.parts import CodeLine, FrameRow, Told
+from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
 
@@ -66,7 +67,7 @@ class LoopsTold:
 
 def said_by_torch(session: Session, run_id: str) -> TorchSays:
     digest = session.scalar(
-        select(Artifact.digest).where(Artifact.run_id == run_id, Artifact.role == "capture")
+        select(Artifact.digest).where(Artifact.run_id == run_id, Artifact.role == CAPTURE)
     )
     text = None if digest is None else stored_text(session, digest)
     return torch_says(None if text is None else text.read())

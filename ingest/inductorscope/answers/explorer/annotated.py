@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import graph_of
 from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.formats.vocabulary import CODE, POST_GRAD
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Artifact, Links
 
@@ -29,12 +30,12 @@ def annotation_parts(session: Session, run: str, slug: str) -> AnnotationParts |
         return None
     payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
     query = select(Artifact.role, Artifact.id).where(
-        Artifact.graph_id == graph.id, Artifact.role.in_(("output_code", "fx_transformed"))
+        Artifact.graph_id == graph.id, Artifact.role.in_((CODE, POST_GRAD))
     )
     rows = session.execute(query.order_by(Artifact.id.desc()))
     found = {role: artifact for role, artifact in rows}  # noqa: C416  # rows
     return AnnotationParts(
         links=unpack_links(payload) if payload is not None else GraphLinks(),
-        code=found.get("output_code"),
-        graph=found.get("fx_transformed"),
+        code=found.get(CODE),
+        graph=found.get(POST_GRAD),
     )

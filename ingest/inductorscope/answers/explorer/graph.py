@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import GraphName, RunName, graph_of, run_name, share
 from inductorscope.correlate.links.model import CALLS, Coverage
-from inductorscope.stages import STAGES, Stage
+from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
 from inductorscope.store.runs.runs import READING
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
@@ -130,10 +130,10 @@ def first_texts(session: Session, graph: Graph, stages: Sequence[str]) -> list[i
     )
     found = [number for _, number in session.execute(query.group_by(Artifact.role))]
     counts: dict[str, int] = graph.sources
-    if "source" in roles and counts:
+    if SOURCE in roles and counts:
         main = min(counts, key=lambda path: (-counts[path], path))
         sources = select(Artifact.id).where(
-            Artifact.run_id == graph.run_id, Artifact.role == "source", Artifact.path == main
+            Artifact.run_id == graph.run_id, Artifact.role == SOURCE, Artifact.path == main
         )
         found += session.scalars(sources.order_by(Artifact.derived, Artifact.id).limit(1))
     return found
@@ -153,9 +153,9 @@ def _stages(session: Session, graph: Graph) -> list[StageTexts]:
         or_(Artifact.graph_id == graph.id, Artifact.graph_id.is_(None)),
     )
     for artifact in session.scalars(query.order_by(Artifact.derived, Artifact.id)):
-        if artifact.graph_id == graph.id or artifact.role == "source":
+        if artifact.graph_id == graph.id or artifact.role == SOURCE:
             by_role[artifact.role].append(artifact)
-    by_role["source"] = _sources(session, graph, by_role["source"])
+    by_role[SOURCE] = _sources(session, graph, by_role[SOURCE])
     return [
         StageTexts(
             stage.id,
@@ -169,7 +169,7 @@ def _stages(session: Session, graph: Graph) -> list[StageTexts]:
 
 def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
     first, last = 1, artifact.line_count
-    if stage.id == "wrapper" and graph.wrapper_first and graph.wrapper_last:
+    if stage.id == WRAPPER and graph.wrapper_first and graph.wrapper_last:
         first, last = graph.wrapper_first, graph.wrapper_last
     return StageFile(
         artifact=artifact.id,

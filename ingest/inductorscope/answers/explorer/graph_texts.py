@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact
 
@@ -21,7 +22,7 @@ LARGEST = 32 * 1024 * 1024
 """Bytes of a graph's texts that pages work on; reading takes linear time."""
 KEPT = 64 * 1024 * 1024
 """Bytes of texts whose results are remembered, which may take some times as much."""
-ROLES = ("output_code", "ir_pre_fusion", "ir_post_fusion", "fx_transformed")
+ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 
 Found = TypeVar("Found")
 Key = tuple[tuple[str, str], ...]

@@ -22,6 +22,7 @@ from inductorscope.answers.time.roofline import (
     run_peaks,
     step_time,
 )
+from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
@@ -215,7 +216,7 @@ def _ir_nodes(session: Session, graph: Graph, kernel: Kernel) -> list[IrNodeRow]
         return []
     wanted = ir_names(links.payload, kernel.first_line, kernel.last_line)
     return [
-        IrNodeRow(node.name, node.kind, "ir_post", node.first_line, node.last_line, node.buffers)
+        IrNodeRow(node.name, node.kind, IR_POST, node.first_line, node.last_line, node.buffers)
         for node in ir_nodes(session, graph.id)
         if node.name in wanted
     ]
@@ -225,7 +226,7 @@ def _code(session: Session, graph: Graph, kernel: Kernel) -> CodeText | None:
     if kernel.first_line is None or kernel.last_line is None:
         return None
     artifact = session.scalars(
-        select(Artifact).where(Artifact.graph_id == graph.id, Artifact.role == "output_code")
+        select(Artifact).where(Artifact.graph_id == graph.id, Artifact.role == CODE)
     ).first()
     found = None if artifact is None else stored_text(session, artifact.digest)
     if artifact is None or found is None:

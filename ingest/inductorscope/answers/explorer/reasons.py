@@ -10,20 +10,21 @@ from inductorscope.answers.parts import graph_of
 from inductorscope.correlate.explain import Explainer, Reason
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.texts import GraphTexts
+from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Links
 
-STAGES = ("code", "ir_pre", "ir_post")
+EXPLAINED = (CODE, IR_PRE, IR_POST)
 """Stages whose lines are linked by inference."""
 
 
 def _explainer(texts: dict[str, str]) -> Explainer:
     return Explainer(
         GraphTexts(
-            fx_transformed=texts.get("fx_transformed"),
-            ir_pre=texts.get("ir_pre_fusion"),
-            ir_post=texts.get("ir_post_fusion"),
-            output_code=texts.get("output_code"),
+            post_grad=texts.get(POST_GRAD),
+            ir_pre=texts.get(IR_PRE),
+            ir_post=texts.get(IR_POST),
+            code=texts.get(CODE),
         )
     )
 

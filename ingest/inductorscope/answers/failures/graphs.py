@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.failures.known import GraphKnown, KernelSpan, Reference, known_graph
 from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts
 from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links
 
@@ -31,7 +32,7 @@ def known_graphs(session: Session, run_id: str) -> list[GraphKnown]:
         found.append(
             known_graph(
                 graph.slug, texts, _kernels(session, graph.id),
-                _references(links, "code"), _references(links, "ir_post"),
+                _references(links, CODE), _references(links, IR_POST),
             )
         )  # fmt: skip
     return found

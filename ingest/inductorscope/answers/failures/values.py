@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.values.table import ValueRow, ValueTable, shown, value_table
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Run
 
-ROLE = "intermediate_values"
+ROLE = INTERMEDIATE_VALUES
 ROWS = 100
 MOST_BYTES = 32 * 1024 * 1024
 """Of a log that is read when somebody looks; its beginning is read where it is longer."""

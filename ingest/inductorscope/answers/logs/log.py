@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.logs.kinds import meaning
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
 PAGE = 200
@@ -216,7 +217,7 @@ def _records(session: Session, matching: Select[Any], after: int, limit: int) ->
 def _logs(session: Session, run: Run) -> list[LogFile]:
     """As the report tells; of a run that is still being read what there is so far."""
     query = select(Artifact.path, Artifact.id, Artifact.size, Artifact.line_count).where(
-        Artifact.run_id == run.id, Artifact.role == "trace_log"
+        Artifact.run_id == run.id, Artifact.role == TRACE_LOG
     )
     stored = {row.path: row for row in session.execute(query)}
     rows = (

@@ -13,6 +13,7 @@ from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.analyze.memory.records import MemoryPlan, Reuse, Step, Storage
 from inductorscope.answers.explorer.graph_texts import Remembered, TooLong, graph_texts
 from inductorscope.answers.parts import GraphName, RunName, graph_of, run_name
+from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph
 
 SHOWN = 100
@@ -74,9 +75,7 @@ class MemoryPage:
 
 
 _PLANS = Remembered(
-    lambda texts: memory_plan(
-        texts.get("output_code", ""), texts.get("ir_post_fusion"), texts.get("fx_transformed")
-    )
+    lambda texts: memory_plan(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
 )
 _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
     "size": lambda storage: (-(storage.nbytes or 0), storage.born),
@@ -89,7 +88,7 @@ _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
     """None where the graph has no code. Raises TooLong."""
     stored = graph_texts(session, graph.id)
-    return _PLANS.of(session, stored) if "output_code" in stored.digests else None
+    return _PLANS.of(session, stored) if CODE in stored.digests else None
 
 
 def memory_page(
@@ -124,7 +123,7 @@ def memory_page(
         graph=GraphName(graph.slug, graph.name, graph.direction),
         graphs=_graphs(session, run),
         missing=missing,
-        code=stored.artifacts.get("output_code"),
+        code=stored.artifacts.get(CODE),
         plan=None if missing else plan,
         in_place=[reuse for reuse in plan.reuses if reuse.in_place],
         points=_points(plan),

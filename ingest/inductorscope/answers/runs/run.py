@@ -27,6 +27,7 @@ from inductorscope.answers.runs.runs import facts_of, run_row
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.time.lines import source_times
 from inductorscope.correlate.links.model import Coverage
+from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
 TOP_KERNELS = 100
@@ -137,7 +138,7 @@ def _sources(session: Session, run: str) -> list[SourceRow]:
     query = (
         select(Artifact, Graph.slug)
         .outerjoin(Graph, Graph.id == Artifact.graph_id)
-        .where(Artifact.run_id == run, Artifact.role == "source")
+        .where(Artifact.run_id == run, Artifact.role == SOURCE)
         .order_by(Artifact.derived, Artifact.id)
     )
     found: dict[str, SourceRow] = {}

@@ -11,13 +11,12 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName
-from inductorscope.stages import STAGES
+from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Run
 
 MOST_PLACES = 30
 """Places of a text that are looked at; runs and graphs are counted beyond."""
 NAMED_ELSEWHERE = 6
-STAGE_OF = {stage.role: stage.id for stage in STAGES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ class _Graphs:
     def __init__(self, session: Session, places: Sequence[TextPlace]) -> None:
         slugs = {(place.run.id, place.graph) for place in places if place.graph is not None}
         runs = {place.run.id for place in places}
-        sourced = {place.run.id for place in places if place.role == "source"}
+        sourced = {place.run.id for place in places if place.role == SOURCE}
         query = select(
             Graph.id, Graph.run_id, Graph.slug, Graph.wrapper_first, Graph.wrapper_last
         ).where(Graph.run_id.in_(runs))
@@ -196,22 +195,22 @@ class _Graphs:
         self._sources = _sources(session, sourced)
 
     def place(self, place: TextPlace, line: int) -> LinePlace:
-        if place.role == "source":
+        if place.role == SOURCE:
             graph = self._sources.get((place.run.id, place.path))
-            return LinePlace(graph, "source") if graph is not None else NOWHERE
+            return LinePlace(graph, SOURCE) if graph is not None else NOWHERE
         row = self._rows.get((place.run.id, place.graph or ""))
-        stage = STAGE_OF.get(place.role)
+        stage = STAGE_BY_ID.get(place.role)
         # The explorer shows the first text of a role; of others the file itself is shown.
         if row is None or stage is None or self._shown.get((row.id, place.role)) != place.artifact:
             return NOWHERE
-        if place.role == "output_code":
+        if place.role == CODE:
             kernel = self._kernel_at(row.id, line)
             if kernel is not None:
-                return LinePlace(row.slug, "kernel", kernel.name, kernel.handle)
+                return LinePlace(row.slug, KERNEL, kernel.name, kernel.handle)
             if (row.wrapper_first or 0) <= line <= (row.wrapper_last or 0):
-                return LinePlace(row.slug, "wrapper")
-            return LinePlace(row.slug, "code")
-        return LinePlace(row.slug, stage)
+                return LinePlace(row.slug, WRAPPER)
+            return LinePlace(row.slug, CODE)
+        return LinePlace(row.slug, stage.id)
 
     def _kernel_at(self, graph: int, line: int) -> _Named | None:
         kernels = self._kernels.get(graph, [])

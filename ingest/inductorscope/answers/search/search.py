@@ -16,23 +16,13 @@ from sqlalchemy.orm import Session
 from inductorscope.answers.search.lines import LineHit, Patterns
 from inductorscope.answers.search.places import LinePlace, TextPlaces, place_lines, places_of
 from inductorscope.answers.search.reading import Found, Look
-from inductorscope.stages import STAGES
+from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.fulltext import (
-    ROLES,
     matching_pieces,
     matching_pieces_postgresql,
     words_of,
 )
 from inductorscope.store.tables.models import Artifact, TextFrame
-
-
-@dataclass(frozen=True, slots=True)
-class RoleTitle:
-    """A kind of text, for a list to choose from."""
-
-    role: str
-    title: str
-
 
 LIMIT = 200
 """Lines of one page."""
@@ -41,13 +31,7 @@ MOST_PIECES = 400
 SHORTEST = 2
 """Letters and digits that a search needs."""
 
-TITLES: dict[str, str] = {
-    **{stage.role: stage.title for stage in STAGES if stage.whole},
-    "kernel_stacks": "Stacks of kernels",
-}
-"""How the kinds of text that can be searched are called."""
-CHOICES = [RoleTitle(role, title) for role, title in TITLES.items() if role in ROLES]
-ORDER = {stage.role: at for at, stage in enumerate(STAGES)}
+ORDER = {role: at for at, role in enumerate(SEARCHED)}
 CURSOR = "[ew][0-9]{1,15}"
 
 
@@ -126,7 +110,7 @@ def _matching(session: Session, q: str, scope: Scope) -> ColumnElement[bool]:
     """Pieces that hold all words and are of the scope."""
     postgresql = session.get_bind().dialect.name == "postgresql"
     sql, given = (matching_pieces_postgresql if postgresql else matching_pieces)(words_of(q))
-    roles = [scope.role] if scope.role else sorted(ROLES)
+    roles = [scope.role] if scope.role else SEARCHED
     artifact = select(Artifact.id).where(
         Artifact.digest == TextFrame.digest, Artifact.role.in_(roles)
     )

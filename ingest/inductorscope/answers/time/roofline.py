@@ -16,6 +16,7 @@ from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
 from inductorscope.answers.explorer.graph_texts import Remembered, TooLong, graph_texts
 from inductorscope.answers.parts import GraphName, RunName, each, kernel_time
+from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
 SHOWN = 100
@@ -30,9 +31,7 @@ Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over"]
 
 _WORK = Remembered(
-    lambda texts: graph_work(
-        texts.get("output_code", ""), texts.get("ir_post_fusion"), texts.get("fx_transformed")
-    ),
+    lambda texts: graph_work(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD)),
     kept=KEPT_TEXT,
 )
 
@@ -109,7 +108,7 @@ class _Sum:
 def graph_works(session: Session, graph: Graph) -> list[CallWork]:
     """Of every call of a graph; empty where it has no code. Raises TooLong."""
     stored = graph_texts(session, graph.id)
-    return _WORK.of(session, stored) if "output_code" in stored.digests else []
+    return _WORK.of(session, stored) if CODE in stored.digests else []
 
 
 def run_peaks(run: Run) -> Peaks | None:

@@ -30,6 +30,7 @@ from inductorscope.answers.time.lines import (
     node_times,
     source_times,
 )
+from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.costs import LineCostRow
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Profile, Run
@@ -212,7 +213,7 @@ def with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime
     """The rows with the text of their lines, where the run holds the file."""
     wanted = {row.path for row in rows}
     query = select(Artifact.path, Artifact.digest).where(
-        Artifact.run_id == run, Artifact.role == "source"
+        Artifact.run_id == run, Artifact.role == SOURCE
     )
     texts: dict[str | None, list[bytes]] = {}
     for path, digest in session.execute(query.order_by(Artifact.derived, Artifact.id)):

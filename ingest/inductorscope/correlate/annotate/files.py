@@ -34,14 +34,14 @@ def listings(path: Path) -> list[Path]:
 def annotate_file(path: Path, style: Style, graph: Path | None = None) -> str:
     """The listing with comments. `graph`: the file of its FX graph, where it lies elsewhere."""
     texts = read_texts(path)
-    text = texts.output_code or ""
+    text = texts.code or ""
     if not parse_output_code(text).kernels:
         raise NoGraphs(
             f"{path} defines no kernel: no line of it reads `name = async_compile.…(`. "
             "Give the output_code.py that torch.compile wrote."
         )
-    if graph is None and texts.fx_transformed is not None and texts.ir_post is not None:
-        nodes = node_texts(texts.fx_transformed, parse_fx(texts.fx_transformed))
+    if graph is None and texts.post_grad is not None and texts.ir_post is not None:
+        nodes = node_texts(texts.post_grad, parse_fx(texts.post_grad))
         return annotate(text, graph_links(texts), nodes, style)
     written, parsed = _graph_of(path, texts, graph)
     return annotate(text, lone_links(text, parsed), node_texts(written, parsed), style)
@@ -56,7 +56,7 @@ def _graph_of(path: Path, texts: GraphTexts, named: Path | None) -> tuple[str, F
             nodes = graph_nodes(parse_fx(text))
             if nodes:
                 return text, FxText(nodes)
-    text = texts.output_code or ""
+    text = texts.code or ""
     pasted = FxText(graph_nodes(graph_in(text)))
     if named is None and pasted.nodes:
         return text, pasted

@@ -11,6 +11,7 @@ from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.fx import FxText, FxTextNode
 from inductorscope.formats.graph.ir import IrText, IrTextNode
 from inductorscope.formats.text import lines_of
+from inductorscope.formats.vocabulary import CODE, POST_GRAD, READABLE
 
 MOST_LINES_OF_A_NODE = 50
 MOST_BUFFERS_OF_A_LINE = 200
@@ -66,7 +67,7 @@ def _link_sources(collector: Collector, nodes: list[FxTextNode]) -> None:
 def link_post_grad(collector: Collector, parsed: FxText) -> None:
     """The post-grad graph."""
     main = main_class(parsed)
-    link_fx(collector, "post_grad", [(node, fx_entity(node, main)) for node in parsed.nodes])
+    link_fx(collector, POST_GRAD, [(node, fx_entity(node, main)) for node in parsed.nodes])
     _link_sources(collector, parsed.nodes)
 
 
@@ -81,7 +82,7 @@ def link_readable(collector: Collector, parsed: FxText, post: FxText) -> None:
         if kept.get((node.graph_class == main, node.name)) not in (node.op, _renamed(node.op)):
             entity = "rd:" + entity.removeprefix("fx:")
         named.append((node, entity))
-    link_fx(collector, "readable", named)
+    link_fx(collector, READABLE, named)
     _link_sources(collector, parsed.nodes)
 
 
@@ -120,7 +121,7 @@ def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]
     lines = lines_of(text)
     told: list[tuple[int, str]] = []
     for kernel in code.kernels:
-        collector.add_exact("code", kernel.comment_line, kernel.body_last, f"kernel:{kernel.name}")
+        collector.add_exact(CODE, kernel.comment_line, kernel.body_last, f"kernel:{kernel.name}")
         for line in range(kernel.comment_line, kernel.first_line):
             quoted = _FRAGMENT_NODE.match(lines[line - 1])
             if quoted is not None and (entity := f"fx:{quoted.group(1)}") in known:
@@ -134,4 +135,4 @@ def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]
         if "buf" in text_of_line:
             names = list(dict.fromkeys(_BUFFER.findall(text_of_line)))
             told += [(line, f"buf:{name}") for name in names[:MOST_BUFFERS_OF_A_LINE]]
-    collector.add_lines("code", told)
+    collector.add_lines(CODE, told)

@@ -14,11 +14,11 @@ from inductorscope.formats.graph.provenance import Provenance, parse_provenance
 class GraphTexts:
     """The artifacts of one graph, as far as they exist."""
 
-    fx_transformed: str | None = None
-    fx_readable: str | None = None
+    post_grad: str | None = None
+    readable: str | None = None
     ir_pre: str | None = None
     ir_post: str | None = None
-    output_code: str | None = None
+    code: str | None = None
     dynamo: str | None = None
     """The graph as Dynamo captured it."""
     pre_grad: str | None = None
@@ -33,19 +33,19 @@ class GraphTexts:
 class ParsedTexts:
     """The same texts, read; None where there is no such text."""
 
-    fx_transformed: FxText
-    fx_readable: FxText | None = None
+    post_grad: FxText
+    readable: FxText | None = None
     ir_pre: IrText | None = None
     ir_post: IrText | None = None
-    output_code: OutputCode | None = None
+    code: OutputCode | None = None
     provenance: Provenance = field(default_factory=Provenance)
     dynamo: FxText | None = None
     pre_grad: FxText | None = None
 
     def __post_init__(self) -> None:
         for ir in (self.ir_pre, self.ir_post):
-            if ir is not None and self.output_code is not None:
-                _name_externs(ir, self.output_code)
+            if ir is not None and self.code is not None:
+                _name_externs(ir, self.code)
 
 
 def _name_externs(ir: IrText, code: OutputCode) -> None:
@@ -58,11 +58,11 @@ def _name_externs(ir: IrText, code: OutputCode) -> None:
 
 def parse_texts(texts: GraphTexts) -> ParsedTexts:
     return ParsedTexts(
-        parse_fx(texts.fx_transformed or ""),
-        None if texts.fx_readable is None else parse_fx(texts.fx_readable),
+        parse_fx(texts.post_grad or ""),
+        None if texts.readable is None else parse_fx(texts.readable),
         None if texts.ir_pre is None else parse_ir(texts.ir_pre),
         None if texts.ir_post is None else parse_ir(texts.ir_post),
-        None if texts.output_code is None else parse_output_code(texts.output_code),
+        None if texts.code is None else parse_output_code(texts.code),
         Provenance() if texts.provenance is None else parse_provenance(texts.provenance),
         None if texts.dynamo is None else parse_fx(texts.dynamo),
         None if texts.pre_grad is None else parse_fx(texts.pre_grad),

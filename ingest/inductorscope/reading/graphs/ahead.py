@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
+from inductorscope.formats.vocabulary import CODE, POST_GRAD, READABLE
 from inductorscope.reading.graphs.content import Given, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.pool import Pool
 from inductorscope.reading.graphs.texts_of import GraphText
@@ -61,8 +62,8 @@ class GraphsAhead:
         """A graph as far as its log has told by now, which may be all."""
         if not self._wanted:
             return
-        code = texts.get("output_code")
-        if code is None or not {"fx_readable", "fx_transformed"}.intersection(texts):
+        code = texts.get(CODE)
+        if code is None or not {READABLE, POST_GRAD}.intersection(texts):
             return
         self._codes[code.digest] = code.size
         wanted = worth_reading(texts, align=False)

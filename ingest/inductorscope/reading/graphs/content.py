@@ -20,6 +20,21 @@ from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.graph.fx import FxText, parse_fx
 from inductorscope.formats.graph.ir import IrText, parse_ir
 from inductorscope.formats.graph.provenance import Provenance, parse_provenance
+from inductorscope.formats.vocabulary import (
+    CODE,
+    DYNAMO,
+    IR_POST,
+    IR_PRE,
+    KEPT_GRAPHS,
+    KERNEL_INFORMATION,
+    POST_GRAD,
+    PRE_GRAD,
+    PROVENANCE,
+    PROVENANCE_KERNELS,
+    PROVENANCE_NODES,
+    READABLE,
+    STAGES,
+)
 from inductorscope.reading.graphs.kernels import kernel_drafts
 from inductorscope.reading.graphs.sources import Quotes, add_quotes
 from inductorscope.reading.notes import Notes
@@ -27,27 +42,18 @@ from inductorscope.store.runs.draft import IrNodeDraft, KernelDraft, PackedLinks
 from inductorscope.store.runs.links import packed
 from inductorscope.store.runs.nodes import pack_columns, pack_kernels, pack_nodes
 
-FX_STAGES = {
-    "dynamo_graph": "dynamo",
-    "pre_grad": "pre_grad",
-    "joint_graph": "joint",
-    "aot_graph": "aot",
-    "fx_readable": "readable",
-    "fx_transformed": "post_grad",
-}
-KEPT_STAGES = ("readable", "post_grad")
-"""FX stages whose nodes pages ask for."""
-BEFORE = ("dynamo_graph", "pre_grad")
+FX_STAGES = tuple(stage.id for stage in STAGES if stage.nodes)
+BEFORE = (DYNAMO, PRE_GRAD)
 """Read besides for the links of Dynamo's nodes; the first one quotes all source lines too."""
-IR_STAGES = {"ir_pre_fusion": "ir_pre", "ir_post_fusion": "ir_post"}
+IR_STAGES = (IR_PRE, IR_POST)
 # f32[4, 256][256, 1]cuda:0
 _DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
 # The end of a Triton kernel; before 2.7 graphs themselves name no devices.
 _MADE_FOR = re.compile(r"\n''', device_str='([a-z]{1,20})'\)")
 
-PROVENANCE = ("provenance", "kernel_information", "provenance_kernels", "provenance_nodes")
+PROVENANCES = (PROVENANCE, KERNEL_INFORMATION, PROVENANCE_KERNELS, PROVENANCE_NODES)
 """Roles that tell which nodes a kernel computes, the best first."""
-OTHERS = {*IR_STAGES, *PROVENANCE, "output_code"}
+OTHERS = {*IR_STAGES, *PROVENANCES, CODE}
 """Roles that are parsed beside FX texts."""
 
 
@@ -120,7 +126,7 @@ class Outcome:
 def worth_reading(roles: Collection[str], *, align: bool = True) -> set[str]:
     """FX texts that links or quotes need; where there are none, whatever FX text there is; and
     everything else that is parsed. Without aligning, one of Dynamo's graphs has all quotes."""
-    found = [role for role, stage in FX_STAGES.items() if stage in KEPT_STAGES and role in roles]
+    found = [role for role in KEPT_GRAPHS if role in roles]
     before = [role for role in BEFORE if role in roles]
     graphs = {*(before if align else before[:1]), *found} if found else set(FX_STAGES)
     return {role for role in roles if role in graphs or role in OTHERS}
@@ -144,7 +150,7 @@ class _Reading:
         self.code: OutputCode | None = None
         self.result = GraphContent()
         self.texts: dict[str, str] = {}
-        for role in worth_reading(task.texts, align=task.align) - set(PROVENANCE):
+        for role in worth_reading(task.texts, align=task.align) - set(PROVENANCES):
             given = task.texts[role]
             self.texts[role] = (given.data or b"").decode("utf-8", "replace")
             given.data = b""  # graphs are large: one of the two is enough
@@ -157,7 +163,7 @@ class _Reading:
             if role in self.texts:
                 self._read_ir(role)
         provenance = self._provenance()
-        if "output_code" in self.texts:
+        if CODE in self.texts:
             self._read_code(provenance)
         self._link(provenance)
         self.result.nodes |= pack_kernels(self.result.kernels)
@@ -169,7 +175,7 @@ class _Reading:
     def _provenance(self) -> Provenance:
         """The first file that knows what kernels compute; records of a backward can be empty."""
         found: Provenance | None = None
-        for role in PROVENANCE:
+        for role in PROVENANCES:
             given = self.task.texts.get(role)
             if given is None:
                 continue
@@ -190,18 +196,18 @@ class _Reading:
         self.notes.problems(label, text.problems)
         add_quotes(self.quotes, text)
         self.fx[role] = text
-        result, stage = self.result, FX_STAGES[role]
+        result = self.result
         if role not in BEFORE or not result.sources:
             counts = Counter(node.stack_file for node in text.nodes if node.stack_file)
             result.sources = dict(counts) or result.sources
-        if stage in KEPT_STAGES:
-            columns = _fx_columns(text, inputs=stage == "post_grad")
-            result.nodes[stage] = (len(text.nodes), pack_columns(columns))
+        if role in KEPT_GRAPHS:
+            columns = _fx_columns(text, inputs=role == POST_GRAD)
+            result.nodes[role] = (len(text.nodes), pack_columns(columns))
             for annotation in {node.annotation for node in text.nodes}:
                 found = _DEVICE.search(annotation)
                 if found:
                     result.devices.add(found.group(1))
-        if role == "fx_transformed" or not result.node_count:
+        if role == POST_GRAD or not result.node_count:
             result.node_count = sum(node.kind == "call" for node in text.nodes)
 
     def _read_ir(self, role: str) -> None:
@@ -219,10 +225,10 @@ class _Reading:
             )
             for node in text.nodes
         ]
-        self.result.nodes[IR_STAGES[role]] = (len(nodes), pack_nodes(nodes))
+        self.result.nodes[role] = (len(nodes), pack_nodes(nodes))
 
     def _read_code(self, provenance: Provenance) -> None:
-        label, plain, result = self._label("output_code"), self.texts["output_code"], self.result
+        label, plain, result = self._label(CODE), self.texts[CODE], self.result
         code = self.notes.attempt(
             label, "Reading the code", lambda: parse_output_code(plain), OutputCode()
         )
@@ -230,11 +236,11 @@ class _Reading:
         self.code = code
         result.aot_id = code.aot_id or None
         result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
-        post = self.fx.get("fx_transformed", FxText())
+        post = self.fx.get(POST_GRAD, FxText())
         known = {f"fx:{node.name}" for node in post.main()}
         nodes = nodes_of_calls(code, provenance, known)
         # Of the file's bytes: a permalink must not depend on how we decode them.
-        digest = self.task.texts["output_code"].digest
+        digest = self.task.texts[CODE].digest
         result.kernels = kernel_drafts(code, nodes, digest, label, self.notes)
         if any(kernel.kind == "cpp" for kernel in result.kernels):
             result.devices.add("cpu")
@@ -242,22 +248,22 @@ class _Reading:
 
     def _link(self, provenance: Provenance) -> None:
         texts = GraphTexts(
-            fx_transformed=self.texts.get("fx_transformed"),
-            fx_readable=self.texts.get("fx_readable"),
-            output_code=self.texts.get("output_code"),
-            dynamo=self.texts.get("dynamo_graph"),
-            pre_grad=self.texts.get("pre_grad"),
+            post_grad=self.texts.get(POST_GRAD),
+            readable=self.texts.get(READABLE),
+            code=self.texts.get(CODE),
+            dynamo=self.texts.get(DYNAMO),
+            pre_grad=self.texts.get(PRE_GRAD),
             line_record=self.task.record,
         )
         parsed = ParsedTexts(
-            self.fx.get("fx_transformed", FxText()),
-            self.fx.get("fx_readable"),
-            self.ir.get("ir_pre_fusion"),
-            self.ir.get("ir_post_fusion"),
+            self.fx.get(POST_GRAD, FxText()),
+            self.fx.get(READABLE),
+            self.ir.get(IR_PRE),
+            self.ir.get(IR_POST),
             self.code,
             provenance,
-            self.fx.get("dynamo_graph"),
-            self.fx.get("pre_grad"),
+            self.fx.get(DYNAMO),
+            self.fx.get(PRE_GRAD),
         )
         links = self.notes.attempt(
             self.task.slug,
@@ -277,7 +283,7 @@ class _Reading:
             for call in kernel.calls
             if not call.fx_nodes
         }
-        stage = links.stages.get("code")
+        stage = links.stages.get(CODE)
         if not calls or stage is None:
             return
         found: dict[str, dict[str, None]] = {}

@@ -9,6 +9,7 @@ from functools import partial
 
 import msgspec
 
+from inductorscope.formats.vocabulary import CODE
 from inductorscope.reading.graphs.ahead import GraphsAhead, Key, key_of
 from inductorscope.reading.graphs.content import Given, GraphContent, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.pool import Pool
@@ -158,7 +159,7 @@ def _size(graph: GraphRead) -> int:
 
 
 def _size_of_code(graph: GraphRead) -> int:
-    code = graph.source.texts.get("output_code")
+    code = graph.source.texts.get(CODE)
     return 0 if code is None else code.size
 
 

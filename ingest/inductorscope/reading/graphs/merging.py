@@ -6,6 +6,17 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from inductorscope.formats.vocabulary import (
+    CODE,
+    IR_POST,
+    IR_PRE,
+    KERNEL_STACKS,
+    POST_GRAD,
+    PROVENANCE,
+    PROVENANCE_KERNELS,
+    PROVENANCE_NODES,
+    READABLE,
+)
 from inductorscope.intake.files import File
 from inductorscope.intake.graphs import GraphFolder, unique_slug
 from inductorscope.intake.recognise import Intake
@@ -19,8 +30,8 @@ from inductorscope.reading.graphs.texts_of import (
 )
 from inductorscope.reading.notes import Notes
 
-BORROWED = ("fx_readable", "fx_transformed", "provenance", "provenance_kernels", "provenance_nodes",
-            "kernel_stacks", "ir_pre_fusion", "ir_post_fusion")  # fmt: skip
+BORROWED = (READABLE, POST_GRAD, PROVENANCE, PROVENANCE_KERNELS, PROVENANCE_NODES,
+            KERNEL_STACKS, IR_PRE, IR_POST)  # fmt: skip
 """What belongs to a code, whoever compiles it."""
 
 _PID = re.compile(r"-pid_(\d+)$")
@@ -39,8 +50,8 @@ def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
         label = f"{graph.slug}/{path.name}"
         source.texts[role] = GraphText(label, file.digest, file.size, path.read_bytes, file)
     if graph.kernels:
-        wrapper = graph.files["output_code"]
-        source.texts["output_code"] = _put_together([*graph.kernels, wrapper], files)
+        wrapper = graph.files[CODE]
+        source.texts[CODE] = _put_together([*graph.kernels, wrapper], files)
     return source
 
 
@@ -59,7 +70,7 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
     by_code: dict[str, list[GraphSource]] = defaultdict(list)
     by_nodes: dict[str, list[GraphSource]] = defaultdict(list)
     for graph in folders:
-        code, nodes = graph.texts.get("output_code"), graph.texts.get("fx_transformed")
+        code, nodes = graph.texts.get(CODE), graph.texts.get(POST_GRAD)
         if code is not None:
             by_code[code_key(code)].append(graph)
         elif nodes is not None:
@@ -67,7 +78,7 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
     by_aot = _by_aot_id(folders)
     rest: list[GraphSource] = []
     for graph in logged:
-        code = graph.texts.get("output_code")
+        code = graph.texts.get(CODE)
         partner = None
         if code is not None:
             # Without folders no code has to be read for this.
@@ -75,7 +86,7 @@ def merge(folders: list[GraphSource], logged: list[GraphSource], notes: Notes) -
             partner = _partner(graph, alike)
             if partner is None and by_aot:
                 partner = _same_aot_id(graph, code, by_aot, logged, notes)
-        nodes = graph.texts.get("fx_transformed")
+        nodes = graph.texts.get(POST_GRAD)
         if partner is None and by_nodes and nodes is not None:
             partner = _partner(graph, by_nodes.get(nodes_key(nodes), []))
         if partner is None:
@@ -94,13 +105,13 @@ def _borrow(graphs: list[GraphSource], notes: Notes) -> None:
     """A code from a cache is logged without its graphs; who made the same code has them."""
     made: dict[str, GraphSource] = {}
     for graph in graphs:
-        code = graph.texts.get("output_code")
-        if code is not None and "fx_transformed" in graph.texts:
+        code = graph.texts.get(CODE)
+        if code is not None and POST_GRAD in graph.texts:
             made.setdefault(code.digest, graph)
     for graph in graphs:
-        code = graph.texts.get("output_code")
+        code = graph.texts.get(CODE)
         maker = None if code is None else made.get(code.digest)
-        if code is None or maker is None or "fx_transformed" in graph.texts:
+        if code is None or maker is None or POST_GRAD in graph.texts:
             continue
         for role in BORROWED:
             if role in maker.texts:
@@ -110,7 +121,7 @@ def _borrow(graphs: list[GraphSource], notes: Notes) -> None:
             "the log has no graphs for this code, which came from a cache; taken from the compile "
             "that made the same code",
             kind="guessed",
-            example=maker.texts["output_code"].label,
+            example=maker.texts[CODE].label,
         )
 
 
@@ -136,8 +147,8 @@ def _same_aot_id(
     folders = by_aot.get(aot_id or "", [])
     if aot_id is None or len(folders) != 1 or folders[0].position[0]:
         return None
-    others = [item for item in logged if "output_code" in item.texts and item is not graph]
-    if any(aot_id_of(item.texts["output_code"]) == aot_id for item in others):
+    others = [item for item in logged if CODE in item.texts and item is not graph]
+    if any(aot_id_of(item.texts[CODE]) == aot_id for item in others):
         return None
     notes.add(
         code.label,
@@ -151,7 +162,7 @@ def _same_aot_id(
 def _by_aot_id(folders: list[GraphSource]) -> dict[str, list[GraphSource]]:
     found: dict[str, list[GraphSource]] = defaultdict(list)
     for graph in folders:
-        code = graph.texts.get("output_code")
+        code = graph.texts.get(CODE)
         aot_id = None if code is None else aot_id_of(code)
         if aot_id is not None:
             found[aot_id].append(graph)
@@ -170,7 +181,7 @@ def _join(folder: GraphSource, logged: GraphSource) -> None:
 
 def _name(graph: GraphSource) -> str:
     """Such as `0_forward [0/1]`, with several ranks `rank 3: 0_forward [0/1]`."""
-    code = graph.texts.get("output_code")
+    code = graph.texts.get(CODE)
     aot_id = None if code is None else aot_id_of(code)
     name = aot_id or graph.direction or ("graph" if code is not None else "no code")
     if graph.compile_id is not None:

@@ -15,6 +15,7 @@ from functools import partial
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.vocabulary import LINE_RECORD
 from inductorscope.processes.allocation import give_back
 from inductorscope.reading.graphs.content import Given, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.graph import line_records
@@ -137,7 +138,7 @@ def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> l
 
 def _records(session: Session, run: str) -> dict[str, dict[str, object]]:
     """What a capture recorded, by the name of the graph."""
-    query = select(Artifact.digest).where(Artifact.run_id == run, Artifact.role == "line_record")
+    query = select(Artifact.digest).where(Artifact.run_id == run, Artifact.role == LINE_RECORD)
     found: dict[str, dict[str, object]] = {}
     for digest in session.scalars(query):
         found |= line_records(read_blob(session, digest) or b"")

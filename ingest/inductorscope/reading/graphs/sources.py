@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from inductorscope.formats.graph.fx import FxText
+from inductorscope.formats.vocabulary import OTHER, SOURCE
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
@@ -36,7 +37,7 @@ def find_sources(files: list[File], quotes: Quotes, notes: Notes) -> Sources:
     listed = {file.source_path: file for file in files if file.source_path}
     by_name: dict[str, list[File]] = {}
     for file in files:
-        if file.absolute.suffix == ".py" and file.role in {"source", "other"}:
+        if file.absolute.suffix == ".py" and file.role in {SOURCE, OTHER}:
             by_name.setdefault(file.absolute.name, []).append(file)
     for path, lines in quotes.items():
         own = listed.get(path) or _recognised(path, lines, by_name)

@@ -13,20 +13,35 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from inductorscope.formats.log.trace_log import LogRecord
+from inductorscope.formats.vocabulary import (
+    AOT,
+    CODE,
+    DYNAMO,
+    FX_RUNNABLE,
+    JOINT,
+    KERNEL_COMPILES,
+    KERNEL_STACKS,
+    LOG_ARTIFACT,
+    POST_GRAD,
+    PRE_GRAD,
+    PROVENANCE,
+    PROVENANCE_KERNELS,
+    PROVENANCE_NODES,
+    READABLE,
+)
 from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, aot_id_of, together
 
 _RANK = re.compile(r"rank_(\d{1,6})")
 _KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
 
 OF_COMPILE = {
-    "dynamo_output_graph": "dynamo_graph",
-    "compiled_autograd_graph": "dynamo_graph",
-    "exported_program": "dynamo_graph",
-    "before_pre_grad_graph": "pre_grad",
-    "inductor_pre_grad_graph": "pre_grad",
+    "dynamo_output_graph": DYNAMO,
+    "compiled_autograd_graph": DYNAMO,
+    "exported_program": DYNAMO,
+    "before_pre_grad_graph": PRE_GRAD,
+    "inductor_pre_grad_graph": PRE_GRAD,
 }
 """Kind of a record, or name of its artifact → role; of all graphs of a compile."""
-JOINT = "joint"
 AOT_GRAPHS = {
     "aot_joint_graph": JOINT,
     "aot_forward_graph": "forward",
@@ -34,33 +49,33 @@ AOT_GRAPHS = {
     "aot_inference_graph": "inference",
 }
 BEFORE_CODE = {
-    "fx_graph_runnable": "fx_runnable",
-    "before_post_grad_graph": "fx_readable",
-    "inductor_post_grad_graph": "fx_transformed",
-    "after_post_grad_graph": "fx_transformed",
+    "fx_graph_runnable": FX_RUNNABLE,
+    "before_post_grad_graph": READABLE,
+    "inductor_post_grad_graph": POST_GRAD,
+    "after_post_grad_graph": POST_GRAD,
 }
 ENDS = {"compilation_metrics", "bwd_compilation_metrics"}
 """With these a compile ends."""
-CODE = {"inductor_output_code", "inductor_aot_wrapper_code", "inductor_aot_code"}
+CODES = {"inductor_output_code", "inductor_aot_wrapper_code", "inductor_aot_code"}
 KERNELS = "inductor_aot_kernel_code"
 """What a wrapper in C++ calls, in a record of its own, which a folder has in the same file."""
 AFTER_CODE = {
-    "inductor_provenance_tracking_node_mappings": "provenance",
-    "inductor_triton_kernel_to_post_grad_nodes": "provenance_kernels",
-    "inductor_generated_kernel_to_post_grad_nodes": "provenance_kernels",
-    "inductor_post_to_pre_grad_nodes": "provenance_nodes",
-    "inductor_provenance_tracking_kernel_stack_traces": "kernel_stacks",
-    "triton_kernel_info": "kernel_info",
+    "inductor_provenance_tracking_node_mappings": PROVENANCE,
+    "inductor_triton_kernel_to_post_grad_nodes": PROVENANCE_KERNELS,
+    "inductor_generated_kernel_to_post_grad_nodes": PROVENANCE_KERNELS,
+    "inductor_post_to_pre_grad_nodes": PROVENANCE_NODES,
+    "inductor_provenance_tracking_kernel_stack_traces": KERNEL_STACKS,
+    "triton_kernel_info": KERNEL_COMPILES,
 }
 LAST = "inductor_provenance_tracking_kernel_stack_traces"
 """What comes last of a graph, where torch tells it at all."""
 ROLES = {
-    **dict.fromkeys(AOT_GRAPHS, "aot_graph"),
-    "aot_joint_graph": "joint_graph",
+    **dict.fromkeys(AOT_GRAPHS, AOT),
+    "aot_joint_graph": JOINT,
     **OF_COMPILE,
     **BEFORE_CODE,
     **AFTER_CODE,
-    **dict.fromkeys(CODE, "output_code"),
+    **dict.fromkeys(CODES, CODE),
 }
 
 
@@ -81,7 +96,7 @@ def what(record: LogRecord) -> str:
 
 def role_of(record: LogRecord) -> str:
     """The role in which a payload is kept."""
-    return ROLES.get(what(record), "log_artifact")
+    return ROLES.get(what(record), LOG_ARTIFACT)
 
 
 @dataclass(slots=True)
@@ -166,8 +181,8 @@ class LogGraphs:
             if role in compile_.open:  # the one before never came to its code
                 compile_.close(self._log, record.line)
             compile_.open[role] = text
-        elif named in CODE:
-            compile_.open["output_code"] = text
+        elif named in CODES:
+            compile_.open[CODE] = text
             compile_.close(self._log, record.line)
         elif named == KERNELS:
             compile_.add_kernels(text)
@@ -227,11 +242,11 @@ class LogGraphs:
 
 
 def _with_kernels(graph: GraphSource, kernels: GraphText) -> None:
-    code = graph.texts.get("output_code")
+    code = graph.texts.get(CODE)
     if code is not None and _KERNEL.search(kernels.read()):
         parts = [code.read(), b"\n", kernels.read()]
         label = f"{code.label} and its kernels"
-        graph.texts["output_code"] = together(parts, label, code.path)
+        graph.texts[CODE] = together(parts, label, code.path)
 
 
 def _give_aot(compile_: _Compile) -> None:
@@ -242,14 +257,14 @@ def _give_aot(compile_: _Compile) -> None:
     """
     numbers: list[str] = []
     for position, graph in enumerate(compile_.graphs):
-        code = graph.texts.get("output_code")
+        code = graph.texts.get(CODE)
         number, _, direction = (aot_id_of(code) or "" if code is not None else "").partition("_")
         if number and number not in numbers:
             numbers.append(number)
         which = numbers.index(number) if number else min(position, max(len(compile_.aot) - 1, 0))
         logged = _told(compile_.aot[which] if which < len(compile_.aot) else {})
         graph.direction = direction or _likely(logged, position)
-        for name, role in ((graph.direction, "aot_graph"), (JOINT, "joint_graph")):
+        for name, role in ((graph.direction, AOT), (JOINT, JOINT)):
             if name in logged:
                 graph.texts.setdefault(role, logged[name])
 

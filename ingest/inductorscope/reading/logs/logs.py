@@ -13,6 +13,7 @@ from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.trace_log import TraceLog
+from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.reading.beginning import Beginning
 from inductorscope.reading.graphs.ahead import GraphsAhead
@@ -147,7 +148,7 @@ def read_logs(files: list[File], reading: LogReading) -> LogFacts:
     facts = LogFacts()
     story = StoryGatherer()
     first: dict[str, File] = {}
-    logs = [file for file in files if file.role == "trace_log"]
+    logs = [file for file in files if file.role == TRACE_LOG]
     if len(logs) > 1:
         reading.beginning.now()  # digests tell which of them are the same
     for file in logs:
@@ -302,5 +303,5 @@ class _OneLog:
             else (self._file.path)
         )
         self.stored = path
-        artifact = artifact_of("trace_log", path, content, log.number)
+        artifact = artifact_of(TRACE_LOG, path, content, log.number)
         self._reading.writer.add_artifacts([artifact])

@@ -17,6 +17,7 @@ from pathlib import Path
 from inductorscope.analyze.compile.gather import LogGatherer
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
+from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
 from inductorscope.intake.magic import kind_of
 from inductorscope.intake.names import stored_text
 from inductorscope.reading.graphs.ahead import GraphsAhead
@@ -47,10 +48,7 @@ HEAD = 16
 PACKERS = 2
 """Threads that compress payloads."""
 LONGEST_NAME = 200
-PYTHON = frozenset({
-    "dynamo_graph", "pre_grad", "joint_graph", "aot_graph", "fx_readable", "fx_transformed",
-    "fx_runnable", "output_code",
-})  # fmt: skip
+PYTHON = {stage.role for stage in STAGES if stage.language == "python"} | {FX_RUNNABLE}
 """Roles of payloads that are Python."""
 
 COUNTED = frozenset({
@@ -227,7 +225,7 @@ class LogTaking:
                 packing = self._packer.submit(content_of_bytes, payload, digest)
                 looks_like_json = payload[:1] in {b"{", b"["}
                 self._sizes[digest] = (len(payload), count_lines(payload), looks_like_json)
-                if role_of(record) == "output_code":
+                if role_of(record) == CODE:
                     self._aot_ids[digest] = aot_id_in(payload)
                 self._gathered.bytes += len(payload)
             if record.payload_sound and record.digest is not None:

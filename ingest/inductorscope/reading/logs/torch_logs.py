@@ -5,10 +5,11 @@ from __future__ import annotations
 from inductorscope.analyze.compile.model import Choice, Spoken, Story, TunedTable
 from inductorscope.formats.log.torch_logs import TorchLogs
 from inductorscope.formats.unpacking import DamagedError, open_plain
+from inductorscope.formats.vocabulary import TORCH_LOGS
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 
-ROLE = "torch_logs"
+ROLE = TORCH_LOGS
 LONGEST = 1024 * 1024
 """Bytes of a line; what is longer goes on as another line."""
 

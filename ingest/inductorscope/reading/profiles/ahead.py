@@ -8,9 +8,10 @@ import threading
 from pathlib import Path
 
 from inductorscope.formats.trace.halves import SecondHalf, begin_second_half
+from inductorscope.formats.vocabulary import CHROME_TRACE, KEY_AVERAGES
 from inductorscope.reading.graphs.pool import Pool
 
-PROFILES = frozenset({"chrome_trace", "key_averages"})
+PROFILES = frozenset({CHROME_TRACE, KEY_AVERAGES})
 """Roles of files that profiles are made of."""
 READS_PROFILES = f"{__package__}.join"
 
@@ -41,7 +42,7 @@ class TracesAhead:
         """A file was seen to be of that role."""
         if role in PROFILES and READS_PROFILES not in sys.modules:
             threading.Thread(target=importlib.import_module, args=(READS_PROFILES,)).start()
-        if role == "chrome_trace" and not self._halves:
+        if role == CHROME_TRACE and not self._halves:
             self._begin(path)
 
     def second_half(self, path: Path) -> SecondHalf | None:

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from inductorscope.formats.printed.bandwidth_lines import KernelBandwidth
 from inductorscope.formats.printed.benchmark_log import BenchmarkLog, parse_benchmark_log
+from inductorscope.formats.vocabulary import BENCHMARK_LOG
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
@@ -54,7 +55,7 @@ def read_benchmarks(files: list[File], notes: Notes) -> Benchmarks:
     """The first measure of a kernel stands."""
     result = Benchmarks()
     for file in files:
-        if file.role != "benchmark_log":
+        if file.role != BENCHMARK_LOG:
             continue
         read = partial(_parse, file)
         log = notes.attempt(file.path, "Reading the report", read, BenchmarkLog())

@@ -14,6 +14,7 @@ from inductorscope.formats.printed.key_averages import (
     parse_key_averages,
 )
 from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_trace
+from inductorscope.formats.vocabulary import CHROME_TRACE, KEY_AVERAGES
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.ahead import TracesAhead
@@ -62,11 +63,11 @@ def read_profiles(
     """Eager first, then compiled, then the rest by path. `ahead`: what was begun of them."""
     found: dict[str, ProfileRead] = {}
     for file in files:
-        if file.role not in ("chrome_trace", "key_averages"):
+        if file.role not in (CHROME_TRACE, KEY_AVERAGES):
             continue
         label = _label(file, facts)
         profile = found.setdefault(label, ProfileRead(label, graph=file.graph))
-        if file.role == "chrome_trace" and profile.trace_file is None:
+        if file.role == CHROME_TRACE and profile.trace_file is None:
             profile.trace_file = file
             read = notes.attempt(
                 file.path, "Reading the trace", partial(_read_trace, file, ahead), None
@@ -75,7 +76,7 @@ def read_profiles(
                 profile.trace, profile.kept = read
             for repair in profile.trace.repairs if profile.trace is not None else []:
                 notes.add(file.path, f"{repair.reason} (such as {repair.example})", repair.count)
-        elif file.role == "key_averages" and profile.rows is None:
+        elif file.role == KEY_AVERAGES and profile.rows is None:
             profile.rows = notes.attempt(
                 file.path,
                 "Reading the table",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inductorscope.formats.printed.intermediate_values import saved_value
+from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
 from inductorscope.intake.files import File
 from inductorscope.processes.programs import program
 from inductorscope.reading.notes import Notes
@@ -20,7 +21,7 @@ from inductorscope.store.contents.blobs import content_of_bytes
 from inductorscope.store.runs.draft import ArtifactDraft, artifact_of
 
 PATH = "values of saved tensors.txt"
-ROLE = "intermediate_values"
+ROLE = INTERMEDIATE_VALUES
 SECONDS = 120
 MOST_FILES = 5_000
 MOST_BYTES = 512 * 1024 * 1024

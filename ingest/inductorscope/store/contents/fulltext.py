@@ -29,12 +29,6 @@ INDEX_LOCK = 0x1D5C0B11
 
 _WORD = re.compile(r"[0-9A-Za-z]+")
 
-ROLES = frozenset({
-    "source", "dynamo_graph", "pre_grad", "joint_graph", "aot_graph", "fx_readable",
-    "fx_transformed", "ir_pre_fusion", "ir_post_fusion", "output_code", "kernel_stacks",
-})  # fmt: skip
-"""Roles whose texts can be searched."""
-
 
 def words_of(query: str) -> list[str]:
     """The words of a search, in lower case, each once."""

@@ -10,12 +10,13 @@ import zstandard
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.vocabulary import IR_POST, IR_PRE, POST_GRAD
 from inductorscope.store.contents.packing import COLUMNS, compressor
 from inductorscope.store.database import storable
 from inductorscope.store.runs.draft import FxNodeDraft, IrNodeDraft, KernelDraft
 from inductorscope.store.tables.models import GraphNodes, JsonObject
 
-IR_STAGES = ("ir_pre", "ir_post")
+IR_STAGES = (IR_PRE, IR_POST)
 CALLS, FACTS = "calls", "kernel_facts"
 """What is packed beside stages."""
 
@@ -46,12 +47,12 @@ def rows_of_nodes(graph_id: int, packed: dict[str, tuple[int, bytes]]) -> list[N
     ]
 
 
-def fx_nodes(session: Session, graph_id: int, stage: str = "post_grad") -> list[FxNodeDraft]:
+def fx_nodes(session: Session, graph_id: int, stage: str = POST_GRAD) -> list[FxNodeDraft]:
     """The nodes of an FX stage, in the order of its lines."""
     return [msgspec.convert(node, FxNodeDraft) for node in _stored(session, graph_id, stage)]
 
 
-def ir_nodes(session: Session, graph_id: int, stage: str = "ir_post") -> list[IrNodeDraft]:
+def ir_nodes(session: Session, graph_id: int, stage: str = IR_POST) -> list[IrNodeDraft]:
     return [msgspec.convert(node, IrNodeDraft) for node in _stored(session, graph_id, stage)]
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
-from inductorscope.store.contents.fulltext import ROLES, index_texts, unindex
+from inductorscope.store.contents.fulltext import index_texts, unindex
 from inductorscope.store.database import storable
 from inductorscope.store.database.bulk import (
     insert_numbered,
@@ -250,7 +251,7 @@ def insert_artifacts(
 
 def searchable(artifacts: Sequence[ArtifactDraft]) -> list[ArtifactDraft]:
     """The texts that belong into the index."""
-    return [item for item in artifacts if item.role in ROLES and item.line_count is not None]
+    return [item for item in artifacts if item.role in SEARCHED and item.line_count is not None]
 
 
 def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraft]) -> None:

@@ -1,0 +1,252 @@
+"""The names that every room shares: stages, roles of files, categories of kernels, and more.
+
+Each idea has one id, stored, sent and shown as it stands here. Code that needs one id by name
+imports its constant; everything else (panes, links, search, downloads, charts, legends) loops over
+the descriptors. `frontend/vocabulary.py` writes them out for the front end when it is built.
+
+A new stage is one entry in `STAGES`, and a reader in `correlate` if its lines name entities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+# Stages. A file whose text a stage shows has the stage's id as its role.
+SOURCE: Final = "source"
+DYNAMO: Final = "dynamo"
+PRE_GRAD: Final = "pre_grad"
+JOINT: Final = "joint"
+AOT: Final = "aot"
+READABLE: Final = "readable"
+POST_GRAD: Final = "post_grad"
+IR_PRE: Final = "ir_pre"
+IR_POST: Final = "ir_post"
+KERNEL: Final = "kernel"
+WRAPPER: Final = "wrapper"
+CODE: Final = "code"
+
+# Roles of files that are no stage.
+FX_RUNNABLE: Final = "fx_runnable"
+WRAPPER_PART: Final = "wrapper_part"
+PROVENANCE: Final = "provenance"
+PROVENANCE_KERNELS: Final = "provenance_kernels"
+PROVENANCE_NODES: Final = "provenance_nodes"
+KERNEL_STACKS: Final = "kernel_stacks"
+KERNEL_INFORMATION: Final = "kernel_information"
+KERNEL_COMPILES: Final = "kernel_compiles"
+TRACE_LOG: Final = "trace_log"
+LOG_ARTIFACT: Final = "log_artifact"
+TORCH_LOGS: Final = "torch_logs"
+DEBUG_LOG: Final = "debug_log"
+BENCHMARK_LOG: Final = "benchmark_log"
+CHROME_TRACE: Final = "chrome_trace"
+KEY_AVERAGES: Final = "key_averages"
+RESULT: Final = "result"
+CAPTURE: Final = "capture"
+LINE_RECORD: Final = "line_record"
+INTERMEDIATE_VALUES: Final = "intermediate_values"
+BEST_CONFIG: Final = "best_config"
+DIAGRAM: Final = "diagram"
+OTHER: Final = "other"
+
+Language = Literal["python", "cpp", "ir", "text"]
+Names = Literal["", "source", "dynamo", "fx", "ir", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing of a stage's nodes."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One view of a graph: where its text comes from and how its lines are read."""
+
+    id: str
+    title: str
+    language: Language
+    missing: str
+    """What to upload when a graph has no such text."""
+    file: str = ""
+    """What Inductor calls the file in a debug folder."""
+    names: Names = ""
+    """What its lines name: lines of the user's program, Dynamo's nodes, nodes of FX graphs,
+    operations of the IR, or kernels and calls. Empty: their text is only shown."""
+    nodes: bool = False
+    """Whether its lines are the nodes of an FX graph, with types that can be folded."""
+    opens: bool = False
+    """Whether the explorer shows it unasked."""
+    picture: Picture | None = None
+    part_of: str = ""
+    """The stage whose text it shows a part of."""
+    formerly: tuple[str, ...] = ()
+    """Names of its role in addresses and databases of earlier versions."""
+
+    @property
+    def role(self) -> str:
+        """The role of the file that holds its text."""
+        return self.part_of or self.id
+
+
+_NO_CODE = (
+    "TORCH_COMPILE_DEBUG writes it as output_code.py; none came with this graph. "
+    "The compile may have failed before code was written, or come from a cache."
+)
+
+
+def _debug_file(name: str) -> str:
+    return f"TORCH_COMPILE_DEBUG writes it as {name}; none came with this graph."
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        SOURCE, "Source", "python", names="source", opens=True,
+        missing="No file of yours was uploaded with this run, and its graphs carry no stack "
+        "comments to rebuild one from. Upload the source beside the debug folder, or capture with "
+        "sources on.",
+    ),
+    Stage(
+        DYNAMO, "Dynamo graph", "python", names="dynamo", nodes=True, formerly=("dynamo_graph",),
+        missing="Only a TORCH_TRACE log holds the Dynamo graph. Set TORCH_TRACE when you run, and "
+        "upload its folder too.",
+    ),
+    Stage(
+        PRE_GRAD, "FX pre-grad", "python", names="dynamo", nodes=True,
+        missing="Only a TORCH_TRACE log or TORCH_LOGS=pre_grad_graphs holds this graph. Upload it "
+        "too.",
+    ),
+    Stage(
+        JOINT, "FX joint", "python", nodes=True, formerly=("joint_graph",),
+        missing="Only a TORCH_TRACE log holds the joint graph, and only training has one.",
+    ),
+    Stage(
+        AOT, "FX from AOTAutograd", "python", nodes=True, formerly=("aot_graph",),
+        missing="Only a TORCH_TRACE log holds this graph. Set TORCH_TRACE when you run, and upload "
+        "its folder too.",
+    ),
+    Stage(
+        READABLE, "FX received", "python", file="fx_graph_readable.py", names="fx", nodes=True,
+        formerly=("fx_readable",), missing=_debug_file("fx_graph_readable.py"),
+    ),
+    Stage(
+        POST_GRAD, "FX post-grad", "python", file="fx_graph_transformed.py", names="fx",
+        nodes=True, opens=True, picture=Picture("picture", "Picture"),
+        formerly=("fx_transformed",), missing=_debug_file("fx_graph_transformed.py"),
+    ),
+    Stage(
+        IR_PRE, "IR pre-fusion", "ir", file="ir_pre_fusion.txt", names="ir",
+        picture=Picture("picture_pre", "Picture, unfused"), formerly=("ir_pre_fusion",),
+        missing=_debug_file("ir_pre_fusion.txt"),
+    ),
+    Stage(
+        IR_POST, "IR post-fusion", "ir", file="ir_post_fusion.txt", names="ir", opens=True,
+        picture=Picture("picture_post", "Picture, fused"), formerly=("ir_post_fusion",),
+        missing=_debug_file("ir_post_fusion.txt"),
+    ),
+    Stage(
+        KERNEL, "Kernel", "python", names="code", opens=True, part_of=CODE, missing=_NO_CODE
+    ),
+    Stage(WRAPPER, "Wrapper", "python", names="code", part_of=CODE, missing=_NO_CODE),
+    Stage(
+        CODE, "Output code", "python", file="output_code.py", names="code",
+        formerly=("output_code",), missing=_NO_CODE,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a stored file is, when it is no stage's text."""
+
+    id: str
+    title: str
+    became: str = "kept as text"
+    """What reading makes of such a file."""
+    of_graph: bool = False
+    """Whether it belongs to the graph whose folder it lies in."""
+    file: str = ""
+    """What Inductor or a capture calls it."""
+    formerly: tuple[str, ...] = ()
+
+
+ROLES: tuple[Role, ...] = (
+    Role(FX_RUNNABLE, "Runnable graph", of_graph=True, file="fx_graph_runnable.py"),
+    Role(WRAPPER_PART, "Part of a wrapper"),
+    Role(
+        PROVENANCE, "Provenance of nodes", of_graph=True,
+        file="inductor_provenance_tracking_node_mappings.json",
+    ),
+    Role(
+        PROVENANCE_KERNELS, "Nodes of kernels", of_graph=True,
+        file="inductor_triton_kernel_to_post_grad_nodes.json",
+    ),
+    Role(PROVENANCE_NODES, "Nodes before and after autograd"),
+    Role(
+        KERNEL_STACKS, "Stacks of kernels",
+        file="inductor_provenance_tracking_kernel_stack_traces.json",
+    ),
+    Role(
+        KERNEL_INFORMATION, "Kernel information", "kernels and their nodes", of_graph=True,
+        file="kernel_information.json",
+    ),
+    Role(KERNEL_COMPILES, "Compiles of kernels", formerly=("kernel_info",)),
+    Role(TRACE_LOG, "TORCH_TRACE log"),
+    Role(LOG_ARTIFACT, "Record of a log"),
+    Role(TORCH_LOGS, "TORCH_LOGS text", "fusions and hints, on the page of compiling"),
+    Role(DEBUG_LOG, "Debug log", file="debug.log"),
+    Role(BENCHMARK_LOG, "Benchmark log", file="wrapper_benchmark.log"),
+    Role(CHROME_TRACE, "Profiler trace", "profiler trace"),
+    Role(KEY_AVERAGES, "Profiler table", "profiler table"),
+    Role(RESULT, "Timings", "timings"),
+    Role(CAPTURE, "Facts of the capture", "facts of the capture", file="capture.json"),
+    Role(
+        LINE_RECORD, "Record of the code's lines", "exact record of the code's lines",
+        file="line_record.json",
+    ),
+    Role(INTERMEDIATE_VALUES, "Values of buffers", "values of buffers, kept to download"),
+    Role(BEST_CONFIG, "Autotuning result", "an autotuning result, kept as text"),
+    Role(DIAGRAM, "Diagram", "kept as a picture to download"),
+    Role(OTHER, "Other file", "not recognised; kept to download"),
+)  # fmt: skip
+
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def formerly(self) -> tuple[str, ...]: ...
+
+
+def _aliases(*tables: Iterable[_Named]) -> dict[str, str]:
+    return {old: entry.id for table in tables for entry in table for old in entry.formerly}
+
+
+STAGE_BY_ID = {stage.id: stage for stage in STAGES}
+ROLE_TITLES = {stage.id: stage.title for stage in STAGES if not stage.part_of} | {
+    role.id: role.title for role in ROLES
+}
+"""Every role a stored file can have, with its title."""
+FORMER_ROLES = _aliases(STAGES, ROLES)
+"""Names that roles had in earlier versions, which addresses may still use."""
+SEARCHED = (*(stage.id for stage in STAGES if not stage.part_of), KERNEL_STACKS)
+"""Roles whose texts can be searched, in the order of the stages."""
+ROLES_OF_GRAPHS = frozenset(
+    [stage.id for stage in STAGES if not stage.part_of and stage.id != SOURCE]
+    + [role.id for role in ROLES if role.of_graph]
+)
+"""Roles of files that belong to the graph whose folder they lie in."""
+KEPT_GRAPHS = (POST_GRAD, READABLE)
+"""Graphs whose nodes are kept beside their text."""
+OPENED = tuple(stage.id for stage in STAGES if stage.opens)
+"""Stages that the explorer shows unasked."""
+
+
+def role_named(name: str) -> str:
+    """The role that an address names, also by an earlier name."""
+    return FORMER_ROLES.get(name, name)

@@ -1,0 +1,50 @@
+"""Roles of files take the ids of the stages that show them."""
+
+from __future__ import annotations
+
+import json
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+# As they stood when this revision was written: the vocabulary may change later.
+ROLES = {
+    "dynamo_graph": "dynamo",
+    "joint_graph": "joint",
+    "aot_graph": "aot",
+    "fx_readable": "readable",
+    "fx_transformed": "post_grad",
+    "ir_pre_fusion": "ir_pre",
+    "ir_post_fusion": "ir_post",
+    "output_code": "code",
+    "kernel_info": "kernel_compiles",
+}
+
+
+def upgrade() -> None:
+    connection = op.get_bind()
+    artifacts = sa.table("artifacts", sa.column("role", sa.Text()))
+    for old, new in ROLES.items():
+        connection.execute(sa.update(artifacts).where(artifacts.c.role == old).values(role=new))
+    _rename_in_reports(connection)
+
+
+def _rename_in_reports(connection: sa.Connection) -> None:
+    """One report at a time: those of large runs take megabytes."""
+    runs = sa.table("runs", sa.column("id", sa.String()), sa.column("report", sa.JSON()))
+    for run in connection.scalars(sa.select(runs.c.id)).all():
+        report = connection.scalar(sa.select(runs.c.report).where(runs.c.id == run))
+        before = json.dumps(report)
+        for file in (report or {}).get("files", ()):
+            file["role"] = ROLES.get(file["role"], file["role"])
+        if json.dumps(report) != before:
+            connection.execute(sa.update(runs).where(runs.c.id == run).values(report=report))
+
+
+def downgrade() -> None:
+    raise NotImplementedError("Restore a backup: older versions cannot read what this one keeps.")

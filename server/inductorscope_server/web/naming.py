@@ -1,0 +1,42 @@
+"""Fields of an address that name an entry of the vocabulary. Earlier names keep working."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Annotated, Any
+
+from fastapi import Query
+from inductorscope.answers.explorer.reasons import EXPLAINED
+from inductorscope.formats.vocabulary import FORMER_ROLES, KEPT_GRAPHS, SEARCHED
+from pydantic import AfterValidator
+
+
+def one_of(ids: Collection[str], former: Mapping[str, str] | None = None) -> AfterValidator:
+    """Accepts one of these ids, and earlier names of them."""
+
+    def named(value: str) -> str:
+        value = (former or {}).get(value, value)
+        if value not in ids:
+            raise ValueError(f"must be one of {', '.join(repr(each) for each in ids)}")
+        return value
+
+    return AfterValidator(named)
+
+
+def documented_ids(ids: Collection[str]) -> Callable[[dict[str, Any]], None]:
+    """Lists the ids in the API's description."""
+    return lambda schema: schema.update(enum=list(ids))
+
+
+ANY_ROLE = ("", *SEARCHED)
+SearchedRole = Annotated[
+    str,
+    one_of(ANY_ROLE, FORMER_ROLES),
+    Query(description="Only this kind of text.", json_schema_extra=documented_ids(ANY_ROLE)),
+]
+GraphStage = Annotated[
+    str, one_of(KEPT_GRAPHS), Query(json_schema_extra=documented_ids(KEPT_GRAPHS))
+]
+ExplainedStage = Annotated[
+    str, one_of(EXPLAINED), Query(json_schema_extra=documented_ids(EXPLAINED))
+]
