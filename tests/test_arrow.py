@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_FILES = 20
 
 # What each room may import of the product, besides itself.
-_PLAIN = {"settings", "stages", "vocabulary"}
+_PLAIN = {"settings"}
 _PURE = _PLAIN | {"formats", "correlate", "analyze"}
 ARROW = {
     "formats": {"vocabulary"},
