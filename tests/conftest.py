@@ -25,9 +25,8 @@ from inductorscope.store.database.migrate import migrate
 from sqlalchemy import Engine
 from xdist.remote import Producer
 
+from tests.support.places import FIXTURES, SHARED
 from tests.support.spreading import Spreading, place
-
-ROOT = Path(__file__).resolve().parent.parent
 
 # Torch's threads that wait for each other leave the core to the processes of other tests.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -46,16 +45,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spreadi
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real traces beside the checkout; tests that need it are skipped without it."""
-    folder = Path(os.environ.get("INDUCTORSCOPE_SHARED", ROOT.parent / "shared"))
-    if not (folder / "traces").is_dir():
+    if not (SHARED / "traces").is_dir():
         pytest.skip("needs the folder of shared traces beside the checkout")
-    return folder
+    return SHARED
 
 
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
     """Small captures of our own, part of the checkout."""
-    return ROOT / "tests" / "fixtures"
+    return FIXTURES
 
 
 # --- captures: one of each for all processes of a test session ---
