@@ -39,14 +39,13 @@ def test_ingest_prints_what_scripts_need(tmp_path: Path, fixtures: Path) -> None
     assert json.loads(run("runs", "--data", data, "--json").stdout) == []
 
 
-def test_after_much_lines_are_aligned_by_a_fresh_program(tmp_path: Path, fixtures: Path) -> None:
+def test_lines_are_aligned_once_the_run_is_printed(tmp_path: Path, fixtures: Path) -> None:
     data = str(tmp_path / "data")
     little = """
 import inductorscope.cli.app as cli
 import inductorscope.cli.local as local
-cli.MUCH = 0
 local.read_run.__kwdefaults__["aligned_at_once"] = 0
-cli.app()
+cli.main()
 """
     command = [sys.executable, "-P", "-c", little, "ingest", str(fixtures / "cuda-foo1")]
     hostile = tmp_path / "upload"
@@ -61,7 +60,10 @@ cli.app()
     again = run("relink", listed["id"][:6], "--data", data)
     assert (again.returncode, again.stdout) == (0, ""), "all is aligned"
     unknown = run("relink", "ffff", "--data", data)
-    assert (unknown.returncode, unknown.stderr) == (1, "No run starts with ffff.\n")
+    assert (unknown.returncode, unknown.stderr) == (
+        1,
+        "No run starts with ffff; `inductorscope runs` lists them.\n",
+    )
 
 
 def test_several_paths_are_one_run(tmp_path: Path, fixtures: Path) -> None:
@@ -152,7 +154,7 @@ def test_without_torch_nothing_but_capture_needs_it(fixtures: Path) -> None:
         "import sys; sys.modules['torch'] = None\n"
         "import inductorscope_server.web.app, inductorscope.reading\n"
         "import inductorscope.jobs.queue.worker\n"
-        "import inductorscope.cli.app, inductorscope.cli.capture\n"
+        "from inductorscope.cli.app import load_commands; load_commands()\n"
         "from inductorscope.jobs.work import __main__, benchmark, diagnosis, reading\n"
     )
     done = subprocess.run(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from inductorscope.cli.app import app
+from inductorscope.cli.app import app, load_commands
 from inductorscope.settings import PREFIX, Settings
 from typer.main import get_command
 
@@ -38,6 +38,7 @@ def test_image(file: Path) -> None:
     words = dict(last_stage)
     assert words["USER"] not in ("root", "0")
     assert "HEALTHCHECK" in words
+    load_commands()
     commands = get_command(app).commands  # type: ignore[attr-defined]
     for word in ("CMD", "HEALTHCHECK"):
         for name in re.findall(r'"inductorscope", "([a-z-]+)"', words[word]):

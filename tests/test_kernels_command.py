@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import inductorscope.cli.kernels  # noqa: F401  # adds the command
+import inductorscope.cli.commands.kernels  # noqa: F401  # adds the command
 import pytest
 from inductorscope.cli.app import REFUSED, app
 from typer.testing import CliRunner

@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from inductorscope.cli.watch_loop import QUIET_SECONDS, UnreadableYetError, Watch
-from inductorscope.cli.watching import (
+from inductorscope.cli.watch.files import (
     NothingToWatch,
     copy_whole,
     debug_folders_in,
@@ -22,6 +21,7 @@ from inductorscope.cli.watching import (
     logs_in,
     newest,
 )
+from inductorscope.cli.watch.loop import QUIET_SECONDS, UnreadableYetError, Watch
 
 HEAD = 'V1121 01:26:{second:02}.042000 {pid} torch/a.py:1] {{"str": ["a.py", 0]}}\n'
 

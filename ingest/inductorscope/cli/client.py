@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from inductorscope.naming import name_of
+from inductorscope.cli.run_name import name_of
 
 CHUNK = 8 * 1024 * 1024
 PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))

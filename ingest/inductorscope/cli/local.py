@@ -6,16 +6,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from inductorscope.cli.run_name import name_of
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.several import lay_out
 from inductorscope.intake.unpack import unpack
-from inductorscope.naming import name_of
 from inductorscope.reading import Pool, ReadResult, read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
-from inductorscope.store.runs.relinked import outdated
 
 Progress = Callable[[str, int, int | None, str | None], None]
 
@@ -67,18 +66,8 @@ def read_paths(
             engine.dispose()
 
 
-def is_to_align(settings: Settings, run: str) -> bool:
-    """Whether reading left lines of a run's kernels to be aligned."""
-    engine = make_engine(settings)
-    try:
-        with sessions(engine, read_only=True)() as session:
-            return bool(outdated(session, run))
-    finally:
-        engine.dispose()
-
-
 def align_lines(settings: Settings, run: str, progress: Progress, pool: Pool | None = None) -> bool:
-    """Aligns the lines of a run's kernels, where reading left them; whether there were any.
+    """Aligns the lines of a run's kernels that reading left; whether there were any.
 
     May be interrupted: a worker, or `inductorscope relink`, does the rest.
     """

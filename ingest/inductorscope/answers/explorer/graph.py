@@ -13,8 +13,15 @@ from inductorscope.answers.parts import GraphName, RunName, graph_of, run_name, 
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
-from inductorscope.store.runs.runs import READING
-from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
+from inductorscope.store.tables.models import (
+    READING,
+    Artifact,
+    Graph,
+    Kernel,
+    KernelCall,
+    Links,
+    Run,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session, defer
 
 from inductorscope.analyze.verdicts import Facts, Verdict, verdicts
-from inductorscope.store.runs.runs import READING
-from inductorscope.store.tables.models import Job, Run, RunSearch
+from inductorscope.store.tables.models import READING, Job, Run, RunSearch
 
 PAGE = 50
 COUNTED = 10_000

@@ -9,8 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.store.runs.relinked import Lines, lines_of
-from inductorscope.store.runs.runs import COMPLETE
-from inductorscope.store.tables.models import Job, Run
+from inductorscope.store.tables.models import COMPLETE, Job, Run
 
 
 @dataclass(frozen=True, slots=True)

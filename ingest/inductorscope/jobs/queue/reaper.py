@@ -21,9 +21,8 @@ from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
 from inductorscope.jobs.queue.slots import Slot, lock_path, this_host
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
-from inductorscope.store.runs.runs import READING
 from inductorscope.store.runs.writer import discard_abandoned
-from inductorscope.store.tables.models import Run, Worker
+from inductorscope.store.tables.models import READING, Run, Worker
 
 ENDED = {
     "SUCCESS": "The job engine ended this without a result.",

@@ -15,8 +15,8 @@ from inductorscope.store.runs.draft import KernelDraft, PackedLinks
 from inductorscope.store.runs.links import TODAYS_ENGINE
 from inductorscope.store.runs.nodes import CALLS as STORED_CALLS
 from inductorscope.store.runs.nodes import call_texts, pack_kernels
-from inductorscope.store.runs.runs import COMPLETE, bytes_stored
-from inductorscope.store.tables.models import Graph, GraphNodes, Kernel, Links, Run
+from inductorscope.store.runs.runs import bytes_stored
+from inductorscope.store.tables.models import COMPLETE, Graph, GraphNodes, Kernel, Links, Run
 from inductorscope.store.tables.times import LineCost, NodeCost
 
 FAILED = "The lines of its kernels could not be aligned with nodes; calls are linked as a whole."

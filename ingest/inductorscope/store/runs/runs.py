@@ -33,6 +33,8 @@ from inductorscope.store.runs.draft import (
 )
 from inductorscope.store.runs.nodes import CALLS, NodesRow, pack_kernels, rows_of_nodes
 from inductorscope.store.tables.models import (
+    COMPLETE,
+    READING,
     Artifact,
     Blob,
     BlobPart,
@@ -51,8 +53,6 @@ from inductorscope.store.tables.models import (
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
-
-READING, COMPLETE = "reading", "complete"
 
 Values = dict[str, Any]
 

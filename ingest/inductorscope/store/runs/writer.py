@@ -31,8 +31,6 @@ from inductorscope.store.runs.draft import (
     RunDraft,
 )
 from inductorscope.store.runs.runs import (
-    COMPLETE,
-    READING,
     complete_run,
     delete_run,
     fill_graphs,
@@ -45,7 +43,7 @@ from inductorscope.store.runs.runs import (
     searchable,
     update_times,
 )
-from inductorscope.store.tables.models import Job, Run
+from inductorscope.store.tables.models import COMPLETE, READING, Job, Run
 
 SILENT = timedelta(minutes=10)
 """A reader that is no job and has not written for so long is taken to be gone."""

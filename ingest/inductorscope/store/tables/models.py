@@ -73,6 +73,10 @@ class Base(DeclarativeBase):
     }
 
 
+READING, COMPLETE = "reading", "complete"
+"""States of a run."""
+
+
 class Run(Base):
     """One upload, ingest or capture. Its rows appear while it is being read; `state` says so."""
 

@@ -20,8 +20,6 @@ from inductorscope.cli.app import (
     app,
     fail,
     load_settings,
-    print_pushed,
-    print_result,
 )
 
 # The names live in capture.spec; mypy wants an enum's members written out.
@@ -110,7 +108,8 @@ def capture(
         fail(str(error), USAGE)
     from inductorscope.capture.run import run_capture
     from inductorscope.capture.watch import CaptureFailed
-    from inductorscope.cli.console import Progress
+    from inductorscope.cli.progress import Progress
+    from inductorscope.cli.results import ingest_and_print, push_and_print
 
     settings.captures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=settings.captures) as out:
@@ -121,9 +120,9 @@ def capture(
                 progress.stop()
                 fail(str(error), FAILED)
         if server:
-            print_pushed(server, token, [Path(out)], spec.title, tag or [], as_json)
+            push_and_print(server, token, [Path(out)], spec.title, tag or [], as_json)
         else:
-            print_result(
+            ingest_and_print(
                 settings, [Path(out)], spec.title, tag or [], origin="capture", as_json=as_json
             )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inductorscope.cli.watching import (
+from inductorscope.cli.watch.files import (
     Found,
     copy_whole,
     debug_folders_in,

@@ -1,4 +1,4 @@
-"""What a run is called when nobody says."""
+"""The default name of a run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pathlib import Path
 
 
 def name_of(paths: list[Path]) -> str:
-    """The first path's name without the endings of archives; of the folder above, where the path's
-    own name is one that every debug folder has."""
+    """The name of the first path, without the endings of archives.
+
+    Where that is a name that every debug folder has, the name of the folder above.
+    """
     path = paths[0].resolve()
     while path.name in ("torch_compile_debug", "torchinductor", "torch_trace") or (
         path.name.startswith("run_") and path.is_dir()

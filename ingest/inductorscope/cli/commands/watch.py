@@ -10,7 +10,7 @@ import typer
 from inductorscope.cli.app import FAILED, REFUSED, SERVER, USAGE, Data, app, fail, load_settings
 
 if TYPE_CHECKING:
-    from inductorscope.cli.watch_loop import Forget, Read
+    from inductorscope.cli.watch.loop import Forget, Read
     from inductorscope.settings import Settings
 
 
@@ -52,8 +52,8 @@ def watch(
     to their last whole record, and takes the reading before away. Ends with Ctrl-C.
     """
     from inductorscope.cli.client import ServerError
-    from inductorscope.cli.watch_loop import Watch
-    from inductorscope.cli.watching import NothingToWatch, folder_of_process
+    from inductorscope.cli.watch.files import NothingToWatch, folder_of_process
+    from inductorscope.cli.watch.loop import Watch
 
     if (folder is None) == (pid is None):
         fail("Name either a folder or a process (--pid).", USAGE)
@@ -82,7 +82,7 @@ def watch(
 
 def _here(settings: Settings) -> tuple[Read, Forget]:
     from inductorscope.cli.local import align_lines, read_paths
-    from inductorscope.cli.watch_loop import UnreadableYetError
+    from inductorscope.cli.watch.loop import UnreadableYetError
     from inductorscope.intake.unpack import Refused
     from inductorscope.reading import NothingToRead
     from inductorscope.store.database.engine import make_engine, sessions
@@ -114,7 +114,7 @@ def _here(settings: Settings) -> tuple[Read, Forget]:
 
 def _at_server(server: str, token: str) -> tuple[Read, Forget]:
     from inductorscope.cli.client import Client
-    from inductorscope.cli.watch_loop import UnreadableYetError
+    from inductorscope.cli.watch.loop import UnreadableYetError
 
     client = Client(server, token)
 

@@ -1,0 +1,1 @@
+"""The commands, one file each. A file's name is the command's."""

@@ -1,0 +1,33 @@
+"""`inductorscope ingest`: files into the database of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import USAGE, AsJson, Data, Name, Tags, app, fail, load_settings
+
+
+@app.command()
+def ingest(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Debug folders at any level, logs, traces, archives; together one run."
+        ),
+    ],
+    data: Data = None,
+    name: Name = None,
+    tag: Tags = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read files straight into the database, without a server."""
+    for path in paths:
+        if not path.exists():
+            fail(f"{path} does not exist.", USAGE)
+    settings = load_settings(data=data)
+    from inductorscope.cli.results import ingest_and_print
+
+    ingest_and_print(settings, paths, name, tag or [], origin="ingest", as_json=as_json)

@@ -1,0 +1,25 @@
+"""`inductorscope links`: which FX nodes each line of code computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import REFUSED, app, fail, print_json
+
+
+@app.command()
+def links(
+    path: Annotated[
+        Path, typer.Argument(help="A debug folder at any level, or one output_code.py.")
+    ],
+) -> None:
+    """Print, as JSON, which FX nodes and ops each kernel line came from."""
+    from inductorscope.correlate.directory import NoGraphs, links_of_path
+
+    try:
+        print_json(links_of_path(path))
+    except (NoGraphs, OSError) as error:
+        fail(str(error), REFUSED)

@@ -1,0 +1,26 @@
+"""`inductorscope models`: the built-in models."""
+
+from __future__ import annotations
+
+from inductorscope.cli.app import AsJson, app, print_json
+
+
+@app.command()
+def models(as_json: AsJson = False) -> None:
+    """List the built-in models that `capture` knows."""
+    from inductorscope.capture.builtin import describe
+
+    rows = describe()
+    if as_json:
+        print_json(rows)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for heading in ("Name", "Title", "What it shows"):
+        table.add_column(heading, no_wrap=heading == "Name")
+    for row in rows:
+        missing = f" Needs {', '.join(row['missing'])}." if row["missing"] else ""
+        table.add_row(row["name"], row["title"], row["shows"] + missing)
+    Console().print(table)

@@ -1,0 +1,32 @@
+"""`inductorscope push`: files to a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import USAGE, AsJson, Name, Server, Tags, app, fail
+
+
+@app.command()
+def push(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Folders, logs, traces, archives; together one run.")
+    ],
+    server: Server,
+    name: Name = None,
+    tag: Tags = None,
+    token: Annotated[
+        str, typer.Option(help="The server's token, if it has one.", envvar="INDUCTORSCOPE_TOKEN")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Send files to a server and wait until it has read them."""
+    for path in paths:
+        if not path.exists():
+            fail(f"{path} does not exist.", USAGE)
+    from inductorscope.cli.results import push_and_print
+
+    push_and_print(server, token, paths, name, tag or [], as_json)

@@ -1,0 +1,47 @@
+"""`inductorscope relink`: links of stored runs made again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import REFUSED, Data, app, fail, load_settings
+
+
+@app.command()
+def relink(
+    run: Annotated[
+        str | None, typer.Argument(help="Only this run: its id, or the first characters of it.")
+    ] = None,
+    data: Data = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Align lines that are not aligned yet, and renew links made by an older version.
+
+    Workers do both on their own.
+    """
+    settings = load_settings(data=data)
+    from inductorscope.processes.allocation import return_large_blocks
+
+    return_large_blocks()
+    from inductorscope.cli.one_run import one_run
+    from inductorscope.cli.results import align_and_print
+    from inductorscope.jobs.work.relinking import relink_all
+    from inductorscope.reading import Pool
+    from inductorscope.store.database.engine import make_engine, sessions
+    from inductorscope.store.database.migrate import migrate
+
+    migrate(settings)
+    if run is not None:
+        with sessions(make_engine(settings)).begin() as session:
+            run = one_run(session, run)
+    with Pool() as pool:
+        if run is not None:
+            align_and_print(settings, run, pool, quiet=quiet)
+            return
+        done = relink_all(settings, pool)
+    if done is None:
+        fail("A worker is already renewing the links.", REFUSED)
+    if not quiet:
+        typer.echo(f"Renewed the links of {done.done:,} graphs; {done.failed:,} keep theirs.")

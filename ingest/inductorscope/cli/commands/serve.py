@@ -1,0 +1,37 @@
+"""`inductorscope serve`: the dashboard with its workers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+
+
+@app.command()
+def serve(
+    data: Data = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to bind to. Default: 127.0.0.1.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Port. Default: 8765.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes to keep alive. Default: 1.")
+    ] = None,
+    first_capture: Annotated[
+        str | None,
+        typer.Option(help="Built-in model to capture when the database is empty.", metavar="MODEL"),
+    ] = None,
+) -> None:
+    """Serve the dashboard, with workers that read uploads and run captures.
+
+    A web process or worker that dies is started again and resumes its work.
+    """
+    settings = load_settings(data=data, host=host, port=port, workers=workers)
+    from inductorscope.jobs.queue.supervisor import StartError, supervise
+
+    try:
+        supervise(settings, workers=settings.workers, web=True, first_capture=first_capture)
+    except StartError as error:
+        fail(str(error), FAILED)

@@ -1,0 +1,15 @@
+"""`inductorscope worker-health`: for container checks."""
+
+from __future__ import annotations
+
+from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
+
+
+@app.command(hidden=True)
+def worker_health(data: Data = None) -> None:
+    """Exit 0 when a worker of this machine gave a sign of life lately; for container checks."""
+    settings = load_settings(data=data)
+    from inductorscope.jobs.queue.health import living_workers
+
+    if not living_workers(settings):
+        fail("No worker of this machine gave a sign of life lately.", FAILED)

@@ -1,0 +1,18 @@
+"""The run that a command names by the first characters of its id."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from inductorscope.cli.app import FAILED, USAGE, fail
+from inductorscope.store.runs.runs import find_run_ids
+
+
+def one_run(session: Session, start: str) -> str:
+    """Its whole id. Ends the program where no run, or more than one, starts so."""
+    ids = find_run_ids(session, start)
+    if not ids:
+        fail(f"No run starts with {start}; `inductorscope runs` lists them.", FAILED)
+    if len(ids) > 1:
+        fail(f"{start} could be any of {', '.join(ids)}.", USAGE)
+    return ids[0]

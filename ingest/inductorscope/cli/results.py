@@ -1,0 +1,113 @@
+"""Reading files or sending them, with a progress bar, and printing what became of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from inductorscope.cli.app import REFUSED, SERVER, fail, print_json
+from inductorscope.cli.client import Client, ServerError
+from inductorscope.cli.local import align_lines, read_paths
+from inductorscope.cli.progress import Progress
+from inductorscope.intake.unpack import Refused
+from inductorscope.processes.allocation import return_large_blocks
+from inductorscope.reading import NothingToRead, Pool, ReadResult
+from inductorscope.settings import Settings
+
+
+def ingest_and_print(
+    settings: Settings,
+    paths: list[Path],
+    name: str | None,
+    tags: list[str],
+    *,
+    origin: str,
+    as_json: bool,
+) -> None:
+    """Read paths into the database, print the run, and align the lines of its kernels."""
+    return_large_blocks()
+    # The pool first: it forks, and a thread draws the progress bar.
+    with Pool() as pool:
+        with Progress(quiet=as_json) as progress:
+            try:
+                result = read_paths(
+                    settings,
+                    paths,
+                    name=name,
+                    tags=tags,
+                    origin=origin,
+                    progress=progress,
+                    pool=pool,
+                )
+            except (Refused, NothingToRead) as error:
+                progress.stop()
+                if as_json:
+                    print_json({"error": {"what": str(error)}})
+                fail(str(error), REFUSED)
+        _print_run(settings, result, as_json)
+        align_and_print(settings, result.run_id, pool, quiet=as_json)
+
+
+def align_and_print(settings: Settings, run: str, pool: Pool, *, quiet: bool) -> None:
+    """Align the lines of a run's kernels, if that is still to be done."""
+    sys.stdout.flush()
+    with Progress(quiet=quiet) as progress:
+        aligned = align_lines(settings, run, progress, pool)
+    if aligned and not quiet:
+        typer.echo("The lines of its kernels are aligned too.")
+
+
+def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
+    url = f"http://{settings.host}:{settings.port}/runs/{result.run_id}"
+    if as_json:
+        print_json(
+            {
+                "run": result.run_id,
+                "url": url,
+                "seconds": round(result.seconds, 3),
+                "bytes_in": result.bytes_in,
+                "bytes_stored": result.bytes_stored,
+                "graphs": result.graphs,
+                "kernels": result.kernels,
+                "duplicate": result.duplicate,
+                "dropped": [
+                    {"file": item.file, "reason": item.reason, "count": item.count}
+                    for item in result.dropped
+                ],
+            }
+        )
+        return
+    known = "was here already" if result.duplicate else f"read in {result.seconds:.1f} s"
+    typer.echo(f"Run {result.run_id} {known}: {result.graphs} graphs, {result.kernels} kernels.")
+    for item in result.dropped:
+        typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
+    typer.echo(url)
+
+
+def push_and_print(
+    server: str, token: str, paths: list[Path], name: str | None, tags: list[str], as_json: bool
+) -> None:
+    """Send paths to a server, wait until it has read them, and print the run."""
+    with Progress(quiet=as_json) as progress:
+        try:
+            done = Client(server, token).push(paths, name, tags, progress.bytes)
+        except ServerError as error:
+            progress.stop()
+            fail(str(error), SERVER)
+    if as_json:
+        print_json(
+            {
+                "job": done.job,
+                "state": done.state,
+                "run": done.run,
+                "url": f"{server.rstrip('/')}/runs/{done.run}" if done.run else None,
+                "duplicate": done.duplicate,
+                "message": done.message,
+            }
+        )
+    elif done.run:
+        typer.echo(f"{server.rstrip('/')}/runs/{done.run}")
+    if done.state != "done":
+        fail(done.message or f"The server's job ended as {done.state}.", REFUSED)

@@ -1,0 +1,1 @@
+"""Reading a folder again and again while a program writes to it."""
