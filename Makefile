@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 
 FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs
 
-.PHONY: help run test check screenshots bench fuzz clean install install-dev chromium
+.PHONY: help run test check docs screenshots bench fuzz clean install install-dev chromium
 help:
 	@echo "make run      set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
 	@echo "make test     set up and run every test"
@@ -60,6 +60,10 @@ frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
 # The pictures in docs/ are taken by the browser tests, so they show what is.
 screenshots: $(VENV)/.dev frontend/node_modules/.dev chromium
 	INDUCTORSCOPE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest tests/browser/test_screenshots.py
+
+# The tables of records in docs/logs.md, from formats/log/kinds.py.
+docs: $(VENV)/.app
+	$(BIN)/python docs/write_tables.py
 
 check: $(VENV)/.dev frontend/node_modules/.dev
 	$(BIN)/ruff check .

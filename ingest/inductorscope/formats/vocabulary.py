@@ -51,6 +51,14 @@ BEST_CONFIG: Final = "best_config"
 DIAGRAM: Final = "diagram"
 OTHER: Final = "other"
 
+# Directions of a graph.
+FORWARD: Final = "forward"
+BACKWARD: Final = "backward"
+INFERENCE: Final = "inference"
+UNKNOWN: Final = "unknown"
+DIRECTIONS = (FORWARD, BACKWARD, INFERENCE)
+"""Directions that a graph's name or code can tell."""
+
 Language = Literal["python", "cpp", "ir", "text"]
 Names = Literal["", "source", "dynamo", "fx", "ir", "code"]
 

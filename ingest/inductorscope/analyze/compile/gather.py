@@ -12,12 +12,10 @@ from inductorscope.analyze.compile.phases import Chunk, lay_out_phases
 from inductorscope.analyze.compile.records import HANDLERS
 from inductorscope.analyze.compile.settle import settle
 from inductorscope.analyze.compile.state import LogState, RunState
+from inductorscope.formats.log.kinds import PHASE, STRING, TENSOR, called
 from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.shape_records import tensor_in_short
 from inductorscope.formats.log.trace_log import UNKNOWN_FILE
-
-NAMED = frozenset({"artifact", "graph_dump"})
-"""Kinds whose name says what they are."""
 
 
 class StoryGatherer:
@@ -69,22 +67,21 @@ class LogGatherer(LogState):
         self.told.records += 1
         if self.told.rank is None and record.rank is not None:
             self.told.rank = record.rank
-        if record.kind == "chromium_event":
+        if record.kind == PHASE:
             if record.payload is not None:
                 self.phases.add(
                     record.payload, record.compile_id, record.attempt, record.pid, record.line
                 )
             return
-        if record.kind == "str":
+        if record.kind == STRING:
             return
         if self.told.pid is None:
             self.told.pid = record.pid
-        if record.kind == "describe_tensor":
+        if record.kind == TENSOR:
             self._any_tensor = True
             self._tensors.update(tensor_in_short(record.head).encode("utf-8", "replace"))
             return
-        name = record.name if record.kind in NAMED else record.kind
-        handler = HANDLERS.get(name or "")
+        handler = HANDLERS.get(called(record.kind, record.name))
         if handler is None:
             if record.compile_id is not None:
                 known = self._compiles.get(record.compile_id) or self.compile_of(record)

@@ -21,6 +21,7 @@ from inductorscope.analyze.compile.state import LogState
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures, spoken
+from inductorscope.formats.log.kinds import BACKWARD_METRICS, BY_NAME, UNBACKED_SYMBOL, Story
 from inductorscope.formats.log.record import LogRecord, integer, read_head
 from inductorscope.formats.log.shape_records import ShapeRecord, read_shape_record
 from inductorscope.formats.log.summary import has_break_records
@@ -54,7 +55,7 @@ def _metrics(log: LogState, record: LogRecord, number: int) -> None:
     if compile_.id is None and isinstance(told.get("compile_id"), str):
         known = log.current(told["compile_id"])
         compile_ = known if known is not None else compile_
-    backward = record.kind.startswith("bwd_") or told.get("is_forward") is False
+    backward = record.kind == BACKWARD_METRICS or told.get("is_forward") is False
     seconds = _seconds(told, _BACKWARD if backward else _FORWARD)
     if backward:
         compile_.backward_seconds = _sum(compile_.backward_seconds, seconds)
@@ -201,21 +202,9 @@ def _symbol(log: LogState, record: LogRecord, number: int) -> None:
             number, log.number, record.line, told.symbol[:100], source, spoken(source),
             None if told.val is None else told.val[:200],
             None if told.vr is None else told.vr[:200],
-            record.kind == "create_unbacked_symbol", frame,
+            record.kind == UNBACKED_SYMBOL, frame,
         )
     )  # fmt: skip
-
-
-_GUARD_KINDS = {
-    "guard_added": "guard",
-    "guard_added_fast": "guard",
-    "symbolic_shape_specialization": "specialisation",
-    "propagate_real_tensors_provenance": "real tensors",
-    "propagate_real_tensors": "real tensors",
-    "guard_on_data_dependent_error": "undecidable",
-    "missing_fake_kernel": "missing fake kernel",
-    "mismatched_fake_kernel": "mismatched fake kernel",
-}
 
 
 def _symbol_guard(log: LogState, record: LogRecord, number: int) -> None:
@@ -223,11 +212,11 @@ def _symbol_guard(log: LogState, record: LogRecord, number: int) -> None:
         return
     told = read_shape_record(record)
     text = told.expr or told.op or told.symbol or ""
-    if record.kind == "symbolic_shape_specialization" and told.sources:
+    if told.sources and BY_NAME[record.kind].guard == "specialisation":
         text = ", ".join(spoken(source) for source in told.sources[:10])
     log.story.symbol_guards.append(
         SymbolGuard(
-            number, log.number, record.line, _GUARD_KINDS[record.kind], text[:LONGEST],
+            number, log.number, record.line, BY_NAME[record.kind].guard, text[:LONGEST],
             told.value if told.value is not None else told.result,
             None if told.reason is None else told.reason[:LONGEST],
             _user_frame(log, told), told.locals,
@@ -326,24 +315,26 @@ def _text(value: object) -> str | None:
     return value[:LONGEST] if isinstance(value, str) else None
 
 
-HANDLERS: dict[str, Handler] = {
-    "dynamo_start": _start,
-    "compilation_metrics": _metrics,
-    "bwd_compilation_metrics": _metrics,
-    "dynamo_graph_break_reason": _break,
-    "recompile_reasons": _recompiled,
-    "dynamo_error": _error,
-    "inductor_output_code": _code,
-    "inductor_aot_wrapper_code": _code,
-    "exported_program": _exported,
-    "create_symbol": _symbol,
-    "create_unbacked_symbol": _symbol,
-    **dict.fromkeys(_GUARD_KINDS, _symbol_guard),
-    "expression_created": _expression,
-    "triton_kernel_info": _kernel_info,
+_HANDLERS: dict[Story, Handler] = {
+    "start": _start,
+    "figures": _metrics,
+    "graph break": _break,
+    "recompile": _recompiled,
+    "failure": _error,
+    "code": _code,
+    "export": _exported,
+    "symbol": _symbol,
+    "guard": _symbol_guard,
+    "expression": _expression,
+    "kernels": _kernel_info,
     "link": _link,
-    **{f"{cache}_cache_{outcome}": _cache for cache in CACHES for outcome in OUTCOMES},
+    "cache": _cache,
 }
+HANDLERS = {
+    **{f"{cache}_cache_{outcome}": _cache for cache in CACHES for outcome in OUTCOMES},
+    **{kind.name: _HANDLERS[kind.story] for kind in BY_NAME.values() if kind.story},
+}
+"""What each record adds, by the name it is called by."""
 
 
 def metrics_of(line: bytes) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.analyze.compile.ranks import plain
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.log.kinds import called
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, LogEntry, Run
 
@@ -86,7 +87,7 @@ def _side(session: Session, run_id: str, artifact: int) -> DiffSide | None:
     ).first()
     what = found.path.rpartition("/")[2]
     if entry is not None:
-        what = entry.name if entry.kind in {"artifact", "graph_dump"} and entry.name else entry.kind
+        what = called(entry.kind, entry.name)
     return DiffSide(
         artifact, what, None if entry is None else entry.compile_id,
         None if entry is None else entry.rank, found.path, found.line_count, found.size,

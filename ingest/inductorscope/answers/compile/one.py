@@ -35,9 +35,9 @@ from inductorscope.answers.compile.symbols import (
     symbol_rows,
 )
 from inductorscope.answers.compile.time import ChoiceRow, KernelRow, TuningRow
-from inductorscope.answers.logs.kinds import meaning
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.log.kinds import ARTIFACT, BY_NAME, KINDS, NAMED, called, meaning
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.compile_story import phases_of
@@ -45,19 +45,8 @@ from inductorscope.store.tables.models import Artifact, LogEntry
 
 MOST_GUARD_BYTES = 8 * 1024 * 1024
 MOST_RECORDS = 2000
-GRAPHS = frozenset({
-    "dynamo_output_graph", "compiled_autograd_graph", "before_pre_grad_graph",
-    "inductor_pre_grad_graph", "after_pre_grad_graph", "aot_joint_graph", "before_joint_graph",
-    "after_joint_graph", "aot_forward_graph", "aot_backward_graph", "aot_inference_graph",
-    "before_post_grad_graph", "inductor_post_grad_graph", "after_post_grad_graph",
-    "exported_program", "optimize_ddp_split_graph",
-})  # fmt: skip
-"""Texts that passes make of each other: each is compared with the one before it."""
-GUARDS = ("dynamo_cpp_guards_str", "dynamo_guards")
-METRICS = (
-    "compilation_metrics", "bwd_compilation_metrics", "compilation_metrics_runtime",
-    "bwd_compilation_metrics_runtime",
-)  # fmt: skip
+GUARDS = {kind.name for kind in KINDS if kind.ranks == "guards"}
+FIGURES = {kind.name for kind in KINDS if kind.figures}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +258,13 @@ def _records(found: Told, one: Compile) -> tuple[list[RecordRow], bool]:
     rows = []
     before: int | None = None
     for entry, size, lines in found.session.execute(query):
-        named = entry.kind in {"artifact", "graph_dump"} and bool(entry.name)
-        what = (entry.name or "") if named else entry.kind
-        comparable = what in GRAPHS and entry.artifact_id is not None
+        named = entry.kind in NAMED and bool(entry.name)
+        what = called(entry.kind, entry.name)
+        known = BY_NAME.get(what)
+        comparable = known is not None and known.passes and entry.artifact_id is not None
         rows.append(
             RecordRow(
-                what, (meaning(f"artifact:{what}") if named else meaning(entry.kind)) or "",
+                what, (meaning(f"{ARTIFACT}:{what}") if named else meaning(entry.kind)) or "",
                 entry.line, entry.attempt or 0, entry.artifact_id, size, lines,
                 before if comparable else None, None,
             )
@@ -303,7 +293,7 @@ def _guards(session: Session, row: RecordRow | None) -> Guards | None:
 
 def _metrics(found: Told, one: Compile, log: str, records: list[RecordRow]) -> list[MetricsRow]:
     """Read from the log itself: its records have no payload."""
-    wanted = [row for row in records if row.what in METRICS]
+    wanted = [row for row in records if row.what in FIGURES]
     artifact = _log_artifact(found, log)
     if not wanted or artifact is None:
         return []

@@ -15,6 +15,7 @@ from inductorscope.analyze.compile.ranks import Apart, Compared, Item, compare_i
 from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import Told, told
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, called
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, LogEntry
 
@@ -23,18 +24,7 @@ MOST_ITEMS = 20_000
 MOST_APART = 100
 LARGEST = 4 * 1024 * 1024
 
-AREAS = {
-    "dynamo_start": "compiles",
-    "recompile_reasons": "recompiles",
-    "dynamo_graph_break_reason": "graph breaks",
-    "dynamo_error": "failures",
-    "dynamo_cpp_guards_str": "guards",
-    "dynamo_guards": "guards",
-    "inductor_collective_schedule": "collectives",
-    "inductor_runtime_and_tensor_meta": "tensor metadata",
-    "graph_execution": "order of graphs",
-    "inductor_output_code": "code",
-}
+AREAS = {kind.name: kind.ranks for kind in BY_NAME.values() if kind.ranks}
 ORDER = (
     "compiles", "graph breaks", "recompiles", "graphs", "guards", "collectives",
     "tensor metadata", "caches", "code", "failures", "order of graphs",
@@ -179,7 +169,7 @@ def _items(found: Told, story: Story, log: int) -> list[Item]:
     counts: Counter[tuple[str | None, str]] = Counter()
     items = []
     for row in found.session.execute(query):
-        what = row.name if row.kind in {"artifact", "graph_dump"} and row.name else row.kind
+        what = called(row.kind, row.name)
         if not _told_by_all(what):
             continue
         nth = counts[row.compile_id, what]
@@ -189,7 +179,7 @@ def _items(found: Told, story: Story, log: int) -> list[Item]:
         if one.log == log and one.id is not None:
             place = f"{one.function} {(one.file or '').rpartition('/')[2]} {one.first_line}"
             items.append(
-                Item(one.id, one.occurrence, "dynamo_start", one.occurrence, place, None, one.line)
+                Item(one.id, one.occurrence, DYNAMO_START, one.occurrence, place, None, one.line)
             )
     return sorted(items, key=lambda item: item.line)
 
@@ -216,7 +206,7 @@ class _Pair:
 def _apart(pair: _Pair, apart: Apart) -> ApartRow:
     one, other = apart.one, apart.other
     where = f"compile {apart.compile_id}" if apart.compile_id else "no compile"
-    if apart.what == "dynamo_start":
+    if apart.what == DYNAMO_START:
         text = (
             f"as {apart.compile_id}, {_compiled(pair, pair.reference, pair.first, one)}; "
             f"{_compiled(pair, pair.read, pair.rank, other)}"

@@ -10,8 +10,17 @@ from typing import Any
 from sqlalchemy import Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.logs.kinds import meaning
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.log.kinds import (
+    ARTIFACT,
+    ARTIFACTS,
+    DYNAMO_ERROR,
+    GRAPH_BREAK,
+    METRICS,
+    OUTPUT_CODE,
+    RECOMPILED,
+    meaning,
+)
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
@@ -21,10 +30,12 @@ COUNTED = 100_000
 """Records that match are counted up to here; more are said to be more."""
 NO_COMPILE = "-"
 """How a filter names records without a compile id."""
-NAMED = "artifact:"
+NAMED = f"{ARTIFACT}:"
 """Before the name of an artifact, where kinds are named."""
 ENDINGS = (".gz", ".zst")
-CACHE_HITS = ("fx_graph_cache_hit", "aotautograd_cache_hit")
+CACHE_HITS = [
+    kind.name for kind in ARTIFACTS if kind.story == "cache" and kind.name.endswith("_hit")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +188,7 @@ def _matching(run: str, chosen: Chosen) -> Select[Any]:
         query = query.where(LogEntry.compile_id.is_not_distinct_from(wanted))
     if chosen.kind.startswith(NAMED):
         name = chosen.kind.removeprefix(NAMED)
-        query = query.where(LogEntry.kind == "artifact", LogEntry.name == name)
+        query = query.where(LogEntry.kind == ARTIFACT, LogEntry.name == name)
     elif chosen.kind:
         query = query.where(LogEntry.kind == chosen.kind)
     if chosen.rank is not None:
@@ -262,7 +273,7 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
     listed: Counter[str] = Counter()
     for kind, name, count in session.execute(rows.group_by(LogEntry.kind, LogEntry.name)):
         listed[kind] += count
-        if kind == "artifact" and name:
+        if kind == ARTIFACT and name:
             listed[NAMED + name] += count
     counts: Counter[str] = Counter()
     for told in run.report.get("logs", ()):
@@ -272,7 +283,7 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
 
     def order(item: tuple[str, int]) -> tuple[int, str, int, str]:
         kind, count = item
-        whole = "artifact" if kind.startswith(NAMED) else kind
+        whole = ARTIFACT if kind.startswith(NAMED) else kind
         return -counts[whole], whole, -count - (kind == whole), kind
 
     return [
@@ -294,9 +305,9 @@ def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -
         return func.sum(case((and_(*terms), 1), else_=0))
 
     def named(*names: str) -> Any:  # noqa: ANN401  # a condition
-        return and_(LogEntry.kind == "artifact", LogEntry.name.in_(names))
+        return and_(LogEntry.kind == ARTIFACT, LogEntry.name.in_(names))
 
-    is_error = or_(named("dynamo_error"), LogEntry.kind == "dynamo_error")
+    is_error = or_(named(DYNAMO_ERROR), LogEntry.kind == DYNAMO_ERROR)
     query = (
         _matching(run, Chosen(log=chosen.log, rank=chosen.rank))
         .with_only_columns(
@@ -306,12 +317,12 @@ def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -
             func.min(LogEntry.line).label("line"),
             func.count().label("records"),
             func.coalesce(func.max(LogEntry.attempt), 0).label("restarts"),
-            times(named("dynamo_graph_break_reason")).label("breaks"),
-            times(LogEntry.kind == "inductor_output_code").label("codes"),
+            times(named(GRAPH_BREAK)).label("breaks"),
+            times(LogEntry.kind == OUTPUT_CODE).label("codes"),
             times(named(*CACHE_HITS)).label("cached"),
             func.min(case((is_error, LogEntry.line))).label("error"),
-            times(LogEntry.kind == "compilation_metrics").label("finished"),
-            times(named("recompile_reasons")).label("recompiles"),
+            times(LogEntry.kind == METRICS).label("finished"),
+            times(named(RECOMPILED)).label("recompiles"),
         )
         .where(LogEntry.compile_id.is_not(None))
         .group_by(LogEntry.log, LogEntry.rank, LogEntry.compile_id)

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.log.kinds import ARTIFACT
 from inductorscope.store.tables.models import Artifact, Graph, JsonObject, Run
 
 SO_FAR = 2000
@@ -149,7 +150,7 @@ def _log(log: JsonObject, stored: Mapping[str, int | None]) -> LogRead:
     kinds = [
         KindCount(kind, count)
         for kind, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        if kind != "artifact"  # their names say more
+        if kind != ARTIFACT  # their names say more
     ]
     return LogRead(
         path=log["path"],

@@ -8,6 +8,15 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from inductorscope.formats.log.kinds import (
+    ARTIFACT,
+    BACKWARD_METRICS,
+    DYNAMO_START,
+    GRAPH_BREAK,
+    METRICS,
+    RECOMPILED,
+    RUNNABLE,
+)
 from inductorscope.formats.log.record import integer
 from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, LogRecord, TraceLog
 
@@ -125,11 +134,11 @@ class Summariser:
             self._list(self.pids, pid, "processes", record)
         if compile_id is not None and compile_id not in self.compile_ids:
             self._list(self.compile_ids, compile_id, "compile ids", record)
-        if record.kind == "artifact":
+        if record.kind == ARTIFACT:
             self._artifact(record)
-        elif record.kind == "dynamo_start":
+        elif record.kind == DYNAMO_START:
             self._start(record)
-        elif record.kind in {"compilation_metrics", "bwd_compilation_metrics"}:
+        elif record.kind in {METRICS, BACKWARD_METRICS}:
             self._metrics(record)
 
     def _count(self, name: str) -> None:
@@ -153,14 +162,14 @@ class Summariser:
 
     def _artifact(self, record: LogRecord) -> None:
         summary, name = self.summary, record.name
-        self._count(f"artifact:{name}")
-        if name == "dynamo_graph_break_reason":
+        self._count(f"{ARTIFACT}:{name}")
+        if name == GRAPH_BREAK:
             reason = record.payload_text[:MAX_REASON]
             if self._room(summary.graph_breaks, reason, "graph breaks", record):
                 summary.graph_breaks.append(GraphBreak(record.compile_id, reason, record.line))
-        elif name == "recompile_reasons":
+        elif name == RECOMPILED:
             self._recompile_reason(record)
-        elif name == "fx_graph_runnable" and summary.torch_version is None:
+        elif name == RUNNABLE and summary.torch_version is None:
             self._versions(record.payload_text)
 
     def _restarts(self, compilation: Compilation, record: LogRecord) -> None:
@@ -202,7 +211,7 @@ class Summariser:
 
     def _metrics(self, record: LogRecord) -> None:
         metrics = record.body if isinstance(record.body, dict) else {}
-        backward = record.kind.startswith("bwd_")
+        backward = record.kind == BACKWARD_METRICS
         compilation = Compilation(
             compile_id=record.compile_id or _text(metrics.get("compile_id")),
             backward=backward,

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, Literal
 
+from inductorscope.formats.log.kinds import STRING
 from inductorscope.formats.log.record import (
     NO_KIND,
     Frame,
@@ -221,7 +222,7 @@ class TraceLog(Iterator[LogRecord]):
             return None
         counts, kind = self.counts, record.kind
         counts[kind if kind in counts or len(counts) < MOST_KINDS else OTHERS] += 1
-        if record.kind == "str":
+        if record.kind == STRING:
             self._intern(record)
         return record
 

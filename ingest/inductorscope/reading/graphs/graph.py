@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from inductorscope.formats.vocabulary import CODE
+from inductorscope.formats.vocabulary import BACKWARD, CODE, DIRECTIONS, UNKNOWN
 from inductorscope.reading.graphs.ahead import GraphsAhead, Key, key_of
 from inductorscope.reading.graphs.content import Given, GraphContent, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.pool import Pool
@@ -20,7 +20,6 @@ from inductorscope.reading.profiles.benchmarks import Benchmarks
 from inductorscope.store.runs.draft import GraphDraft
 from inductorscope.store.runs.nodes import pack_kernels
 
-DIRECTIONS = ("forward", "backward", "inference")
 # model__0_forward_1.0, or the AOT id 0_forward
 _NUMBERED = re.compile(r"(\d+)_(forward|backward|inference|joint)")
 
@@ -40,7 +39,7 @@ class GraphRead:
         found = _NUMBERED.search(self.draft.aot_id or "") or _NUMBERED.search(source.name)
         number = int(found.group(1)[:9]) if found else 1_000_000_000
         process = source.process or source.position[0]
-        return process, number, int(self.draft.direction == "backward"), source.position
+        return process, number, int(self.draft.direction == BACKWARD), source.position
 
 
 class GraphReader:
@@ -182,7 +181,7 @@ def direction_of(aot_id: str | None, source: GraphSource) -> str:
         for direction in DIRECTIONS:
             if direction in text:
                 return direction
-    return "unknown"
+    return UNKNOWN
 
 
 def line_records(data: bytes) -> dict[str, dict[str, object]]:

@@ -12,72 +12,21 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, Kind, called
 from inductorscope.formats.log.trace_log import LogRecord
 from inductorscope.formats.vocabulary import (
     AOT,
+    BACKWARD,
     CODE,
-    DYNAMO,
-    FX_RUNNABLE,
+    FORWARD,
+    INFERENCE,
     JOINT,
-    KERNEL_COMPILES,
     KERNEL_STACKS,
-    LOG_ARTIFACT,
-    POST_GRAD,
-    PRE_GRAD,
-    PROVENANCE,
-    PROVENANCE_KERNELS,
-    PROVENANCE_NODES,
-    READABLE,
 )
 from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, aot_id_of, together
 
 _RANK = re.compile(r"rank_(\d{1,6})")
 _KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
-
-OF_COMPILE = {
-    "dynamo_output_graph": DYNAMO,
-    "compiled_autograd_graph": DYNAMO,
-    "exported_program": DYNAMO,
-    "before_pre_grad_graph": PRE_GRAD,
-    "inductor_pre_grad_graph": PRE_GRAD,
-}
-"""Kind of a record, or name of its artifact → role; of all graphs of a compile."""
-AOT_GRAPHS = {
-    "aot_joint_graph": JOINT,
-    "aot_forward_graph": "forward",
-    "aot_backward_graph": "backward",
-    "aot_inference_graph": "inference",
-}
-BEFORE_CODE = {
-    "fx_graph_runnable": FX_RUNNABLE,
-    "before_post_grad_graph": READABLE,
-    "inductor_post_grad_graph": POST_GRAD,
-    "after_post_grad_graph": POST_GRAD,
-}
-ENDS = {"compilation_metrics", "bwd_compilation_metrics"}
-"""With these a compile ends."""
-CODES = {"inductor_output_code", "inductor_aot_wrapper_code", "inductor_aot_code"}
-KERNELS = "inductor_aot_kernel_code"
-"""What a wrapper in C++ calls, in a record of its own, which a folder has in the same file."""
-AFTER_CODE = {
-    "inductor_provenance_tracking_node_mappings": PROVENANCE,
-    "inductor_triton_kernel_to_post_grad_nodes": PROVENANCE_KERNELS,
-    "inductor_generated_kernel_to_post_grad_nodes": PROVENANCE_KERNELS,
-    "inductor_post_to_pre_grad_nodes": PROVENANCE_NODES,
-    "inductor_provenance_tracking_kernel_stack_traces": KERNEL_STACKS,
-    "triton_kernel_info": KERNEL_COMPILES,
-}
-LAST = "inductor_provenance_tracking_kernel_stack_traces"
-"""What comes last of a graph, where torch tells it at all."""
-ROLES = {
-    **dict.fromkeys(AOT_GRAPHS, AOT),
-    "aot_joint_graph": JOINT,
-    **OF_COMPILE,
-    **BEFORE_CODE,
-    **AFTER_CODE,
-    **dict.fromkeys(CODES, CODE),
-}
-
 
 Ahead = Callable[[Mapping[str, GraphText]], None]
 
@@ -86,17 +35,6 @@ def rank_of(log: str) -> int | None:
     """The rank that a log's file name tells: records tell it late, and copies of a log wrongly."""
     named = _RANK.search(log.rpartition("/")[2])
     return None if named is None else int(named.group(1))
-
-
-def what(record: LogRecord) -> str:
-    """What tells records apart: an artifact's name, else the kind."""
-    named = record.kind in {"artifact", "graph_dump"}
-    return (record.name or record.kind) if named else record.kind
-
-
-def role_of(record: LogRecord) -> str:
-    """The role in which a payload is kept."""
-    return ROLES.get(what(record), LOG_ARTIFACT)
 
 
 @dataclass(slots=True)
@@ -120,7 +58,7 @@ class _Compile:
 
     def add_aot(self, role: str, text: GraphText) -> None:
         """A joint graph, or a forward one without a joint graph ahead of it, begins anew."""
-        if not self.aot or role in self.aot[-1] or (role == JOINT and "forward" in self.aot[-1]):
+        if not self.aot or role in self.aot[-1] or (role == JOINT and FORWARD in self.aot[-1]):
             self.aot.append({})
         self.aot[-1][role] = text
 
@@ -161,37 +99,40 @@ class LogGraphs:
 
     def add(self, record: LogRecord, text: GraphText | None) -> None:
         """`text`: the record's payload."""
-        named = what(record)
-        if named == "dynamo_start":
+        named = called(record.kind, record.name)
+        if named == DYNAMO_START:
             self._start(record)
             return
-        if named in ENDS:
+        kind = BY_NAME.get(named)
+        if kind is None:
+            return
+        if kind.story == "figures":  # with these a compile ends
             self._tell_ahead(record)
             return
-        if text is None or (named not in ROLES and named != KERNELS):
+        if text is None or not kind.part:
             return
-        compile_ = self._compile(record, named)
+        compile_ = self._compile(record, kind)
         compile_.line = record.line
-        if named in OF_COMPILE:
-            compile_.shared[OF_COMPILE[named]] = text
-        elif named in AOT_GRAPHS:
-            compile_.add_aot(AOT_GRAPHS[named], text)
-        elif named in BEFORE_CODE:
-            role = BEFORE_CODE[named]
-            if role in compile_.open:  # the one before never came to its code
+        match kind.part:
+            case "compile":
+                compile_.shared[kind.role] = text
+            case "autograd":
+                compile_.add_aot(kind.direction or JOINT, text)
+            case "before code":
+                if kind.role in compile_.open:  # the one before never came to its code
+                    compile_.close(self._log, record.line)
+                compile_.open[kind.role] = text
+            case "code":
+                compile_.open[CODE] = text
                 compile_.close(self._log, record.line)
-            compile_.open[role] = text
-        elif named in CODES:
-            compile_.open[CODE] = text
-            compile_.close(self._log, record.line)
-        elif named == KERNELS:
-            compile_.add_kernels(text)
-        else:
-            # Maps come after their code; those of AOTInductor partly before it.
-            done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
-            (compile_.open if compile_.open else done).setdefault(AFTER_CODE[named], text)
-            if named == LAST:
-                self._tell_ahead(record)
+            case "kernels":
+                compile_.add_kernels(text)
+            case "after code":
+                # Maps come after their code; those of AOTInductor partly before it.
+                done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
+                (compile_.open if compile_.open else done).setdefault(kind.role, text)
+                if kind.role == KERNEL_STACKS:  # torch logs it last of a graph, if at all
+                    self._tell_ahead(record)
 
     def _tell_ahead(self, record: LogRecord) -> None:
         """What is known of a compile's graphs is all, as a rule."""
@@ -214,14 +155,14 @@ class LogGraphs:
         self._all.append(begun)
         return begun
 
-    def _compile(self, record: LogRecord, named: str) -> _Compile:
+    def _compile(self, record: LogRecord, kind: Kind) -> _Compile:
         known = self._current.get(record.compile_id)
         if known is None:
             return self._begin(record)
         if record.attempt is not None and record.attempt > known.attempt:
             known.restart(record.attempt)
         # Without an id (AOTInductor, export) nothing says that the next one starts.
-        anew = record.compile_id is None and known.graphs and named in OF_COMPILE
+        anew = record.compile_id is None and known.graphs and kind.part == "compile"
         return self._begin(record) if anew else known
 
     def finish(self) -> list[GraphSource]:
@@ -271,14 +212,14 @@ def _give_aot(compile_: _Compile) -> None:
 
 def _told(logged: dict[str, GraphText]) -> dict[str, GraphText]:
     """Until 2.4 a graph for inference was logged as a forward one; a real one has a joint graph."""
-    if set(logged) == {"forward"}:
-        return {"inference": logged["forward"]}
+    if set(logged) == {FORWARD}:
+        return {INFERENCE: logged[FORWARD]}
     return logged
 
 
 def _likely(logged: dict[str, GraphText], position: int) -> str:
-    if "inference" in logged and "backward" not in logged:
-        return "inference"
-    if "backward" in logged:
-        return "backward" if position else "forward"
-    return "forward" if "forward" in logged else ""
+    if INFERENCE in logged and BACKWARD not in logged:
+        return INFERENCE
+    if BACKWARD in logged:
+        return BACKWARD if position else FORWARD
+    return FORWARD if FORWARD in logged else ""

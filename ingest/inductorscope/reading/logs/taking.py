@@ -15,6 +15,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from inductorscope.analyze.compile.gather import LogGatherer
+from inductorscope.formats.log.kinds import COUNTED, called, is_of_graph, role_of
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
@@ -23,7 +24,7 @@ from inductorscope.intake.names import stored_text
 from inductorscope.reading.graphs.ahead import GraphsAhead
 from inductorscope.reading.graphs.content import Place
 from inductorscope.reading.graphs.texts_of import NOT_READ, GraphText, aot_id_in
-from inductorscope.reading.logs.graphs import ROLES, LogGraphs, rank_of, role_of, what
+from inductorscope.reading.logs.graphs import LogGraphs, rank_of
 from inductorscope.reading.logs.store import LogStore
 from inductorscope.reading.texts import count_lines
 from inductorscope.store.contents.blobs import Content, content_of_bytes
@@ -50,12 +51,6 @@ PACKERS = 2
 LONGEST_NAME = 200
 PYTHON = {stage.role for stage in STAGES if stage.language == "python"} | {FX_RUNNABLE}
 """Roles of payloads that are Python."""
-
-COUNTED = frozenset({
-    "chromium_event", "str", "describe_tensor", "describe_storage", "describe_source",
-    "guard_added_fast", "expression_created",
-})  # fmt: skip
-"""Kinds that come by the thousand and say little one by one."""
 
 
 @dataclass(slots=True)
@@ -184,9 +179,9 @@ class LogTaking:
             file = frame.get("filename") if isinstance(frame, dict) else None
             if isinstance(file, int) and file >= 0:
                 self.files.add(file)
-        named = what(record)
+        named = called(record.kind, record.name)
         self.rows[named] += 1
-        if self.rows[named] > MOST_ENTRIES and named not in ROLES:
+        if self.rows[named] > MOST_ENTRIES and not is_of_graph(named):
             return None
         entry = _entry(self.path, record, self.rank)
         if not record.repeated and not record.payload:
@@ -225,13 +220,13 @@ class LogTaking:
                 packing = self._packer.submit(content_of_bytes, payload, digest)
                 looks_like_json = payload[:1] in {b"{", b"["}
                 self._sizes[digest] = (len(payload), count_lines(payload), looks_like_json)
-                if role_of(record) == CODE:
+                if role_of(called(record.kind, record.name)) == CODE:
                     self._aot_ids[digest] = aot_id_in(payload)
                 self._gathered.bytes += len(payload)
             if record.payload_sound and record.digest is not None:
                 self._kept[record.digest] = digest
         size, lines, looks_like_json = self._sizes[digest]
-        role = role_of(record)
+        role = role_of(called(record.kind, record.name))
         ending = ".py" if role in PYTHON else ".json" if looks_like_json else ".txt"
         artifact = ArtifactDraft(role, self._path(record, ending), digest, size, None, lines)
         if packing is not None:
@@ -245,7 +240,7 @@ class LogTaking:
             place += f"_{record.attempt}"
         number = self._numbers[place]
         self._numbers[place] += 1
-        name = stored_text(what(record)).replace("/", "_")[:LONGEST_NAME]
+        name = stored_text(called(record.kind, record.name)).replace("/", "_")[:LONGEST_NAME]
         return f"{self.path}/{place}/{name}_{number}{ending}"
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
+from inductorscope.formats.vocabulary import BACKWARD
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.store.runs.draft import GraphDraft, KernelDraft
 
@@ -124,7 +125,7 @@ def _fits(region: Region, graph: GraphDraft) -> int:
     points = 0
     if region.compile_id is not None and graph.compile_id is not None:
         points += 2 * (region.compile_id == graph.compile_id.strip("[]"))
-    backward = graph.direction == "backward"
+    backward = graph.direction == BACKWARD
     return points + (backward == (region.compile_id is None))
 
 

@@ -1,0 +1,43 @@
+"""Writes the tables of records in `logs.md` from `formats/log/kinds.py`: `make docs`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from inductorscope.formats.log.kinds import ARTIFACTS, BYTECODE, KINDS, Kind
+
+PAGE = Path(__file__).parent / "logs.md"
+OTHERS = Kind("any other", "as logged", "records of its compile, under its name")
+
+
+def row(kind: Kind, name: str) -> str:
+    return f"| {name} | {kind.meaning} | {kind.shown} |"
+
+
+def table(heading: str, rows: list[str]) -> str:
+    return "\n".join([f"| {heading} | what it is | where it appears |", "|---|---|---|", *rows])
+
+
+def tables() -> dict[str, str]:
+    """Heading of a section → the table below it."""
+    kinds = [row(kind, f"`{kind.name}`") for kind in KINDS]
+    artifacts = [row(kind, f"`{kind.name}`") for kind in ARTIFACTS]
+    ends = [row(kind, f"`…{kind.name}`") for kind in BYTECODE]
+    return {
+        "## Kinds": table("kind", kinds),
+        "## Artifacts, by name": table("artifact", [*artifacts, *ends, row(OTHERS, OTHERS.name)]),
+    }
+
+
+def written(page: str) -> str:
+    """The page with its tables as they should be."""
+    for heading, rows in tables().items():
+        before, found, rest = page.partition(f"{heading}\n\n")
+        after = re.sub(r"\A(?:\|.*\n)*", "", rest)
+        page = f"{before}{found}{rows}\n{after}"
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text()))

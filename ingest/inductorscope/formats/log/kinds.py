@@ -1,0 +1,294 @@
+"""The kinds of records of TORCH_TRACE logs: what each is, what reading makes of it, where it shows.
+
+A new kind is one entry here. Kinds that are not here are read, counted and shown as they are.
+`make docs` writes the tables of `docs/logs.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from inductorscope.formats.vocabulary import (
+    AOT,
+    BACKWARD,
+    CODE,
+    DYNAMO,
+    FORWARD,
+    FX_RUNNABLE,
+    INFERENCE,
+    JOINT,
+    KERNEL_COMPILES,
+    KERNEL_STACKS,
+    LOG_ARTIFACT,
+    POST_GRAD,
+    PRE_GRAD,
+    PROVENANCE,
+    PROVENANCE_KERNELS,
+    PROVENANCE_NODES,
+    READABLE,
+)
+
+# Kinds that code asks for by name.
+ARTIFACT: Final = "artifact"
+GRAPH_DUMP: Final = "graph_dump"
+DYNAMO_START: Final = "dynamo_start"
+DYNAMO_ERROR: Final = "dynamo_error"
+GRAPH_BREAK: Final = "dynamo_graph_break_reason"
+RECOMPILED: Final = "recompile_reasons"
+METRICS: Final = "compilation_metrics"
+BACKWARD_METRICS: Final = "bwd_compilation_metrics"
+OUTPUT_CODE: Final = "inductor_output_code"
+RUNNABLE: Final = "fx_graph_runnable"
+UNBACKED_SYMBOL: Final = "create_unbacked_symbol"
+TENSOR: Final = "describe_tensor"
+PHASE: Final = "chromium_event"
+STRING: Final = "str"
+
+NAMED = frozenset({ARTIFACT, GRAPH_DUMP})
+"""Kinds whose records have a name that says what they are."""
+
+Part = Literal["", "compile", "autograd", "before code", "code", "kernels", "after code"]
+Story = Literal[
+    "", "start", "figures", "graph break", "recompile", "failure", "code", "export", "symbol",
+    "guard", "expression", "kernels", "link", "cache",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of record, or the artifacts of one name."""
+
+    name: str
+    meaning: str
+    shown: str
+    """On which pages, for the documentation."""
+    part: Part = ""
+    """Where its text stands among those of a graph: of the whole compile, of AOTAutograd, before
+    the code that ends the graph, the code, its kernels, or after it."""
+    role: str = LOG_ARTIFACT
+    """The role in which its text is kept."""
+    direction: str = ""
+    """Which of AOTAutograd's graphs it is."""
+    counted: bool = False
+    """Whether its records are counted only: they come by the thousand and say little one by one."""
+    story: Story = ""
+    """Which handler of `analyze.compile.records` reads it, if it tells of compiling."""
+    guard: str = ""
+    """What the story calls a guard of this kind."""
+    passes: bool = False
+    """Whether passes made it of the graph before, with which pages compare it."""
+    figures: bool = False
+    """Whether it holds the figures of a compile."""
+    ranks: str = ""
+    """Under which name ranks are compared by it."""
+
+
+KEPT = "records of a compile"
+COMPARED = f"{KEPT}, compared with the graph before"
+
+KINDS: tuple[Kind, ...] = (
+    Kind(DYNAMO_START, "a compile of a frame starts",
+        "Compiles; Stacks; *Where your program started it* of a compile", story="start",
+        ranks="compiles"),
+    Kind("dynamo_output_graph", "the graph Dynamo captured",
+        "records of a compile; Explorer, stage *Dynamo graph*", part="compile", role=DYNAMO,
+        passes=True),
+    Kind("dynamo_guards", "guards of a compiled frame", "*Guards* of a compile", ranks="guards"),
+    Kind("dynamo_cpp_guards_str", "guards of a compiled frame",
+        "*Guards* of a compile, as a tree with search; difference from the compile before",
+        ranks="guards"),
+    Kind(DYNAMO_ERROR, "an error of a compile", "Story, *Failures*; its compile", story="failure",
+        ranks="failures"),
+    Kind("aot_forward_graph", "AOTAutograd's forward graph",
+        "records of a compile; Explorer, stage *AOT graph*", part="autograd", role=AOT,
+        direction=FORWARD, passes=True),
+    Kind("aot_backward_graph", "AOTAutograd's backward graph",
+        "records of a compile; Explorer, stage *AOT graph*", part="autograd", role=AOT,
+        direction=BACKWARD, passes=True),
+    Kind("aot_inference_graph", "AOTAutograd's graph without a backward",
+        "records of a compile; Explorer, stage *AOT graph*", part="autograd", role=AOT,
+        direction=INFERENCE, passes=True),
+    Kind("aot_joint_graph", "AOTAutograd's forward and backward in one",
+        "records of a compile; Explorer, stage *Joint graph*", part="autograd", role=JOINT,
+        passes=True),
+    Kind("inductor_pre_grad_graph", "the graph before autograd",
+        "records of a compile; Explorer, stage *Pre-grad graph*", part="compile", role=PRE_GRAD,
+        passes=True),
+    Kind("inductor_post_grad_graph", "the graph Inductor lowers",
+        "records of a compile, compared with the graph before; Explorer", part="before code",
+        role=POST_GRAD, passes=True),
+    Kind(OUTPUT_CODE, "the code Inductor generated",
+        "records of a compile; Explorer, stages *Kernel* and *Wrapper*", part="code", role=CODE,
+        story="code", ranks="code"),
+    Kind("optimize_ddp_split_graph", "a graph split for DDP", KEPT, passes=True),
+    Kind("optimize_ddp_split_child", "a part of a graph split for DDP", KEPT),
+    Kind("compiled_autograd_graph", "compiled autograd's graph", "records of a compile; Explorer",
+        part="compile", role=DYNAMO, passes=True),
+    Kind(GRAPH_DUMP, "a graph by name", "records of a compile, under its own name"),
+    Kind("dump_file", "a generated source file", "Log records"),
+    Kind("link", "a link to another page", "head of its compile", story="link"),
+    Kind(ARTIFACT, "a text or JSON by name", "by its name, below"),
+    Kind("guard_added", "a guard on a size, with its reason",
+        "Symbols, *What was demanded*, with how the expression came about; its compile",
+        story="guard", guard="guard"),
+    Kind("guard_added_fast", "a guard on a size", "Symbols, *Demanded of it*; its compile",
+        counted=True, story="guard", guard="guard"),
+    Kind("symbolic_shape_specialization", "a size that became a constant",
+        "Symbols, as *became a constant*, with the line that caused it", story="guard",
+        guard="specialisation"),
+    Kind("create_symbol", "a size that became a symbol", "Symbols; its compile", story="symbol"),
+    Kind(UNBACKED_SYMBOL, "a size only known when running", "Symbols, marked *unbacked*",
+        story="symbol"),
+    Kind("expression_created", "an expression of sizes", "Symbols, *How it came about*",
+        counted=True, story="expression"),
+    Kind("propagate_real_tensors_provenance", "a guard that real tensors decided",
+        "Symbols, as *decided by real data*; Story, as a failure of export", story="guard",
+        guard="real tensors"),
+    Kind("exported_program", "an exported program", "records of a compile; Explorer",
+        part="compile", role=DYNAMO, story="export", passes=True),
+    Kind("missing_fake_kernel", "an operator without a fake implementation",
+        "Symbols; Story, as a failure of export", story="guard", guard="missing fake kernel"),
+    Kind("mismatched_fake_kernel", "an operator whose fake implementation is wrong",
+        "Symbols; Story, as a failure of export", story="guard", guard="mismatched fake kernel"),
+    Kind(METRICS, "figures of a compile",
+        "all fields, grouped, with units, on its compile; times, guards, failures and "
+        "restarts in Story, Compiles and Time", story="figures", figures=True),
+    Kind(BACKWARD_METRICS, "figures of a backward's compile",
+        "all fields on its compile; time of the backward", story="figures", figures=True),
+    Kind("compilation_metrics_runtime", "figures of a compile, from running",
+        "all fields on its compile", figures=True),
+    Kind("bwd_compilation_metrics_runtime", "figures of a backward's compile, from running",
+        "all fields on its compile", figures=True),
+    Kind("describe_storage", "a storage of an input", "counted on Log records", counted=True),
+    Kind(TENSOR, "an input tensor", "counted on Log records; Ranks compare them", counted=True),
+    Kind("describe_source", "where an input comes from", "counted on Log records", counted=True),
+    Kind(PHASE, "a phase begins or ends",
+        "Time: phases over time, by kind of work and by name; autotuning; what became dynamic",
+        counted=True),
+    Kind(STRING, "a name that stacks refer to", "names of files in every stack", counted=True),
+    Kind("stack", "a stack by itself", "Log records"),
+    Kind("inductor_input_graph", "the graph Inductor was given", "Log records"),
+    Kind("export", "an exported program's metadata", "Log records"),
+    Kind("propagate_real_tensors", "a value that real tensors gave",
+        "Symbols, as *decided by real data*", story="guard", guard="real tensors"),
+    Kind("guard_on_data_dependent_error", "a condition that only data decide",
+        "Symbols, as *undecidable*", story="guard", guard="undecidable"),
+    Kind("cudagraph", "a figure of CUDA graphs", "Log records"),
+)  # fmt: skip
+
+ARTIFACTS: tuple[Kind, ...] = (
+    Kind("before_pre_grad_graph", "Dynamo's graph, before passes",
+        "records of a compile, compared with the graph before; Explorer", part="compile",
+        role=PRE_GRAD, passes=True),
+    Kind("after_pre_grad_graph", "Dynamo's graph, after passes", COMPARED, passes=True),
+    Kind("before_joint_graph", "forward and backward, before passes", COMPARED, passes=True),
+    Kind("after_joint_graph", "forward and backward, after passes", COMPARED, passes=True),
+    Kind("before_post_grad_graph", "the ATen graph, before passes",
+        "records of a compile, compared with the graph before; Explorer", part="before code",
+        role=READABLE, passes=True),
+    Kind("after_post_grad_graph", "the ATen graph that Inductor lowers",
+        "records of a compile, compared with the graph before; Explorer", part="before code",
+        role=POST_GRAD, passes=True),
+    Kind("inductor_post_grad_graph", "the ATen graph that Inductor lowers",
+        "records of a compile, compared with the graph before; Explorer", part="before code",
+        role=POST_GRAD, passes=True),
+    Kind("aot_forward_graph_fw_metadata", "AOTAutograd's notes on inputs and outputs", KEPT),
+    Kind("aot_forward_graph_fw_subclass_metadata", "AOTAutograd's notes on tensor subclasses",
+        KEPT),
+    Kind("aot_inference_graph_after_hop_passes",
+        "AOTAutograd's graph after higher-order operators", KEPT),
+    Kind(RUNNABLE, "the graph as a program that reproduces it",
+        "records of a compile; Explorer; torch's version and the device of the run",
+        part="before code", role=FX_RUNNABLE),
+    Kind("fx_graph_cache_hit", "the FX graph's cache had it",
+        "Story, *Caches*; its compile, with the components of the key", story="cache"),
+    Kind("fx_graph_cache_miss", "the FX graph's cache had it not",
+        "Story, *Caches*; its compile, with the components of the key", story="cache"),
+    Kind("fx_graph_cache_bypass", "the FX graph's cache was not asked",
+        "Story, *Caches*; its compile, with the components of the key", story="cache"),
+    Kind("aotautograd_cache_hit", "AOTAutograd's cache had it",
+        "Story, *Caches*; its compile, with the components of the key", story="cache"),
+    Kind("aotautograd_cache_miss", "AOTAutograd's cache had it not",
+        "Story, *Caches*; its compile, with the components of the key", story="cache"),
+    Kind("aotautograd_cache_bypass", "AOTAutograd's cache was not asked",
+        "Story, *Caches*; its compile, with the components of the key", story="cache"),
+    Kind("aotautograd_cache_hash", "the key of AOTAutograd's cache", KEPT),
+    Kind(GRAPH_BREAK, "why the graph breaks, with both stacks",
+        "Story, *Graph breaks*: once for each place and reason, with code, explanation, "
+        "advice and stack", story="graph break", ranks="graph breaks"),
+    Kind(DYNAMO_ERROR, "why the compile failed, with the traceback",
+        "Story, *Failures*; its compile", story="failure", ranks="failures"),
+    Kind("dynamo_side_effects", "side effects that run after the graph", KEPT),
+    Kind(RECOMPILED, "which guards failed",
+        "Story, *Recompiles*: the history of each function; its compile", story="recompile",
+        ranks="recompiles"),
+    Kind("triton_kernel_info", "kernels: configuration, autotuning, time to compile",
+        "Time, *Kernels by time to compile*", part="after code", role=KERNEL_COMPILES,
+        story="kernels"),
+    Kind("inductor_provenance_tracking_node_mappings", "which node became which kernel",
+        "Explorer, links", part="after code", role=PROVENANCE),
+    Kind("inductor_provenance_tracking_kernel_stack_traces", "the user's lines of each kernel",
+        "Explorer, links; annotated code", part="after code", role=KERNEL_STACKS),
+    Kind("inductor_post_to_pre_grad_nodes", "nodes before and after autograd", "Explorer, links",
+        part="after code", role=PROVENANCE_NODES),
+    Kind("inductor_triton_kernel_to_post_grad_nodes", "nodes of each kernel", "Explorer, links",
+        part="after code", role=PROVENANCE_KERNELS),
+    Kind("inductor_generated_kernel_to_post_grad_nodes", "nodes of each kernel", "Explorer, links",
+        part="after code", role=PROVENANCE_KERNELS),
+    Kind("inductor_collective_schedule", "collectives in the order they run",
+        "Ranks, *collectives*; records of a compile", ranks="collectives"),
+    Kind("inductor_runtime_and_tensor_meta", "estimated run times, metadata of tensors",
+        "Ranks, *tensor metadata*; records of a compile", ranks="tensor metadata"),
+    Kind("inductor_autotune_at_compile_time_code", "the code that tunes kernels", KEPT),
+    Kind("inductor_aot_wrapper_code", "AOTInductor's wrapper", KEPT, part="code", role=CODE,
+        story="code"),
+    Kind("inductor_aot_kernel_code", "AOTInductor's kernels", KEPT, part="kernels"),
+    Kind("inductor_aot_code", "AOTInductor's code", KEPT, part="code", role=CODE),
+    Kind("inductor_aot_header_code", "AOTInductor's header", KEPT),
+    Kind("graph_execution", "graphs in the order they ran", "Ranks, *order of graphs*; records",
+        ranks="order of graphs"),
+    Kind("min_cut_information", "what the backward keeps, what it computes anew", KEPT),
+    Kind("runtime_wrapper_orchestration", "what runs around the compiled code", KEPT),
+    Kind("torch._functorch.config", "AOTAutograd's settings", KEPT),
+    Kind("torch_version", "torch's version", "records; version of the run"),
+    Kind("compiled_autograd_compile_reasons", "why compiled autograd compiled", KEPT),
+    Kind("put_local_code_state", "profile for the next run: what is dynamic", KEPT),
+)  # fmt: skip
+
+BYTECODE: tuple[Kind, ...] = (
+    Kind("_ORIGINAL_BYTECODE", "Python's bytecode of the function", KEPT),
+    Kind("_MODIFIED_BYTECODE", "the bytecode Dynamo put in its place", KEPT),
+)  # fmt: skip
+"""Artifacts whose name begins with the function's; these are the ends of their names."""
+
+BY_NAME = {kind.name: kind for kind in (*ARTIFACTS, *KINDS)}
+COUNTED = frozenset(kind.name for kind in KINDS if kind.counted)
+_KINDS = {kind.name: kind for kind in KINDS}
+_ARTIFACTS = {kind.name: kind for kind in ARTIFACTS}
+
+
+def called(kind: str, name: str | None) -> str:
+    """What a record is called: an artifact by its name, any other by its kind."""
+    return name if name and kind in NAMED else kind
+
+
+def is_of_graph(what: str) -> bool:
+    """Whether a record of this name holds a text of a graph, which is always kept."""
+    return what in BY_NAME and BY_NAME[what].role != LOG_ARTIFACT
+
+
+def role_of(what: str) -> str:
+    """The role in which the text of a record of this name is kept."""
+    return BY_NAME[what].role if what in BY_NAME else LOG_ARTIFACT
+
+
+def meaning(kind: str) -> str | None:
+    """What a record of a kind is, or an `artifact:NAME`; None for a kind that is not known."""
+    if not kind.startswith(f"{ARTIFACT}:"):
+        return _KINDS[kind].meaning if kind in _KINDS else None
+    name = kind.removeprefix(f"{ARTIFACT}:")
+    known = _ARTIFACTS.get(name)
+    ends = (each for each in BYTECODE if name.endswith(each.name))
+    found = known or next(ends, None)
+    return None if found is None else found.meaning
