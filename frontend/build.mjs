@@ -5,7 +5,7 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promi
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
-import { leanViews } from "./codemirror.mjs";
+import { narrowMargin } from "./codemirror.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
@@ -18,7 +18,7 @@ const withoutForeignStyles = {
     build.onLoad({ filter: /node_modules.*\.css$/ }, () => ({ contents: "", loader: "empty" })),
 };
 
-const shared = {
+const bundle = {
   absWorkingDir: here,
   outdir: "dist",
   metafile: true,
@@ -29,52 +29,22 @@ const shared = {
   sourcemap: watching,
   legalComments: "eof",
   define: { global: "globalThis" },
-  plugins: [withoutForeignStyles, leanViews],
+  plugins: [withoutForeignStyles, narrowMargin],
   logLevel: "warning",
-};
-
-const pages = {
-  ...shared,
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
   entryPoints: {
+    app: "src/app.ts",
     beside: "src/explorer/beside/main.ts",
     charts: "src/charts/main.ts",
     compile: "src/compile.ts",
+    explorer: "src/explorer/main.ts",
     memory: "src/memory.ts",
     numbers: "src/numbers.ts",
     roofline: "src/roofline.ts",
     "time-table": "src/time-table.ts",
     styles: "styles/app.css",
   },
-};
-
-// Every page begins with this: pieces shared with other scripts would be five requests more on each.
-const app = { ...shared, entryPoints: { app: "src/app.ts" } };
-
-// The head of the explorer's page runs this before the page is parsed, so that it is no module.
-const first = {
-  ...shared,
-  format: "iife",
-  entryPoints: { "explorer-first": "src/explorer/first.ts" },
-};
-
-const laterOnes = {
-  name: "later-ones",
-  setup: (build) =>
-    build.onResolve({ filter: /^\./ }, ({ kind }) =>
-      kind === "dynamic-import" ? { path: join(here, "src/explorer/later.ts") } : undefined,
-    ),
-};
-
-// The explorer shares no piece with other pages: each would be a request, and a page is usable only when
-// the last of them has come. What is not needed for the first texts is in a piece that comes later.
-const explorer = {
-  ...shared,
-  splitting: true,
-  chunkNames: "chunks/explorer-[name]-[hash]",
-  entryPoints: { explorer: "src/explorer/main.ts" },
-  plugins: [...shared.plugins, laterOnes],
 };
 
 async function filesBelow(folder) {
@@ -128,44 +98,22 @@ async function copyLayoutWorker() {
 
 const copyForeign = () => Promise.all([copyPlotlyStyles(), copyLayoutWorker()]);
 
-/** What the explorer shares with its later piece is the code views: Chromium compiles them all beside the
- * page while it loads, not function by function in its way. Of the rest few functions are called then. */
-async function hint(outputs) {
-  for (const [file, { entryPoint }] of Object.entries(outputs)) {
-    if (entryPoint || !file.endsWith(".js")) continue;
-    const text = await readFile(join(here, file), "utf8");
-    await writeFile(join(here, file), `//# allFunctionsCalledOnLoad\n${text}`);
-  }
-}
-
-/** Outputs of each bundle, as the bundler tells them. */
-const made = new Map();
-
-async function finish(bundle, { outputs }) {
-  if (bundle === explorer && !watching) await hint(outputs);
-  made.set(bundle, outputs);
-  if (made.size < bundles.length) return;
+async function finish({ outputs }) {
   await copyForeign();
-  await writeImports(Object.assign({}, ...made.values()));
+  await writeImports(outputs);
   await writeManifest();
 }
 
-const bundles = [pages, app, first, explorer];
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
-for (const bundle of bundles) {
-  if (watching) {
-    const told = {
-      name: "manifest",
-      setup: (build) => build.onEnd(({ metafile }) => finish(bundle, metafile)),
-    };
-    const context = await esbuild.context({
-      ...bundle,
-      plugins: [...(bundle.plugins ?? []), told],
-    });
-    await context.watch();
-  } else {
-    const { metafile } = await esbuild.build(bundle);
-    await finish(bundle, metafile);
-  }
+if (watching) {
+  const manifest = {
+    name: "manifest",
+    setup: (build) => build.onEnd(({ metafile }) => finish(metafile)),
+  };
+  const context = await esbuild.context({ ...bundle, plugins: [...bundle.plugins, manifest] });
+  await context.watch();
+} else {
+  const { metafile } = await esbuild.build(bundle);
+  await finish(metafile);
 }

@@ -203,41 +203,6 @@ def test_on_a_narrow_page_a_pane_behind_a_tab_shows_its_lines_from_their_beginni
     assert len(kernels) > 3
 
 
-def test_a_pane_that_turns_to_another_kernel_draws_its_lines_once(page: Page, zoo: Served) -> None:
-    open_run(page, zoo, "cpu-ops-zoo")
-    turned = page.evaluate(
-        """async () => {
-             const { explorer } = window.inductorscope;
-             const pane = document.querySelector("[data-stage=kernel]");
-             const content = () => pane.querySelector(".cm-content");
-             const painted = () => new Promise((done) => requestAnimationFrame(() =>
-               setTimeout(done)));
-             let drawn = 0;
-             new MutationObserver((changes) => {
-               for (const { addedNodes } of changes) {
-                 drawn += [...addedNodes].filter((node) => node.className === "cm-line"
-                   || node.className?.startsWith?.("cm-line ")).length;
-               }
-             }).observe(pane, { childList: true, subtree: true });
-             const turned = [];
-             for (const line of explorer.find("post_grad", "torch.ops.aten.")) {
-               const before = content()?.getAttribute("aria-label");
-               drawn = 0;
-               await explorer.selectLine("post_grad", line);
-               await painted();
-               const shown = content();
-               if (!before || !shown || shown.getAttribute("aria-label") === before) continue;
-               turned.push([drawn, shown.querySelectorAll(".cm-line").length]);
-               await painted(); // more lines out of sight come after the frame that shows the first
-             }
-             return turned;
-           }"""
-    )
-    assert len(turned) > 5
-    again = [(drawn, lines) for drawn, lines in turned if drawn > lines + 2]
-    assert not again, turned
-
-
 def test_a_graph_that_is_not_there_leads_to_those_that_are(page: Page, zoo: Served) -> None:
     open_run(page, zoo, "cuda-foo1")
     run = page.url.partition("/graphs/")[0]

@@ -1,8 +1,8 @@
-"""How the explorer opens: what it fetches for its first panes, and what it does without that."""
+"""How the explorer opens, and what it remembers of the reader's choices."""
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
@@ -27,55 +27,24 @@ def shows_four_panes(page: Page) -> None:
     explorer.expect_lit("source", ["a = torch.neg(x1)"])
 
 
-def test_all_that_the_first_panes_show_is_fetched_once(page: Page, zoo: Served) -> None:
+def test_graph_links_and_texts_are_fetched_once(page: Page, zoo: Served) -> None:
     address = graph_of(page, zoo)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
     shows_four_panes(page)
-    for part, times in (("/opening", 1), ("/links", 1), ("/explorer", 0)):
-        assert len([url for url in asked if url.split("?")[0].endswith(part)]) == times
+    for part in ("/explorer", "/links"):
+        assert len([url for url in asked if url.endswith(part)]) == 1
     assert len(asked) == len(set(asked))
-    # Scripts in which the first panes do not wait for each other: what one needs, the head names.
-    chunks = [url for url in asked if "/static/chunks/explorer-chunk" in url]
-    first = [url for url in asked if url.split("?")[0].endswith(("explorer.js", "styles.css"))]
-    assert len(chunks) == 1
-    assert max(map(asked.index, chunks)) < max(map(asked.index, first))
 
 
-def test_texts_of_the_first_panes_come_with_the_rest(page: Page, zoo: Served) -> None:
+def test_a_failed_request_is_explained_and_loading_again_helps(page: Page, zoo: Served) -> None:
     address = graph_of(page, zoo)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address}?panes=post_grad,ir_post")
-    explorer = Explorer(page)
-    assert explorer.line_of("post_grad", "torch.ops.aten.neg.default")
-    assert not [url for url in asked if "/text" in url]
-
-
-def test_what_does_not_come_with_the_rest_is_asked_for_by_itself(page: Page, zoo: Served) -> None:
-    address = graph_of(page, zoo)
-
-    def fail(route: Route) -> None:
-        route.abort()
-
-    for part in ("opening", "links"):
-        page.route(f"**/{part}*", fail, times=1)
-        page.goto(address)
-        shows_four_panes(page)
-
-
-def test_an_answer_that_breaks_off_is_asked_for_anew(page: Page, zoo: Served) -> None:
-    address = graph_of(page, zoo)
-    page.route("**/opening*", lambda route: route.fulfill(status=200, body='{"explorer":9'))
+    page.route("**/links", lambda route: route.abort(), times=2)
     page.goto(address)
-    shows_four_panes(page)
-
-
-def test_a_graph_opens_without_the_script_of_the_head(page: Page, zoo: Served) -> None:
-    address = graph_of(page, zoo)
-    page.route("**/explorer-first.js*", lambda route: route.abort())
-    page.goto(address)
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    page.unroute("**/links")
+    page.reload()
     shows_four_panes(page)
 
 

@@ -1,5 +1,7 @@
 // One read-only code view on CodeMirror: text with the artifact's own line numbers, lines that
 // light, a ruler, a caret that moves by keyboard.
+import { standardKeymap } from "@codemirror/commands";
+import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
 import {
   Compartment,
   EditorState,
@@ -7,11 +9,10 @@ import {
   type StateEffect,
   type Text,
 } from "@codemirror/state";
-import { EditorView, highlightActiveLineGutter } from "@codemirror/view";
+import { EditorView, highlightActiveLineGutter, keymap } from "@codemirror/view";
 import { coloured } from "./colour";
 import { docOf } from "./docs";
 import { foldedAnnotations } from "./fold";
-import { afterPaint, whenIdle } from "./frames";
 import { type Heat, heatStrip, setHeat } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
@@ -60,14 +61,6 @@ export interface Aim {
   sideways: boolean;
 }
 
-let equipped: typeof import("./editing") | null = null;
-const none: Extension = [];
-
-async function equip(): Promise<typeof import("./editing")> {
-  equipped ??= await import("./editing");
-  return equipped;
-}
-
 export class Code {
   private made: EditorView | null = null;
   /** It is put in with the first lines that light: drawn and laid out once, not twice. */
@@ -77,7 +70,6 @@ export class Code {
   private readonly events: CodeEvents;
   private readonly folding = new Compartment();
   private readonly wrapping = new Compartment();
-  private readonly equipment = new Compartment();
   private shown: CodeText | null = null;
   private marks: Marks = NO_MARKS;
   private frame = 0;
@@ -86,7 +78,6 @@ export class Code {
   /** Width for text, as last seen. */
   private room = 0;
   private side: Side | null = null;
-  private gone = false;
 
   constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
     this.events = events;
@@ -181,14 +172,6 @@ export class Code {
     this.parent.prepend(this.made.dom);
     this.window = new Sight(this.made.scrollDOM);
     this.listen(this.made);
-    if (!equipped) afterPaint(() => whenIdle(() => void equip().then(() => this.equipped())));
-  }
-
-  /** Keys and search come after the text. */
-  private equipped(): void {
-    const { made } = this;
-    if (!made || this.gone || !equipped || this.equipment.get(made.state) !== none) return;
-    made.dispatch({ effects: this.equipment.reconfigure(equipped.editing) });
   }
 
   private extensions(shown: CodeText, options: CodeOptions): Extension {
@@ -204,7 +187,8 @@ export class Code {
       }),
       firstLine.of(shown.first),
       highlightActiveLineGutter(),
-      this.equipment.of(equipped?.editing ?? none),
+      search({ top: true }),
+      keymap.of([...searchKeymap, ...standardKeymap]),
       LASTING,
       coloured(shown.language),
       narrowIndents(shown.language),
@@ -378,14 +362,10 @@ export class Code {
   }
 
   find(): void {
-    void equip().then(({ openSearchPanel }) => {
-      this.equipped();
-      openSearchPanel(this.view);
-    });
+    openSearchPanel(this.view);
   }
 
   close(): void {
-    this.gone = true;
     this.ruler.close();
     this.window.close();
     this.made?.destroy();

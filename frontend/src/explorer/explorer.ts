@@ -108,17 +108,14 @@ export class Explorer implements RowHost {
     void this.calm.then(() => this.prepare());
   }
 
-  /** What the first selections would wait for: links by what they link, and other files' texts. */
-  private async prepare(): Promise<void> {
+  /** Fetch the other files of the panes, so that a selection in one finds its text here. */
+  private prepare(): void {
     let lines = 0;
     for (const file of new Set(this.panes.flatMap((pane) => pane.stage?.files ?? []))) {
       lines += file.lines ?? 0;
       if (lines > MOST_AHEAD) break;
       this.texts.of(file.artifact).catch(() => undefined); // asked for again when it is needed
     }
-    const index = this.index.prepare();
-    do await new Promise<void>(whenIdle);
-    while (!index.next().done);
   }
 
   get panes(): readonly Pane[] {

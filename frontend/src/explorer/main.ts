@@ -2,9 +2,8 @@
 import { make } from "../elements";
 import { ask, sentenceOf } from "../server";
 import { startTop } from "../top";
-import { selectSomething } from "./caret";
+import { startUploads } from "../upload/panel";
 import { Explorer } from "./explorer";
-import type { ComingLinks, Opening } from "./opening";
 import { withPictures } from "./picture/stages";
 import { follow } from "./reading";
 import { LinkIndex } from "./selection";
@@ -37,38 +36,6 @@ function waitForLines(explorerUrl: string): void {
   setTimeout(() => void look(), LINES_EVERY_MS);
 }
 
-/** What the page's head fetches for the panes; asked for by itself where that failed, which says why. */
-async function given<Answer>(
-  coming: Promise<Answer> | undefined,
-  askAgain: () => Promise<Answer>,
-): Promise<Answer> {
-  try {
-    if (coming) return await coming;
-  } catch {
-    // Asking again tells.
-  }
-  return askAgain();
-}
-
-async function openingOf(explorerUrl: string, linksUrl: string): Promise<[Opening, ComingLinks]> {
-  const coming = window.inductorscope;
-  const links = given(coming?.links, async () => {
-    const answer = await ask<Links>(linksUrl);
-    return () => answer;
-  });
-  const opening = given(coming?.opening, async () => {
-    const picture = await ask<GraphPicture>(explorerUrl);
-    return { picture, linked: (await links)().engine !== "", texts: new Map() };
-  });
-  return Promise.all([opening, links]);
-}
-
-/** Files may be dropped on every page. Nobody does before the first texts are painted. */
-async function takeFiles(calm: Promise<void>): Promise<void> {
-  await calm;
-  (await import("../upload/panel")).startUploads();
-}
-
 async function start(root: HTMLElement): Promise<void> {
   const { explorerUrl, linksUrl } = root.dataset;
   if (!explorerUrl || !linksUrl) return;
@@ -76,18 +43,18 @@ async function start(root: HTMLElement): Promise<void> {
   const panes = root.querySelector(".panes");
   const texts = new Texts((artifact) => `/api/artifacts/${artifact}/text`);
   try {
-    const [{ picture, linked, texts: ahead }, links] = await openingOf(explorerUrl, linksUrl);
-    texts.hold(ahead);
+    const [picture, links] = await Promise.all([
+      ask<GraphPicture>(explorerUrl),
+      ask<Links>(linksUrl),
+    ]);
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
-    selectSomething();
-    const half = !linked || !picture.kernels.length;
+    const half = links.engine === "" || !picture.kernels.length;
     picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
     if (picture.aligning) waitForLines(explorerUrl);
     const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce);
-    void takeFiles(explorer.calm);
     const handle = handleOf(explorer);
-    window.inductorscope = { ...window.inductorscope, explorer: handle };
+    window.inductorscope = { explorer: handle };
     await explorer.settled;
     handle.ready = true;
     root.dataset.ready = "true";
@@ -100,10 +67,10 @@ async function start(root: HTMLElement): Promise<void> {
     words.append(make("p", {}, "Load the page again; if it stays so, see the server's log."));
     panes?.replaceChildren(words);
     root.dataset.ready = "failed";
-    void takeFiles(Promise.resolve());
   }
 }
 
 startTop();
+startUploads();
 const root = document.querySelector<HTMLElement>("#explorer");
 if (root) void start(root);

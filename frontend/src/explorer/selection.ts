@@ -99,44 +99,22 @@ function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
 }
 
 export class LinkIndex {
-  private given: Links | (() => Links);
-  private known: Uint8Array | null = null;
-  private made: ReadonlyMap<string, StageIndex> | null = null;
+  private readonly links: Links;
+  private readonly stages: ReadonlyMap<string, StageIndex>;
+  /** Tier of each entity. */
+  private readonly tiers: Uint8Array;
   private names: Map<string, number> | null = null;
 
-  /** `links`: perhaps yet to be taken apart, which is done when they are first asked for. */
-  constructor(links: Links | (() => Links)) {
-    this.given = links;
-  }
-
-  private get links(): Links {
-    if (typeof this.given === "function") this.given = this.given();
-    return this.given;
+  constructor(links: Links) {
+    this.links = links;
+    this.stages = new Map(
+      Object.entries(links.stages).map(([key, columns]) => [key, new StageIndex(columns)]),
+    );
+    this.tiers = Uint8Array.from(links.entities, tierOf);
   }
 
   get entities(): readonly string[] {
     return this.links.entities;
-  }
-
-  private get stages(): ReadonlyMap<string, StageIndex> {
-    this.made ??= new Map(
-      Object.entries(this.links.stages).map(([key, columns]) => [key, new StageIndex(columns)]),
-    );
-    return this.made;
-  }
-
-  /** Make what the first selections would otherwise make, piece by piece. */
-  *prepare(): Generator<unknown, void> {
-    yield this.links;
-    yield this.entity("");
-    yield this.tiers;
-    for (const stage of this.stages.values()) yield stage.ofEntity(-1);
-  }
-
-  /** Of each entity. */
-  private get tiers(): Uint8Array {
-    this.known ??= Uint8Array.from(this.entities, tierOf);
-    return this.known;
   }
 
   has(key: string): boolean {

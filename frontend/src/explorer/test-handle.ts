@@ -1,6 +1,5 @@
 // What browser tests and curious people reach from the console: the explorer by stage and line.
 import type { Explorer } from "./explorer";
-import type { ComingLinks, Opening } from "./opening";
 
 export interface ExplorerHandle {
   /** True once the panes show their first texts. */
@@ -27,12 +26,7 @@ export interface ExplorerHandle {
 
 declare global {
   interface Window {
-    inductorscope?: {
-      explorer?: ExplorerHandle;
-      /** What the page's head fetches. */
-      opening?: Promise<Opening>;
-      links?: Promise<ComingLinks>;
-    };
+    inductorscope?: { explorer?: ExplorerHandle };
   }
 }
 

@@ -12,11 +12,6 @@ export class Texts {
     this.urlOf = urlOf;
   }
 
-  /** Texts that are here already. */
-  hold(texts: ReadonlyMap<number, string>): void {
-    for (const [artifact, text] of texts) this.known.set(artifact, Promise.resolve(text));
-  }
-
   of(artifact: number): Promise<string> {
     let text = this.known.get(artifact);
     if (!text) {

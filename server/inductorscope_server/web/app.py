@@ -19,7 +19,6 @@ from inductorscope_server.api import (
     captures,
     health,
     nodes,
-    opening,
     reasons,
     uploads,
 )
@@ -86,7 +85,7 @@ PAGES = (
     capture,
 )
 """Modules with a page (`html`) and its twin (`twin`)."""
-ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes, opening, reasons)
+ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes, reasons)
 
 
 def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:

@@ -234,10 +234,6 @@ def api_explorer(run_id: str, slug: str) -> str:
     return f"{API}{graph(run_id, slug)}/explorer"
 
 
-def api_opening(run_id: str, slug: str, panes: str = "") -> str:
-    return with_query(f"{API}{graph(run_id, slug)}/opening", panes=panes)
-
-
 def api_links(run_id: str, slug: str) -> str:
     return f"{API}{graph(run_id, slug)}/links"
 

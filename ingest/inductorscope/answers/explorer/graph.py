@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import GraphName, RunName, graph_of, run_name, share
@@ -127,23 +127,6 @@ def explorer(session: Session, run: str, slug: str) -> Explorer | None:
         notes=list(links.notes) if links else [_why_no_links(session, run)],
         aligning=links is not None and links.engine == CALLS,
     )
-
-
-def first_texts(session: Session, graph: Graph, stages: Sequence[str]) -> list[int]:
-    """Artifacts whose texts some stages show first; a page may ask for them ahead."""
-    roles = {stage.role for stage in STAGES if stage.id in stages}
-    query = select(Artifact.role, func.min(Artifact.id)).where(
-        Artifact.graph_id == graph.id, Artifact.role.in_(roles)
-    )
-    found = [number for _, number in session.execute(query.group_by(Artifact.role))]
-    counts: dict[str, int] = graph.sources
-    if SOURCE in roles and counts:
-        main = min(counts, key=lambda path: (-counts[path], path))
-        sources = select(Artifact.id).where(
-            Artifact.run_id == graph.run_id, Artifact.role == SOURCE, Artifact.path == main
-        )
-        found += session.scalars(sources.order_by(Artifact.derived, Artifact.id).limit(1))
-    return found
 
 
 def _why_no_links(session: Session, run: str) -> str:
