@@ -35,7 +35,7 @@ LONGEST = (
     "jobs/test_topology.py",
     "jobs/test_diagnosis.py",
     "jobs/test_uploads.py",
-    "server/test_openapi.py",
+    "server/api/test_openapi.py",
     "jobs/test_relinking.py",
     "reading/test_streaming_lines.py",
     "capture/test_numbers.py",
