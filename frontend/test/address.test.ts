@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_PANES, read, write } from "../src/explorer/address";
+import { DEFAULT_PANES, read, write } from "../src/explorer/state/address";
 
 const STAGES = ["source", "post_grad", "ir_post", "kernel", "wrapper", "code"];
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chainOf } from "../src/explorer/chain";
-import { computedAgain, listedOnly } from "../src/explorer/computed";
-import { search } from "../src/explorer/finding";
-import { selectNamed } from "../src/explorer/follow";
-import { LinkIndex } from "../src/explorer/selection";
 import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
+import { chainOf } from "../src/explorer/state/chain";
+import { computedAgain, listedOnly } from "../src/explorer/state/computed";
+import { selectNamed } from "../src/explorer/state/follow";
+import { LinkIndex } from "../src/explorer/state/links";
+import { search } from "../src/explorer/state/search";
 
 // `gelu` is computed in two loop bodies of one kernel and once in another one; `view` is listed only.
 const ENTITIES = [

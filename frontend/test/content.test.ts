@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, slice } from "../src/explorer/content";
-import { callOf } from "../src/explorer/follow";
-import { LinkIndex } from "../src/explorer/selection";
 import type { GraphPicture, Kernel } from "../src/explorer/shapes";
+import { contentOf, slice } from "../src/explorer/state/content";
+import { callOf } from "../src/explorer/state/follow";
+import { LinkIndex } from "../src/explorer/state/links";
 
 const kernel = (name: string, first: number | null): Kernel => ({
   name,

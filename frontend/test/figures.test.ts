@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, bytes, count, microseconds, share, unitOfTime } from "../src/figures";
+import { ago, bytes, count, microseconds, share, unitOfTime } from "../src/shared/figures";
 
 const plain = (text: string) => text.replace(/\u202f/g, " ");
 

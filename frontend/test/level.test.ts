@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { level, pairsOf, withoutNumbers } from "../src/explorer/level";
+import { level, pairsOf, withoutNumbers } from "../src/explorer/code/level";
 
 const same = (...texts: string[]) => texts.map((text) => ({ tokens: [text], text }));
 

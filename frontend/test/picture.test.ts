@@ -6,8 +6,8 @@ import { around, complete, type Group, giverFor, newNode } from "../src/explorer
 import { irGraph } from "../src/explorer/picture/ir-graph";
 import { litNodes, targetOf, targetOfGroup } from "../src/explorer/picture/lit";
 import { overview } from "../src/explorer/picture/overview";
-import { LinkIndex } from "../src/explorer/selection";
 import type { Kernel } from "../src/explorer/shapes";
+import { LinkIndex } from "../src/explorer/state/links";
 
 function kernel(name: string, calls: [number, string[]][]): Kernel {
   const own = calls.map(([line, fx], at) => ({ handle: at + 1, line, permalink: "", fx }));

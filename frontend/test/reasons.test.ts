@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reasonOf } from "../src/explorer/reasons";
-import { LinkIndex, type Selected } from "../src/explorer/selection";
-import { wrapperKind } from "../src/explorer/wrapper-kinds";
+import { wrapperKind } from "../src/explorer/code/wrapper-kinds";
+import { LinkIndex, type Selected } from "../src/explorer/state/links";
+import { reasonOf } from "../src/explorer/state/reasons";
 
 const ENTITIES = ["fx:mul", "op:op3.mul", "fx:add", "call:k:1", "call:k:2", "dyn:x"];
 

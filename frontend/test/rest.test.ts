@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { restOf } from "../src/explorer/rest";
+import { restOf } from "../src/explorer/code/folded-rest";
 
 test("what lies between lit lines and their surroundings is folded", () => {
   assert.deepEqual(restOf([10, 12, 30], 40), [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Text } from "@codemirror/state";
-import { stepOf } from "../src/explorer/heat";
-import { type Folding, GAPS, HEADS } from "../src/explorer/runs";
+import { type Folding, GAPS, HEADS } from "../src/explorer/code/folded-runs";
+import { stepOf } from "../src/explorer/code/heat";
 
 /** The lines of runs, which are where the positions of the runs say. */
 function linesOf(folding: Folding, lines: string[]): { first: number; last: number }[] {

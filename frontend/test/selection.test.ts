@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EVERY_CALL, firstFrom, knownAt, LinkIndex, within } from "../src/explorer/selection";
 import type { Links } from "../src/explorer/shapes";
+import { EVERY_CALL, firstFrom, knownAt, LinkIndex, within } from "../src/explorer/state/links";
 
 /** Columns from [line, entity, confidence, call] rows. */
 function columns(...rows: [number, number, number, number][]) {

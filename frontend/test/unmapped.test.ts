@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LinkIndex } from "../src/explorer/selection";
 import type { GraphPicture, Links } from "../src/explorer/shapes";
-import { unmappedLines, unmappedNodes } from "../src/explorer/unmapped";
+import { LinkIndex } from "../src/explorer/state/links";
+import { unmappedLines, unmappedNodes } from "../src/explorer/state/unmapped";
 
 const CODE = `\
 # comment of tmp9

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kernel } from "../src/explorer/shapes";
-import { stopAfter, stopsOf, type View } from "../src/explorer/walk";
+import { stopAfter, stopsOf, type View } from "../src/explorer/state/walk";
 
 function view(pane: string, lines: number[], more: Partial<View<string>> = {}): View<string> {
   const matches = { lines: Int32Array.from(lines), known: new Uint8Array(lines.length) };

@@ -1,6 +1,6 @@
 // Bars of times: one below the other, or two beside one another.
-import { hueOf } from "../elements";
-import { microseconds, unitOfTime } from "../figures";
+import { hueOf } from "../shared/elements";
+import { microseconds, unitOfTime } from "../shared/figures";
 import type { Chart, Colours } from "./plot";
 import { type TimeData, whatIs } from "./time-data";
 

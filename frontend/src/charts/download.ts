@@ -1,5 +1,5 @@
 // Charts as pictures, tables as CSV: made here, from what the page shows.
-import { button } from "../elements";
+import { button } from "../shared/elements";
 
 /** Offer a file of this content under a name. */
 export function save(name: string, content: Blob | string): void {

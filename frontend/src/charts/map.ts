@@ -1,6 +1,6 @@
 // The map of time: file → line → kernel, as areas or as an icicle. Each level sums to the one above.
-import { hueOf } from "../elements";
-import { microseconds } from "../figures";
+import { hueOf } from "../shared/elements";
+import { microseconds } from "../shared/figures";
 import { type Drawn, plain } from "./bars";
 import type { Tile, TimeData } from "./time-data";
 

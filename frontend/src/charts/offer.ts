@@ -1,6 +1,6 @@
 // The buttons beside a chart that save it as SVG, PNG or CSV.
 import Plotly from "plotly.js/lib/core";
-import { button } from "../elements";
+import { button } from "../shared/elements";
 import { csv, save } from "./download";
 
 type Rows = () => readonly (readonly (string | number)[])[];

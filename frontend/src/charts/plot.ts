@@ -3,7 +3,7 @@ import bar from "plotly.js/lib/bar";
 import Plotly from "plotly.js/lib/core";
 import icicle from "plotly.js/lib/icicle";
 import treemap from "plotly.js/lib/treemap";
-import { colourOf } from "../theme";
+import { colourOf } from "../shared/theme";
 import { CONFIG } from "./config";
 
 Plotly.register([bar, treemap, icicle]);

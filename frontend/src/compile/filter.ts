@@ -1,5 +1,5 @@
 // Trees that filter as one types: what matches stays, with what it hangs from.
-import { count } from "../figures";
+import { count } from "../shared/figures";
 
 /** Which rows of an indented list stay: those that hold all words, and what is above them. */
 export function kept(rows: readonly { depth: number; text: string }[], words: string[]): boolean[] {

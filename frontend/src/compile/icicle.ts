@@ -1,7 +1,7 @@
 // Phases over time as an icicle: what runs inside a phase hangs below it. Click a phase to see it
 // alone; arrow keys walk, Enter goes in, Escape goes out.
-import { drawing, make } from "../elements";
-import { microseconds, share } from "../figures";
+import { drawing, make } from "../shared/elements";
+import { microseconds, share } from "../shared/figures";
 import { laneRows, neighbour, type Span, type Window, whole } from "./spans";
 
 const ROW = 20;

@@ -4,9 +4,9 @@ import { standardKeymap } from "@codemirror/commands";
 import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
-import { make } from "../elements";
-import { coloured } from "../explorer/colour";
-import { askText, sentenceOf } from "../server";
+import { coloured } from "../explorer/code/colour";
+import { make } from "../shared/elements";
+import { askText, sentenceOf } from "../shared/server";
 
 const LOOK = EditorView.theme({
   "&": {

@@ -1,6 +1,6 @@
 // Pages of a folder that is being watched grow by themselves: when there is a newer reading, what
 // the page shows is taken from it, and the address follows.
-import { ask } from "../server";
+import { ask } from "../shared/server";
 
 const PAUSE_MS = 1500;
 

@@ -1,13 +1,19 @@
 // The explorer: one state (panes, kernel, selection), kept in the URL, shown by panes and list.
 
-import { type Address, type LineTarget, read, type Target, write } from "./address";
-import type { LinkPlace } from "./chain";
-import { ChainView } from "./chain-view";
-import type { CodeOptions } from "./code";
-import { Commands } from "./commands";
-import { Comparison } from "./compare";
-import { type Entry, entriesOf } from "./compare-menu";
-import { fileOf } from "./content";
+import { afterPaint, whenIdle } from "../shared/frames";
+import type { CodeOptions } from "./code/code";
+import { fetchHeat, type Heat } from "./code/heat";
+import { Comparison } from "./panes/compare";
+import { type Entry, entriesOf } from "./panes/compare-menu";
+import { Lighting } from "./panes/lighting";
+import type { Pane } from "./panes/pane";
+import { PaneRow, type RowHost } from "./panes/row";
+import { viewsOf } from "./panes/walk-views";
+import { Pictures } from "./picture/pictures";
+import type { GraphPicture, Kernel } from "./shapes";
+import { type Address, type LineTarget, read, type Target, write } from "./state/address";
+import type { LinkPlace } from "./state/chain";
+import { fileOf } from "./state/content";
 import {
   callEntity,
   callOf,
@@ -16,24 +22,18 @@ import {
   kernelNamed,
   kernelsOf,
   selectNamed,
-} from "./follow";
-import { afterPaint, whenIdle } from "./frames";
-import { fetchHeat, type Heat } from "./heat";
-import { KernelList } from "./kernels";
-import { Lighting } from "./lighting";
-import { Palette } from "./palette";
-import type { Pane } from "./pane";
-import { Pictures } from "./picture/pictures";
-import { fold, wrap } from "./preferences";
-import { ReasonsView } from "./reasons-view";
-import { PaneRow, type RowHost } from "./row";
-import { EVERY_CALL, type LinkIndex, type Selected } from "./selection";
-import type { GraphPicture, Kernel } from "./shapes";
-import { describeCoverage } from "./status";
-import type { Texts } from "./texts";
-import { UnmappedView } from "./unmapped-view";
-import { viewsOf } from "./views";
-import type { Stop, View } from "./walk";
+} from "./state/follow";
+import { EVERY_CALL, type LinkIndex, type Selected } from "./state/links";
+import { fold, wrap } from "./state/preferences";
+import type { Texts } from "./state/texts";
+import type { Stop, View } from "./state/walk";
+import { ChainView } from "./views/chain-view";
+import { Commands } from "./views/commands";
+import { KernelList } from "./views/kernel-list";
+import { Palette } from "./views/palette";
+import { ReasonsView } from "./views/reasons-view";
+import { describeCoverage } from "./views/status";
+import { UnmappedView } from "./views/unmapped-view";
 
 /** Lines of files that are fetched before a selection leads to them. */
 const MOST_AHEAD = 100_000;

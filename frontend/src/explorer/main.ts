@@ -1,15 +1,16 @@
 // Entry of the explorer's page: fetch the graph and its links, then hand over.
-import { make } from "../elements";
-import { ask, sentenceOf } from "../server";
-import { startTop } from "../top";
+
+import { startTop } from "../page/header";
+import { make } from "../shared/elements";
+import { ask, sentenceOf } from "../shared/server";
 import { startUploads } from "../upload/panel";
 import { Explorer } from "./explorer";
-import { withPictures } from "./picture/stages";
 import { follow } from "./reading";
-import { LinkIndex } from "./selection";
 import type { GraphPicture, Links } from "./shapes";
+import { LinkIndex } from "./state/links";
+import { withPictures } from "./state/picture-stages";
+import { Texts } from "./state/texts";
 import { handleOf } from "./test-handle";
-import { Texts } from "./texts";
 
 const LINES_EVERY_MS = 3000;
 

@@ -1,6 +1,6 @@
 // A graph that is looked at while its run is still being read: what is happening, and what to do
 // when more of it has come.
-import { ask } from "../server";
+import { ask } from "../shared/server";
 
 interface RunState {
   state: "reading" | "complete";

@@ -1,9 +1,9 @@
 // The upload's panel: what is being sent or read, how far it is, what came out.
-import { button, make } from "../elements";
-import { bytes, count } from "../figures";
-import { figureOf, follow, type JobProgress } from "../progress";
-import { sentenceOf } from "../server";
+import { button, make } from "../shared/elements";
+import { bytes, count } from "../shared/figures";
+import { sentenceOf } from "../shared/server";
 import { chosen, dropped, nameOf, type Picked } from "./collect";
+import { figureOf, follow, type JobProgress } from "./progress";
 import { send } from "./send";
 
 class Panel {

@@ -1,5 +1,5 @@
 // Sending files in pieces that a lost connection or a restarted server costs one of.
-import { ask, Refusal, refusalOf } from "../server";
+import { ask, Refusal, refusalOf } from "../shared/server";
 import type { Picked } from "./collect";
 
 const PIECE = 8 * 1024 * 1024;

@@ -10,7 +10,7 @@ import re
 from starlette.requests import Request
 
 COOKIE = "inductorscope_choices"
-"""Sample: `theme=dark&fold-types=0`, as `frontend/src/choices.ts` writes it."""
+"""Sample: `theme=dark&fold-types=0`, as `frontend/src/shared/choices.ts` writes it."""
 CHOICE = re.compile(r"([a-z-]{1,20})=([a-z0-9]{1,20})")
 THEMES = ("light", "dark")
 MOST = 20

@@ -1,12 +1,12 @@
 // One side of two texts: its choosers, its text, and what its lines are.
-import { ask } from "../../server";
-import { Code, type CodeEvents, type CodeOptions } from "../code";
-import { contentOf } from "../content";
-import { kernelNamed } from "../follow";
-import { type LevelLine, operationOf, withoutNumbers } from "../level";
-import { LinkIndex } from "../selection";
+import { ask } from "../../shared/server";
+import { Code, type CodeEvents, type CodeOptions } from "../code/code";
+import { type LevelLine, operationOf, withoutNumbers } from "../code/level";
 import type { GraphPicture, Kernel, Links } from "../shapes";
-import { Texts } from "../texts";
+import { contentOf } from "../state/content";
+import { kernelNamed } from "../state/follow";
+import { LinkIndex } from "../state/links";
+import { Texts } from "../state/texts";
 import type { Named } from "./name";
 
 /** Stages whose lines are nodes with an operator each. */

@@ -1,13 +1,13 @@
 // Entry of the page that shows two texts side by side.
-import { make } from "../../elements";
-import { count, microseconds } from "../../figures";
-import { sentenceOf } from "../../server";
-import type { CodeOptions } from "../code";
-import { scrollTogether } from "../compare";
-import { type Key, listen } from "../keys";
-import { level, type Side } from "../level";
-import { NO_MARKS } from "../lines";
-import type { Matches } from "../selection";
+import { make } from "../../shared/elements";
+import { count, microseconds } from "../../shared/figures";
+import { sentenceOf } from "../../shared/server";
+import type { CodeOptions } from "../code/code";
+import { level, type Side } from "../code/level";
+import { NO_MARKS } from "../code/lit-lines";
+import { scrollTogether } from "../panes/compare";
+import type { Matches } from "../state/links";
+import { type Key, listen } from "../views/keys";
 import { Half } from "./half";
 import { type Named, nameOf } from "./name";
 import { differencesOf, operationsOf } from "./tally";

@@ -1,5 +1,5 @@
 // What only one side has, by operation: "only at the left: permute ×3, clone". Pure.
-import type { Side } from "../level";
+import type { Side } from "../code/level";
 
 /** Sample: `    add_1: "f32[4]" = torch.ops.aten.add.Tensor(…)`, `q = linear.view(4, 256)` */
 const COMPUTES = /^\s*\w+(?:: "[^"]*")? = (?:torch\.)?(?:ops\.\w+\.|[\w.]*?\.)?(\w+)(?:\.\w+)?\(/;

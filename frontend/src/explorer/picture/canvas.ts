@@ -1,5 +1,5 @@
 // The picture on a canvas: draws what is in sight, and tells what lies under the pointer.
-import { stepOf } from "../heat";
+import { stepOf } from "../code/heat";
 import { Camera, type Size } from "./camera";
 import type { Graph } from "./graph";
 import { type Box, boundsOf, type GroupBox, holds, type NodeBox, type Scene } from "./scene";

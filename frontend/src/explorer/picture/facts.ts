@@ -1,7 +1,7 @@
 // What the picture says in words: the node one looks at, what it takes and who takes it. By these
 // buttons the graph can be walked without seeing it.
-import { button, cutName, make } from "../../elements";
-import { count, microseconds } from "../../figures";
+import { button, cutName, make } from "../../shared/elements";
+import { count, microseconds } from "../../shared/figures";
 import type { Graph } from "./graph";
 
 /** Neighbours that are listed. */

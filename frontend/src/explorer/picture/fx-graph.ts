@@ -1,5 +1,5 @@
 // The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
-import { hueOf } from "../../elements";
+import { hueOf } from "../../shared/elements";
 import type { Kernel } from "../shapes";
 import { complete, type Graph, type Group, newNode } from "./graph";
 

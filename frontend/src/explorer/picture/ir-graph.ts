@@ -1,8 +1,8 @@
 // The scheduler's nodes from the text of the IR: what each writes and waits for, before or after
 // fusion. Pure.
-import { hueOf } from "../../elements";
-import type { LinkIndex } from "../selection";
+import { hueOf } from "../../shared/elements";
 import type { Kernel } from "../shapes";
+import type { LinkIndex } from "../state/links";
 import { complete, type Graph, type Group, type Node, newNode } from "./graph";
 
 /** Sample: `op0: SchedulerNode(ComputedBuffer)`, `op0_op3: FusedSchedulerNode(SchedulerNode,…)` */

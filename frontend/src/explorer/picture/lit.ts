@@ -1,6 +1,6 @@
 // Which nodes of a picture a selection means, and what choosing one of them selects. Pure.
-import type { Target } from "../address";
-import type { LinkIndex, Selected } from "../selection";
+import type { Target } from "../state/address";
+import type { LinkIndex, Selected } from "../state/links";
 import type { Graph } from "./graph";
 
 /** Nodes by the entities they are; where the selection names none, by the lines that it lights. */

@@ -1,8 +1,8 @@
 // What the panes of pictures need of the explorer: the graphs, made once each.
-import { ask } from "../../server";
-import type { Target } from "../address";
-import type { LinkIndex, Selected } from "../selection";
+import { ask } from "../../shared/server";
 import type { GraphPicture } from "../shapes";
+import type { Target } from "../state/address";
+import type { LinkIndex, Selected } from "../state/links";
 import type { NodeColumns } from "./fx-graph";
 import type { Graph } from "./graph";
 import type { PictureHost } from "./view";

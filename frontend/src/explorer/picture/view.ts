@@ -1,8 +1,8 @@
 // A pane that shows the graph as a picture: all of it, or what is around the selection.
-import { button, make } from "../../elements";
-import { sentenceOf } from "../../server";
-import type { Target } from "../address";
-import type { LinkIndex, Selected } from "../selection";
+import { button, make } from "../../shared/elements";
+import { sentenceOf } from "../../shared/server";
+import type { Target } from "../state/address";
+import type { LinkIndex, Selected } from "../state/links";
 import { Canvas, type Spot } from "./canvas";
 import { factsOf, wholeOf } from "./facts";
 import { around, type Graph } from "./graph";

@@ -1,0 +1,192 @@
+// Entry of the memory page: what is held along the wrapper, and the lives of its buffers.
+
+import { bytes } from "../shared/figures";
+import { startTableDownloads } from "./download";
+import { offer } from "./offer";
+import { type Chart, type Colours, plot } from "./plot";
+
+interface Point {
+  line: number;
+  live: number;
+  inputs: number;
+}
+
+interface Life {
+  number: number;
+  name: string;
+  role: string;
+  nbytes: number;
+  born: number;
+  freed: number;
+  at_peak: boolean;
+}
+
+export interface Memory {
+  points: Point[];
+  lives: Life[];
+  peak: number;
+  peak_line: number;
+  first_line: number;
+  last_line: number;
+  line_url: string;
+}
+
+const STANDS_FOR_A_LINE = "987654321";
+/** Rows of 26 px that a curve takes. */
+const TALL = 11;
+const HUES: Record<string, string> = { output: "persistent", intermediate: "pointwise" };
+
+/** The unit of bytes that suits a whole axis. */
+export function unitOfBytes(most: number): { unit: string; size: number } {
+  if (most >= 2 ** 30) return { unit: "GiB", size: 2 ** 30 };
+  if (most >= 2 ** 20) return { unit: "MiB", size: 2 ** 20 };
+  return most >= 2 ** 10 ? { unit: "KiB", size: 2 ** 10 } : { unit: "B", size: 1 };
+}
+
+function held(data: Memory) {
+  const totals = data.points.map((point) => point.live + point.inputs);
+  const { unit, size } = unitOfBytes(Math.max(1, ...totals));
+  const lines = data.points.map((point) => point.line);
+  const curve = (name: string, values: number[], colour: string, fill: boolean) => ({
+    type: "scatter",
+    mode: "lines",
+    name,
+    x: lines,
+    y: values.map((value) => value / size),
+    customdata: values.map((value) => bytes(value)),
+    line: { shape: "hv", width: fill ? 1.6 : 1.2, color: colour, dash: fill ? "solid" : "dot" },
+    fill: fill ? "tozeroy" : "none",
+    hovertemplate: `line %{x}: %{customdata} ${name}<extra></extra>`,
+  });
+  return (colours: Colours, narrow: boolean): Chart => ({
+    rows: TALL,
+    traces: [
+      curve(
+        "allocated here",
+        data.points.map((point) => point.live),
+        colours("pointwise"),
+        true,
+      ),
+      curve("with inputs not yet let go", totals, colours("other"), false),
+      {
+        type: "scatter",
+        mode: "markers+text",
+        name: "peak",
+        x: [data.peak_line],
+        y: [data.peak / size],
+        text: [`peak ${bytes(data.peak)}`],
+        textposition: data.peak_line > (data.first_line + data.last_line) / 2 ? "left" : "right",
+        marker: { size: 9, color: colours("heat"), symbol: "diamond" },
+        hovertemplate: `peak after line %{x}: ${bytes(data.peak)}<extra></extra>`,
+      },
+    ],
+    layout: {
+      showlegend: !narrow,
+      legend: { orientation: "h", y: 1.08, x: 0 },
+      margin: { l: 8, r: 16, t: 20, b: 36 },
+      xaxis: { title: { text: "line of the output code", font: { size: 12 } }, tickformat: "d" },
+      yaxis: {
+        title: { text: `${unit} held`, font: { size: 12 } },
+        rangemode: "tozero",
+        showgrid: true,
+      },
+    },
+  });
+}
+
+function lives(data: Memory) {
+  const rows = [...data.lives].reverse();
+  const most = Math.max(1, ...rows.map((life) => life.nbytes));
+  return (colours: Colours, narrow: boolean): Chart => ({
+    rows: rows.length * 0.72 + 1,
+    traces: [
+      {
+        type: "bar",
+        orientation: "h",
+        base: rows.map((life) => life.born),
+        x: rows.map((life) => Math.max(1, life.freed - life.born)),
+        y: rows.map((_, at) => at),
+        width: rows.map((life) => 0.25 + 0.65 * Math.sqrt(life.nbytes / most)),
+        customdata: rows.map((life) => [
+          life.name,
+          bytes(life.nbytes),
+          life.role === "intermediate" ? "temporary" : life.role,
+          life.freed,
+        ]),
+        marker: {
+          color: rows.map((life) => colours(HUES[life.role] ?? "other")),
+          line: {
+            color: colours("ink"),
+            width: rows.map((life) => (life.at_peak ? 1.4 : 0)),
+          },
+        },
+        hovertemplate:
+          "%{customdata[0]}: %{customdata[1]}, %{customdata[2]}, lines %{base} to %{customdata[3]}<extra></extra>",
+      },
+    ],
+    layout: {
+      xaxis: {
+        title: { text: "line of the output code", font: { size: 12 } },
+        range: [data.first_line, data.last_line],
+        tickformat: "d",
+      },
+      yaxis: {
+        tickvals: rows.map((_, at) => at),
+        ticktext: rows.map((life) => (narrow ? life.name : `${life.name}  ${bytes(life.nbytes)}`)),
+        tickfont: { size: 10.5 },
+      },
+    },
+  });
+}
+
+interface Clicked extends HTMLElement {
+  on?(event: string, then: (what: { points?: { x?: number; base?: number }[] }) => void): void;
+}
+
+/** A click on a chart opens its line in the explorer. */
+function follow(place: Clicked, data: Memory): void {
+  place.on?.("plotly_click", ({ points }) => {
+    const line = points?.[0]?.base ?? points?.[0]?.x;
+    if (line !== undefined)
+      location.assign(data.line_url.replace(STANDS_FOR_A_LINE, String(Math.round(line))));
+  });
+}
+
+function start(): void {
+  startTableDownloads();
+  const carried = document.querySelector("#memory-data")?.textContent;
+  if (!carried) return;
+  const data = JSON.parse(carried) as Memory;
+  const charts = {
+    held: {
+      make: held(data),
+      rows: () => [
+        ["line", "allocated_bytes", "inputs_bytes"],
+        ...data.points.map((point) => [point.line, point.live, point.inputs]),
+      ],
+    },
+    lives: {
+      make: lives(data),
+      rows: () => [
+        ["buffer", "role", "bytes", "first_line", "last_line", "at_peak"],
+        ...data.lives.map((life) => [
+          life.name,
+          life.role,
+          life.nbytes,
+          life.born,
+          life.freed,
+          String(life.at_peak),
+        ]),
+      ],
+    },
+  };
+  for (const [name, chart] of Object.entries(charts)) {
+    const place = document.querySelector<Clicked>(`[data-memory-chart="${name}"]`);
+    if (!place) continue;
+    plot(place, chart.make);
+    follow(place, data);
+    offer(name, place, chart.rows);
+  }
+}
+
+if (typeof document !== "undefined") start();

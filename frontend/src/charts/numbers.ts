@@ -1,0 +1,145 @@
+// Entry of the page of wrong numbers: the error of each node along the graph.
+import { startTableDownloads } from "./download";
+import { offer } from "./offer";
+import { type Chart, type Colours, plot } from "./plot";
+
+interface Point {
+  at: number;
+  node: string;
+  kernel: string;
+  status: string;
+  how: string;
+  excess: number | null;
+  max_abs: number | null;
+  allowed: number | null;
+  accumulated: number | null;
+}
+
+interface Numbers {
+  points: Point[];
+  /** The explorer at a node, whose name stands where `NODE` stands; empty where there is none. */
+  node_url: string;
+}
+
+/** What is exact, and what no number says, would leave a logarithmic picture: they keep to its rims. */
+const LEAST = 1e-3;
+const MOST = 1e9;
+const TALL = 10;
+
+/** Where a point stands: its error in multiples of what is allowed. */
+export function height(point: { excess: number | null }): number {
+  return point.excess === null ? MOST : Math.min(MOST, Math.max(LEAST, point.excess));
+}
+
+function figure(value: number | null): string {
+  return value === null ? "unknown" : value.toPrecision(3);
+}
+
+function plain(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+function chart(points: Point[]) {
+  const last = Math.max(1, ...points.map((point) => point.at));
+  const highest = Math.max(10, ...points.map(height));
+  return (colours: Colours): Chart => {
+    const dots = (differs: boolean) => {
+      const drawn = points.filter((point) => (point.status === "differs") === differs);
+      return {
+        type: "scatter",
+        mode: "markers",
+        name: differs ? "differs" : "agrees",
+        x: drawn.map((point) => point.at),
+        y: drawn.map(height),
+        customdata: drawn.map((point) => [
+          plain(point.node),
+          figure(point.max_abs),
+          figure(point.allowed),
+          plain(point.kernel || "no kernel"),
+        ]),
+        marker: {
+          color: colours(differs ? "bad" : "pointwise"),
+          size: differs ? 10 : 7,
+          symbol: drawn.map((point) =>
+            differs ? "x" : point.how === "stored" ? "circle-open" : "circle",
+          ),
+        },
+        hovertemplate:
+          "%{customdata[0]}<br>max abs error %{customdata[1]}, allowed %{customdata[2]}<br>%{customdata[3]}<extra></extra>",
+      };
+    };
+    return {
+      rows: TALL,
+      traces: [
+        {
+          type: "scatter",
+          mode: "lines+text",
+          x: [-0.5, last + 0.5],
+          y: [1, 1],
+          text: ["", "allowed"],
+          textposition: "top left",
+          line: { color: colours("warn"), width: 1.5, dash: "dash" },
+          hoverinfo: "skip",
+        },
+        dots(false),
+        dots(true),
+      ],
+      layout: {
+        margin: { l: 8, r: 16, t: 8, b: 40 },
+        xaxis: {
+          title: { text: "node, in the graph's order", font: { size: 12 } },
+          range: [-0.5, last + 0.5],
+          // Nodes are counted: there is nothing between two of them.
+          ...(last < 12 ? { dtick: 1 } : {}),
+          tickformat: "d",
+        },
+        yaxis: {
+          type: "log",
+          title: { text: "× allowed", font: { size: 12 } },
+          range: [Math.log10(LEAST) - 0.2, Math.log10(highest) + 0.5],
+          tickformat: "~g",
+          showgrid: true,
+        },
+      },
+    };
+  };
+}
+
+interface Clicked extends HTMLElement {
+  on?(event: string, then: (what: { points?: Picked[] }) => void): void;
+}
+interface Picked {
+  data?: { name?: string };
+  pointNumber?: number;
+}
+
+function start(): void {
+  startTableDownloads();
+  const carried = document.querySelector("#numbers-data")?.textContent;
+  const place = document.querySelector<Clicked>("[data-numbers-chart]");
+  if (!carried || !place) return;
+  const { points, node_url } = JSON.parse(carried) as Numbers;
+  plot(place, chart(points));
+  place.on?.("plotly_click", ({ points: picked }) => {
+    const name = picked?.[0]?.data?.name;
+    const among = points.filter((point) => (point.status === "differs") === (name === "differs"));
+    const point = among[picked?.[0]?.pointNumber ?? -1];
+    if (point && name && node_url)
+      location.assign(node_url.replace("NODE", encodeURIComponent(point.node)));
+  });
+  offer("errors", place, () => [
+    ["place", "node", "kernel", "verdict", "error / allowed", "max abs", "allowed", "accumulated"],
+    ...points.map((point) => [
+      point.at,
+      point.node,
+      point.kernel,
+      point.status,
+      point.excess ?? "",
+      point.max_abs ?? "",
+      point.allowed ?? "",
+      point.accumulated ?? "",
+    ]),
+  ]);
+}
+
+if (typeof document !== "undefined") start();

@@ -1,0 +1,171 @@
+// Entry of the roofline page: kernels below the limits of memory and arithmetic.
+
+import { hueOf } from "../shared/elements";
+import { microseconds, share } from "../shared/figures";
+import { startTableDownloads } from "./download";
+import { offer } from "./offer";
+import { type Chart, type Colours, plot } from "./plot";
+
+interface Kernel {
+  graph: string;
+  name: string;
+  handle: number | null;
+  kind: string;
+  category: string;
+  time_us: number | null;
+  bytes: number | null;
+  products: number | null;
+  operations: number | null;
+  dtype: string;
+  standing: {
+    bytes_per_s: number | null;
+    operations_per_s: number | null;
+    share: number | null;
+    saves: number | null;
+    over: string;
+  };
+}
+
+export interface Roofline {
+  peaks: { memory: number; matmul: Record<string, number>; vector: number };
+  kernels: Kernel[];
+  kernel_url: string;
+}
+
+/** Operations a byte, below which a point would leave the picture. */
+const LEAST = 1 / 64;
+const TALL = 15;
+
+export interface Dot {
+  kernel: Kernel;
+  intensity: number;
+  rate: number;
+}
+
+/** Where kernels stand: operations a byte, and operations a second. Copies count as next to none. */
+export function dots(kernels: readonly Kernel[]): Dot[] {
+  return kernels.flatMap((kernel) => {
+    const seconds = (kernel.time_us ?? 0) / 1e6;
+    if (!kernel.bytes || !seconds) return [];
+    const done = Math.max(kernel.products ?? kernel.operations ?? 0, kernel.bytes * LEAST);
+    return [{ kernel, intensity: done / kernel.bytes, rate: done / seconds }];
+  });
+}
+
+function plain(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+function chart(data: Roofline, placed: Dot[]) {
+  const used = new Set(placed.map((dot) => dot.kernel.dtype));
+  const limits = Object.entries(data.peaks.matmul)
+    .filter(([dtype]) => dtype === "float32" || used.has(dtype))
+    .sort((a, b) => b[1] - a[1]);
+  const top = limits[0]?.[1] ?? data.peaks.vector;
+  const right = Math.max(4 * (top / data.peaks.memory), ...placed.map((dot) => dot.intensity * 2));
+  const left = Math.min(LEAST, ...placed.map((dot) => dot.intensity)) / 2;
+  const longest = Math.max(...placed.map((dot) => dot.kernel.time_us ?? 0), 1e-9);
+  return (colours: Colours, narrow: boolean): Chart => ({
+    rows: TALL,
+    traces: [
+      {
+        type: "scatter",
+        mode: "lines",
+        x: [left, top / data.peaks.memory],
+        y: [left * data.peaks.memory, top],
+        line: { color: colours("edge"), width: 1.5 },
+        hovertemplate: `memory: ${(data.peaks.memory / 1e9).toFixed(0)} GB/s<extra></extra>`,
+      },
+      ...limits.map(([dtype, rate]) => ({
+        type: "scatter",
+        mode: "lines+text",
+        x: [rate / data.peaks.memory, right],
+        y: [rate, rate],
+        text: ["", narrow ? "" : dtype],
+        textposition: "top left",
+        line: { color: colours("edge"), width: 1.5, dash: rate === top ? "solid" : "dot" },
+        hovertemplate: `${dtype}: ${(rate / 1e12).toPrecision(3)} TFLOP/s<extra></extra>`,
+      })),
+      {
+        type: "scatter",
+        mode: "markers",
+        x: placed.map((dot) => dot.intensity),
+        y: placed.map((dot) => dot.rate),
+        customdata: placed.map(({ kernel }) => [
+          plain(kernel.name),
+          microseconds(kernel.time_us ?? 0),
+          kernel.standing.share === null ? "unknown" : share(kernel.standing.share),
+        ]),
+        marker: {
+          color: placed.map((dot) => colours(hueOf(dot.kernel.kind, dot.kernel.category))),
+          size: placed.map((dot) => 6 + 26 * Math.sqrt((dot.kernel.time_us ?? 0) / longest)),
+          symbol: placed.map((dot) => (dot.kernel.standing.over ? "triangle-up" : "circle")),
+          opacity: 0.75,
+          line: { color: colours("panel"), width: 1 },
+        },
+        hovertemplate:
+          "%{customdata[0]}<br>%{customdata[1]} a step, %{customdata[2]} of its roof<br>%{x:.3~g} operations a byte<extra></extra>",
+      },
+    ],
+    layout: {
+      margin: { l: 8, r: 16, t: 8, b: 40 },
+      xaxis: {
+        type: "log",
+        title: { text: "operations a byte", font: { size: 12 } },
+        range: [Math.log10(left), Math.log10(right)],
+        dtick: 1,
+      },
+      yaxis: {
+        type: "log",
+        title: { text: "operations a second", font: { size: 12 } },
+        tickformat: "~s", // powers of ten would be set with inline styles, which pages forbid
+        showgrid: true,
+        dtick: 1,
+      },
+    },
+  });
+}
+
+interface Clicked extends HTMLElement {
+  on?(event: string, then: (what: { points?: Picked[] }) => void): void;
+}
+interface Picked {
+  data?: { mode?: string };
+  pointNumber?: number;
+}
+
+function start(): void {
+  startTableDownloads();
+  const carried = document.querySelector("#roofline-data")?.textContent;
+  const place = document.querySelector<Clicked>("[data-roofline]");
+  if (!carried || !place) return;
+  const data = JSON.parse(carried) as Roofline;
+  const placed = dots(data.kernels);
+  plot(place, chart(data, placed));
+  place.on?.("plotly_click", ({ points }) => {
+    const picked = points?.[0];
+    const dot = picked?.data?.mode === "markers" ? placed[picked.pointNumber ?? -1] : undefined;
+    if (!dot || dot.kernel.handle === null) return;
+    const { graph, name, handle } = dot.kernel;
+    location.assign(
+      data.kernel_url
+        .replace("SLUG", encodeURIComponent(graph))
+        .replace("NAME", encodeURIComponent(name))
+        .replace("987654321", String(handle)),
+    );
+  });
+  offer("roofline", place, () => [
+    ["kernel", "graph", "time_us", "bytes", "operations", "share_of_roof", "share_of_step_saved"],
+    ...placed.map(({ kernel }) => [
+      kernel.name,
+      kernel.graph,
+      kernel.time_us ?? "",
+      kernel.bytes ?? "",
+      kernel.products ?? kernel.operations ?? "",
+      kernel.standing.share ?? "",
+      kernel.standing.saves ?? "",
+    ]),
+  ]);
+}
+
+if (typeof document !== "undefined") start();

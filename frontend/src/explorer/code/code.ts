@@ -1,0 +1,373 @@
+// One read-only code view on CodeMirror: text with the artifact's own line numbers, lines that
+// light, a ruler, a caret that moves by keyboard.
+import { standardKeymap } from "@codemirror/commands";
+import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
+import {
+  Compartment,
+  EditorState,
+  type Extension,
+  type StateEffect,
+  type Text,
+} from "@codemirror/state";
+import { EditorView, highlightActiveLineGutter, keymap } from "@codemirror/view";
+import { coloured } from "./colour";
+import { docOf } from "./documents";
+import { type Coming, exchange, type Goal, LASTING, scrollTo } from "./exchange";
+import { foldedRest } from "./folded-rest";
+import { foldedRuns, GAPS, HEADS } from "./folded-runs";
+import { foldedAnnotations } from "./folded-types";
+import { type Heat, heatStrip, setHeat } from "./heat";
+import { narrowIndents, partKept } from "./indent";
+import type { Side } from "./level";
+import { levelled } from "./level-view";
+import { firstLine, isDark, type Marks, NO_MARKS, setMarks } from "./lit-lines";
+import { Ruler } from "./ruler";
+import { Sight } from "./scroll-position";
+import { wrapperSigns } from "./wrapper-kinds";
+
+export interface CodeEvents {
+  hovered(line: number | null): void;
+  /** The caret came to a line by keyboard. */
+  reached(line: number): void;
+  /** `extend`: from the kept line to this one. */
+  clicked(line: number, extend: boolean): void;
+}
+
+export interface CodeText {
+  text: string;
+  /** The artifact's line that the text begins with. */
+  first: number;
+  language: string;
+  label: string;
+  annotated: boolean;
+  /** Put together from stack comments: most of its lines are empty. */
+  rebuilt: boolean;
+  /** Whether a strip of time stands beside the lines. */
+  timed: boolean;
+  /** Whether a sign beside each line says what the wrapper does there. */
+  wrapper: boolean;
+}
+
+export interface CodeOptions {
+  folded: boolean;
+  wrapped: boolean;
+  /** Only what lights, and a few lines around. */
+  only: boolean;
+}
+
+/** A line to bring into sight; sideways too when it would show nothing but its indentation. */
+export interface Aim {
+  line: number;
+  sideways: boolean;
+}
+
+export class Code {
+  private made: EditorView | null = null;
+  /** It is put in with the first lines that light: drawn and laid out once, not twice. */
+  private coming: Coming | null = null;
+  private window = new Sight(null);
+  readonly ruler: Ruler;
+  private readonly events: CodeEvents;
+  private readonly folding = new Compartment();
+  private readonly wrapping = new Compartment();
+  private shown: CodeText | null = null;
+  private marks: Marks = NO_MARKS;
+  private frame = 0;
+  /** Where reading of a text that was just put in begins, until the first marks come. */
+  private start: number | null = null;
+  /** Width for text, as last seen. */
+  private room = 0;
+  private side: Side | null = null;
+
+  constructor(parent: HTMLElement, events: CodeEvents, nonce: string) {
+    this.events = events;
+    this.nonce = nonce;
+    this.parent = parent;
+    this.ruler = new Ruler((line) => this.reveal(line, true));
+    parent.append(this.ruler.canvas);
+  }
+
+  private readonly nonce: string;
+  private readonly parent: HTMLElement;
+
+  /** There is one as soon as a text is shown: an empty one first would be laid out for nothing. */
+  get view(): EditorView {
+    if (this.coming) this.put([], null);
+    if (!this.made) throw new Error("No text is shown yet.");
+    return this.made;
+  }
+
+  /** The text that the view shows, or is about to. */
+  private get doc(): Text {
+    return this.coming?.doc ?? this.view.state.doc;
+  }
+
+  private listen({ dom, scrollDOM }: EditorView): void {
+    dom.addEventListener("mousemove", (event) => {
+      const { clientY } = event;
+      cancelAnimationFrame(this.frame);
+      this.frame = requestAnimationFrame(() => this.events.hovered(this.lineAtHeight(clientY)));
+    });
+    dom.addEventListener("mouseleave", () => {
+      cancelAnimationFrame(this.frame);
+      this.events.hovered(null);
+    });
+    // No `click`: lighting lines redraws them between press and release, and a press whose element
+    // is gone makes no click.
+    scrollDOM.addEventListener("mousedown", (pressed) => {
+      if (pressed.button !== 0) return;
+      const line = this.lineAtHeight(pressed.clientY);
+      const released = (event: MouseEvent) => {
+        const still =
+          Math.hypot(event.clientX - pressed.clientX, event.clientY - pressed.clientY) < 5;
+        if (!still || line === null || event.detail > 1) return;
+        const { main } = this.view.state.selection;
+        if (!main.empty || event.shiftKey)
+          this.view.dispatch({ selection: { anchor: main.anchor } });
+        this.events.clicked(line, event.shiftKey);
+      };
+      window.addEventListener("mouseup", released, { once: true });
+    });
+  }
+
+  private lineAtHeight(clientY: number): number | null {
+    const { view } = this;
+    const height = clientY - view.documentTop;
+    if (!this.shown || height < 0 || height > view.contentHeight) return null;
+    const block = view.lineBlockAtHeight(height);
+    return view.state.doc.lineAt(block.from).number + this.shown.first - 1;
+  }
+
+  /** Put in a text; reading begins at a line, or at the text's first. */
+  show(shown: CodeText, options: CodeOptions, start: number | null): void {
+    this.shown = shown;
+    this.side = null;
+    this.start = start ?? shown.first;
+    this.marks = NO_MARKS;
+    const doc = docOf(shown.text);
+    this.coming = { doc, extensions: this.extensions(shown, options), effects: [] };
+    this.ruler.show(this.marks, shown.first, doc.lines);
+  }
+
+  /** Have the view show what is coming, and what changes with it, in one go: each change that is put
+   * in costs a layout. */
+  private put(effects: readonly StateEffect<unknown>[], aim: Aim | null = null): void {
+    const goal = this.goalOf(aim);
+    const { coming, made } = this;
+    this.coming = null;
+    if (!coming) this.view.dispatch({ effects: goal ? [...effects, scrollTo(goal)] : effects });
+    else if (!made) this.make(coming, effects, goal);
+    else exchange(made, { ...coming, effects: [...coming.effects, ...effects] }, goal);
+  }
+
+  private make(
+    { doc, extensions, effects: before }: Coming,
+    effects: readonly StateEffect<unknown>[],
+    goal: Goal | null,
+  ): void {
+    const { state } = EditorState.create({ doc, extensions }).update({
+      effects: [...before, ...effects],
+    });
+    this.made = new EditorView(goal ? { state, scrollTo: scrollTo(goal) } : { state });
+    this.parent.prepend(this.made.dom);
+    this.window = new Sight(this.made.scrollDOM);
+    this.listen(this.made);
+  }
+
+  private extensions(shown: CodeText, options: CodeOptions): Extension {
+    return [
+      EditorView.cspNonce.of(this.nonce),
+      EditorState.readOnly.of(true),
+      EditorView.contentAttributes.of({
+        "aria-label": shown.label,
+        "aria-readonly": "true",
+        tabindex: "0",
+        inputmode: "none",
+        spellcheck: "false",
+      }),
+      firstLine.of(shown.first),
+      highlightActiveLineGutter(),
+      search({ top: true }),
+      keymap.of([...searchKeymap, ...standardKeymap]),
+      LASTING,
+      coloured(shown.language),
+      narrowIndents(shown.language),
+      shown.wrapper ? wrapperSigns : [],
+      shown.timed ? heatStrip : [],
+      this.folding.of(this.folds(shown, options)),
+      this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),
+      EditorView.updateListener.of((update) => {
+        if (!update.selectionSet || !this.view.hasFocus) return;
+        const byKeys = update.transactions.some(
+          (each) => each.isUserEvent("select") && !each.isUserEvent("select.pointer"),
+        );
+        if (byKeys) this.events.reached(this.caretLine());
+      }),
+    ];
+  }
+
+  private folds(shown: CodeText | null, options: CodeOptions): Extension {
+    if (this.side) return levelled(this.side); // folded lines would not stand level
+    if (shown && options.only) {
+      const types = options.folded && shown.annotated ? foldedAnnotations : [];
+      return [foldedRest(shown.first), types];
+    }
+    if (!shown || !options.folded) return [];
+    if (shown.language === "ir") return foldedRuns(HEADS, shown.first);
+    if (shown.rebuilt) return foldedRuns(GAPS, shown.first);
+    return shown.annotated ? foldedAnnotations : [];
+  }
+
+  warm(heat: Heat): void {
+    if (!this.shown?.timed) return;
+    if (this.coming) this.coming.effects.push(setHeat.of(heat));
+    else this.view.dispatch({ effects: setHeat.of(heat) });
+  }
+
+  adjust(options: CodeOptions): void {
+    this.view.dispatch({
+      effects: [
+        this.folding.reconfigure(this.folds(this.shown, options)),
+        this.wrapping.reconfigure(options.wrapped && !this.side ? EditorView.lineWrapping : []),
+      ],
+    });
+  }
+
+  /** Keep the lines level with another view's, or no longer. */
+  level(side: Side | null, options: CodeOptions): void {
+    this.side = side;
+    this.adjust(options);
+  }
+
+  /** Light lines, and bring one into sight. All in one go: each dispatch costs a layout. */
+  mark(marks: Marks, aim: Aim | null = null): void {
+    if (!this.shown) return;
+    const dark = isDark(marks) && isDark(this.marks);
+    if (dark && !aim && this.start === null) return; // nothing lights, as before
+    this.marks = marks;
+    this.put([setMarks.of(marks)], aim);
+    this.start = null;
+    this.ruler.show(marks, this.shown.first, this.doc.lines);
+  }
+
+  /** The artifact's line that the caret stands on. */
+  caretLine(): number {
+    if (this.coming) return this.shown?.first ?? 1;
+    const { state } = this.view;
+    return state.doc.lineAt(state.selection.main.head).number + (this.shown?.first ?? 1) - 1;
+  }
+
+  holds(line: number): boolean {
+    if (!this.shown) return false;
+    return line >= this.shown.first && line < this.shown.first + this.doc.lines;
+  }
+
+  text(line: number): string | null {
+    if (!this.holds(line)) return null;
+    return this.doc.line(line - (this.shown?.first ?? 1) + 1).text;
+  }
+
+  private positionOf(line: number): number {
+    const { doc } = this;
+    const wanted = line - (this.shown?.first ?? 1) + 1;
+    return doc.line(Math.min(Math.max(1, wanted), doc.lines)).from;
+  }
+
+  inSight(line: number): boolean {
+    return this.anyInSight([line]);
+  }
+
+  /** Whether one of these lines stands in sight. */
+  anyInSight(lines: readonly number[]): boolean {
+    if (this.start !== null) return false;
+    const { top, height } = this.window.seen();
+    if (!height) return false; // behind another tab
+    return lines.some((line) => {
+      if (!this.holds(line)) return false;
+      const block = this.view.lineBlockAt(this.positionOf(line));
+      if (block.top < top || block.bottom > top + height) return false;
+      return this.textInSight(line);
+    });
+  }
+
+  /** Bring a line into sight; one that is in sight already stays where it is. */
+  reveal(line: number, always = false): void {
+    if (!this.holds(line) || (!always && this.inSight(line))) return;
+    this.put([], this.aimAt(line));
+  }
+
+  /** How to bring a line into sight. Reads the layout: best before anything is changed. */
+  aimAt(line: number): Aim {
+    return { line, sideways: !this.textInSight(line) };
+  }
+
+  /** The place that is to come into sight: of an aim, or where the reading of a new text begins. */
+  private goalOf(aim: Aim | null): Goal | null {
+    if (aim && this.holds(aim.line)) return this.towards(aim);
+    const { start, made } = this;
+    if (start === null || (!made && start === this.shown?.first)) return null;
+    return { at: this.positionOf(start), how: { y: "start", yMargin: 24 } }; // near the upper edge
+  }
+
+  private towards({ line, sideways }: Aim): Goal {
+    const at = this.positionOf(line);
+    if (!sideways) return { at, how: { y: "center" } };
+    // Before there is a view nobody knows its width: then only where the line begins beyond it.
+    const along = this.made
+      ? { x: "start" as const, xMargin: this.roomBefore(line) }
+      : { x: "nearest" as const, xMargin: 160 };
+    return { at: at + this.indentOf(line), how: { y: "center", ...along } };
+  }
+
+  /** What stays in sight before a deeply indented line: where the least indented line around it begins,
+   * so that none is cut at its left, unless that leaves the line less than half of the pane. */
+  private roomBefore(line: number): number {
+    const around = Math.ceil(this.window.seen().height / (this.made?.defaultLineHeight ?? 20) / 2);
+    let least = this.indentOf(line);
+    for (let other = line - around; other <= line + around && least > 0; other++) {
+      if (this.text(other)?.trim()) least = Math.min(least, this.indentOf(other));
+    }
+    return Math.min(this.widthOf(this.indentOf(line) - least), this.room / 2);
+  }
+
+  /** Of so many spaces of indentation. */
+  private widthOf(spaces: number): number {
+    const { made } = this; // not `view`, which puts in what is coming
+    return spaces * (made?.defaultCharacterWidth ?? 7.2) * partKept(this.shown?.language ?? "");
+  }
+
+  private indentOf(line: number): number {
+    return /^ */.exec(this.text(line) ?? "")?.[0].length ?? 0;
+  }
+
+  /** Whether a deeply indented line shows its text, rather than the empty room before it. */
+  private textInSight(line: number): boolean {
+    const { made } = this;
+    if (!made) return false;
+    if (made.lineWrapping) return true;
+    const { left, width } = this.window.seen();
+    if (!width) return true; // behind another tab there is nothing to scroll in
+    const start = this.widthOf(this.indentOf(line));
+    if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
+    this.room = width - this.window.gutter();
+    return start >= left && start <= left + this.room / 2;
+  }
+
+  placeCaret(line: number): void {
+    if (this.holds(line)) this.view.dispatch({ selection: { anchor: this.positionOf(line) } });
+  }
+
+  focus(): void {
+    this.view.focus();
+  }
+
+  find(): void {
+    openSearchPanel(this.view);
+  }
+
+  close(): void {
+    this.ruler.close();
+    this.window.close();
+    this.made?.destroy();
+  }
+}

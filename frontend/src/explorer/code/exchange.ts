@@ -1,0 +1,92 @@
+// Putting texts into a code view. Each change of a view costs a layout of the page, so that a text, the
+// lines that light in it and the place to look at are put in together.
+import { EditorState, type Extension, StateEffect, type Text } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { litLines, NO_MARKS, numbers, setMarks } from "./lit-lines";
+
+const LOOK = EditorView.theme({
+  "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
+  ".cm-content": { padding: "4px 0", caretColor: "var(--accent)" },
+  ".cm-line": { padding: "0 8px 0 4px" },
+  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
+  ".cm-lineNumbers .cm-gutterElement": { padding: "0 6px 0 4px", minWidth: "32px" },
+  ".cm-activeLineGutter": { backgroundColor: "transparent" },
+  "&.cm-focused .cm-activeLineGutter": { color: "var(--accent)", fontWeight: "700" },
+  ".cm-panels": { backgroundColor: "var(--sunk)", color: "var(--ink)" },
+  ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
+  ".cm-panel.cm-search": { fontFamily: "var(--ui)", fontSize: "12px" },
+  ".cm-panel.cm-search :is(input, button, label)": { fontSize: "12px" },
+  ".cm-lineWrapping": { wordBreak: "break-all" },
+  ".cm-textfield": { backgroundColor: "var(--panel)", border: "1px solid var(--edge)" },
+  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", borderRadius: "5px" },
+  ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },
+  ".cm-searchMatch-selected": {
+    backgroundColor: "color-mix(in srgb, var(--warn) 55%, transparent)",
+  },
+});
+
+/** Scrolling to where a line begins, by the heights that are known: asking where things stand, once for
+ * the line and once for each box around it, costs layouts. */
+const straight = EditorView.scrollHandler.of((view, { head }, { x, y, yMargin }) => {
+  const { scrollDOM } = view;
+  const { top, bottom, from } = view.lineBlockAt(head);
+  if (y === "nearest" || x !== "nearest" || head !== from) return false;
+  const above = y === "start" ? yMargin : (scrollDOM.clientHeight - (bottom - top)) / 2;
+  scrollDOM.scrollTo(0, top + view.documentPadding.top - above);
+  return true;
+});
+
+/** The same for all texts: a view that sees its phrases go begins anew, what folds asks for the marks
+ * from before, and gutters that go are made anew line by line. */
+export const LASTING = [
+  LOOK,
+  EditorState.phrases.of({ Find: "Find in this pane" }),
+  numbers,
+  litLines,
+  straight,
+];
+
+/** A text that the view does not show yet. */
+export interface Coming {
+  doc: Text;
+  extensions: Extension;
+  effects: StateEffect<unknown>[];
+}
+
+/** A place that is to come into sight. */
+export interface Goal {
+  at: number;
+  how: Parameters<typeof EditorView.scrollIntoView>[1];
+}
+
+export function scrollTo({ at, how }: Goal): StateEffect<unknown> {
+  return EditorView.scrollIntoView(at, how);
+}
+
+/** Put another text into a view. It keeps what it measured, heights of lines and widths of letters,
+ * and so draws the lines around the goal at once; a view of a new state begins by measuring. */
+export function exchange(
+  view: EditorView,
+  { doc, extensions, effects }: Coming,
+  goal: Goal | null,
+): void {
+  const old = view.state.doc.length;
+  const at = goal?.at ?? 0;
+  // A view takes goals within the text that it has. The end of the old text becomes the goal.
+  const aimed = view.state.update(
+    goal ? { effects: EditorView.scrollIntoView(old, goal.how) } : {},
+  );
+  const cleared = aimed.state.update({
+    changes: [
+      { from: 0, to: old, insert: doc.slice(0, at) },
+      { from: old, insert: doc.slice(at) },
+    ],
+    selection: { anchor: 0 },
+    // What else knows the old text goes before it does.
+    effects: [StateEffect.reconfigure.of(LASTING), setMarks.of(NO_MARKS)],
+  });
+  const filled = cleared.state.update({ effects: StateEffect.reconfigure.of(extensions) });
+  view.dispatch([aimed, cleared, filled, filled.state.update({ effects })]);
+}

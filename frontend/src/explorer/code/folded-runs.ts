@@ -1,0 +1,213 @@
+// Runs of lines that push what one reads out of sight: the head of a scheduler node (dependencies,
+// layouts, users), lines of a rebuilt source that no graph names. Folded, a run is one mark that opens
+// on a click, and by itself when something in it is kept.
+import {
+  type EditorState,
+  type Extension,
+  StateEffect,
+  StateField,
+  type Text,
+} from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import { firstFrom, type Range } from "../state/links";
+import { textOf } from "./documents";
+import { marksField } from "./lit-lines";
+
+/** Sample: `op3: SchedulerNode(ComputedBuffer)`, `op0_op3: FusedSchedulerNode(SchedulerNode,…)` */
+const NODE = /^\w+: \w*SchedulerNode\(/;
+const SIGN = "SchedulerNode(";
+/** Where a head ends: `class op3_loop_body:`, `op1.node.kernel = …`, `op0_op3.snodes[0] =` */
+const BODY = /^(?:class |\w+\.node\.|\w+\.snodes\b|\w+: |\s*$)/;
+/** Fewer lines than this are not worth a fold. */
+const LEAST = 3;
+
+/** Lines of a text, counted from 1 and both included, and where they begin and end in it. */
+export interface Run extends Range {
+  from: number;
+  to: number;
+}
+
+export interface Folding {
+  runsIn(doc: Text): readonly Run[];
+  /** What a mark says of its lines. */
+  words: string;
+}
+
+/** Lines of a text one after the other. Texts have tens of thousands of lines, and panes wait for this:
+ * a line is cut out only where it is looked at. */
+class Lines {
+  readonly text: string;
+  /** Of the line that is looked at. */
+  number = 0;
+  from = 0;
+  to = -1;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  next(): boolean {
+    if (this.to >= this.text.length) return false;
+    this.number++;
+    this.from = this.to + 1;
+    const end = this.text.indexOf("\n", this.from);
+    this.to = end < 0 ? this.text.length : end;
+    return true;
+  }
+
+  get line(): string {
+    return this.text.slice(this.from, this.to);
+  }
+}
+
+/** Runs are begun after lines, and end before others. */
+class Runs {
+  readonly found: Run[] = [];
+  private first = 0;
+  private from = 0;
+
+  get isOpen(): boolean {
+    return this.first > 0;
+  }
+
+  /** `first` is the line that begins at `from`. */
+  begin(first: number, from: number): void {
+    this.first = first;
+    this.from = from;
+  }
+
+  end({ number, from }: Lines): void {
+    if (number - this.first >= LEAST) {
+      this.found.push({ first: this.first, last: number - 1, from: this.from, to: from - 1 });
+    }
+    this.first = 0;
+  }
+}
+
+function headsOf(text: string): Run[] {
+  const runs = new Runs();
+  const lines = new Lines(text);
+  let sign = text.indexOf(SIGN);
+  while (lines.next() && (sign >= 0 || runs.isOpen)) {
+    if (runs.isOpen && BODY.test(lines.line)) runs.end(lines);
+    if (sign < 0 || lines.to < sign) continue;
+    if (NODE.test(lines.line)) runs.begin(lines.number + 1, lines.to + 1);
+    sign = text.indexOf(SIGN, lines.to);
+  }
+  return runs.found;
+}
+
+function gapsOf(text: string): Run[] {
+  const runs = new Runs();
+  runs.begin(1, 0);
+  for (const lines = new Lines(text); lines.next(); ) {
+    if (!lines.line.trim()) continue;
+    runs.end(lines);
+    runs.begin(lines.number + 1, lines.to + 1);
+  }
+  return runs.found;
+}
+
+/** Texts are shown again, and have the same runs then. */
+function remembered(runsOf: (text: string) => Run[]): Folding["runsIn"] {
+  const known = new WeakMap<Text, readonly Run[]>();
+  return (doc) => {
+    const runs = known.get(doc) ?? runsOf(textOf(doc));
+    known.set(doc, runs);
+    return runs;
+  };
+}
+
+export const HEADS: Folding = {
+  runsIn: remembered(headsOf),
+  words: "of dependencies, layouts, users",
+};
+export const GAPS: Folding = { runsIn: remembered(gapsOf), words: "that no graph names" };
+
+export const opened = StateEffect.define<number>();
+
+export class Mark extends WidgetType {
+  private readonly run: Range;
+  private readonly words: string;
+  private readonly key: string;
+
+  constructor(run: Range, words: string, key = "t") {
+    super();
+    this.run = run;
+    this.words = words;
+    this.key = key;
+  }
+
+  override eq(other: Mark): boolean {
+    return other.run.first === this.run.first && other.run.last === this.run.last;
+  }
+
+  override toDOM(view: EditorView): HTMLElement {
+    const mark = document.createElement("span");
+    mark.className = "folded run";
+    mark.textContent = `⋯ ${this.run.last - this.run.first + 1} lines`;
+    mark.title = `Lines ${this.words}. Click to show them; ${this.key} shows all.`;
+    mark.addEventListener("mousedown", (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      view.dispatch({ effects: opened.of(this.run.first) });
+    });
+    return mark;
+  }
+}
+
+interface Folds {
+  runs: readonly Run[];
+  open: ReadonlySet<number>;
+  /** Positions of the folded ones: hovering makes new marks, and mostly folds nothing else. */
+  folded: string;
+  shown: DecorationSet;
+}
+
+export function foldedRuns({ runsIn, words }: Folding, first: number): Extension {
+  const isOpen = (state: EditorState, run: Run, open: ReadonlySet<number>): boolean => {
+    if (open.has(run.first)) return true;
+    const from = run.first + first - 1;
+    const to = run.last + first - 1;
+    const holds = (line: number | null) => line !== null && from <= line && line <= to;
+    const meets = (range: Range | null) => range && range.first <= to && from <= range.last;
+    const { pinned, origin, current } = state.field(marksField);
+    const lit = pinned.lines[firstFrom(pinned, from)];
+    if (holds(lit ?? null) || meets(origin) || holds(current)) return true;
+    const { main } = state.selection;
+    // A match of the search stands selected.
+    return !main.empty && main.to >= run.from && main.from <= run.to;
+  };
+  const show = (
+    state: EditorState,
+    runs: readonly Run[],
+    open: ReadonlySet<number>,
+    before: Folds | null,
+  ): Folds => {
+    const closed = runs.filter((run) => !isOpen(state, run, open));
+    const folded = closed.map((run) => run.first).join();
+    if (folded === before?.folded) return before; // marks are made by the thousand: not for nothing
+    const ranges = closed.map((run) =>
+      Decoration.replace({ widget: new Mark(run, words) }).range(run.from, run.to),
+    );
+    return { runs, open, folded, shown: Decoration.set(ranges) };
+  };
+  return StateField.define<Folds>({
+    create: (state) => show(state, runsIn(state.doc), new Set(), null),
+    update: (folds, transaction) => {
+      const { state } = transaction;
+      const asked = transaction.effects.flatMap((effect) =>
+        effect.is(opened) ? [effect.value] : [],
+      );
+      const marks = state.field(marksField);
+      const before = transaction.startState.field(marksField);
+      const changed =
+        marks.pinned !== before.pinned ||
+        marks.origin !== before.origin ||
+        marks.current !== before.current;
+      if (!asked.length && !changed && !transaction.selection) return folds;
+      return show(state, folds.runs, new Set([...folds.open, ...asked]), folds);
+    },
+    provide: (field) => EditorView.decorations.from(field, (folds) => folds.shown),
+  });
+}

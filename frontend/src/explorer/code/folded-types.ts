@@ -1,0 +1,49 @@
+// FX code carries a type behind every name and whole paths in its comments, which push the operation
+// out of sight. Folded, a type is one dot and a folder one ellipsis; both tell the whole on hover.
+import type { Extension } from "@codemirror/state";
+import { Decoration, WidgetType } from "@codemirror/view";
+import { visibleLines } from "./visible-lines";
+
+/** Sample: `add_1: "f32[4, 256][256, 1]cpu" = torch.ops.…`, `primals_1: "f32[8192, 256]", …` */
+const ANNOTATION = /: "(?:Sym\(|[a-z]+\d*\[)[^"\n]*"/g;
+
+/** Sample: `# File: /home/user/models/models.py:26 in forward, code: q = self.qkv(x)` */
+const FOLDERS = /^(\s*# File: )(\/\S*\/)(?=[^/\s]+:\d)/;
+
+class Folded extends WidgetType {
+  private readonly text: string;
+  private readonly sign: string;
+
+  constructor(text: string, sign: string) {
+    super();
+    this.text = text;
+    this.sign = sign;
+  }
+
+  override eq(other: Folded): boolean {
+    return other.text === this.text;
+  }
+
+  override toDOM(): HTMLElement {
+    const dot = document.createElement("span");
+    dot.className = "folded";
+    dot.textContent = this.sign;
+    dot.title = this.text;
+    return dot;
+  }
+}
+
+export const foldedAnnotations: Extension = visibleLines((add, line) => {
+  const comment = FOLDERS.exec(line.text);
+  if (comment?.[1] && comment[2]) {
+    const from = line.from + comment[1].length;
+    const widget = new Folded(comment[2], "…/");
+    add(from, from + comment[2].length, Decoration.replace({ widget }));
+    return;
+  }
+  for (const found of line.text.matchAll(ANNOTATION)) {
+    const from = line.from + found.index;
+    const widget = new Folded(found[0].slice(3, -1), "·");
+    add(from, from + found[0].length, Decoration.replace({ widget }));
+  }
+});

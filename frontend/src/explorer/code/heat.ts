@@ -1,0 +1,107 @@
+// The strip of time beside a source: how much of the run's kernel time a line takes part in.
+import { type Extension, StateEffect, StateField } from "@codemirror/state";
+import { GutterMarker, gutter } from "@codemirror/view";
+import { count, microseconds, share } from "../../shared/figures";
+import { ask } from "../../shared/server";
+import { firstLine } from "./lit-lines";
+
+export interface LineTime {
+  /** Of all kernels that the line is part of. */
+  time_us: number;
+  /** Its part of them by bytes moved; the parts of all lines sum to the kernels' time. */
+  shared_us: number;
+  /** `shared_us` in the kernels' time. */
+  share: number;
+  kernels: number;
+}
+
+/** What the server says of one file: parallel columns. */
+interface FileHeat {
+  path: string;
+  lines: number[];
+  time_us: number[];
+  shared_us: number[];
+  share: number[];
+  kernels: number[];
+}
+
+/** Line of a file to its time. */
+export type Heat = ReadonlyMap<number, LineTime>;
+
+const COLD: Heat = new Map();
+
+/** From which share on a line is warm, warmer, hot: steps the eye can tell apart. */
+const STEPS = [0, 0.02, 0.05, 0.12, 0.25] as const;
+
+export function stepOf(part: number): number {
+  return part > 0 ? STEPS.filter((least) => part >= least).length : 0;
+}
+
+/** Times of the source lines, by path. A run without times has none. */
+export async function fetchHeat(url: string): Promise<Map<string, Heat>> {
+  const { files } = await ask<{ files: FileHeat[] }>(url);
+  return new Map(files.map((file) => [file.path, heatOf(file)]));
+}
+
+function heatOf({ lines, time_us, shared_us, share: parts, kernels }: FileHeat): Heat {
+  const of = (column: number[], at: number) => column[at] ?? 0;
+  return new Map(
+    lines.map((line, at) => [
+      line,
+      {
+        time_us: of(time_us, at),
+        shared_us: of(shared_us, at),
+        share: of(parts, at),
+        kernels: of(kernels, at),
+      },
+    ]),
+  );
+}
+
+export const setHeat = StateEffect.define<Heat>();
+
+const heatField = StateField.define<Heat>({
+  create: () => COLD,
+  update: (heat, transaction) => {
+    for (const effect of transaction.effects) if (effect.is(setHeat)) return effect.value;
+    return heat;
+  },
+});
+
+class Warmth extends GutterMarker {
+  override readonly elementClass: string;
+  private readonly words: string;
+
+  constructor(time: LineTime) {
+    super();
+    this.elementClass = `heat-${stepOf(time.share)}`;
+    this.words =
+      `${microseconds(time.shared_us)} a step, ${share(time.share)} of the run's kernel time: ` +
+      `its part, by bytes moved, of ${count(time.kernels, "kernel")} that ` +
+      `${time.kernels === 1 ? "takes" : "take"} ${microseconds(time.time_us)} with all their lines.`;
+  }
+
+  override eq(other: Warmth): boolean {
+    return other.elementClass === this.elementClass && other.words === this.words;
+  }
+
+  override toDOM(): HTMLElement {
+    const strip = document.createElement("span");
+    strip.title = this.words;
+    return strip;
+  }
+}
+
+export const heatStrip: Extension = [
+  heatField,
+  gutter({
+    class: "heat",
+    lineMarker: ({ state }, block) => {
+      const line = state.doc.lineAt(block.from).number + state.facet(firstLine) - 1;
+      const time = state.field(heatField).get(line);
+      return time && time.time_us > 0 ? new Warmth(time) : null;
+    },
+    lineMarkerChange: (update) =>
+      update.startState.field(heatField) !== update.state.field(heatField),
+  }),
+];

@@ -1,0 +1,119 @@
+// What a pane can be compared with: its neighbour, the stage before, another kernel, another graph.
+import { button, make } from "../../shared/elements";
+import { type Named, nameOf } from "../beside/name";
+import type { GraphPicture, Kernel } from "../shapes";
+
+/** A stage and the one that it was made from. */
+const BEFORE: Record<string, string> = {
+  pre_grad: "dynamo",
+  readable: "joint",
+  post_grad: "readable",
+  ir_post: "ir_pre",
+};
+
+export interface Sibling {
+  slug: string;
+  direction: string;
+}
+
+export interface Entry {
+  label: string;
+  left: Named;
+  right: Named;
+}
+
+/** The kernel that is most like one: of its kind, its name alike for longest. */
+function mostAlike(kernels: readonly Kernel[], one: Kernel): Kernel | null {
+  const alike = (other: Kernel) => {
+    let at = 0;
+    while (at < one.name.length && one.name[at] === other.name[at]) at++;
+    return at + (other.category === one.category ? 1000 : 0);
+  };
+  const others = kernels.filter((each) => each.name !== one.name && each.first !== null);
+  return others.sort((first, second) => alike(second) - alike(first))[0] ?? null;
+}
+
+/** Another graph of the run: of the same direction rather than of another. */
+function otherGraph(siblings: readonly Sibling[], picture: GraphPicture): string {
+  const { slug, direction } = picture.graph;
+  const others = siblings.filter((each) => each.slug !== slug);
+  return (others.find((each) => each.direction === direction) ?? others[0])?.slug ?? slug;
+}
+
+export function entriesOf(
+  picture: GraphPicture,
+  siblings: readonly Sibling[],
+  stage: string,
+  kernel: Kernel | null,
+): Entry[] {
+  const { run, graph } = picture;
+  const shown = stage === "source" || stage.startsWith("picture") ? "post_grad" : stage;
+  const name = kernel && kernel.first !== null ? kernel.name : "";
+  const here: Named = { run: run.id, graph: graph.slug, stage: shown, kernel: name };
+  const entries: Entry[] = [];
+  const titleOf = (id: string) => picture.stages.find((each) => each.id === id)?.title ?? id;
+  const has = (id: string) => picture.stages.some((each) => each.id === id && each.files.length);
+  const before = BEFORE[shown];
+  if (before && has(before) && has(shown)) {
+    const label = `${titleOf(before)}, which it was made from`;
+    entries.push({ label, left: { ...here, stage: before }, right: here });
+  }
+  if (shown === "kernel" && kernel) {
+    const other = mostAlike(picture.kernels, kernel);
+    if (other) {
+      const right = { ...here, kernel: other.name };
+      entries.push({ label: "Another kernel of this graph", left: here, right });
+    }
+  }
+  if (!has(shown)) return entries;
+  const other = otherGraph(siblings, picture);
+  const right = { ...here, graph: other };
+  const label =
+    other === graph.slug ? "The same of another run" : "The same of another graph or run";
+  entries.push({ label, left: here, right });
+  return entries;
+}
+
+/** The button of a pane's head, and the menu that it opens. */
+export function compareMenu(
+  id: string,
+  entries: () => Entry[],
+  withNeighbour: () => void,
+): [HTMLElement, HTMLElement] {
+  const menu = make("div", { class: "menu", id, popover: "auto", "aria-label": "Compare with" });
+  const open = make(
+    "button",
+    {
+      type: "button",
+      class: "icon",
+      popovertarget: id,
+      title: "Compare this pane with …",
+      "aria-label": "Compare this pane with",
+    },
+    "⇄",
+  );
+  menu.addEventListener("beforetoggle", (event) => {
+    if (event.newState !== "open") return;
+    const neighbour = button("The pane at the right, lines level", { class: "menu-entry" }, () => {
+      menu.hidePopover();
+      withNeighbour();
+    });
+    neighbour.append(make("kbd", {}, "d"));
+    const links = entries().map(({ label, left, right }) =>
+      make(
+        "a",
+        { class: "menu-entry", href: `/beside?left=${nameOf(left)}&right=${nameOf(right)}` },
+        label,
+      ),
+    );
+    menu.replaceChildren(make("p", { class: "soft" }, "Compare with"), neighbour, ...links);
+    const { left, right, bottom } = open.getBoundingClientRect();
+    menu.style.top = `${bottom + 2}px`;
+    const width = 270;
+    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - width - 8, right))}px`;
+  });
+  menu.addEventListener("toggle", (event) => {
+    if (event.newState === "open") menu.querySelector<HTMLElement>(".menu-entry")?.focus();
+  });
+  return [open, menu];
+}

@@ -1,0 +1,103 @@
+// Comparing two panes side by side: their lines kept level, scrolled together, differences marked.
+import { count } from "../../shared/figures";
+import { type LevelLine, level, withoutNumbers } from "../code/level";
+import type { Explorer } from "../explorer";
+import type { Pane } from "./pane";
+
+/** What a line is, for standing level: the one node or operation it names, else its own words. */
+function linesOf(explorer: Explorer, pane: Pane): LevelLine[] {
+  const { content } = pane;
+  if (content?.kind !== "code") return [];
+  const { index } = explorer;
+  const lines: LevelLine[] = [];
+  for (let line = content.first; line <= content.last; line++) {
+    const text = pane.text(line);
+    if (text === null) break;
+    const named = ["op:", "fx:"].flatMap((kind) => {
+      const names = index.namesAt(content.key, line, line, kind, 3);
+      return names.length === 1 ? names : [];
+    });
+    // Comments name the node below them too: their words tell them apart from it.
+    const comment = /^\s*(#|\/\/)/.test(text);
+    const token = comment ? text.trim() : (named[0] ?? text.trim());
+    lines.push({ tokens: [token, withoutNumbers(text)], text });
+  }
+  return lines;
+}
+
+export class Comparison {
+  private readonly explorer: Explorer;
+  private pair: [Pane, Pane] | null = null;
+  private stop: (() => void) | null = null;
+
+  constructor(explorer: Explorer) {
+    this.explorer = explorer;
+  }
+
+  /** Place of the left one among the panes; null when none is compared. */
+  get at(): number | null {
+    return this.pair ? this.explorer.panes.indexOf(this.pair[0]) : null;
+  }
+
+  holds(pane: Pane): boolean {
+    return this.pair?.includes(pane) ?? false;
+  }
+
+  /** Compare a pane with the one at its right (the last with the one at its left); or end it. */
+  toggle(pane: Pane | null): string | null {
+    if (this.pair) {
+      this.end();
+      return null;
+    }
+    const { panes } = this.explorer;
+    const at = Math.min(pane ? panes.indexOf(pane) : 0, panes.length - 2);
+    const [left, right] = [panes[at], panes[at + 1]];
+    if (!left || !right) return "Two panes are needed to compare: add one with a.";
+    return this.begin(left, right);
+  }
+
+  private begin(left: Pane, right: Pane): string {
+    const [before, after] = [linesOf(this.explorer, left), linesOf(this.explorer, right)];
+    if (!before.length || !after.length) return "Both panes must show text to be compared.";
+    const [one, other] = level(before, after);
+    this.pair = [left, right];
+    left.level(one);
+    right.level(other);
+    this.stop = scrollTogether(left.scroller, right.scroller);
+    // Begin where both have something, unless a line is kept that is in sight anyway.
+    const first = before.findIndex((_, line) => one.beside.has(line + 1));
+    const start = left.content?.kind === "code" ? left.content.first : 1;
+    if (first >= 0 && !this.explorer.selected) left.reveal(first + start);
+    const changed = one.changed.size;
+    return (
+      `${left.stage?.title} beside ${right.stage?.title}: ` +
+      `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
+      (one.moved.size ? `${one.moved.size.toLocaleString("en")} moved, ` : "") +
+      `${changed.toLocaleString("en")} beside ${changed === 1 ? "one" : "ones"} of other words. d ends it.`
+    );
+  }
+
+  end(): void {
+    if (!this.pair) return;
+    this.stop?.();
+    for (const pane of this.pair) pane.level(null);
+    this.pair = null;
+    this.stop = null;
+  }
+}
+
+/** Two texts scroll as one; the answer ends it. */
+export function scrollTogether(left: HTMLElement | null, right: HTMLElement | null): () => void {
+  if (!left || !right) return () => {};
+  const follow = (from: HTMLElement, to: HTMLElement) => () => {
+    if (Math.abs(to.scrollTop - from.scrollTop) > 1) to.scrollTop = from.scrollTop;
+  };
+  const [ahead, back] = [follow(left, right), follow(right, left)];
+  left.addEventListener("scroll", ahead, { passive: true });
+  right.addEventListener("scroll", back, { passive: true });
+  ahead();
+  return () => {
+    left.removeEventListener("scroll", ahead);
+    right.removeEventListener("scroll", back);
+  };
+}

@@ -1,0 +1,386 @@
+// One pane: its choosers, its code or the reason why there is none.
+import { button, cutName, make } from "../../shared/elements";
+import { sentenceOf } from "../../shared/server";
+import { type Aim, Code, type CodeOptions } from "../code/code";
+import type { Heat } from "../code/heat";
+import type { Side } from "../code/level";
+import { type Marks, NO_MARKS } from "../code/lit-lines";
+import type { Pictures } from "../picture/pictures";
+import type { PictureView } from "../picture/view";
+import type { GraphPicture, Kernel, KernelCall, Stage } from "../shapes";
+import type { PaneAddress } from "../state/address";
+import { type Content, contentOf } from "../state/content";
+import type { Selected } from "../state/links";
+import type { Texts } from "../state/texts";
+import { compareMenu, type Entry } from "./compare-menu";
+
+export interface PaneHost {
+  readonly picture: GraphPicture;
+  readonly texts: Texts;
+  readonly nonce: string;
+  readonly options: CodeOptions;
+  readonly pictures: Pictures;
+  /** Times of the lines of a source; empty when none are known. */
+  heatOf(path: string): Promise<Heat>;
+  hovered(pane: Pane, line: number | null): void;
+  reached(pane: Pane, line: number): void;
+  clicked(pane: Pane, line: number, extend: boolean): void;
+  chosen(pane: Pane): void;
+  handleChosen(handle: number | null): void;
+  added(pane: Pane): void;
+  compared(pane: Pane): void;
+  comparable(pane: Pane): Entry[];
+  closed(pane: Pane): void;
+  opened(stage: string, line: number): void;
+}
+
+let paneCount = 0;
+
+/** Where reading begins: a kernel at its function. */
+function startOf(text: string, stage: string): number {
+  if (stage !== "kernel") return 0;
+  const sign = /^(?:@triton\.jit|extern "C"|def )/;
+  return text.split("\n", 2000).findIndex((line) => sign.test(line));
+}
+
+export class Pane {
+  readonly id = `pane-${++paneCount}`;
+  readonly root: HTMLElement;
+  readonly address: PaneAddress;
+  content: Content | null = null;
+  private readonly host: PaneHost;
+  private readonly stageChooser = make("select", { class: "stage", "aria-label": "Stage" });
+  private readonly fileChooser = make("select", { class: "file", "aria-label": "File" });
+  private readonly callChooser = make("select", { class: "call", "aria-label": "Call site" });
+  private readonly about = make("span", { class: "about" });
+  private readonly closer: HTMLButtonElement;
+  private readonly body = make("div", { class: "pane-body" });
+  private code: Code | null = null;
+  private view: PictureView | null = null;
+  private shownAs = "";
+  private headAs = "";
+  private showing = 0;
+
+  constructor(address: PaneAddress, host: PaneHost) {
+    this.address = { ...address };
+    this.host = host;
+    this.closer = button(
+      "×",
+      { class: "icon", title: "Close pane (x)", "aria-label": "Close pane" },
+      () => host.closed(this),
+    );
+    const add = button(
+      "+",
+      { class: "icon", title: "Add a pane (a)", "aria-label": "Add a pane" },
+      () => host.added(this),
+    );
+    const [compare, menu] = compareMenu(
+      `${this.id}-compare`,
+      () => host.comparable(this),
+      () => host.compared(this),
+    );
+    const head = make(
+      "header",
+      { class: "pane-head" },
+      this.stageChooser,
+      this.fileChooser,
+      this.about,
+      this.callChooser,
+      compare,
+      add,
+      this.closer,
+      menu,
+    );
+    const attributes = { class: "pane", id: this.id, "data-stage": address.stage };
+    this.root = make("section", attributes, head, this.body);
+    this.fillStages();
+    this.listen();
+  }
+
+  private fillStages(): void {
+    for (const stage of this.host.picture.stages) {
+      const label = stage.files.length ? stage.title : `${stage.title} (none)`;
+      this.stageChooser.append(make("option", { value: stage.id }, label));
+    }
+  }
+
+  private listen(): void {
+    this.stageChooser.addEventListener("change", () => {
+      this.address.stage = this.stageChooser.value;
+      this.address.file = null;
+      this.host.chosen(this);
+    });
+    this.fileChooser.addEventListener("change", () => {
+      this.address.file = this.fileChooser.value;
+      this.host.chosen(this);
+    });
+    this.callChooser.addEventListener("change", () => {
+      const { value } = this.callChooser;
+      this.host.handleChosen(value === "" ? null : Number(value));
+    });
+  }
+
+  get stage(): Stage | null {
+    return this.host.picture.stages.find((each) => each.id === this.address.stage) ?? null;
+  }
+
+  /** Show what the address says; null when it is shown already, else resolves when it is. */
+  show(
+    kernel: Kernel | null,
+    handle: number | null,
+    called: KernelCall | null,
+  ): Promise<void> | null {
+    const content = contentOf(this.host.picture, this.address, kernel, called);
+    this.content = content;
+    const as = JSON.stringify(content);
+    const head = this.address.stage === "kernel" ? `${as}${kernel?.name}${handle}` : as;
+    if (head !== this.headAs) this.renderHead(content, kernel, handle);
+    this.headAs = head;
+    if (as === this.shownAs) return null;
+    this.shownAs = as;
+    return this.fetched(content, kernel, handle);
+  }
+
+  private async fetched(
+    content: Content,
+    kernel: Kernel | null,
+    handle: number | null,
+  ): Promise<void> {
+    const turn = ++this.showing;
+    if (content.kind === "empty") {
+      this.say(content.what, content.why, content.go);
+      return;
+    }
+    if (content.kind === "picture") return this.drawn(content, kernel, handle);
+    const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
+    try {
+      const { file, first, last } = content;
+      const end = last === file.lines ? Infinity : last; // a whole text is not gone through for its end
+      const text = await this.host.texts.part(file.artifact, first, end);
+      if (turn !== this.showing) return;
+      this.place(text, content);
+    } catch (trouble) {
+      if (turn !== this.showing) return;
+      this.shownAs = "";
+      this.say("The text could not be fetched.", sentenceOf(trouble), null, () =>
+        this.fetched(content, kernel, handle),
+      );
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  private async drawn(
+    content: Content & { kind: "picture" },
+    kernel: Kernel | null,
+    handle: number | null,
+  ): Promise<void> {
+    const turn = this.showing;
+    try {
+      const { PictureView } = await import("../picture/drawing");
+      if (turn !== this.showing) return;
+      this.empty();
+      const { pictures } = this.host;
+      this.view = new PictureView(this.body, content.of, this.address.hops, pictures);
+      await this.view.load();
+    } catch (trouble) {
+      if (turn !== this.showing) return;
+      this.shownAs = "";
+      this.say("The graph could not be fetched.", sentenceOf(trouble), null, () =>
+        this.fetched(content, kernel, handle),
+      );
+    }
+  }
+
+  /** Let go of what the pane shows. */
+  private empty(): void {
+    this.code?.close();
+    this.code = null;
+    this.view?.close();
+    this.view = null;
+  }
+
+  private place(text: string, content: Content & { kind: "code" }): void {
+    if (!this.code) {
+      this.empty();
+      this.body.replaceChildren();
+      const events = {
+        hovered: (line: number | null) => this.host.hovered(this, line),
+        reached: (line: number) => this.host.reached(this, line),
+        clicked: (line: number, extend: boolean) => this.host.clicked(this, line, extend),
+      };
+      this.code = new Code(this.body, events, this.host.nonce);
+    }
+    const { first, language, label, annotated } = content;
+    const timed = this.address.stage === "source";
+    const rebuilt = content.file.derived;
+    const wrapper = this.address.stage === "wrapper";
+    const shown = { text, first, language, label, annotated, rebuilt, timed, wrapper };
+    const start = startOf(text, this.address.stage);
+    this.code.show(shown, this.host.options, start > 0 ? first + start : null);
+    if (timed) void this.warm(content.file.path);
+  }
+
+  private async warm(path: string): Promise<void> {
+    const turn = this.showing;
+    const heat = await this.host.heatOf(path);
+    if (turn === this.showing) this.code?.warm(heat);
+  }
+
+  private say(
+    what: string,
+    why: string,
+    go: { label: string; stage: string; line: number } | null = null,
+    again: (() => void) | null = null,
+  ): void {
+    this.empty();
+    const words = make(
+      "div",
+      { class: "pane-empty", tabindex: "0" },
+      make("b", {}, what),
+      make("p", {}, why),
+    );
+    if (go) words.append(button(go.label, {}, () => this.host.opened(go.stage, go.line)));
+    if (again) words.append(button("Try again", {}, again));
+    this.body.replaceChildren(words);
+  }
+
+  private renderHead(content: Content, kernel: Kernel | null, handle: number | null): void {
+    const stage = this.stage;
+    this.root.dataset.stage = this.address.stage;
+    this.root.setAttribute("aria-label", `${stage?.title ?? this.address.stage} pane`);
+    this.stageChooser.value = this.address.stage;
+    this.renderFiles(stage, content);
+    this.renderCalls(kernel, handle);
+    this.about.replaceChildren();
+    if (this.address.stage === "kernel" && kernel) this.about.append(cutName(kernel.name));
+    else if (content.kind === "code" && this.fileChooser.hidden) {
+      this.about.append(this.summary(content));
+      this.about.title = content.file.path;
+    }
+  }
+
+  private summary(content: Content & { kind: "code" }): string {
+    const { graph } = this.host.picture;
+    if (this.address.stage === "post_grad" && graph.node_count) return `${graph.node_count} nodes`;
+    if (content.file.derived) return "rebuilt from stack comments";
+    return this.address.stage === "source" ? content.file.path : "";
+  }
+
+  private renderFiles(stage: Stage | null, content: Content): void {
+    const files = stage?.files ?? [];
+    this.fileChooser.hidden = stage?.id !== "source" || files.length === 0;
+    if (this.fileChooser.hidden) return;
+    const options = files.map((file) => {
+      const end = file.path.split("/").at(-1) ?? file.path;
+      const alone = files.filter((each) => each.path.endsWith(`/${end}`)).length < 2;
+      const name = alone ? end : file.path.split("/").slice(-2).join("/");
+      const note = file.derived ? " (rebuilt)" : "";
+      return make("option", { value: file.path, title: file.path }, name + note);
+    });
+    this.fileChooser.replaceChildren(...options);
+    if (content.kind === "code") {
+      this.fileChooser.value = content.file.path;
+      this.fileChooser.title = content.file.derived
+        ? `${content.file.path}: rebuilt from stack comments, so only lines that a graph names are here`
+        : content.file.path;
+      this.address.file = content.file.path;
+    }
+  }
+
+  private renderCalls(kernel: Kernel | null, handle: number | null): void {
+    const calls = kernel?.calls ?? [];
+    this.callChooser.hidden = this.address.stage !== "kernel" || calls.length < 2;
+    if (this.callChooser.hidden) return;
+    const options = calls.map((call, at) =>
+      make(
+        "option",
+        { value: call.handle },
+        `call ${at + 1} of ${calls.length}, line ${call.line}`,
+      ),
+    );
+    const all = make("option", { value: "" }, `all ${calls.length} calls`);
+    this.callChooser.replaceChildren(all, ...options);
+    this.callChooser.value = handle === null ? "" : String(handle);
+  }
+
+  canClose(can: boolean): void {
+    this.closer.hidden = !can;
+  }
+
+  aimAt(line: number): Aim | null {
+    return this.code?.aimAt(line) ?? null;
+  }
+
+  mark(marks: Marks, aim: Aim | null = null): void {
+    this.code?.mark(marks, aim);
+  }
+
+  unmark(): void {
+    this.mark(NO_MARKS);
+  }
+
+  /** The state of the pane as its address says it. */
+  get kept(): PaneAddress {
+    return this.view ? { ...this.address, hops: this.view.hops } : this.address;
+  }
+
+  get caretLine(): number | null {
+    return this.code?.caretLine() ?? null;
+  }
+
+  text(line: number): string | null {
+    return this.code?.text(line) ?? null;
+  }
+
+  anyInSight(lines: readonly number[]): boolean {
+    return this.code?.anyInSight(lines) ?? false;
+  }
+
+  reveal(line: number): void {
+    this.code?.reveal(line);
+  }
+
+  placeCaret(line: number): void {
+    this.code?.placeCaret(line);
+  }
+
+  level(side: Side | null): void {
+    this.code?.level(side, this.host.options);
+  }
+
+  get scroller(): HTMLElement | null {
+    return this.code?.view.scrollDOM ?? null;
+  }
+
+  adjust(options: CodeOptions): void {
+    this.code?.adjust(options);
+  }
+
+  find(): void {
+    this.code?.find();
+    this.view?.find();
+  }
+
+  redraw(): void {
+    this.code?.ruler.redraw();
+    this.view?.recolour();
+  }
+
+  /** Light nodes of a picture; panes of text light lines. */
+  light(selected: Selected | null, hovered: Selected | null): void {
+    this.view?.light(selected, hovered);
+  }
+
+  focus(): void {
+    if (this.code) this.code.focus();
+    else if (this.view) this.view.focus();
+    else this.body.querySelector<HTMLElement>(".pane-empty")?.focus();
+  }
+
+  close(): void {
+    this.showing++;
+    this.empty();
+    this.root.remove();
+  }
+}

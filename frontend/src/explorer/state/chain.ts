@@ -1,0 +1,240 @@
+// The tutorial's chain for whatever is selected: your line → Dynamo node → FX node → ops.* → kernel
+// lines → call → time. Pure.
+import { count, microseconds, share } from "../../shared/figures";
+import type { GraphPicture, Kernel } from "../shapes";
+import { computedAgain, listedOnly } from "./computed";
+import { callsOfKernel, isPart, kernelsOf, linesOfKernel, type Spent, spentIn } from "./follow";
+import { EVERY_CALL, knownAt, type LinkIndex, type Matches, type Selected } from "./links";
+
+export interface Link {
+  label: string;
+  /** Where to go; null for what is only said. */
+  place: LinkPlace | null;
+  known: number;
+  /** How that is known, in words, where it is not as everywhere. */
+  how?: string;
+  /** What stands beside the label; null to show the text of the line. */
+  note: string | null;
+}
+
+export interface LinkPlace {
+  stage: string;
+  /** Key of the text that the line is of. */
+  key: string;
+  line: number;
+  file: string | null;
+  kernel: Kernel | null;
+  handle: number | null;
+}
+
+export interface Step {
+  title: string;
+  links: Link[];
+  /** Links that are not listed. */
+  more: number;
+  /** Why there are none. */
+  missing: string;
+}
+
+export interface Chain {
+  steps: Step[];
+  /** What the steps do not show: computed again, listed but absent. */
+  words: string[];
+}
+
+/** Links that one step lists. */
+const LISTED = 12;
+const GRAPHS: [string, string, string][] = [
+  ["readable", "FX received", "no line is linked"],
+  ["post_grad", "FX post-grad", "no node is linked"],
+];
+const HOW_DYNAMO = [
+  "",
+  "one of several nodes of the same line of yours",
+  "of the same line of yours, and of the same operation, turn or parameter",
+  "recorded by Inductor",
+];
+
+function place(stage: string, key: string, line: number): LinkPlace {
+  return { stage, key, line, file: null, kernel: null, handle: null };
+}
+
+function step(title: string, links: Link[], missing: string): Step {
+  const more = Math.max(0, links.length - LISTED);
+  return { title, links: links.slice(0, LISTED), more, missing };
+}
+
+function ofMatches(matches: Matches, make: (line: number) => [string, LinkPlace]): Link[] {
+  return Array.from(matches.lines, (line, at) => {
+    const [label, to] = make(line);
+    return { label, place: to, known: matches.known[at] ?? 0, note: null };
+  });
+}
+
+function sourceStep(index: LinkIndex, picture: GraphPicture, selected: Selected): Step {
+  const files = picture.stages.find((stage) => stage.id === "source")?.files ?? [];
+  const links = files.flatMap(({ path }) => {
+    const key = `source:${path}`;
+    const end = path.split("/").pop() ?? path;
+    return ofMatches(index.matches(selected, key), (line) => [
+      `${end}:${line}`,
+      { ...place("source", key, line), file: path },
+    ]);
+  });
+  return step("Your line", links, "no line of yours is recorded");
+}
+
+/** Dynamo's nodes bear names of their own, and become several FX nodes each. */
+function dynamoStep(index: LinkIndex, picture: GraphPicture, selected: Selected): Step {
+  const there = (stage: string) =>
+    picture.stages.some((each) => each.id === stage && each.files.length > 0);
+  const stage = there("dynamo") ? "dynamo" : "pre_grad";
+  const found = index.matches(selected, stage);
+  const links: Link[] = [];
+  found.lines.forEach((line, at) => {
+    const names = index.namesAt(stage, line, line, "dyn:");
+    const name = names[0]?.slice("dyn:".length);
+    // A stack comment refers to all the nodes below it; an input's line names no node.
+    if (names.length > 1 || (!name && !index.namesAt(stage, line, line, "fx:").length)) return;
+    const label = name ?? "input";
+    if (links.some((link) => link.label === label)) return;
+    const own = names[0] ? (index.linesOf(stage, names[0]).at(-1) ?? line) : line;
+    const known = found.known[at] ?? 0;
+    const how = HOW_DYNAMO[known] ?? "";
+    links.push({ label, place: place(stage, stage, own), known, how, note: null });
+  });
+  const missing = there(stage) ? "no node of its is linked" : "in a TORCH_TRACE log only";
+  return step("Dynamo", links, missing);
+}
+
+function graphStep(
+  index: LinkIndex,
+  selected: Selected,
+  [stage, title, missing]: [string, string, string],
+): Step {
+  const found = index.matches(selected, stage);
+  const links: Link[] = [];
+  found.lines.forEach((line, at) => {
+    const names = [
+      ...index.namesAt(stage, line, line, "fx:"),
+      ...index.namesAt(stage, line, line, "rd:"),
+    ];
+    // A stack comment refers to all the nodes below it; those are listed by their own lines.
+    if (names.length !== 1) return;
+    const label = (names[0] as string).slice(3);
+    if (links.some((link) => link.label === label)) return;
+    const own = index.linesOf(stage, names[0] as string).at(-1) ?? line;
+    links.push({ label, place: place(stage, stage, own), known: found.known[at] ?? 0, note: null });
+  });
+  return step(title, links, missing);
+}
+
+function opsStep(index: LinkIndex, selected: Selected): Step {
+  const stage = index.has("ir_post") ? "ir_post" : "ir_pre";
+  const links = ofMatches(index.matches(selected, stage), (line) => {
+    const [entity] = index.namesAt(stage, line, line, "op:");
+    const label = entity ? entity.slice("op:".length).replace(/\..*$/, "") : `line ${line}`;
+    return [label, place(stage, stage, line)];
+  });
+  const missing = index.has(stage) ? "no loop body has it" : "no IR was uploaded";
+  return step("ops.*", links, missing);
+}
+
+function pick(matches: Matches, lines: Int32Array): Matches {
+  return { lines, known: Uint8Array.from(lines, (line) => knownAt(matches, line)) };
+}
+
+function kernelStep(index: LinkIndex, kernels: readonly Kernel[], code: Matches): Step {
+  const links = kernels.flatMap((kernel) => {
+    const own = linesOfKernel(code, kernel);
+    const written = own.lines.filter((line) => index.namesAt("code", line, line, "op:").length > 0);
+    // Comments and the definition name the node too; where lines compute it, those are meant.
+    const meant = written.length ? pick(own, written) : own;
+    return ofMatches(meant, (line) => [String(line), { ...place("kernel", "code", line), kernel }]);
+  });
+  const extern = kernels.length > 0 && kernels.every((kernel) => kernel.first === null);
+  const missing = extern ? "a library has its code" : "no line of a kernel is linked";
+  const of = kernels.length ? ` in ${count(kernels.length, "kernel")}` : "";
+  return step(`Kernel lines${of}`, links, missing);
+}
+
+function callStep(
+  index: LinkIndex,
+  selected: Selected,
+  kernels: readonly Kernel[],
+  code: Matches,
+): Step {
+  const limited = index.callsOf(selected, "code");
+  const links = kernels.flatMap((kernel) => {
+    const calls = callsOfKernel(index, limited, kernel, code);
+    return calls.map((call) => ({
+      label: String(call.line),
+      place: { ...place("wrapper", "code", call.line), kernel, handle: call.handle },
+      known: 3,
+      note: null,
+    }));
+  });
+  return step("Wrapper calls", links, "no call is linked");
+}
+
+/** Its definition; of a library's kernel its first call. */
+function placeOfKernel(kernel: Kernel): LinkPlace | null {
+  const call = kernel.calls[0];
+  if (kernel.first !== null) return { ...place("kernel", "code", kernel.first), kernel };
+  return call ? { ...place("wrapper", "code", call.line), kernel } : null;
+}
+
+function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
+  const links = spent.map((one) => {
+    const { kernel, us } = one;
+    const of = graphTime ? `${share(us / graphTime)} · ` : "";
+    const whole = `${one.calls} of ${kernel.calls.length} calls, ${microseconds(kernel.time_us ?? 0)} · `;
+    return {
+      label: `${isPart(one) ? "≈ " : ""}${microseconds(us)}`,
+      place: placeOfKernel(kernel),
+      known: isPart(one) ? 2 : 3,
+      ...(isPart(one) ? { how: "a part of the kernel's time, as if its calls were alike" } : {}),
+      note: `${of}${isPart(one) ? whole : ""}${kernel.name}`,
+    };
+  });
+  return step("Time a step", links, "no profile names its kernels");
+}
+
+export function chainOf(index: LinkIndex, picture: GraphPicture, selected: Selected): Chain {
+  const code = index.matches(selected, "code", EVERY_CALL);
+  const kernels = kernelsOf(picture, code);
+  const steps = [
+    sourceStep(index, picture, selected),
+    dynamoStep(index, picture, selected),
+    ...GRAPHS.map((graph) => graphStep(index, selected, graph)),
+    opsStep(index, selected),
+    kernelStep(index, kernels, code),
+    callStep(index, selected, kernels, code),
+    timeStep(spentIn(index, selected, kernels, code), picture.graph_time_us),
+  ];
+  return { steps, words: wordsOf(index, picture, selected, kernels) };
+}
+
+function wordsOf(
+  index: LinkIndex,
+  picture: GraphPicture,
+  selected: Selected,
+  kernels: readonly Kernel[],
+): string[] {
+  const entities = [...selected.entities.keys()].map((entity) => index.entities[entity] as string);
+  const named = entities.filter((entity) => entity.startsWith("fx:"));
+  const words = computedAgain(index, picture.kernels, named.slice(0, 400));
+  for (const kernel of kernels) {
+    const absent = listedOnly(index, kernel);
+    const asked = selected.wholeKernel
+      ? absent
+      : absent.filter((node) => named.includes(`fx:${node}`));
+    if (!asked.length) continue;
+    const shown =
+      asked.slice(0, 6).join(", ") + (asked.length > 6 ? ` and ${asked.length - 6} more` : "");
+    words.push(
+      `${kernel.name} lists ${shown}, but no line of its code computes ${asked.length > 1 ? "them" : "it"}.`,
+    );
+  }
+  return words;
+}

@@ -1,0 +1,73 @@
+// How often a node is computed, and what a kernel lists but does not compute. Pure.
+import { count } from "../../shared/figures";
+import type { Kernel } from "../shapes";
+import type { LinkIndex } from "./links";
+
+/** Operations that compute nothing by themselves: they read, write, name an index or a number. */
+const MINOR =
+  /^(?:load|store|get_index|index_expr|constant|set_indirect|check_bounds|masked|getitem)/;
+/** A reduction takes several steps (parts first, then their sum): that is no second computation. */
+const REDUCES = /^(?:reduction|store_reduction|welford|scan|sort)/;
+
+interface Place {
+  /** Scheduler node: `op7` of `op:op7.mul_1`. */
+  node: string;
+  op: string;
+}
+
+function placeOf(entity: string): Place {
+  const [node = "", ...rest] = entity.slice("op:".length).split(".");
+  return { node, op: rest.at(-1) ?? "" };
+}
+
+export interface Computed {
+  /** Loop bodies that compute it. */
+  times: number;
+  kernels: string[];
+}
+
+/** Where a node is computed, by the operations of loop bodies that belong to it. */
+export function computedIn(index: LinkIndex, kernels: readonly Kernel[], node: string): Computed {
+  const stage = index.has("ir_post") ? "ir_post" : "ir_pre";
+  const bodies = new Set<string>();
+  const found = new Set<string>();
+  for (const line of index.linesOf(stage, node, 2)) {
+    for (const entity of index.namesAt(stage, line, line, "op:")) {
+      const { node: body, op } = placeOf(entity);
+      if (REDUCES.test(op)) return { times: 1, kernels: [] };
+      if (MINOR.test(op)) continue;
+      bodies.add(body);
+      const at = index.linesOf("code", entity, 2)[0];
+      const kernel = kernels.find(
+        ({ first, last }) => at !== undefined && first !== null && first <= at && at <= (last ?? 0),
+      );
+      if (kernel) found.add(kernel.name);
+    }
+  }
+  return { times: bodies.size, kernels: [...found] };
+}
+
+/** "`gelu` is computed 3 times, in 2 kernels"; nothing of what is computed once. */
+export function computedAgain(
+  index: LinkIndex,
+  kernels: readonly Kernel[],
+  nodes: readonly string[],
+): string[] {
+  const again = nodes
+    .map((node) => ({ node, ...computedIn(index, kernels, node) }))
+    .filter(({ times }) => times > 1)
+    .sort((one, other) => other.times - one.times);
+  return again.map(({ node, times, kernels: names }) => {
+    const where = names.length ? `, in ${count(names.length, "kernel")}` : "";
+    return `${node.slice(node.indexOf(":") + 1)} is computed ${times} times${where}.`;
+  });
+}
+
+/** Nodes that the kernel's comment or its provenance lists, and no line of its code computes. */
+export function listedOnly(index: LinkIndex, kernel: Kernel): string[] {
+  if (kernel.first === null || kernel.last === null) return [];
+  const written = new Set(index.namesAt("code", kernel.first, kernel.last, "fx:", 2));
+  if (!written.size) return []; // none of its lines could be aligned: nothing can be said
+  const listed = new Set(kernel.calls.flatMap((call) => call.fx));
+  return [...listed].filter((node) => !written.has(`fx:${node}`));
+}

@@ -1,0 +1,153 @@
+// What a pane is to show: which file, which of its lines, or why there is nothing. Pure.
+
+import type { GraphPicture, Kernel, KernelCall, StageFile } from "../shapes";
+import type { PaneAddress } from "./address";
+import { pictured } from "./picture-stages";
+
+export interface CodeContent {
+  kind: "code";
+  file: StageFile;
+  first: number;
+  last: number;
+  language: string;
+  /** Under which key the links know these lines. */
+  key: string;
+  label: string;
+  annotated: boolean;
+}
+
+export interface EmptyContent {
+  kind: "empty";
+  what: string;
+  why: string;
+  /** Somewhere that says more. */
+  go: { label: string; stage: string; line: number } | null;
+}
+
+export interface PictureContent {
+  kind: "picture";
+  /** The stage whose nodes are drawn. */
+  of: string;
+}
+
+export type Content = CodeContent | EmptyContent | PictureContent;
+
+/** Stages whose names carry types that can be folded. */
+const ANNOTATED = new Set(["dynamo", "pre_grad", "joint", "readable", "post_grad"]);
+
+const WHY_NOT: Record<string, string> = {
+  source:
+    "No file of yours was uploaded with this run, and its graphs carry no stack comments to rebuild " +
+    "one from. Upload the source beside the debug folder, or capture with sources on.",
+  dynamo:
+    "Only a TORCH_TRACE log holds the Dynamo graph. Set TORCH_TRACE when you run, and upload its folder too.",
+  pre_grad: "Only a TORCH_TRACE log or TORCH_LOGS=pre_grad_graphs holds this graph. Upload it too.",
+  joint: "Only a TORCH_TRACE log holds the joint graph, and only training has one.",
+  readable: "TORCH_COMPILE_DEBUG writes it as fx_graph_readable.py; none came with this graph.",
+  post_grad: "TORCH_COMPILE_DEBUG writes it as fx_graph_transformed.py; none came with this graph.",
+  ir_pre: "TORCH_COMPILE_DEBUG writes it as ir_pre_fusion.txt; none came with this graph.",
+  ir_post: "TORCH_COMPILE_DEBUG writes it as ir_post_fusion.txt; none came with this graph.",
+};
+const WHY_NO_CODE =
+  "TORCH_COMPILE_DEBUG writes it as output_code.py; none came with this graph. " +
+  "The compile may have failed before code was written, or come from a cache.";
+
+function empty(what: string, why: string, go: EmptyContent["go"] = null): EmptyContent {
+  return { kind: "empty", what, why, go };
+}
+
+function stillReading(what: string, step: string): Content {
+  return empty(
+    `The ${what} of this graph are still being read.`,
+    `${step} They show here by themselves as soon as they have come.`,
+  );
+}
+
+function kernelContent(
+  picture: GraphPicture,
+  file: StageFile,
+  title: string,
+  kernel: Kernel | null,
+  called: KernelCall | null,
+): Content {
+  if (!kernel && picture.reading) return stillReading("kernels", picture.reading);
+  if (!kernel) {
+    return empty("This graph has no kernels.", "Its code calls nothing that computes on tensors.");
+  }
+  if (kernel.first === null || kernel.last === null) {
+    const call = called ?? kernel.calls[0];
+    return empty(
+      `${kernel.name} is called, not generated.`,
+      "Its code lies in a library, so that no trace holds it.",
+      call
+        ? { label: `Show its call, wrapper line ${call.line}`, stage: "wrapper", line: call.line }
+        : null,
+    );
+  }
+  return {
+    kind: "code",
+    file,
+    first: kernel.first,
+    last: kernel.last,
+    language: kernel.kind.startsWith("cpp") ? "cpp" : "python",
+    key: "code",
+    label: `${title} ${kernel.name}`,
+    annotated: false,
+  };
+}
+
+/** `called`: the kernel's call that is looked at; its first where none is. */
+export function contentOf(
+  picture: GraphPicture,
+  pane: PaneAddress,
+  kernel: Kernel | null,
+  called: KernelCall | null = null,
+): Content {
+  const stage = picture.stages.find((each) => each.id === pane.stage);
+  if (!stage) return empty("This stage is not known here.", "Choose another one above.");
+  const file = stage.files.find((each) => each.path === pane.file) ?? stage.files[0];
+  const drawn = pictured(stage.id);
+  if (!file) {
+    const what = drawn ? "Nothing to draw." : `No ${stage.title} in this graph.`;
+    return empty(what, WHY_NOT[drawn ?? stage.id] ?? WHY_NO_CODE);
+  }
+  if (drawn && picture.reading) return stillReading("nodes and kernels", picture.reading);
+  if (drawn) return { kind: "picture", of: drawn };
+  if (stage.id === "kernel") return kernelContent(picture, file, stage.title, kernel, called);
+  const ofCode = stage.id === "wrapper" || stage.id === "code";
+  return {
+    kind: "code",
+    file,
+    first: file.first || 1,
+    last: file.last || file.lines || 1,
+    language: stage.language,
+    key: ofCode ? "code" : stage.id === "source" ? `source:${file.path}` : stage.id,
+    label: `${stage.title} ${file.path}`,
+    annotated: ANNOTATED.has(stage.id),
+  };
+}
+
+/** The file that the links know under a key: of a stage, of a source, or the output code. */
+export function fileOf(picture: GraphPicture, key: string): StageFile | null {
+  const path = key.startsWith("source:") ? key.slice("source:".length) : null;
+  const files = picture.stages.find((each) => each.id === (path ? "source" : key))?.files ?? [];
+  return (path ? files.find((file) => file.path === path) : files[0]) ?? null;
+}
+
+/** The lines of a text from first to last, both counted from 1 and included; to the end without a last. */
+export function slice(text: string, first: number, last: number): string {
+  if (first === 1 && last === Infinity) return text.endsWith("\n") ? text.slice(0, -1) : text;
+  let from = 0;
+  for (let line = 1; line < first; line++) {
+    const end = text.indexOf("\n", from);
+    if (end < 0) return "";
+    from = end + 1;
+  }
+  let to = from;
+  for (let line = first; line <= last; line++) {
+    const end = text.indexOf("\n", to);
+    if (end < 0) return text.slice(from);
+    to = end + 1;
+  }
+  return text.slice(from, to - 1);
+}

@@ -1,0 +1,137 @@
+// Which kernels, calls and files a selection leads to. Pure.
+
+import type { GraphPicture, Kernel, KernelCall } from "../shapes";
+import { EVERY_CALL, type LinkIndex, type Matches, type Selected, within } from "./links";
+
+export function kernelNamed(picture: GraphPicture, name: string | null): Kernel | null {
+  return picture.kernels.find((kernel) => kernel.name === name) ?? null;
+}
+
+/** The kernel whose definition holds a line of the output code. */
+export function kernelAt(picture: GraphPicture, line: number): Kernel | null {
+  return (
+    picture.kernels.find(
+      ({ first, last }) => first !== null && first <= line && line <= (last ?? 0),
+    ) ?? null
+  );
+}
+
+/** The link entity of one call, or the mark for all of them. */
+export function callEntity(index: LinkIndex, kernel: Kernel | null, handle: number | null): number {
+  if (!kernel || handle === null) return EVERY_CALL;
+  return index.entity(`call:${kernel.name}:${handle}`) ?? EVERY_CALL;
+}
+
+export function linesOfKernel(matches: Matches, kernel: Kernel): Matches {
+  return within(matches, kernel.first ?? 0, kernel.last ?? -1);
+}
+
+/** Kernels that compute a selection: by their lines, or by their call when a library has the code. */
+export function kernelsOf(picture: GraphPicture, code: Matches): Kernel[] {
+  if (!code.lines.length) return [];
+  return picture.kernels.filter((kernel) => {
+    if (kernel.first !== null) return linesOfKernel(code, kernel).lines.length > 0;
+    return kernel.calls.some((call) => within(code, call.line, call.line).lines.length > 0);
+  });
+}
+
+/** Calls of a kernel that compute a selection; `limited`: those that its lines are limited to. */
+export function callsOfKernel(
+  index: LinkIndex,
+  limited: ReadonlySet<number>,
+  kernel: Kernel,
+  code: Matches,
+): KernelCall[] {
+  return kernel.calls.filter((call) => {
+    const entity = index.entity(`call:${kernel.name}:${call.handle}`);
+    const lit = within(code, call.line, call.line).lines.length > 0;
+    return lit || !limited.size || (entity !== null && limited.has(entity));
+  });
+}
+
+/** What a selection takes of a kernel. Profiles tell a kernel's time, not that of each call: where
+ * the selection is of some of its calls, they count as if all calls were alike. */
+export interface Spent {
+  kernel: Kernel;
+  us: number;
+  calls: number;
+}
+
+export function spentIn(
+  index: LinkIndex,
+  selected: Selected,
+  kernels: readonly Kernel[],
+  code: Matches,
+): Spent[] {
+  const limited = index.callsOf(selected, "code");
+  return kernels.flatMap((kernel) => {
+    if (kernel.time_us === null) return [];
+    const calls = callsOfKernel(index, limited, kernel, code).length || kernel.calls.length;
+    return [{ kernel, calls, us: kernel.time_us * (calls / Math.max(kernel.calls.length, 1)) }];
+  });
+}
+
+export function isPart({ kernel, calls }: Spent): boolean {
+  return calls < kernel.calls.length;
+}
+
+/** The call that one looks at: the chosen one, else the one selected or the first that computes what
+ * is; null when nothing says which. */
+export function callOf(
+  index: LinkIndex,
+  selected: Selected | null,
+  kernel: Kernel | null,
+  handle: number | null,
+): KernelCall | null {
+  if (!kernel) return null;
+  const chosen = kernel.calls.find((call) => call.handle === handle);
+  if (chosen || !selected) return chosen ?? null;
+  const { origin } = selected;
+  const code = index.matches(selected, "code");
+  return (
+    kernel.calls.find(
+      ({ line }) => origin?.key === "code" && origin.first <= line && line <= origin.last,
+    ) ??
+    kernel.calls.find(({ line }) => within(code, line, line).lines.length > 0) ??
+    null
+  );
+}
+
+/** The call to show when the chosen one does not compute the selection. */
+export function handleFor(
+  index: LinkIndex,
+  selected: Selected,
+  kernel: Kernel | null,
+  handle: number | null,
+): number | null {
+  if (!kernel || handle === null) return handle;
+  const chosen = callEntity(index, kernel, handle);
+  if (linesOfKernel(index.matches(selected, "code", chosen), kernel).lines.length) return handle;
+  const calls = index.callsOf(selected, "code");
+  for (const call of kernel.calls) {
+    const entity = index.entity(`call:${kernel.name}:${call.handle}`);
+    if (entity !== null && calls.has(entity)) return call.handle;
+  }
+  return null;
+}
+
+/** A selection by entity; a kernel or a call brings the FX nodes that it computes along. */
+export function selectNamed(
+  index: LinkIndex,
+  picture: GraphPicture,
+  name: string,
+): Selected | null {
+  const kernelName = /^(?:kernel:(.+)|call:(.+):\d+)$/.exec(name);
+  const kernel = kernelNamed(picture, kernelName?.[1] ?? kernelName?.[2] ?? null);
+  if (!kernel) return index.selectEntity(name);
+  const handle = kernelName?.[2] ? Number(name.slice(name.lastIndexOf(":") + 1)) : null;
+  const calls = kernel.calls.filter((call) => handle === null || call.handle === handle);
+  const names = [name, ...calls.map((call) => `call:${kernel.name}:${call.handle}`)];
+  for (const call of calls) names.push(...call.fx.map((node) => `fx:${node}`));
+  const entities = new Map<number, number>();
+  for (const each of names) {
+    const entity = index.entity(each);
+    if (entity !== null) entities.set(entity, 3);
+  }
+  return entities.size ? { entities, origin: null, wholeKernel: true } : null;
+}

@@ -1,0 +1,279 @@
+// Which lines light up for which: the links as an index, a selection as entities, matches as lines.
+// Pure: no document, no network.
+import type { Columns, Links } from "../shapes";
+
+/** How a reference is known; higher is surer. */
+export const KNOWN = ["unknown", "kernel", "inferred", "exact"] as const;
+
+export interface Range {
+  first: number;
+  last: number;
+}
+
+export interface Place extends Range {
+  key: string;
+}
+
+export interface Selected {
+  /** Entity to how surely the selected line refers to it. */
+  entities: Map<number, number>;
+  origin: Place | null;
+  /** A kernel as a whole: in the code its definition and calls light, not each of its lines. */
+  wholeKernel?: boolean;
+}
+
+export interface Matches {
+  lines: Int32Array;
+  known: Uint8Array;
+}
+
+export const NO_MATCHES: Matches = { lines: new Int32Array(0), known: new Uint8Array(0) };
+
+/** Kinds of entities from the finest: a line lights by the finest kind it shares. */
+const TIERS: Record<string, number> = {
+  op: 0,
+  fx: 1,
+  rd: 1,
+  dyn: 1,
+  src: 2,
+  call: 3,
+  kernel: 3,
+  buf: 3,
+};
+const TIER_COUNT = 4;
+
+function tierOf(entity: string): number {
+  return TIERS[entity.slice(0, entity.indexOf(":"))] ?? TIER_COUNT - 1;
+}
+
+/** A call that references to a shared kernel's lines are limited to; -1 for every call. */
+export const EVERY_CALL = -1;
+
+/** One stage's references, found by line (the columns are sorted) or by entity (built when asked). */
+class StageIndex {
+  readonly columns: Columns;
+  private byEntity: Map<number, number[]> | null = null;
+
+  constructor(columns: Columns) {
+    this.columns = columns;
+  }
+
+  /** Positions of the references of some lines. */
+  ofLines(first: number, last: number): [number, number] {
+    const { lines } = this.columns;
+    return [lowerBound(lines, first), lowerBound(lines, last + 1)];
+  }
+
+  ofEntity(entity: number): readonly number[] {
+    this.byEntity ??= this.indexed();
+    return this.byEntity.get(entity) ?? [];
+  }
+
+  private indexed(): Map<number, number[]> {
+    const byEntity = new Map<number, number[]>();
+    const { entities } = this.columns;
+    for (let at = 0; at < entities.length; at++) {
+      const key = entities[at] as number;
+      const found = byEntity.get(key);
+      if (found) found.push(at);
+      else byEntity.set(key, [at]);
+    }
+    return byEntity;
+  }
+
+  holdsForCall(at: number, call: number): boolean {
+    const limited = this.columns.call[at] ?? EVERY_CALL;
+    return call === EVERY_CALL || limited === EVERY_CALL || limited === call;
+  }
+}
+
+function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export class LinkIndex {
+  private readonly links: Links;
+  private readonly stages: ReadonlyMap<string, StageIndex>;
+  /** Tier of each entity. */
+  private readonly tiers: Uint8Array;
+  private names: Map<string, number> | null = null;
+
+  constructor(links: Links) {
+    this.links = links;
+    this.stages = new Map(
+      Object.entries(links.stages).map(([key, columns]) => [key, new StageIndex(columns)]),
+    );
+    this.tiers = Uint8Array.from(links.entities, tierOf);
+  }
+
+  get entities(): readonly string[] {
+    return this.links.entities;
+  }
+
+  has(key: string): boolean {
+    return (this.stages.get(key)?.columns.lines.length ?? 0) > 0;
+  }
+
+  entity(name: string): number | null {
+    if (!this.names) {
+      this.names = new Map(this.entities.map((entity, at) => [entity, at]));
+    }
+    return this.names.get(name) ?? null;
+  }
+
+  /** The key of a stage; of a source also by the end of its path. */
+  keyNamed(key: string): string {
+    if (this.stages.has(key) || !key.startsWith("source:")) return key;
+    const end = `/${key.slice("source:".length)}`;
+    return [...this.stages.keys()].find((each) => each.endsWith(end)) ?? key;
+  }
+
+  /** All that lines `first` to `last` refer to. */
+  selectLine(
+    key: string,
+    first: number,
+    call: number = EVERY_CALL,
+    last: number = first,
+  ): Selected {
+    const entities = new Map<number, number>();
+    const stage = this.stages.get(key);
+    if (stage) {
+      const [from, to] = stage.ofLines(first, last);
+      for (let at = from; at < to; at++) {
+        if (!stage.holdsForCall(at, call)) continue;
+        const entity = stage.columns.entities[at] as number;
+        const known = stage.columns.confidence[at] ?? 0;
+        entities.set(entity, Math.max(known, entities.get(entity) ?? 0));
+      }
+    }
+    return { entities, origin: { key, first, last } };
+  }
+
+  selectEntity(name: string): Selected | null {
+    const entity = this.entity(name);
+    return entity === null ? null : { entities: new Map([[entity, 3]]), origin: null };
+  }
+
+  /** Lines of one stage that share an entity with the selection, of the finest kind both have. */
+  matches(selected: Selected, key: string, call: number = EVERY_CALL): Matches {
+    const stage = this.stages.get(key);
+    if (!stage) return NO_MATCHES;
+    const finest = selected.wholeKernel && key === "code" ? TIER_COUNT - 1 : 0;
+    for (let tier = finest; tier < TIER_COUNT; tier++) {
+      const found = this.matchesOfTier(selected, stage, call, tier);
+      if (found.size) return packed(found);
+    }
+    return NO_MATCHES;
+  }
+
+  private matchesOfTier(selected: Selected, stage: StageIndex, call: number, tier: number) {
+    const found = new Map<number, number>();
+    for (const [entity, surely] of selected.entities) {
+      if (this.tiers[entity] !== tier) continue;
+      for (const at of stage.ofEntity(entity)) {
+        if (!stage.holdsForCall(at, call)) continue;
+        const line = stage.columns.lines[at] as number;
+        const known = Math.min(surely, stage.columns.confidence[at] ?? 0);
+        found.set(line, Math.max(known, found.get(line) ?? 0));
+      }
+    }
+    return found;
+  }
+
+  /** Names of what the lines of a stage refer to, of one kind, by at least so sure references. */
+  namesAt(key: string, first: number, last: number, kind: string, least = 1): string[] {
+    const stage = this.stages.get(key);
+    if (!stage) return [];
+    const names = new Set<string>();
+    const [from, to] = stage.ofLines(first, last);
+    for (let at = from; at < to; at++) {
+      if ((stage.columns.confidence[at] ?? 0) < least) continue;
+      const name = this.entities[stage.columns.entities[at] as number] as string;
+      if (name.startsWith(kind)) names.add(name);
+    }
+    return [...names];
+  }
+
+  /** Calls that the references of a line to an entity are limited to; `EVERY_CALL` for one that is
+   * limited to none. */
+  callsAt(key: string, line: number, entity: string): Set<number> {
+    const stage = this.stages.get(key);
+    const number = this.entity(entity);
+    const calls = new Set<number>();
+    if (!stage || number === null) return calls;
+    const [from, to] = stage.ofLines(line, line);
+    for (let at = from; at < to; at++) {
+      if (stage.columns.entities[at] === number) calls.add(stage.columns.call[at] ?? EVERY_CALL);
+    }
+    return calls;
+  }
+
+  /** Lines of a stage that refer to an entity by at least so sure references, in order. */
+  linesOf(key: string, entity: string, least = 1): number[] {
+    const stage = this.stages.get(key);
+    const number = this.entity(entity);
+    if (!stage || number === null) return [];
+    const lines = new Set<number>();
+    for (const at of stage.ofEntity(number)) {
+      if ((stage.columns.confidence[at] ?? 0) >= least)
+        lines.add(stage.columns.lines[at] as number);
+    }
+    return [...lines];
+  }
+
+  /** Calls (as entities) that a match of this selection in a stage is limited to. */
+  callsOf(selected: Selected, key: string): Set<number> {
+    const calls = new Set<number>();
+    const stage = this.stages.get(key);
+    if (!stage) return calls;
+    for (const entity of selected.entities.keys()) {
+      for (const at of stage.ofEntity(entity)) {
+        const call = stage.columns.call[at] ?? EVERY_CALL;
+        if (call !== EVERY_CALL) calls.add(call);
+      }
+    }
+    return calls;
+  }
+
+  /** Names of the selection for a person: FX nodes first, else whatever there is. */
+  namesOf(selected: Selected): string[] {
+    const all = [...selected.entities.keys()];
+    if (selected.wholeKernel) all.length = Math.min(all.length, 1);
+    const ofTier = (tier: number) => all.filter((entity) => this.tiers[entity] === tier);
+    const best = [1, 0, 3, 2].map(ofTier).find((entities) => entities.length > 0) ?? [];
+    return best.map((entity) => {
+      const name = this.entities[entity] as string;
+      return name.slice(name.indexOf(":") + 1);
+    });
+  }
+}
+
+function packed(found: Map<number, number>): Matches {
+  const lines = Int32Array.from(found.keys()).sort();
+  return { lines, known: Uint8Array.from(lines, (line) => found.get(line) ?? 0) };
+}
+
+/** The matches between two lines, both included. */
+export function within(matches: Matches, first: number, last: number): Matches {
+  const from = lowerBound(matches.lines, first);
+  const to = lowerBound(matches.lines, last + 1);
+  return { lines: matches.lines.subarray(from, to), known: matches.known.subarray(from, to) };
+}
+
+/** Whether a line is among the matches, and how it is known (0 when it is not). */
+export function knownAt(matches: Matches, line: number): number {
+  const at = lowerBound(matches.lines, line);
+  return matches.lines[at] === line ? (matches.known[at] as number) : 0;
+}
+
+/** Position of the first match at or after a line; the count of matches when there is none. */
+export function firstFrom(matches: Matches, line: number): number {
+  return lowerBound(matches.lines, line);
+}

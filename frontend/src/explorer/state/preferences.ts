@@ -1,0 +1,25 @@
+// Choices of one reader that belong to no link.
+import { choose, chosen } from "../../shared/choices";
+
+class Choice {
+  private readonly name: string;
+  private readonly standard: boolean;
+
+  constructor(name: string, standard: boolean) {
+    this.name = name;
+    this.standard = standard;
+  }
+
+  read(): boolean {
+    const kept = chosen(this.name);
+    return kept === null ? this.standard : kept === "1";
+  }
+
+  write(value: boolean): void {
+    choose(this.name, value ? "1" : "0");
+  }
+}
+
+export const fold = new Choice("fold-types", true);
+export const wrap = new Choice("wrap-lines", false);
+export const chainOpen = new Choice("chain-open", true);

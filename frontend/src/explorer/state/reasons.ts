@@ -1,0 +1,124 @@
+// Why a line lights: what of the selection it refers to, how surely, and on what grounds. Pure.
+import { KNOWN, type LinkIndex, type Selected } from "./links";
+
+/** Lines of one stage, as the explorer lights them. */
+export interface LitLine {
+  stage: string;
+  title: string;
+  key: string;
+  line: number;
+}
+
+export interface Reason extends LitLine {
+  /** The entity that line and selection share; its surest. */
+  entity: string;
+  known: number;
+  why: string[];
+  /** Other answers that are as sure: the line may be theirs instead. */
+  others: string[];
+}
+
+const GRAPHS = new Set(["post_grad", "readable"]);
+const BEFORE = new Set(["dynamo", "pre_grad"]);
+/** Kinds of entities from the finest, as lines light. */
+const KINDS = ["op:", "fx:", "rd:", "dyn:", "src:", "call:", "kernel:", "buf:"];
+
+export function plain(entity: string): string {
+  return entity.slice(entity.indexOf(":") + 1);
+}
+
+/** What a line shares with the selection, of the finest kind that it does. */
+function shared(index: LinkIndex, selected: Selected, { key, line }: LitLine) {
+  const found: { entity: string; known: number }[] = [];
+  for (const kind of KINDS) {
+    for (const entity of index.namesAt(key, line, line, kind)) {
+      const surely = selected.entities.get(index.entity(entity) ?? -1);
+      if (surely === undefined) continue;
+      found.push({ entity, known: Math.min(surely, knownAt(index, key, line, entity)) });
+    }
+    if (found.length) break;
+  }
+  return found.sort((one, other) => other.known - one.known);
+}
+
+function knownAt(index: LinkIndex, key: string, line: number, entity: string): number {
+  for (const least of [3, 2, 1]) {
+    if (index.linesOf(key, entity, least).includes(line)) return least;
+  }
+  return 0;
+}
+
+function grounds(
+  index: LinkIndex,
+  { key, line }: LitLine,
+  entity: string,
+  known: number,
+): string[] {
+  const name = plain(entity);
+  if (entity.startsWith("op:")) return ["Both are this operation of a loop body."];
+  if (key.startsWith("source:")) return [`The stack comment of ${name} names this line.`];
+  if (GRAPHS.has(key)) return [`The line is ${name}, or the stack comment above it.`];
+  if (BEFORE.has(key)) return [groundsBefore(name, known)];
+  if (key !== "code") return groundsOfIr(index, key, line, name, known);
+  if (entity.startsWith("call:")) return ["The line is this call."];
+  if (entity.startsWith("kernel:")) return ["The line is of this kernel's definition."];
+  if (entity.startsWith("buf:")) return [`The line names the buffer ${name}.`];
+  return groundsOfCode(index, line, entity, known);
+}
+
+function groundsBefore(name: string, known: number): string {
+  if (known === 3) return `Inductor recorded that ${name} came from this node (postToPre).`;
+  if (known === 2)
+    return `Both quote the same line of yours, and agree in operation, parameter or turn of the loop.`;
+  return "Both quote the same line of yours; which of its nodes it was cannot be told.";
+}
+
+function groundsOfIr(
+  index: LinkIndex,
+  key: string,
+  line: number,
+  name: string,
+  known: number,
+): string[] {
+  const ops = index.namesAt(key, line, line, "op:").map(plain);
+  const op = ops[0] ? `The operation ${ops[0]}` : "The scheduler node";
+  if (known === 3) return [`${op} was recorded as ${name} when it was lowered.`];
+  if (known === 2) return [`${op} fits ${name}: same operation, same values read and written.`];
+  return [`${op} is of a kernel that is known to compute ${name}.`];
+}
+
+function groundsOfCode(index: LinkIndex, line: number, entity: string, known: number): string[] {
+  const name = plain(entity);
+  const ops = index.namesAt("code", line, line, "op:");
+  const stage = index.has("ir_post") ? "ir_post" : "ir_pre";
+  const why: string[] = [];
+  for (const op of ops.slice(0, 3)) {
+    const at = index.linesOf(stage, op)[0];
+    const of = at === undefined ? [] : index.namesAt(stage, at, at, "fx:");
+    if (!of.includes(entity)) continue;
+    const surely = KNOWN[knownAt(index, "code", line, op)];
+    why.push(`The line is ${plain(op)} (${surely}), which belongs to ${name} (IR line ${at}).`);
+  }
+  if (why.length) return why;
+  if (known === 3) return [`Recorded while the code was generated, or the line names ${name}.`];
+  if (known === 2) return [`The line's operation and its operands fit ${name} and no other node.`];
+  return [`Provenance or comments say that this kernel computes ${name}; no line does for sure.`];
+}
+
+export function reasonOf(index: LinkIndex, selected: Selected, lit: LitLine): Reason | null {
+  const [best] = shared(index, selected, lit);
+  if (!best) return null;
+  const { entity, known } = best;
+  const why = grounds(index, lit, entity, known);
+  const kind = entity.slice(0, entity.indexOf(":") + 1);
+  // A line can compute several nodes for sure, and other calls of its kernel compute others: only
+  // what is as likely in the same call is another answer.
+  const { key, line } = lit;
+  const calls = index.callsAt(key, line, entity);
+  const alike = index.namesAt(key, line, line, kind).filter((each) => {
+    if (each === entity || knownAt(index, key, line, each) !== known) return false;
+    return [...index.callsAt(key, line, each)].some((call) => calls.has(call));
+  });
+  const others = known === 2 && kind === "fx:" && key === "code" ? alike.map(plain) : [];
+  return { ...lit, entity, known, why, others };
+}

@@ -1,0 +1,106 @@
+// The chain below the panes: one column a step, each link leads its pane there.
+import { button, make } from "../../shared/elements";
+import { count } from "../../shared/figures";
+import type { Explorer } from "../explorer";
+import { type Chain, chainOf, type Link, type Step } from "../state/chain";
+import type { Selected } from "../state/links";
+import { chainOpen } from "../state/preferences";
+
+const KNOWN = ["", "known by its kernel only", "inferred", "known exactly"];
+/** Words that stand beside the steps; the rest is in their tooltip. */
+const WORDS = 3;
+
+export class ChainView {
+  private readonly explorer: Explorer;
+  private readonly root: HTMLElement;
+  private readonly steps: HTMLElement;
+  private readonly words: HTMLElement;
+  private shown: Selected | null | undefined;
+  /** Each drawing has a number: texts that arrive late must not fill a newer one. */
+  private drawn = 0;
+
+  constructor(explorer: Explorer) {
+    this.explorer = explorer;
+    this.root = explorer.part(".chain");
+    this.steps = explorer.part(".chain-steps");
+    this.words = explorer.part(".chain-words");
+    explorer.part(".chain-close").addEventListener("click", () => this.toggle(false));
+    this.root.hidden = !chainOpen.read();
+  }
+
+  get open(): boolean {
+    return !this.root.hidden;
+  }
+
+  toggle(open: boolean): void {
+    this.root.hidden = !open;
+    chainOpen.write(open);
+    if (open) this.show(this.explorer.selected);
+  }
+
+  focus(): void {
+    const first = this.root.querySelector<HTMLElement>(".chain-steps button");
+    (first ?? this.root.querySelector<HTMLElement>(".chain-close"))?.focus();
+  }
+
+  show(selected: Selected | null): void {
+    if (!this.open || (selected === this.shown && this.drawn > 0)) return;
+    this.shown = selected;
+    this.drawn++;
+    const { index, picture } = this.explorer;
+    const chain = selected
+      ? chainOf(index, picture, selected)
+      : chainOf(index, picture, { entities: new Map(), origin: null });
+    this.draw(chain, selected !== null);
+  }
+
+  private draw(chain: Chain, any: boolean): void {
+    this.root.classList.toggle("waiting", !any);
+    this.steps.replaceChildren(...chain.steps.map((step) => this.column(step, any)));
+    const words = any ? chain.words : [];
+    this.words.replaceChildren(
+      ...words.slice(0, WORDS).map((sentence) => make("p", { title: sentence }, sentence)),
+      words.length > WORDS
+        ? make("p", { title: words.slice(WORDS).join("\n") }, `and ${words.length - WORDS} more`)
+        : "",
+    );
+  }
+
+  private column(step: Step, any: boolean): HTMLElement {
+    const list = make("ul", {}, ...step.links.map((link) => make("li", {}, this.entry(link))));
+    if (step.more)
+      list.append(make("li", { class: "soft" }, `and ${count(step.more, "more", "more")}`));
+    if (!step.links.length && any) list.append(make("li", { class: "soft" }, step.missing));
+    const total = step.links.length + step.more;
+    const heading = make("h2", {}, step.title);
+    if (total > 1) heading.append(make("span", { class: "soft num" }, String(total)));
+    return make("section", { class: "chain-step", "aria-label": step.title }, heading, list);
+  }
+
+  private entry(link: Link): HTMLElement {
+    const text = make("span", { class: "chain-text" }, link.note ?? "");
+    const label = make("span", { class: "chain-label" }, link.label);
+    const { place } = link;
+    if (!place) return make("span", { class: "chain-link" }, label, " ", text);
+    const how = link.how ?? KNOWN[link.known] ?? "";
+    const entry = button("", { class: `chain-link known-${link.known}`, title: how }, () =>
+      this.explorer.lead(place),
+    );
+    entry.append(label, " ", text);
+    if (link.note === null) void this.fill(text, entry, link, how);
+    return entry;
+  }
+
+  /** The text of the link's line, when it has come. */
+  private async fill(into: HTMLElement, entry: HTMLElement, link: Link, how: string) {
+    const drawn = this.drawn;
+    const { key, line } = link.place ?? { key: "", line: 0 };
+    const text = await this.explorer.lineText(key, line).catch(() => null);
+    if (drawn !== this.drawn || text === null) return;
+    const plain = text.trim();
+    // The label says the name already, and a type says nothing of what is computed.
+    const said = plain.startsWith(link.label) ? plain.slice(link.label.length) : plain;
+    into.textContent = said.replace(/^(?:: "[^"]*")? = /, "");
+    entry.title = `${plain}\n${how}`;
+  }
+}

@@ -1,0 +1,163 @@
+// What the keys do.
+import { share } from "../../page/share";
+import type { CodeOptions } from "../code/code";
+import type { Explorer } from "../explorer";
+import { fold, wrap } from "../state/preferences";
+import { type Stop, stopAfter, stopsOf } from "../state/walk";
+import { helpDialog, type Key, listen } from "./keys";
+
+export class Commands {
+  private readonly explorer: Explorer;
+
+  constructor(explorer: Explorer) {
+    this.explorer = explorer;
+    this.bindKeys();
+  }
+
+  private step(by: 1 | -1): void {
+    const { explorer } = this;
+    const isShown = ({ kernel, file, pane }: Stop) =>
+      (kernel === null || kernel === explorer.kernel) &&
+      (file === null || file === pane.address.file);
+    const stops = stopsOf(explorer.views());
+    const stop = stopAfter(stops, explorer.stop, by, explorer.active, isShown);
+    if (!stop) {
+      if (!this.explorer.selected)
+        this.explorer.trouble =
+          "Keep a line first (click or Enter), then n and p walk its matches.";
+      this.explorer.lighting.say();
+      return;
+    }
+    void explorer.goTo(stop);
+  }
+
+  private goPane(by: 1 | -1): void {
+    const at = this.explorer.active ? this.explorer.panes.indexOf(this.explorer.active) : -1;
+    if (document.activeElement?.closest(".side")) {
+      if (by === 1) this.explorer.panes[0]?.focus();
+      return;
+    }
+    const next = this.explorer.panes[at + by];
+    if (next) {
+      this.explorer.active = next;
+      this.explorer.row.showTabs();
+      next.focus();
+    } else if (by === -1) this.explorer.list.focus();
+  }
+
+  private adjust(change: Partial<CodeOptions>): void {
+    Object.assign(this.explorer.options, change);
+    fold.write(this.explorer.options.folded);
+    wrap.write(this.explorer.options.wrapped);
+    for (const pane of this.explorer.panes) pane.adjust(this.explorer.options);
+  }
+
+  private pinCaret(extend: boolean): void {
+    const pane = this.explorer.active;
+    const line = pane?.caretLine;
+    if (document.activeElement?.closest(".side")) {
+      const { kernel } = this.explorer;
+      if (kernel) this.explorer.chooseKernel(kernel);
+    } else if (pane && line) this.explorer.pin(pane, line, extend);
+  }
+
+  private chain(): void {
+    const { chain } = this.explorer;
+    const inside = document.activeElement?.closest(".chain") !== null;
+    if (chain.open && inside) {
+      chain.toggle(false);
+      this.explorer.active?.focus();
+      return;
+    }
+    chain.toggle(true);
+    chain.focus();
+  }
+
+  private stepCall(by: 1 | -1): void {
+    const calls = this.explorer.kernel?.calls ?? [];
+    if (calls.length < 2) return;
+    const at = calls.findIndex((call) => call.handle === this.explorer.handle);
+    const next = (at + by + calls.length + 1 + 1) % (calls.length + 1);
+    this.explorer.handleChosen(next === 0 ? null : (calls[next - 1]?.handle ?? null));
+  }
+
+  /** With a line kept, among the kernels that compute it; else down the list. */
+  private stepKernel(by: 1 | -1): void {
+    const computing = this.explorer.computing();
+    const at = computing.findIndex(({ name }) => name === this.explorer.kernel?.name);
+    const next = computing[(at + by + computing.length) % computing.length];
+    if (computing.length > 1 && next) this.explorer.turnTo(next);
+    else this.explorer.list.step(by);
+  }
+
+  private bindKeys(): void {
+    const key = (keys: string[], shown: string, does: string, run: () => void): Key => ({
+      keys,
+      shown,
+      does,
+      run,
+    });
+    let help: HTMLDialogElement | null = null;
+    const keys: Key[] = [
+      key(["Enter", " "], "Enter Space", "keep (pin) the line the caret is on", () =>
+        this.pinCaret(false),
+      ),
+      key(["Shift+Enter"], "Shift-Enter", "keep all lines from the kept one to the caret", () =>
+        this.pinCaret(true),
+      ),
+      key(["Escape"], "Esc", "let the selection go", () => this.explorer.clear()),
+      key(["n"], "n", "next match", () => this.step(1)),
+      key(["p"], "p", "previous match", () => this.step(-1)),
+      key(["]"], "]", "next kernel of the selection, else of the list", () => this.stepKernel(1)),
+      key(["["], "[", "previous kernel", () => this.stepKernel(-1)),
+      key(["."], ".", "next call site of a shared kernel", () => this.stepCall(1)),
+      key([","], ",", "previous call site", () => this.stepCall(-1)),
+      key(["ArrowRight"], "→", "to the pane at the right", () => this.goPane(1)),
+      key(["ArrowLeft"], "←", "to the pane at the left, then to the kernels", () =>
+        this.goPane(-1),
+      ),
+      key(["k"], "k", "filter the kernels", () => this.explorer.list.focusFilter()),
+      key(["f"], "f", "find in the pane", () => this.explorer.active?.find()),
+      key(["t"], "t", "fold or show types, folders and heads of IR nodes", () =>
+        this.adjust({ folded: !this.explorer.options.folded }),
+      ),
+      key(
+        ["d"],
+        "d",
+        "compare the pane with the one at its right, lines kept level; again ends it",
+        () => {
+          this.explorer.compared(this.explorer.active);
+        },
+      ),
+      key(["o"], "o", "only the lines that light and a few around, or all", () =>
+        this.adjust({ only: !this.explorer.options.only }),
+      ),
+      key(["e"], "e", "explain: how are the links of the selection known?", () =>
+        this.explorer.reasons.open(),
+      ),
+      key(["c"], "c", "to the chain of the selection; again closes it", () => this.chain()),
+      key(["w"], "w", "wrap long lines, or not", () =>
+        this.adjust({ wrapped: !this.explorer.options.wrapped }),
+      ),
+      key(
+        ["a"],
+        "a",
+        "add a pane",
+        () => this.explorer.active && this.explorer.added(this.explorer.active),
+      ),
+      key(
+        ["x"],
+        "x",
+        "close the pane",
+        () => this.explorer.active && this.explorer.closed(this.explorer.active),
+      ),
+      key(["y"], "y", "copy a link to exactly this", () => share()),
+      key(["?"], "?", "this help", () => {
+        help ??= helpDialog(keys);
+        help.showModal();
+      }),
+    ];
+    listen(this.explorer.root, keys);
+    this.explorer.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
+  }
+}

@@ -1,0 +1,182 @@
+// The list of kernels by time: a listbox that one walks with the arrow keys.
+import { bar, cutName, hueOf, make, spoken } from "../../shared/elements";
+import { count, microseconds, share } from "../../shared/figures";
+import type { GraphPicture, Kernel } from "../shapes";
+import { kindOf, kindsOf } from "../state/kernel-kinds";
+
+/** Kernels that are listed before the panes show their first texts, and in one piece of the list: a
+ * piece that is out of sight costs nothing when a frame is painted, however many kernels it holds. */
+const PIECE = 40;
+/** About how high a kernel stands in the list, in pixels. */
+const HIGH = 36;
+
+/** What an entry says when one points at it. */
+function aboutOf(kernel: Kernel): string {
+  const kinds = new Set([spoken(kernel.kind), spoken(kernel.category)]);
+  const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
+  if (kernel.time_us !== null) about.push(microseconds(kernel.time_us));
+  if (kernel.time_source) about.push(kernel.time_source);
+  return about.join("\n");
+}
+
+export class KernelList {
+  private readonly list: HTMLElement;
+  private readonly filter: HTMLInputElement;
+  private readonly kinds: HTMLSelectElement;
+  private readonly total: HTMLElement;
+  private readonly kernels: readonly Kernel[];
+  private readonly options = new Map<string, HTMLElement>();
+  private readonly pieces: { element: HTMLElement; kernels: readonly Kernel[] }[] = [];
+  private chosen: string | null = null;
+  private matched: ReadonlySet<string> = new Set();
+  private readonly choose: (kernel: Kernel) => void;
+
+  /** `calm`: when the kernels beyond the first may be listed. */
+  constructor(
+    side: HTMLElement,
+    picture: GraphPicture,
+    calm: Promise<void>,
+    choose: (kernel: Kernel) => void,
+  ) {
+    this.list = side.querySelector(".kernels") as HTMLElement;
+    this.filter = side.querySelector(".filter") as HTMLInputElement;
+    this.total = side.querySelector(".kernel-count") as HTMLElement;
+    this.kernels = picture.kernels;
+    this.choose = choose;
+    const most = Math.max(0, ...this.kernels.map((kernel) => kernel.share ?? 0));
+    this.fill(0, PIECE, most);
+    const heading = side.querySelector(".kernel-heading");
+    if (heading && most === 0) heading.textContent = "Kernels";
+    this.kinds = side.querySelector(".kinds") as HTMLSelectElement;
+    for (const { kind, kernels } of kindsOf(this.kernels)) {
+      this.kinds.append(make("option", { value: kind }, `${spoken(kind)} (${kernels})`));
+    }
+    this.filter.addEventListener("input", () => this.narrow());
+    this.kinds.addEventListener("change", () => this.narrow());
+    this.list.addEventListener("keydown", (event) => this.pressed(event));
+    this.narrow();
+    void calm.then(() => {
+      this.fillRest(most);
+      for (const kernel of this.kernels) {
+        this.options.get(kernel.name)?.setAttribute("title", aboutOf(kernel));
+      }
+    });
+  }
+
+  private fill(from: number, to: number, most: number): void {
+    for (let at = from; at < Math.min(to, this.kernels.length); at += PIECE) {
+      const kernels = this.kernels.slice(at, at + PIECE);
+      const options = kernels.map((kernel, place) => this.optionOf(kernel, most, at + place));
+      const element = make("div", { class: "piece", role: "presentation" }, ...options);
+      this.pieces.push({ element, kernels });
+      this.list.append(element);
+    }
+  }
+
+  private fillRest(most: number): void {
+    if (this.kernels.length <= PIECE) return;
+    this.fill(PIECE, this.kernels.length, most);
+    this.narrow();
+    this.showChosen();
+  }
+
+  private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
+    const time = kernel.share === null ? kernel.time_us : null;
+    const figure =
+      kernel.share !== null ? share(kernel.share) : time !== null ? microseconds(time) : "";
+    const option = make(
+      "li",
+      {
+        role: "option",
+        id: `kernel-${at}`,
+        class: this.matched.has(kernel.name) ? "matched" : null,
+        "aria-selected": String(kernel.name === this.chosen),
+        "data-kernel": kernel.name,
+      },
+      cutName(kernel.name),
+      make("span", { class: "time num" }, figure),
+      most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.kind, kernel.category)) : null,
+    );
+    option.addEventListener("click", () => this.choose(kernel));
+    this.options.set(kernel.name, option);
+    return option;
+  }
+
+  private visible(): Kernel[] {
+    return this.kernels.filter((kernel) => !this.options.get(kernel.name)?.hidden);
+  }
+
+  private isOfKind(kernel: Kernel): boolean {
+    const kind = this.kinds.value;
+    if (kind === "matched") return this.matched.has(kernel.name);
+    return kind === "" || kindOf(kernel) === kind;
+  }
+
+  private narrow(): void {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (kernel: Kernel) => {
+      const text = `${kernel.name} ${kernel.kind} ${kernel.category}`.toLowerCase();
+      return this.isOfKind(kernel) && words.every((word) => text.includes(word));
+    };
+    for (const { element, kernels } of this.pieces) {
+      let shown = 0;
+      for (const kernel of kernels) {
+        const option = this.options.get(kernel.name);
+        if (option) option.hidden = !fits(kernel);
+        if (option && !option.hidden) shown++;
+      }
+      element.hidden = shown === 0;
+      element.style.containIntrinsicHeight = `${shown * HIGH}px`;
+    }
+    const shown = this.visible().length;
+    const all = this.kernels.length;
+    this.total.textContent = shown === all ? String(all) : `${shown} of ${all}`;
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -1e9, End: 1e9 };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.step(step);
+  }
+
+  /** Choose the kernel so many places further on. */
+  step(by: number): void {
+    const shown = this.visible();
+    const at = shown.findIndex((kernel) => kernel.name === this.chosen);
+    const next = shown[Math.min(shown.length - 1, Math.max(0, at + by))];
+    if (next) this.choose(next);
+  }
+
+  show(kernel: Kernel | null, matched: ReadonlySet<string>): void {
+    const before = { chosen: this.chosen, matched: this.matched };
+    this.chosen = kernel?.name ?? null;
+    this.matched = matched;
+    if (this.kinds.value === "matched") this.narrow();
+    for (const name of before.matched) {
+      if (!matched.has(name)) this.options.get(name)?.classList.remove("matched");
+    }
+    for (const name of matched) this.options.get(name)?.classList.add("matched");
+    if (before.chosen === this.chosen) return;
+    this.options.get(before.chosen ?? "")?.setAttribute("aria-selected", "false");
+    this.showChosen();
+  }
+
+  private showChosen(): void {
+    const option = this.options.get(this.chosen ?? "");
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    if (option) this.list.setAttribute("aria-activedescendant", option.id);
+  }
+
+  focus(): void {
+    this.list.focus();
+  }
+
+  focusFilter(): void {
+    this.filter.focus();
+    this.filter.select();
+  }
+}

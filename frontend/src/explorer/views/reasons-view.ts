@@ -1,0 +1,126 @@
+// "How is this known?": a note above the status line, for the match one walked to or for the lines
+// that light in each pane.
+import { button, make } from "../../shared/elements";
+import { ask } from "../../shared/server";
+import type { Explorer } from "../explorer";
+import { type LitLine, plain, type Reason, reasonOf } from "../state/reasons";
+
+/** Lines of a pane that are explained. */
+const OF_PANE = 4;
+const WORDS: Record<number, string> = { 1: "kernel only", 2: "inferred", 3: "exact" };
+
+/** Stages whose lines the engine that linked them can explain. */
+const EXPLAINED = new Set(["code", "ir_pre", "ir_post"]);
+/** Operations of a line that are explained. */
+const SENTENCES = 3;
+
+/** What the engine says of a line's operations. */
+interface Told {
+  reasons: { code: string; sentence: string; nodes: string[] }[];
+}
+
+export class ReasonsView {
+  private readonly explorer: Explorer;
+  private readonly root = make("div", {
+    class: "reasons",
+    popover: "auto",
+    role: "dialog",
+    "aria-label": "How this is known",
+  });
+
+  constructor(explorer: Explorer) {
+    this.explorer = explorer;
+    explorer.root.append(this.root);
+    explorer.part(".what").addEventListener("click", (event) => {
+      if (event.target instanceof Element && event.target.closest(".how")) this.open();
+    });
+    // Closed, it gives the focus back to where it was asked from.
+    this.root.addEventListener("toggle", (event) => {
+      if (event.newState === "closed" && !document.activeElement?.closest(".pane")) {
+        explorer.active?.focus();
+      }
+    });
+  }
+
+  open(): void {
+    const { explorer, root } = this;
+    const close = button("×", { class: "icon", "aria-label": "Close" }, () => root.hidePopover());
+    const reasons = this.reasons();
+    const list = make("ul", {}, ...reasons.map((reason) => this.row(reason)));
+    const body = reasons.length
+      ? list
+      : make(
+          "p",
+          { class: "soft" },
+          explorer.selected
+            ? "No line of the panes is linked to the selection."
+            : "Keep a line first (click or Enter): this then says how its links are known.",
+        );
+    root.replaceChildren(make("h2", {}, "How is this known?"), close, body);
+    root.showPopover();
+    (root.querySelector<HTMLElement>("li button") ?? close).focus();
+  }
+
+  private reasons(): Reason[] {
+    const { explorer } = this;
+    const { selected, stop, index } = explorer;
+    if (!selected) return [];
+    const lines: LitLine[] = [];
+    for (const pane of explorer.panes) {
+      const { content, stage } = pane;
+      if (content?.kind !== "code" || (stop && stop.pane !== pane)) continue;
+      const origin = explorer.lighting.originIn(pane);
+      const lit = stop ? [stop.line] : [...explorer.lighting.litIn(pane).lines];
+      const shown = lit.filter((line) => !origin || line < origin.first || line > origin.last);
+      // Comments and definitions name the node too; lines that compute are what one asks about.
+      const { key } = content;
+      const computes = (line: number) => index.namesAt(key, line, line, "op:").length > 0;
+      const ordered = [...shown.filter(computes), ...shown.filter((line) => !computes(line))];
+      for (const line of ordered.slice(0, OF_PANE)) {
+        const { stage: id } = pane.address;
+        lines.push({ stage: id, title: stage?.title ?? id, key, line });
+      }
+    }
+    return lines.flatMap((lit) => reasonOf(index, selected, lit) ?? []);
+  }
+
+  private row(reason: Reason): HTMLElement {
+    const { stage, title, key, line, known } = reason;
+    const go = button("", { class: `chain-link known-${known}` }, () => {
+      this.root.hidePopover();
+      const file = key.startsWith("source:") ? key.slice("source:".length) : null;
+      const kernel = stage === "kernel" ? this.explorer.kernel : null;
+      void this.explorer.lead({ stage, key, line, file, kernel, handle: null });
+    });
+    go.append(make("span", { class: "chain-label" }, `${title} ${line}`), " ");
+    const text = make("span", { class: "chain-text" });
+    go.append(text);
+    void this.explorer
+      .lineText(key, line)
+      .then((found) => text.append((found ?? "").trim()))
+      .catch(() => {}); // the line's number says enough
+    const chip = make("span", { class: "chip" }, WORDS[known] ?? "unknown");
+    const words = make("span", {}, ` ${reason.why.join(" ")}`);
+    const why = make("p", {}, chip, words);
+    if (reason.others.length) {
+      const many = reason.others.length + 1;
+      const names = [plain(reason.entity), ...reason.others].slice(0, 6).join(", ");
+      why.append(make("b", {}, ` ${many === 2 ? "Two" : many} answers are possible: ${names}.`));
+    }
+    if (EXPLAINED.has(key) && /^(?:fx|op):/.test(reason.entity)) void this.fill(words, reason);
+    return make("li", {}, go, why);
+  }
+
+  /** The engine's own sentences, where it can tell them, in the place of what the links alone say. */
+  private async fill(into: HTMLElement, { key, line, entity }: Reason): Promise<void> {
+    const { run, graph } = this.explorer.picture;
+    const query = new URLSearchParams({ stage: key, line: String(line) });
+    const url = `/api/runs/${run.id}/graphs/${encodeURIComponent(graph.slug)}/reason?${query}`;
+    const told = await ask<Told>(url).catch(() => null); // then the links' own words have to do
+    const meant = (told?.reasons ?? []).filter(
+      ({ nodes }) => entity.startsWith("op:") || nodes.includes(entity),
+    );
+    const sentences = [...new Set(meant.map(({ sentence }) => sentence))].slice(0, SENTENCES);
+    if (sentences.length) into.textContent = ` ${sentences.join(" ")}`;
+  }
+}

@@ -1,0 +1,84 @@
+// The list of what is not explained: a dialog with the reasons, each entry leads to its line.
+import { button, cutName, make } from "../../shared/elements";
+import { count } from "../../shared/figures";
+import type { Explorer } from "../explorer";
+import { kernelNamed } from "../state/follow";
+import { type Unmapped, unmappedLines, unmappedNodes } from "../state/unmapped";
+
+/** Rows of one reason that are listed. */
+const LISTED = 100;
+
+export class UnmappedView {
+  private readonly explorer: Explorer;
+  private dialog: HTMLDialogElement | null = null;
+
+  constructor(explorer: Explorer) {
+    this.explorer = explorer;
+    const open = button("List what is not, and why", { class: "button small" }, () => {
+      void this.open();
+    });
+    explorer.part(".coverage").append(open);
+  }
+
+  async open(): Promise<void> {
+    this.dialog ??= await this.made();
+    this.dialog.showModal();
+  }
+
+  private async made(): Promise<HTMLDialogElement> {
+    const { explorer } = this;
+    const [code, graph] = await Promise.all([
+      explorer.stageLines("code").catch(() => []),
+      explorer.stageLines("post_grad").catch(() => []),
+    ]);
+    const lines = unmappedLines(explorer.index, explorer.picture, code);
+    const nodes = unmappedNodes(explorer.index, graph);
+    const body = make("div", { class: "unmapped", tabindex: "0" });
+    body.append(
+      this.part(`${count(lines.length, "line")} of kernels`, lines, "kernel"),
+      this.part(count(nodes.length, "FX node"), nodes, "post_grad"),
+    );
+    const close = make("button", { class: "button", value: "close" }, "Close");
+    const dialog = make(
+      "dialog",
+      { class: "wide", "aria-labelledby": "unmapped-title" },
+      make("h2", { id: "unmapped-title" }, "What no link explains"),
+      body,
+      make("form", { method: "dialog" }, close),
+    );
+    document.body.append(dialog);
+    return dialog;
+  }
+
+  private part(title: string, all: readonly Unmapped[], stage: string): HTMLElement {
+    const part = make("section", {}, make("h3", {}, title));
+    if (!all.length) part.append(make("p", { class: "soft" }, "Every one is explained."));
+    const byReason = new Map<string, Unmapped[]>();
+    for (const one of all) {
+      const reason = one.reason.replace(/^The line is \S+;/, "The operation is known;");
+      byReason.set(reason, [...(byReason.get(reason) ?? []), one]);
+    }
+    const groups = [...byReason].sort((one, other) => other[1].length - one[1].length);
+    for (const [reason, rows] of groups) {
+      const list = make("ul", {}, ...rows.slice(0, LISTED).map((row) => this.row(row, stage)));
+      const more = rows.length - LISTED;
+      if (more > 0) list.append(make("li", { class: "soft" }, `and ${more} more`));
+      const summary = make("summary", {}, `${rows.length.toLocaleString("en")} · ${reason}`);
+      part.append(make("details", {}, summary, list));
+    }
+    return part;
+  }
+
+  private row(one: Unmapped, stage: string): HTMLElement {
+    const entry = button("", { class: "chain-link", title: one.text }, () => {
+      this.dialog?.close();
+      const kernel = stage === "kernel" ? kernelNamed(this.explorer.picture, one.where) : null;
+      const key = stage === "kernel" ? "code" : stage;
+      void this.explorer.lead({ stage, key, line: one.line, file: null, kernel, handle: null });
+    });
+    const line = make("span", { class: "chain-label num" }, String(one.line));
+    entry.append(line, " ", make("span", { class: "chain-text" }, one.text));
+    if (stage === "kernel") entry.append(cutName(one.where));
+    return make("li", {}, entry);
+  }
+}

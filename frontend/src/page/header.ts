@@ -1,0 +1,11 @@
+// What the head of every page holds: theme, sharing, the search box.
+
+import { startTheme } from "../shared/theme";
+import { startSearch } from "./search";
+import { startCopying } from "./share";
+
+export function startTop(): void {
+  startTheme();
+  startCopying();
+  startSearch();
+}

@@ -1,0 +1,30 @@
+// Entry of every page.
+import htmx from "htmx.org";
+import { startJob } from "../upload/job";
+import { startUploads } from "../upload/panel";
+import { startForms } from "./forms";
+import { startTop } from "./header";
+import { startLines } from "./lines";
+import { startTables } from "./tables";
+import { startTimes } from "./times";
+
+startTop();
+startTimes();
+startTables();
+startForms();
+startJob();
+startLines();
+startUploads();
+
+// On a phone the tabs of a run do not fit: the one of this page is brought in sight.
+for (const tab of document.querySelectorAll<HTMLElement>(".run-nav [aria-current]")) {
+  const row = tab.parentElement;
+  row?.scrollTo({ left: tab.offsetLeft - (row.clientWidth - tab.clientWidth) / 2 });
+}
+
+// A run that came in shows in the list at once.
+document.addEventListener("runschange", () => {
+  if (document.querySelector("#runs")) {
+    void htmx.ajax("GET", location.href, { target: "#runs", select: "#runs", swap: "outerHTML" });
+  }
+});

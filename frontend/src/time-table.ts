@@ -1,4 +1,0 @@
-// Entry of the long tables of times: the rows shown can be saved.
-import { startTableDownloads } from "./charts/download";
-
-startTableDownloads();

@@ -1,0 +1,56 @@
+// A job's progress as the server streams it, in words and true figures.
+import { bytes, count } from "../shared/figures";
+
+export interface JobProgress {
+  state: "queued" | "running" | "done" | "failed" | "cancelled";
+  step: string;
+  done: number;
+  total: number | null;
+  unit: string | null;
+  message: string | null;
+  run: string | null;
+  duplicate: boolean;
+  log: { at: string; level: string; text: string }[];
+}
+
+export const OVER = new Set(["done", "failed", "cancelled"]);
+
+const RETRY_MS = 2000;
+
+/** Listen until the job is over. A server that is away for a while is waited for. */
+export function follow(
+  url: string,
+  told: (progress: JobProgress) => void,
+  away: (isAway: boolean) => void,
+): () => void {
+  let source: EventSource | null = null;
+  let waiting = 0;
+  const stop = () => {
+    source?.close();
+    clearTimeout(waiting);
+  };
+  const listen = () => {
+    source = new EventSource(url);
+    source.onopen = () => away(false);
+    source.onmessage = (event) => {
+      const progress = JSON.parse(String(event.data)) as JobProgress;
+      if (OVER.has(progress.state)) stop();
+      told(progress);
+    };
+    source.onerror = () => {
+      away(true);
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      waiting = window.setTimeout(listen, RETRY_MS);
+    };
+  };
+  listen();
+  return stop;
+}
+
+/** "2.1 of 4.8 MiB", "3 of 12 files", or nothing while there is no total. */
+export function figureOf(progress: JobProgress): string {
+  const { done, total, unit } = progress;
+  if (total === null || total === 0) return "";
+  if (unit === "bytes") return `${bytes(done)} of ${bytes(total)}`;
+  return `${done.toLocaleString("en")} of ${count(total, unit ? unit.replace(/s$/, "") : "step")}`;
+}
