@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.support.chromium import Scheme
+from tests.support.accessible import check
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
-
-AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
 
 
 def open_graph(page: Page, zoo: Served, name: str, query: str = "") -> Explorer:
@@ -93,20 +89,9 @@ def test_a_stage_is_compared_with_what_it_was_made_from(page: Page, zoo: Served)
     assert [text for text in shared if abs(left[text] - right[text]) > 1] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: Scheme, width: int) -> None:
-    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
-    page = context.new_page()
+def test_it_is_accessible_and_fits(page: Page, zoo: Served) -> None:
     open_graph(page, zoo, "cuda-foo1", "?panes=post_grad")
     page.get_by_role("button", name="Compare this pane with").first.click()
     page.get_by_role("link", name="FX received").click()
     wait_until_level(page)
-    page.evaluate(AXE.read_text())
-    found = page.evaluate(
-        """async () => (await axe.run()).violations.map(
-             (found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)"""
-    )
-    assert found == []
-    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
-    context.close()
+    check(page, "two texts side by side")

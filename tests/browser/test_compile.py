@@ -13,7 +13,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_pages import check, opened
+from tests.support.accessible import check, opened
 from tests.support.serving import Served, serve
 
 PAGES = ["", "/list", "/3", "/time", "/stacks", "/symbols", "/ranks", "/fusing"]

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.support.chromium import Scheme
+from tests.support.accessible import axe, check
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
-
-AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
 
 
 def open_run(page: Page, served: Served, name: str, query: str = "") -> Explorer:
@@ -22,16 +19,6 @@ def open_run(page: Page, served: Served, name: str, query: str = "") -> Explorer
     assert link
     page.goto(served.url + link.split("?")[0] + query)
     return Explorer(page)
-
-
-def axe(page: Page) -> list[str]:
-    page.evaluate(AXE.read_text())
-    return list(
-        page.evaluate(
-            """async () => (await axe.run()).violations.map(
-                 (found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)"""
-        )
-    )
 
 
 def test_a_source_line_named_as_entity_lights_all_that_comes_from_it(
@@ -159,17 +146,10 @@ def test_annotated_code_is_offered_where_code_is_read(page: Page, zoo: Served) -
     assert download.value.suggested_filename == "output_code.annotated_line.py"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_the_chain_is_readable_and_axe_finds_nothing(
-    zoo: Served, chromium: Browser, scheme: Scheme, width: int
-) -> None:
-    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
-    page = context.new_page()
+def test_the_chain_is_readable_and_accessible(page: Page, zoo: Served) -> None:
     open_run(page, zoo, "cuda-foo1", "?sel=fx:neg")
     expect(page.locator(".chain-step").first).to_contain_text("models.py:9")
-    assert axe(page) == []
-    context.close()
+    check(page, "chain")
 
 
 def test_on_a_narrow_page_a_pane_behind_a_tab_shows_its_lines_from_their_beginning(

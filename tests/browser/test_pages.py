@@ -9,13 +9,12 @@ import pytest
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.runs import delete_run
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, expect
 
+from tests.support.accessible import check, opened
 from tests.support.half_read import HalfRead
 from tests.support.serving import Served, serve
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = {
     "runs": "/",
     "run": "{run}",
@@ -44,8 +43,6 @@ PAGES = {
     "which component": "{failed}/failures/components",
     "missing": "/runs/0123456789abcdef",
 }
-WIDE: ViewportSize = {"width": 1440, "height": 900}
-NARROW: ViewportSize = {"width": 390, "height": 900}
 EMPTY_PAGES = ["runs", "search", "jobs", "capture", "missing"]
 
 
@@ -85,45 +82,6 @@ def filled(
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serve(tmp_path_factory.mktemp("empty") / "data", "--workers", "0") as served:
         yield served
-
-
-def opened(chromium: Browser, url: str) -> Page:
-    """A page, wide and light."""
-    context = chromium.new_context(color_scheme="light", viewport=WIDE)
-    page = context.new_page()
-    page.goto(url)
-    page.wait_for_load_state("load")
-    return page
-
-
-def check(page: Page, where: str) -> None:
-    """One visit: wide and light, then in the dark, then as narrow as a phone."""
-    page.evaluate(AXE.read_text() + ";0")
-    assert "Inductorscope" in page.title()
-    assert_fits(page, f"{where}, wide")
-    assert_no_violation(page, f"{where}, wide, light", "{resultTypes: ['violations']}")
-    page.emulate_media(color_scheme="dark")
-    assert_no_violation(page, f"{where}, wide, dark", "{runOnly: ['color-contrast']}")
-    page.set_viewport_size(NARROW)
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
-    assert_fits(page, f"{where}, narrow")
-    assert_no_violation(page, f"{where}, narrow, dark", "{resultTypes: ['violations']}")
-
-
-def assert_fits(page: Page, where: str) -> None:
-    """Nothing sticks out of the window."""
-    wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
-    assert wide[0] <= wide[1], f"{where}: {wide[0]} px in a window of {wide[1]} px"
-
-
-def assert_no_violation(page: Page, where: str, options: str) -> None:
-    """axe finds nothing."""
-    found = page.evaluate(f"() => axe.run(document, {options})")
-    violations = [
-        f"{item['id']}: {item['help']}: {[node['html'][:120] for node in item['nodes'][:3]]}"
-        for item in found["violations"]
-    ]
-    assert not violations, f"{where}: {violations}"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from playwright.sync_api import Locator, Page, expect
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
-
-from tests.support.chromium import Scheme
+from tests.support.accessible import check
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
-
-AXE = Path(__file__).resolve().parents[2] / "frontend/node_modules/axe-core/axe.min.js"
 
 
 def open_picture(page: Page, served: Served, query: str) -> Explorer:
@@ -29,16 +24,6 @@ def canvas(page: Page) -> Locator:
 
 def facts(page: Page) -> Locator:
     return page.locator(".picture-facts").first
-
-
-def axe(page: Page) -> list[str]:
-    page.evaluate(AXE.read_text())
-    return list(
-        page.evaluate(
-            """async () => (await axe.run()).violations.map(
-                 (found) => `${found.id}: ${found.nodes.map((node) => node.html).join(" ")}`)"""
-        )
-    )
 
 
 def test_a_line_selects_its_node_and_a_node_selects_its_lines(page: Page, zoo: Served) -> None:
@@ -113,13 +98,7 @@ def test_fusion_is_shown_before_and_after(page: Page, zoo: Served) -> None:
     expect(after.locator(".picture-node h2")).to_have_text("op0")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_nothing(zoo: Served, chromium: Browser, scheme: Scheme, width: int) -> None:
-    context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 860})
-    page = context.new_page()
+def test_it_is_accessible_and_fits(page: Page, zoo: Served) -> None:
     open_picture(page, zoo, "?panes=picture,kernel&sel=fx:embedding&around=1")
     expect(facts(page).locator(".picture-node h2")).to_have_text("embedding")
-    assert axe(page) == []
-    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
-    context.close()
+    check(page, "picture")

@@ -1,0 +1,55 @@
+"""A page is accessible and fits its window: wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, Page, ViewportSize
+
+from tests.support.places import ROOT
+
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 900}
+
+
+def opened(chromium: Browser, url: str) -> Page:
+    """A page, wide and light."""
+    context = chromium.new_context(color_scheme="light", viewport=WIDE)
+    page = context.new_page()
+    page.goto(url)
+    page.wait_for_load_state("load")
+    return page
+
+
+def check(page: Page, where: str) -> None:
+    """One visit: wide and light, then in the dark, then as narrow as a phone."""
+    assert "Inductorscope" in page.title()
+    assert_fits(page, f"{where}, wide")
+    assert_no_violation(page, f"{where}, wide, light", "{resultTypes: ['violations']}")
+    page.emulate_media(color_scheme="dark")
+    assert_no_violation(page, f"{where}, wide, dark", "{runOnly: ['color-contrast']}")
+    page.set_viewport_size(NARROW)
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+    assert_fits(page, f"{where}, narrow")
+    assert_no_violation(page, f"{where}, narrow, dark", "{resultTypes: ['violations']}")
+
+
+def assert_fits(page: Page, where: str) -> None:
+    """Nothing sticks out of the window."""
+    wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1], f"{where}: {wide[0]} px in a window of {wide[1]} px"
+
+
+def assert_no_violation(page: Page, where: str, options: str) -> None:
+    """axe finds nothing."""
+    violations = axe(page, options)
+    assert not violations, f"{where}: {violations}"
+
+
+def axe(page: Page, options: str = "{}") -> list[str]:
+    """What axe finds wrong on a page as it is now."""
+    page.evaluate(AXE.read_text() + ";0")
+    found = page.evaluate(f"() => axe.run(document, {options})")
+    return [
+        f"{item['id']}: {item['help']}: {[node['html'][:120] for node in item['nodes'][:3]]}"
+        for item in found["violations"]
+    ]
