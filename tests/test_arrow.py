@@ -19,13 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_FILES = 20
 
 # What each room may import of the product, besides itself.
-_PLAIN = {"settings"}
-_PURE = _PLAIN | {"formats", "correlate", "analyze"}
+_PURE = {"settings", "formats", "correlate", "analyze"}
 ARROW = {
-    "formats": {"vocabulary"},
-    "correlate": {"formats", "vocabulary"},
-    "analyze": {"formats", "correlate", "vocabulary"},
-    "intake": _PLAIN | {"formats"},
+    "formats": set(),
+    "settings": {"formats"},
+    "correlate": {"formats"},
+    "analyze": {"formats", "correlate"},
+    "intake": {"formats", "settings"},
     "store": _PURE,
     "reading": _PURE | {"intake", "store", "processes"},
     "answers": _PURE | {"store"},

@@ -9,11 +9,9 @@ import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-PREFIX = "INDUCTORSCOPE_"
+from inductorscope.formats.units import GIB
 
-KIB = 1024
-MIB = 1024 * KIB
-GIB = 1024 * MIB
+PREFIX = "INDUCTORSCOPE_"
 
 
 class SettingError(ValueError):

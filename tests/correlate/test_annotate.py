@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.correlate import GraphTexts, graph_links
-from inductorscope.correlate.annotate.code import STYLES, NodeText, Style, annotate, node_texts
+from inductorscope.correlate.annotate.code import NodeText, Style, annotate, node_texts
 from inductorscope.correlate.annotate.files import annotate_file, listings
 from inductorscope.correlate.annotate.lone import lone_links
 from inductorscope.correlate.annotate.places import open_lines, plain
@@ -93,7 +94,7 @@ def strings_of(code: str) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", get_args(Style))
 @pytest.mark.parametrize("name", ["cuda-foo1", "cuda-adam", "cpu-ops-zoo"])
 def test_only_comments_are_added_and_all_of_it_still_parses(
     fixtures: Path, name: str, style: Style
@@ -268,7 +269,7 @@ def test_nothing_is_lost_whatever_the_text_and_the_links(
             )
         },
     )
-    for style in STYLES:
+    for style in get_args(Style):
         annotated = annotate(code, links, {"fx:a": NodeText("a = torch.ops.aten.add(x)")}, style)
         lines = annotated.split("\n")
         wanted = iter(code.split("\n"))

@@ -14,7 +14,6 @@ from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir
 from inductorscope.formats.graph.provenance import parse_provenance
-from inductorscope.formats.graph.source_map import rebuild_sources
 
 READERS: dict[str, Callable[[str], object]] = {
     "fx_graph_transformed.py": parse_fx,
@@ -67,12 +66,6 @@ def test_any_text_is_read(name: str, text: str) -> None:
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_are_read(data: bytes) -> None:
     parse_provenance(data)
-
-
-@given(text=TEXTS)
-@settings(max_examples=40, deadline=None)
-def test_sources_are_rebuilt_from_any_text(text: str) -> None:
-    rebuild_sources(text)
 
 
 @given(text=TEXTS, other=TEXTS, code=TEXTS)

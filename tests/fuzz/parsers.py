@@ -14,7 +14,6 @@ from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir
 from inductorscope.formats.graph.provenance import parse_provenance
-from inductorscope.formats.graph.source_map import rebuild_sources
 from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures
 from inductorscope.formats.log.guard_tree import read_guard_tree
@@ -70,10 +69,6 @@ def output_code(data: bytes) -> None:
 
 def provenance(data: bytes) -> None:
     parse_provenance(data)
-
-
-def source_map(data: bytes) -> None:
-    rebuild_sources(text(data))
 
 
 def trace_log(data: bytes) -> None:
@@ -172,7 +167,6 @@ def _all() -> list[Parser]:
         Parser("ir", ir, ir_files, 12, 20),
         Parser("output code", output_code, codes, 12, 20),
         Parser("provenance", provenance, provenances, 6, 4),
-        Parser("source map", source_map, fx_files + codes, 6, 8),
         Parser("trace log", trace_log, logs, 14, 16),
         Parser("packed log", packed_log, packs, 4, 16),
         Parser("unpacked", unpacked, packs, 4, 16),

@@ -16,10 +16,12 @@ from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.draft import LogEntryDraft, RunDraft
-from inductorscope.store.runs.runs import insert_entries, insert_header, insert_run
+from inductorscope.store.runs.runs import insert_entries, insert_header
 from inductorscope.store.tables.models import LogEntry, Run
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
+
+from tests.support.whole_runs import insert_run
 
 
 def entry(log: str, line: int, kind: str, **given: object) -> LogEntryDraft:

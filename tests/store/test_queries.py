@@ -14,9 +14,10 @@ from inductorscope.answers.runs.run import run_page
 from inductorscope.answers.runs.runs import SORTED_BY, RunRow, list_runs
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import GraphDraft, KernelDraft, RunDraft
-from inductorscope.store.runs.runs import insert_run
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
+
+from tests.support.whole_runs import insert_run
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 VALUES = (None, 1.5, 2.0, 2.0, 0.25)
@@ -131,7 +132,7 @@ def test_ten_thousand_runs_are_listed_at_once(engine: Engine) -> None:
             hexed = "printf('%016x', n)"
         columns = (
             "origin, created_at, graph_count, kernel_count, timings, environment, report, "
-            "bytes_in, bytes_stored, dropped_count"
+            "bytes_in, bytes_stored, dropped_count, state"
         )
         first = f"FROM ({numbers}) numbers, (SELECT {columns} FROM runs LIMIT 1) one"
         session.execute(

@@ -32,7 +32,7 @@ from inductorscope.store.runs.draft import (
     artifact_of,
 )
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, pack_nodes
-from inductorscope.store.runs.runs import delete_run, find_run_ids, insert_run
+from inductorscope.store.runs.runs import delete_run, find_run_ids
 from inductorscope.store.tables.models import (
     Artifact,
     Blob,
@@ -45,6 +45,8 @@ from inductorscope.store.tables.models import (
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
+
+from tests.support.whole_runs import insert_run
 
 
 def draft(name: str, contents: list[bytes], graphs: int = 1) -> RunDraft:

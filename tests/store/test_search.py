@@ -15,9 +15,10 @@ from inductorscope.answers.search.search import CodePage, Scope, search_code, to
 from inductorscope.store.contents.blobs import content_of_bytes
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft, RunDraft, artifact_of
-from inductorscope.store.runs.runs import insert_run
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
+
+from tests.support.whole_runs import insert_run
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -18,10 +18,11 @@ from inductorscope.answers.runs.file import (
 from inductorscope.store.contents.blobs import HELD_IN_MEMORY, content_of_bytes, content_of_file
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import RunDraft, artifact_of
-from inductorscope.store.runs.runs import insert_run
 from inductorscope.store.tables.models import Artifact
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
+
+from tests.support.whole_runs import insert_run
 
 FILES = {
     "many.txt": b"".join(b"line %d\n" % number for number in range(1, 200_001)),

@@ -14,10 +14,11 @@ from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.costs import LineCostRow
 from inductorscope.store.runs.draft import CallDraft, FxNodeDraft, GraphDraft, KernelDraft, RunDraft
 from inductorscope.store.runs.nodes import pack_nodes
-from inductorscope.store.runs.runs import insert_run
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import LineCost
 from sqlalchemy import Engine, delete, select
+
+from tests.support.whole_runs import insert_run
 
 FILE = "/home/u/model.py"
 

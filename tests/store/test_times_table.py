@@ -17,7 +17,6 @@ from inductorscope.store.runs.draft import (
     RunDraft,
     TraceKernelDraft,
 )
-from inductorscope.store.runs.runs import insert_run
 from inductorscope.store.runs.trace_events import (
     CHUNK,
     EventColumns,
@@ -25,6 +24,8 @@ from inductorscope.store.runs.trace_events import (
     unpack_events,
 )
 from sqlalchemy import Engine
+
+from tests.support.whole_runs import insert_run
 
 KERNELS, EVENTS, ROWS = 500, 3 * CHUNK + 17, 2000
 CATEGORIES = ("triton_pointwise", "extern_gemm", "memcpy")

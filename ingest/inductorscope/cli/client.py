@@ -12,8 +12,9 @@ from pathlib import Path
 import httpx
 
 from inductorscope.cli.run_name import name_of
+from inductorscope.formats.units import MIB
 
-CHUNK = 8 * 1024 * 1024
+CHUNK = 8 * MIB
 PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))
 """How long a server may be away before we give up."""
 AWAY = (429, 502, 503, 504)

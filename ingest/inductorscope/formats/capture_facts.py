@@ -217,19 +217,3 @@ def parse_facts(data: bytes) -> CaptureFacts | None:
         return msgspec.json.decode(data, type=CaptureFacts)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def read_sources(folder: Path) -> dict[str, Path]:
-    """Kept source files of a capture's folder: path as stack frames name it → copy."""
-    try:
-        data = (folder / SOURCES).read_bytes()
-        listed = msgspec.json.decode(data, type=SourceFiles).files
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    inside = folder.resolve()
-    copies = {path: folder / file for path, file in listed.items()}
-    return {
-        path: copy
-        for path, copy in copies.items()
-        if copy.resolve().is_relative_to(inside) and copy.is_file()
-    }

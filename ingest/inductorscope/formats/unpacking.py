@@ -1,50 +1,72 @@
-"""Plain bytes of a stream that may be compressed, some at a time, and all that a damaged one has
-before its damage. How little input is unpacked at once bounds the memory that it can take."""
+"""Reads a compressed stream piece by piece, in bounded memory.
+
+A damaged stream gives all that comes before its damage, then raises. What bounds the memory is how
+little is unpacked at once, since a few bytes can stand for megabytes.
+"""
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
 import zstandard
 
-MIB = 1024 * 1024
-GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
-GZIP_READ = 64 * 1024
-ZSTD_READ = 1024
-"""A block of up to 128 KiB packs into some 4 bytes, so that 1 KiB unpacks to 32 MiB at most."""
-LARGEST_WINDOW = 128 * MIB
+from inductorscope.formats.units import KIB, MIB
+
+READ = 64 * KIB
+ZSTD_READ = KIB
+"""zstd takes no limit on its output: 4 bytes can mean 128 KiB, so this much unpacks to 32 MiB."""
+ZSTD_WINDOW = 128 * MIB
+"""What `zstd -d` accepts by default."""
+XZ_MEMORY = 256 * MIB
+"""Enough for `xz -9` (65 MiB) and more; a header may ask for gigabytes."""
 GZIP_WRAPPER = 31
-"""What zlib calls a stream with the header and the check sum of gzip."""
+"""What zlib calls a stream with the header and the checksum of gzip."""
+LONGEST_MAGIC = 6
+
+_MAGIC = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+)
 
 
 class Readable(Protocol):
-    """Gives up to `size` bytes, none at the end."""
-
-    def read(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; empty at the end only."""
+        ...
 
 
 class DamagedError(OSError):
-    """A compressed stream cannot be read any further; all before was given."""
+    """A compressed stream cannot be read any further; everything before was given."""
+
+
+def packing_of(head: bytes) -> str | None:
+    """`gzip`, `xz`, `zstd` or `bzip2`, by the first bytes of a stream; None for any other."""
+    for magic, packing in _MAGIC:
+        if head.startswith(magic):
+            return packing
+    # A zstd stream may begin with a frame to skip; parallel compressors write such.
+    if len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == b"\x2a\x4d\x18":
+        return "zstd"
+    return None
 
 
 def is_packed(head: bytes) -> bool:
     """Whether a stream that begins so is one that `open_plain` unpacks."""
-    return head.startswith((GZIP, ZSTD))
+    return packing_of(head) is not None
 
 
 def open_plain(stream: BinaryIO) -> Readable:
-    """`stream`, which can seek, from where it stands: plain, of gzip or of zstd."""
+    """The plain bytes of a stream, from where it stands; it must be able to seek."""
     start = stream.tell()
-    head = stream.read(len(ZSTD))
+    packing = packing_of(stream.read(LONGEST_MAGIC))
     stream.seek(start)
-    if head.startswith(GZIP):
-        return _Unpacked(_gzip_parts(stream))
-    if head == ZSTD:
-        return _Unpacked(_zstd_parts(stream))
-    return stream
+    return stream if packing is None else _Unpacked(_UNPACKERS[packing](stream))
 
 
 class _Unpacked:
@@ -64,7 +86,7 @@ class _Unpacked:
 def _gzip_parts(stream: BinaryIO) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(GZIP_WRAPPER)
     packed = b""
-    while packed := packed or stream.read(GZIP_READ):
+    while packed := packed or stream.read(READ):
         before = unpacker.copy()
         try:
             plain = unpacker.decompress(packed, MIB)
@@ -75,22 +97,13 @@ def _gzip_parts(stream: BinaryIO) -> Iterator[bytes]:
             yield plain
         packed = unpacker.unconsumed_tail
         if unpacker.eof:
-            packed = _next_member(unpacker.unused_data, stream)
+            packed = _after_padding(unpacker.unused_data, stream)
             if not packed:
                 return
             unpacker = zlib.decompressobj(GZIP_WRAPPER)
     if rest := unpacker.flush():
         yield rest
-    raise DamagedError("the compressed data ends too early")
-
-
-def _next_member(rest: bytes, stream: BinaryIO) -> bytes:
-    """What follows the end of a gzip member; zeros in between are padding."""
-    while not (rest := rest.lstrip(b"\0")):
-        rest = stream.read(GZIP_READ)
-        if not rest:
-            return b""
-    return rest
+    raise _cut_short()
 
 
 def _up_to_the_damage(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
@@ -105,7 +118,7 @@ def _up_to_the_damage(unpacker: zlib._Decompress, packed: bytes) -> Iterator[byt
 
 
 def _zstd_parts(stream: BinaryIO) -> Iterator[bytes]:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
     unpacker = decompressor.decompressobj()
     packed = stream.read(ZSTD_READ)
     while packed:
@@ -118,6 +131,59 @@ def _zstd_parts(stream: BinaryIO) -> Iterator[bytes]:
         packed = unpacker.unused_data if unpacker.eof else b""
         packed = packed or stream.read(ZSTD_READ)
         if not packed and not unpacker.eof:
-            raise DamagedError("the compressed data ends too early")
+            raise _cut_short()
         if packed and unpacker.eof:
             unpacker = decompressor.decompressobj()
+
+
+def _xz_parts(stream: BinaryIO) -> Iterator[bytes]:
+    return _parts(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY))
+
+
+def _bzip2_parts(stream: BinaryIO) -> Iterator[bytes]:
+    return _parts(stream, bz2.BZ2Decompressor)
+
+
+def _parts(
+    stream: BinaryIO, new: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor]
+) -> Iterator[bytes]:
+    unpacker = new()
+    packed = stream.read(READ)
+    while True:
+        try:
+            plain = unpacker.decompress(packed, MIB)
+        except (lzma.LZMAError, OSError) as error:  # a bare OSError is how bz2 speaks of damage
+            raise DamagedError(str(error)) from error
+        if plain:
+            yield plain
+        packed = b""
+        if unpacker.eof:
+            packed = _after_padding(unpacker.unused_data, stream)
+            if not packed:
+                return
+            unpacker = new()
+        elif unpacker.needs_input:
+            packed = stream.read(READ)
+            if not packed:
+                raise _cut_short()
+
+
+def _after_padding(rest: bytes, stream: BinaryIO) -> bytes:
+    """What follows the end of a compressed stream; zeros in between are padding."""
+    while not (rest := rest.lstrip(b"\0")):
+        rest = stream.read(READ)
+        if not rest:
+            return b""
+    return rest
+
+
+def _cut_short() -> DamagedError:
+    return DamagedError("the compressed data ends too early")
+
+
+_UNPACKERS: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {
+    "gzip": _gzip_parts,
+    "zstd": _zstd_parts,
+    "xz": _xz_parts,
+    "bzip2": _bzip2_parts,
+}

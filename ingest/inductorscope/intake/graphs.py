@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inductorscope.formats.units import KIB
 from inductorscope.formats.vocabulary import CODE, ROLES_OF_GRAPHS, WRAPPER_PART
 from inductorscope.intake.files import File
 from inductorscope.intake.names import stored_text
-from inductorscope.settings import KIB
 
 MAX_SLUG = 100
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inductorscope.settings import MIB, PREFIX, Settings
+from inductorscope.formats.units import MIB
+from inductorscope.settings import PREFIX, Settings
 
 RATIO_FLOOR = 64 * MIB
 """Unpacked size below which the ratio does not matter: small text packs a thousandfold."""

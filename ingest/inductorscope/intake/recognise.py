@@ -9,13 +9,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from inductorscope.formats.units import MIB
 from inductorscope.formats.vocabulary import OTHER, SOURCE, TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.graphs import GraphFolder, find_graphs
 from inductorscope.intake.names import stored_text
 from inductorscope.intake.sniff import HEAD, NESTED, role_of
 from inductorscope.intake.sources import mark_sources
-from inductorscope.settings import MIB
 
 PIECE = MIB
 LARGE = 4 * MIB

@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.intake import magic
 from inductorscope.intake.limits import Limits, Meter, Spent
 from inductorscope.intake.names import shown
-from inductorscope.intake.packed import BROKEN, open_packed
 from inductorscope.intake.unpack import only_archive, unpack
 
 
@@ -55,8 +55,8 @@ def _holds_files(path: Path) -> bool:
             return kind in magic.ARCHIVES
         stream.seek(0)
         try:
-            return magic.is_tar(open_packed(stream, str(kind)).read(magic.HEAD))
-        except (*BROKEN, OSError):
+            return magic.is_tar(open_plain(stream).read(magic.HEAD))
+        except DamagedError:
             return False  # kept as it is, for the readers to say what is wrong with it
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
-import zlib
 from itertools import pairwise
 
-import zstandard
-
 from inductorscope.formats.log.torch_logs import looks_like_torch_logs
+from inductorscope.formats.units import KIB
+from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.formats.vocabulary import (
     BENCHMARK_LOG,
     BEST_CONFIG,
@@ -41,8 +41,6 @@ from inductorscope.formats.vocabulary import (
     TRACE_LOG,
 )
 from inductorscope.intake import magic
-from inductorscope.intake.packed import ZSTD_FEED, ZSTD_WINDOW
-from inductorscope.settings import KIB
 
 HEAD = 64 * KIB
 """Bytes of a file that are looked at."""
@@ -158,20 +156,15 @@ def role_of(name: str, head: bytes) -> str:
 
 
 def inflated_head(head: bytes) -> bytes:
-    """The beginning of what a gzip or zstd file holds; what can be read of a damaged one."""
+    """The beginning of what a compressed file holds; as much as can be read of a damaged one."""
+    plain = open_plain(io.BytesIO(head))
+    inner = b""
     try:
-        if magic.kind_of(head) == "gzip":
-            return zlib.decompressobj(wbits=31).decompress(head, HEAD)
-        # Little at a time: a few bytes of zstd can mean megabytes, and the decoder knows no limit.
-        inflate = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
-        inner = b""
-        for start in range(0, len(head), ZSTD_FEED):
-            inner += inflate.decompress(head[start : start + ZSTD_FEED])
-            if len(inner) >= HEAD or inflate.eof:
-                break
-        return inner[:HEAD]
-    except (zlib.error, zstandard.ZstdError):
-        return b""
+        while len(inner) < HEAD and (piece := plain.read(HEAD - len(inner))):
+            inner += piece
+    except DamagedError:  # also where the head ends
+        pass
+    return inner
 
 
 def _without_packing(name: str) -> str:

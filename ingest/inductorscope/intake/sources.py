@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
+from inductorscope.formats.units import MIB
 from inductorscope.intake.files import File
-from inductorscope.settings import MIB
 
 MAX_MAPPING = 16 * MIB
 

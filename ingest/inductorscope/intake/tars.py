@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import tarfile
 
+from inductorscope.formats.units import KIB
+from inductorscope.formats.unpacking import Readable
 from inductorscope.intake.limits import Meter, Refused
 from inductorscope.intake.names import PACK_AGAIN, member_path, shown
-from inductorscope.intake.packed import Readable
 from inductorscope.intake.writing import Target
 from inductorscope.intake.zips import broken
-from inductorscope.settings import KIB
 
 HEADER_LIMIT = 256 * KIB
 """Bytes that the headers of one member may take: long names and extended attributes. The reader

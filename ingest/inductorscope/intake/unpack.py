@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from inductorscope.formats.unpacking import Readable, open_plain
 from inductorscope.intake import magic
 from inductorscope.intake.limits import Limits, Meter, Refused, Spent
 from inductorscope.intake.names import PACK_AGAIN, member_path, shown
-from inductorscope.intake.packed import BROKEN, Readable, open_packed
 from inductorscope.intake.tars import unpack_tar
 from inductorscope.intake.writing import Target
-from inductorscope.intake.zips import broken, unpack_zip
+from inductorscope.intake.zips import DAMAGED, broken, unpack_zip
 
 __all__ = ["Limits", "Refused", "only_archive", "unpack"]
 
@@ -99,10 +99,10 @@ def _unpack_file(source: Path, into: Path, meter: Meter) -> None:
         file.seek(0)
         try:
             _unpack_kind(file, head, source, target, meter)
-        except BROKEN as error:
+        except DAMAGED as error:
             raise broken(where, str(error)) from None
         except OSError as error:
-            # How bz2 speaks of damaged data, and a file of a place before its beginning.
+            # A damaged stream has no number; EINVAL is a place before the beginning of the file.
             if error.errno in (None, errno.EINVAL):
                 raise broken(where, str(error)) from None
             raise
@@ -117,7 +117,7 @@ def _unpack_kind(file: BinaryIO, head: bytes, source: Path, target: Target, mete
     elif kind == "tar":
         unpack_tar(file, target, meter)
     elif kind in magic.PACKINGS:
-        _unpack_packed(open_packed(file, str(kind)), name, target, meter)
+        _unpack_packed(open_plain(file), name, target, meter)
     elif kind in magic.FOREIGN:
         raise Refused(f"{meter.where} is a {kind} archive, which is not read here", TAKEN)
     elif name.lower().endswith(magic.ARCHIVE_ENDINGS):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from inductorscope.formats.units import KIB
+from inductorscope.formats.unpacking import Readable
 from inductorscope.intake.limits import Meter, Refused
 from inductorscope.intake.names import PACK_AGAIN, shown
-from inductorscope.intake.packed import Readable
-from inductorscope.settings import KIB
 
 PIECE = 256 * KIB
 

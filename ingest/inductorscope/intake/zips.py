@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
 import struct
 import zipfile
+import zlib
 from typing import BinaryIO
 
+from inductorscope.formats.units import KIB, MIB
 from inductorscope.intake.limits import Meter, Refused
 from inductorscope.intake.names import PACK_AGAIN, member_path, shown
 from inductorscope.intake.writing import Target
-from inductorscope.settings import KIB, MIB
 
 END = b"PK\x05\x06"
 END_SIZE = 22
@@ -22,6 +24,8 @@ ENTRY_SIZE = 46
 LOCAL_SIZE = 30
 ENCRYPTED = 0x1
 READ_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
+"""What reading damaged members raises."""
 MAX_DIRECTORY = 128 * MIB
 """The list of members is read into memory; 100,000 of them take some 20 MiB."""
 

@@ -14,7 +14,6 @@ from inductorscope.formats.code.wrapper_lines import parse_wrapper
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.fx_printed import parse_printed
 from inductorscope.formats.graph.ir import parse_ir
-from inductorscope.formats.graph.source_map import rebuild_sources
 from inductorscope.formats.text import closing, split_flat, split_top
 
 READERS: dict[str, Callable[[str], object]] = {
@@ -22,7 +21,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "ir": parse_ir,
     "code": parse_output_code,
     "wrapper": lambda text: parse_wrapper(text, parse_output_code(text)),
-    "sources": rebuild_sources,
 }
 PIECES = [
     "x = f(", "    x = (", "k = async_compile.triton('k', '''", "async_compile.", "'''", '"""',

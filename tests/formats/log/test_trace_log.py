@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.formats.log import summary as trace_summary
 from inductorscope.formats.log import trace_log
-from inductorscope.formats.log.summary import LogSummary, summarise
+from inductorscope.formats.log.summary import LogSummary, Summariser
 from inductorscope.formats.log.trace_log import (
     EMPTY_LINE,
     Limits,
@@ -39,7 +39,11 @@ def read(text: str | bytes) -> tuple[list[LogRecord], TraceLog]:
 
 
 def summary_of(data: bytes) -> LogSummary:
-    return summarise(read_trace_log(io.BytesIO(data)))
+    summariser = Summariser()
+    log = read_trace_log(io.BytesIO(data))
+    for record in log:
+        summariser.add(record)
+    return summariser.finish(log)
 
 
 @pytest.fixture
@@ -265,8 +269,7 @@ def test_long_texts_among_the_metrics_are_cut() -> None:
 
 
 def test_our_own_capture(foo_log: bytes) -> None:
-    log = read_trace_log(io.BytesIO(foo_log))
-    summary = summarise(log)
+    summary = summary_of(foo_log)
     assert summary.torch_version == "2.11.0+cu130"
     assert summary.torch_git == "70d99e998b4955e0049d13a98d77ae1b14db1f45"
     assert summary.device_name == "NVIDIA H200"
@@ -275,7 +278,7 @@ def test_our_own_capture(foo_log: bytes) -> None:
     (compilation,) = summary.compilations
     assert compilation.seconds == pytest.approx(2.172372)
     assert (compilation.function, compilation.file) == ("foo1", "/home/user/models/models.py")
-    packed = summarise(read_trace_log(io.BytesIO(gzip.compress(foo_log))))
+    packed = summary_of(gzip.compress(foo_log))
     assert packed.counts == summary.counts
 
 

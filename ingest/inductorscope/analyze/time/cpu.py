@@ -146,7 +146,7 @@ def _thread_timeline(names: list[str], ops: Events, own: Floats, compiled: Truth
     total = float(own.sum())
     worked = min(covered, total)
     span = max(end - start, worked)
-    whole = Timeline(span, worked, total)
+    whole = Timeline(span, worked)
     busy = dict(sorted(sums.items(), key=lambda item: -item[1]))
     whole.parts = parts_of(fitted(busy, worked), {OUTSIDE: span - worked}, span)
     return whole

@@ -62,13 +62,7 @@ class Timeline:
     """From the begin of the first work to the end of the last."""
     busy_us: float
     """Time in which at least one piece of work ran."""
-    sum_us: float
-    """Of all work; more than busy where streams run side by side."""
     parts: list[Part] = field(default_factory=list)
-
-    @property
-    def busy_share(self) -> float:
-        return self.busy_us / self.span_us if self.span_us else 0.0
 
 
 def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None:
@@ -90,7 +84,7 @@ def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None
     span = max(end - start, worked)
     waits = gaps(busy, start, end)
     del ts, us, busy, computing
-    whole = Timeline(span, worked, total)
+    whole = Timeline(span, worked)
     idle = idle_causes(events, *waits)
     whole.parts = parts_of(fitted(sums, worked), fitted(idle, span - worked), span)
     return whole

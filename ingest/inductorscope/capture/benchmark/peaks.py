@@ -12,11 +12,11 @@ from collections.abc import Callable
 import torch
 
 from inductorscope.formats.capture_facts import PeakFacts
+from inductorscope.formats.units import MIB
 
 SECONDS = 0.4
 """To spend on each figure."""
 FEWEST = 3
-MIB = 1024 * 1024
 # Large enough that no cache holds it, small enough for any machine.
 CPU_COPY, CPU_CACHED = 256 * MIB, MIB // 2
 GPU_COPY, GPU_CACHED = 1024 * MIB, 8 * MIB

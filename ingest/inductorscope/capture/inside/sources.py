@@ -15,8 +15,9 @@ import msgspec
 import inductorscope
 from inductorscope.capture.inside.environment import DEBUG_FOLDER, TRACE_FOLDER
 from inductorscope.formats.capture_facts import SOURCES, SourceFiles
+from inductorscope.formats.units import MIB
 
-LARGEST_FILE = 4 * 1024 * 1024
+LARGEST_FILE = 4 * MIB
 MOST_FILES = 500
 
 # "# File: /home/u/model.py:31 in forward, code: h = self.n1(x)"

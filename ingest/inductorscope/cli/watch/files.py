@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-BLOCK = 1024 * 1024
+from inductorscope.formats.units import KIB, MIB
+
+BLOCK = MIB
 MOST_FILES = 10_000
-LOOK_AT = 64 * 1024
+LOOK_AT = 64 * KIB
 
 # V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {…
 _BEGIN = re.compile(rb"[VDIWEC](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})? +\d+ \S+\] \{")

@@ -31,7 +31,6 @@ from inductorscope.formats.graph.fx import FxText
 from inductorscope.formats.text import lines_of
 
 Style = Literal["line", "kernel"]
-STYLES: tuple[Style, ...] = ("line", "kernel")
 LABEL = "Corresponding FX code line"
 OTHERS = 6
 """Names of other calls' nodes that one comment lists."""

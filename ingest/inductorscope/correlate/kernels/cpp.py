@@ -48,7 +48,6 @@ class Scope:
     parent: Scope | None
     block: Block | None = None
     accumulators: set[str] = field(default_factory=set)
-    lambda_head: Statement | None = None
 
     def path(self) -> tuple[int, ...]:
         path: list[int] = []

@@ -9,7 +9,7 @@ from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.fx import FxText, FxTextNode
-from inductorscope.formats.graph.ir import IrText, IrTextNode
+from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.text import lines_of
 from inductorscope.formats.vocabulary import CODE, POST_GRAD, READABLE
 
@@ -110,10 +110,6 @@ def link_ir(collector: Collector, stage: str, parsed: IrText) -> None:
                 if op.op in ("load", "store", "store_reduction") and op.arguments:
                     buffer_name = op.arguments[0].strip("'")
                     collector.add(stage, op.line, f"buf:{buffer_name}", Confidence.exact)
-
-
-def ir_nodes_with_bodies(parsed: IrText) -> dict[str, IrTextNode]:
-    return {node.name: node for node in parsed.nodes if node.body is not None}
 
 
 def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]) -> None:

@@ -86,10 +86,6 @@ class CompilerOutput:
         return [each for each in self.diagnostics if each.grave]
 
 
-def looks_like_compiler_output(text: str) -> bool:
-    return "C++ compile error" in text or "CppCompileError" in text or "CUDACompileError" in text
-
-
 def read_compiler_output(text: str) -> CompilerOutput:
     """Every diagnostic in the text; what is around them is passed over."""
     reader = _Reader()

@@ -39,16 +39,10 @@ class _Payload(msgspec.Struct, gc=False):
     cache_bypass_reason: Any = None
     time_saved_ms: Any = None
     cache_status_detailed: Any = None
-    time_taken_ns: Any = None
     time_saved_ns: Any = None
 
 
 _payload = msgspec.json.Decoder(_Payload)
-
-
-def is_cache_answer(name: str) -> bool:
-    match = _NAME.match(name)
-    return match is not None and match.group(2) in OUTCOMES
 
 
 def read_cache_answer(name: str, payload: bytes) -> CacheAnswer | None:

@@ -49,7 +49,6 @@ class Instant(msgspec.Struct, gc=False):
     """What an event tells besides its time: one without duration, or the end of an autotuning."""
 
     name: str
-    at_us: float
     owner: int
     arguments: dict[str, Any]
     line: int
@@ -142,9 +141,7 @@ class PhaseEvents:
             self.unread[f"instants beyond the first {MOST_INSTANTS:,}"] += 1
             return
         name, told = event.name[:LONGEST], _values(event.args)
-        self.instants.append(
-            Instant(name, event.ts, self._owner(compile_id), told, line, duration_us)
-        )
+        self.instants.append(Instant(name, self._owner(compile_id), told, line, duration_us))
 
     def finish(self) -> None:
         """Phases without an end are counted; what they would have lasted nothing tells."""

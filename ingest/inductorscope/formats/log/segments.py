@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from inductorscope.formats.log.repeats import Known, Repeats
+from inductorscope.formats.units import MIB
 
-MIB = 1024 * 1024
 _NO_RECORD = {b"", b"\t", b"\r", b"\n"}
 """How no record begins."""
 
@@ -49,7 +49,6 @@ class Segment:
     """Whether some of its lines are empty."""
     whole: bool
     """Whether that is all of it; what is left follows as segments that continue it."""
-    continues: bool
     repeated: Known | None = None
     """The payload that all but its first line is, where that stands in the log before."""
 
@@ -142,7 +141,7 @@ class _Cutter:
             return None
         if not self.repeats.stands_at(known, data, head_end):
             return None
-        return Segment(data[start:end], head_end - start, False, True, False, known)
+        return Segment(data[start:end], head_end - start, False, True, known)
 
     def finish(self) -> Iterator[Segment]:
         if self.held:
@@ -162,7 +161,7 @@ class _Cutter:
         if begins and raw[0] in b"\r\n":
             begins = raw != b"\r" and not _EMPTY_LINES.match(raw)
         head_end = (raw.find(b"\n") + 1 or len(raw)) if begins else 0
-        segment = Segment(raw, head_end, self.empty_lines, whole, self.overflown)
+        segment = Segment(raw, head_end, self.empty_lines, whole)
         self.empty_lines, self.overflown = False, not whole
         return segment
 

@@ -102,7 +102,6 @@ class _Tensor(msgspec.Struct, gc=False):
     size: Any = None
     stride: Any = None
     requires_grad: Any = None
-    is_parameter: Any = None
 
 
 class _Described(msgspec.Struct, gc=False):

@@ -98,14 +98,6 @@ class LogSummary:
     dropped: list[Dropped] = field(default_factory=list)
 
 
-def summarise(log: TraceLog) -> LogSummary:
-    """Reads the log to its end."""
-    summariser = Summariser()
-    for record in log:
-        summariser.add(record)
-    return summariser.finish(log)
-
-
 class Summariser:
     """Gathers a summary record by record, for callers that read the records themselves too."""
 

@@ -28,12 +28,12 @@ from inductorscope.formats.log.record import (
 from inductorscope.formats.log.repeats import Known, Repeats, repeats_of
 from inductorscope.formats.log.segments import (
     LIMITS,
-    MIB,
     Limits,
     Segment,
     segments,
     without_empty_lines,
 )
+from inductorscope.formats.units import MIB
 from inductorscope.formats.unpacking import Readable, open_plain
 
 __all__ = [

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from inductorscope.formats.units import MIB
 from inductorscope.formats.unpacking import Readable
 
-MIB = 1024 * 1024
 CHUNK = 512 * 1024
 HEADER_LIMIT = 16 * MIB
 MAX_EVENT = 32 * MIB

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import finalize
 
+from inductorscope.formats.units import MIB
 from inductorscope.formats.unpacking import is_packed
 from inductorscope.processes.forks import Forks, NobodyError
 
 if TYPE_CHECKING:  # numpy takes a while to load, and who asks for a half need not have it yet
     from inductorscope.formats.trace.column_reader import ColumnReader, Part
 
-MIB = 1024 * 1024
 LONG = 64 * MIB
 """Shorter ones are read as soon by one process: the other may have numpy to load first."""
 SECOND_FROM = 0.47

@@ -14,16 +14,17 @@ from typing import IO
 from sqlalchemy import delete, exists, select, text
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.units import KIB, MIB
 from inductorscope.store.contents.frames import FRAME, FrameIndex, FrameWriter, frames_of
 from inductorscope.store.contents.packing import CODE, Level, compressor
 from inductorscope.store.tables.models import Artifact, Blob, BlobPart
 
-PIECE = 1024 * 1024
-HELD_IN_MEMORY = 32 * 1024 * 1024
-LARGEST_STORED = 900 * 1024 * 1024
+PIECE = MIB
+HELD_IN_MEMORY = 32 * MIB
+LARGEST_STORED = 900 * MIB
 """SQLite and PostgreSQL both stop at about a gigabyte a value."""
 LEVEL_SMALL, LEVEL_LARGE = 9, 3
-SMALL, LARGE = 128 * 1024, 4 * 1024 * 1024
+SMALL, LARGE = 128 * KIB, 4 * MIB
 ASKED_AT_ONCE = 500
 BLOBS_LOCK = 0x1D5C0B10
 """Advisory lock of PostgreSQL: shared by who adds blobs, taken whole by who frees some."""

@@ -13,15 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlalchemy import func, insert, select, text
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.units import KIB, MIB
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import TextFrame
 
 PIECE_LINES = 400
 """Lines of one piece."""
-PIECE_BYTES = 64 * 1024
+PIECE_BYTES = 64 * KIB
 LONGEST_WORD = 120
 ASKED_AT_ONCE = 500
-HELD_BYTES = 16 * 1024 * 1024
+HELD_BYTES = 16 * MIB
 """Of the index, before SQLite writes a segment of it. Every few segments are merged, which takes
 time and leaves gaps in the file."""
 INDEX_LOCK = 0x1D5C0B11

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -10,13 +10,12 @@ import zstandard
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.units import MIB
 from inductorscope.store.contents.frames import Frame, FrameIndex, unpack_index
 from inductorscope.store.tables.models import Blob
 
-READ = 4 * 1024 * 1024
+READ = 4 * MIB
 """Stored bytes fetched at once."""
-
-Fetch = Callable[[int, int], bytes]
 
 
 @dataclass(frozen=True, slots=True)

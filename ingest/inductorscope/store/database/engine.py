@@ -21,12 +21,13 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
+from inductorscope.formats.units import MIB
 from inductorscope.settings import Settings
 from inductorscope.store.database.storable import json_text
 
 READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
-WAL_KEPT_BYTES = 64 * 1024 * 1024
+WAL_KEPT_BYTES = 64 * MIB
 PAUSE_AFTER_BULK_SECONDS = 0.05
 SHORT_BULK_SECONDS = 0.1
 """Writes up to this long keep nobody waiting who would need a pause to get a turn."""

@@ -1,6 +1,6 @@
 """A run as it is handed to the store: plain records, made by whoever read the files.
 
-Parts refer to each other as objects; numbers of rows are given out by `runs.insert_run`.
+Parts refer to each other as objects; rows get their numbers when they are inserted.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.blobs import add_blobs, free_blobs, hold_blobs, unused
-from inductorscope.store.contents.fulltext import index_texts, unindex
+from inductorscope.store.contents.fulltext import unindex
 from inductorscope.store.database import storable
 from inductorscope.store.database.bulk import (
     insert_numbered,
@@ -21,7 +21,6 @@ from inductorscope.store.database.bulk import (
     insert_rows,
     table_of,
 )
-from inductorscope.store.runs.costs import insert_costs
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
     GraphDraft,
@@ -57,27 +56,10 @@ LONGEST_NAME = 300
 Values = dict[str, Any]
 
 
-def find_run(session: Session, content_digest: str) -> Run | None:
-    """The run of exactly this content, if it is here."""
-    return session.scalars(select(Run).where(Run.content_digest == content_digest)).one_or_none()
-
-
 def find_run_ids(session: Session, start: str, limit: int = 20) -> list[str]:
     """Ids of the runs that start so."""
     query = select(Run.id).where(Run.id.startswith(start, autoescape=True))
     return list(session.scalars(query.order_by(Run.id).limit(limit)))
-
-
-def insert_run(session: Session, draft: RunDraft) -> int:
-    """Inserts all rows of a run that is read whole; returns the bytes it takes in the store."""
-    insert_header(session, draft, reader=None)
-    graph_ids = insert_graphs(session, draft.id, draft.graphs)
-    artifact_ids = insert_artifacts(session, draft.id, draft.artifacts, graph_ids)
-    index_texts(session, (item.digest for item in searchable(draft.artifacts)))
-    fill_graphs(session, list(graph_ids.items()))
-    name_traces(session, insert_profiles(session, draft.id, draft.profiles), artifact_ids)
-    insert_costs(session, draft.id)
-    return complete_run(session, draft)
 
 
 def insert_header(session: Session, draft: RunDraft, reader: str | None) -> None:

@@ -3,7 +3,7 @@ of a million reads little more than the chunks it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,17 +98,6 @@ def insert_trace(
             for chunk in chunks
         ],
     )
-
-
-def chunks_of(session: Session, profile_id: int) -> Iterator[tuple[int, EventColumns]]:
-    """Place of the first event, and the events, chunk by chunk."""
-    query = (
-        select(TraceChunk.number, TraceChunk.first, TraceChunk.count)
-        .where(TraceChunk.profile_id == profile_id)
-        .order_by(TraceChunk.number)
-    )
-    for number, first, count in session.execute(query).all():
-        yield first, read_chunk(session, profile_id, number, count)
 
 
 def read_chunk(session: Session, profile_id: int, number: int, count: int) -> EventColumns:

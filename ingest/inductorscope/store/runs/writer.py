@@ -19,6 +19,7 @@ from sqlalchemy import CursorResult, Engine, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from inductorscope.formats.units import MIB
 from inductorscope.store.contents.fulltext import index_texts
 from inductorscope.store.database.engine import Sessions, bulk_write
 from inductorscope.store.runs.compile_story import Parts, insert_story
@@ -48,7 +49,7 @@ from inductorscope.store.tables.models import COMPLETE, READING, Job, Run
 SILENT = timedelta(minutes=10)
 """A reader that is no job and has not written for so long is taken to be gone."""
 LOOK_AGAIN_SECONDS = 0.5
-INDEXED_AT_ONCE = 5 * 1024 * 1024
+INDEXED_AT_ONCE = 5 * MIB
 """Bytes of texts: less than a tenth of a second. Each transaction makes a segment of the index, and
 merging segments leaves gaps in the file."""
 FILLED_AT_ONCE = 5000

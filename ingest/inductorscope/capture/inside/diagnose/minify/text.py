@@ -14,9 +14,10 @@ from torch.fx import GraphModule, Tracer
 
 from inductorscope.capture.inside.diagnose.minify.parts import drawn, stored
 from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.formats.units import KIB, MIB
 
-EMBEDDED_EACH = 256 * 1024
-EMBEDDED_ALL = 2 * 1024 * 1024
+EMBEDDED_EACH = 256 * KIB
+EMBEDDED_ALL = 2 * MIB
 """Bytes of inputs that a text may hold; what is larger is drawn by a generator."""
 LARGEST_DRAWN = 2**31
 
