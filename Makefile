@@ -10,7 +10,8 @@ PROCESSES ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 
-FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs
+FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs \
+	frontend/vocabulary.py ingest/inductorscope/formats/vocabulary.py
 
 .PHONY: help run test check docs screenshots bench fuzz clean install install-dev chromium
 help:

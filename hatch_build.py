@@ -80,6 +80,7 @@ def _tools() -> tuple[list[str], list[str], dict[str, str]]:
 
 def _bundle(front: Path) -> None:
     """Install what the bundle needs and build it, unless it is there for exactly these sources."""
+    _write_vocabulary(front)
     stamp, wanted = front / "dist" / ".sources", _digest(front)
     if stamp.exists() and stamp.read_text() == wanted:
         return
@@ -90,6 +91,10 @@ def _bundle(front: Path) -> None:
         (front / "node_modules" / ".lock-digest").write_text(_file_digest(front))
     subprocess.run([*node, "build.mjs"], cwd=front, env=environment, check=True)
     stamp.write_text(wanted)
+
+
+def _write_vocabulary(front: Path) -> None:
+    subprocess.run([sys.executable, "vocabulary.py"], cwd=front, check=True)
 
 
 def _lock_changed(front: Path) -> bool:
@@ -118,4 +123,5 @@ def _digest(front: Path) -> str:
 if __name__ == "__main__":  # `python hatch_build.py ci`: npm with the Node that bundling uses
     npm, _, environment = _tools()
     front = Path(__file__).parent / "frontend"
+    _write_vocabulary(front)
     sys.exit(subprocess.run([*npm, *sys.argv[1:]], cwd=front, env=environment).returncode)

@@ -81,7 +81,7 @@ def test_a_kernels_time_and_its_calls(factory: Sessions, foo1: Path) -> None:
     with factory() as session:
         kernel = session.scalars(select(Kernel)).one()
         assert kernel.kind == "triton"
-        assert kernel.category == "pointwise"
+        assert kernel.category == "triton_pointwise"
         assert kernel.time_us is not None
         assert 0.5 < kernel.time_us < 100
         assert kernel.time_calls == 1

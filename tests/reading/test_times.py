@@ -15,7 +15,7 @@ def graph(slug: str, *kernels: tuple[str, str]) -> GraphRead:
     """Kernels as (name, path)."""
     draft = GraphDraft(slug=slug, name=slug, direction="forward")
     draft.kernels = [
-        KernelDraft(name, "triton", "pointwise", 1, 2, {"kernel_path": path} if path else {})
+        KernelDraft(name, "triton", "triton_pointwise", 1, 2, {"kernel_path": path} if path else {})
         for name, path in kernels
     ]
     return GraphRead(GraphSource(slug, slug), draft)

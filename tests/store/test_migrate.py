@@ -176,6 +176,7 @@ def test_what_the_first_version_kept_is_still_there(fresh: Settings) -> None:
         assert (page.call.arguments, page.call.fx_nodes) == (["b"], ["add"])
         assert page.facts == {"num_load": 1}
         roles = session.scalars(select(Artifact.role).order_by(Artifact.id)).all()
+        assert page.category == "triton_pointwise"
         assert roles == [CODE, POST_GRAD, FX_RUNNABLE]
         assert [file["role"] for file in run.report["files"]] == [CODE]
     engine.dispose()

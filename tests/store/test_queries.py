@@ -41,7 +41,7 @@ def a_run(number: int) -> RunDraft:
         eager_ms=VALUES[(number + 1) % 5],
         compiled_ms=(0.0, 2.0, None)[number % 3],
     )
-    kernel = KernelDraft(f"triton_poi_fused_gelu_{number}", "triton", "pointwise", 1, 2, {})
+    kernel = KernelDraft(f"triton_poi_fused_gelu_{number}", "triton", "triton_pointwise", 1, 2, {})
     run.graphs = [GraphDraft("g", f"model__{number}_forward", "forward", kernels=[kernel])]
     run.report = {"files": [], "dropped": [{"file": "a", "reason": "b", "count": number}]}
     return run

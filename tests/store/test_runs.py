@@ -59,7 +59,7 @@ def draft(name: str, contents: list[bytes], graphs: int = 1) -> RunDraft:
         bytes_in=sum(map(len, contents)),
     )
     for number in range(graphs):
-        kernel = KernelDraft("k", "triton", "pointwise", 1, 2, {"num_load": 1})
+        kernel = KernelDraft("k", "triton", "triton_pointwise", 1, 2, {"num_load": 1})
         kernel.calls = [CallDraft(1, True, 9, ["a"], ["neg"], "abc")]
         graph = GraphDraft(slug=f"g{number}", name="g", direction="forward", kernels=[kernel])
         nodes = [FxNodeDraft("neg", "aten.neg", 3, None, None, None)]

@@ -47,7 +47,7 @@ def a_run(number: int, code: str = CODE) -> RunDraft:
         created_at=START + timedelta(minutes=number),
         bytes_in=1,
     )
-    kernel = KernelDraft("triton_poi_fused_add_0", "triton", "pointwise", 2, 6, {})
+    kernel = KernelDraft("triton_poi_fused_add_0", "triton", "triton_pointwise", 2, 6, {})
     kernel.calls = [CallDraft(4, True, 9, [], [], "a" * 12)]
     graph = GraphDraft("forward", "model__0_forward", "forward", kernels=[kernel])
     graph.wrapper_first, graph.wrapper_last = 7, 10

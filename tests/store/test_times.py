@@ -32,7 +32,9 @@ def a_kernel(name: str, time_us: float, time_calls: float, *sites: list[str]) ->
         CallDraft(number, True, number, [], nodes, f"{name}{number}")
         for number, nodes in enumerate(sites, 1)
     ]
-    return KernelDraft(name, "triton", "pointwise", 1, 2, {}, calls, time_us, time_calls, "by name")
+    return KernelDraft(
+        name, "triton", "triton_pointwise", 1, 2, {}, calls, time_us, time_calls, "by name"
+    )
 
 
 def test_times_are_of_a_step_whatever_the_graph_is_called(engine: Engine) -> None:

@@ -44,7 +44,7 @@ def events() -> EventColumns:
 @pytest.fixture
 def run_id(engine: Engine) -> str:
     graph = GraphDraft("g", "model__0_forward", "forward")
-    own = KernelDraft("kernel_7", "triton", "pointwise", 1, 2, {}, [], 5.0, 1.0, "by name")
+    own = KernelDraft("kernel_7", "triton", "triton_pointwise", 1, 2, {}, [], 5.0, 1.0, "by name")
     graph.kernels = [own]
     kernels = [
         TraceKernelDraft(

@@ -57,7 +57,9 @@ class HalfRead:
     def link_one(self) -> None:
         """The first graph's kernels."""
         graph = self.draft.graphs[0]
-        graph.kernels = [KernelDraft("triton_poi_fused_mul_0", "triton", "pointwise", 2, 3, {})]
+        graph.kernels = [
+            KernelDraft("triton_poi_fused_mul_0", "triton", "triton_pointwise", 2, 3, {})
+        ]
         self.writer.fill_graphs([graph], 1, "1 of 2 graphs are linked")
 
     def finish(self) -> None:

@@ -51,6 +51,29 @@ BEST_CONFIG: Final = "best_config"
 DIAGRAM: Final = "diagram"
 OTHER: Final = "other"
 
+# Categories of kernels.
+TRITON_TEMPLATE: Final = "triton_template"
+TRITON_FOREACH: Final = "triton_foreach"
+TRITON_OTHER: Final = "triton_other"
+USER_TRITON: Final = "user_triton"
+CPP_FUSED: Final = "cpp_fused"
+EXTERN: Final = "extern"
+COMMUNICATION: Final = "communication"
+MEMCPY: Final = "memcpy"
+MEMSET: Final = "memset"
+EAGER: Final = "eager"
+OVERHEAD: Final = "overhead"
+
+# Rows of a profiler's table that are no kernels.
+CPU_OP: Final = "cpu_op"
+ANNOTATION: Final = "annotation"
+ROW_TITLES = {KERNEL: "kernel", CPU_OP: "operator", ANNOTATION: "annotation"}
+
+# Families of library calls. Called by compiled code, they are categories: `extern_gemm`.
+GEMM: Final = "gemm"
+CONVOLUTION: Final = "convolution"
+ATTENTION: Final = "attention"
+
 # Directions of a graph.
 FORWARD: Final = "forward"
 BACKWARD: Final = "backward"
@@ -223,6 +246,94 @@ ROLES: tuple[Role, ...] = (
 )  # fmt: skip
 
 
+Hue = Literal["pointwise", "persistent", "reduction", "gemm", "attention", "other"]
+"""Colours of charts; `styles/tokens.css` has their values for light and dark pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """What kind of work a kernel is."""
+
+    id: str
+    title: str
+    hue: Hue = "other"
+    fused: bool = False
+    """Whether Inductor writes such a kernel in place of several operators."""
+    short: str = ""
+    """What Inductor puts into the names of such kernels."""
+    heuristic: str = ""
+    """The decorator of such kernels: `@triton_heuristics.pointwise`."""
+    formerly: tuple[str, ...] = ()
+    """Names in addresses and databases of earlier versions."""
+
+
+CATEGORIES: tuple[Category, ...] = (
+    Category(
+        "triton_pointwise", "Triton pointwise", "pointwise", fused=True, short="poi",
+        heuristic="pointwise", formerly=("pointwise",),
+    ),
+    Category(
+        "triton_reduction", "Triton reduction", "reduction", fused=True, short="red",
+        heuristic="reduction", formerly=("reduction",),
+    ),
+    Category(
+        "triton_persistent_reduction", "Triton persistent reduction", "persistent", fused=True,
+        short="per", heuristic="persistent_reduction", formerly=("persistent reduction",),
+    ),
+    Category(
+        TRITON_TEMPLATE, "Triton template", "gemm", short="tem", heuristic="template",
+        formerly=("template",),
+    ),
+    Category(
+        TRITON_FOREACH, "Triton foreach", "pointwise", fused=True, short="for",
+        heuristic="foreach", formerly=("foreach",),
+    ),
+    Category(
+        "triton_split_scan", "Triton split scan", fused=True, short="spl", heuristic="split_scan",
+        formerly=("split scan",),
+    ),
+    Category(TRITON_OTHER, "Triton, other", fused=True, short="unk", formerly=("other",)),
+    Category(USER_TRITON, "your own Triton"),
+    Category(CPP_FUSED, "C++ fused", "pointwise", fused=True, formerly=("cpp",)),
+    Category(EXTERN, "library", "gemm"),
+    Category("extern_gemm", "library GEMM", "gemm"),
+    Category("extern_convolution", "library convolution", "gemm"),
+    Category("extern_attention", "library attention", "attention"),
+    Category("extern_other", "library, other", "gemm"),
+    Category(COMMUNICATION, "communication"),
+    Category(MEMCPY, "memcpy"),
+    Category(MEMSET, "memset"),
+    Category(EAGER, "eager"),
+    Category(OVERHEAD, "compiled code's overhead"),
+)  # fmt: skip
+
+KERNEL_KINDS = {"combo": "combo kernel", "multi": "multi-kernel"}
+"""How kernels are called that hold others. Of all others the category says enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How surely a line is known to refer to something."""
+
+    level: int
+    """Higher is surer."""
+    id: str
+    title: str
+    meaning: str
+    tone: Literal["good", "warn", ""]
+    """The colour of its chip."""
+
+
+CERTAINTIES: tuple[Certainty, ...] = (
+    Certainty(1, "kernel", "kernel only", "only the kernel is known, not the line", ""),
+    Certainty(2, "inferred", "inferred", "aligned by operation and data flow", "warn"),
+    Certainty(
+        3, "exact", "exact",
+        "recorded while the code was generated, or written in the text itself", "good",
+    ),
+)  # fmt: skip
+
+
 class _Named(Protocol):
     @property
     def id(self) -> str: ...
@@ -242,6 +353,9 @@ ROLE_TITLES = {stage.id: stage.title for stage in STAGES if not stage.part_of} |
 """Every role a stored file can have, with its title."""
 FORMER_ROLES = _aliases(STAGES, ROLES)
 """Names that roles had in earlier versions, which addresses may still use."""
+CATEGORY_BY_ID = {category.id: category for category in CATEGORIES}
+FORMER_CATEGORIES = _aliases(CATEGORIES)
+FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
 SEARCHED = (*(stage.id for stage in STAGES if not stage.part_of), KERNEL_STACKS)
 """Roles whose texts can be searched, in the order of the stages."""
 ROLES_OF_GRAPHS = frozenset(
@@ -255,6 +369,25 @@ OPENED = tuple(stage.id for stage in STAGES if stage.opens)
 """Stages that the explorer shows unasked."""
 
 
-def role_named(name: str) -> str:
-    """The role that an address names, also by an earlier name."""
-    return FORMER_ROLES.get(name, name)
+def category_named(name: str) -> str:
+    """The category that an address names, also by an earlier name."""
+    return FORMER_CATEGORIES.get(name, name)
+
+
+def category_title(category: str) -> str:
+    """The title of a category, or of a kind of row in a profiler's table."""
+    if category in ROW_TITLES:
+        return ROW_TITLES[category]
+    known = CATEGORY_BY_ID.get(category)
+    return category.replace("_", " ") if known is None else known.title
+
+
+def kernel_title(kind: str, category: str) -> str:
+    """What a kernel is, in words: "Triton pointwise", "combo kernel, Triton reduction"."""
+    title = category_title(category)
+    return f"{KERNEL_KINDS[kind]}, {title}" if kind in KERNEL_KINDS else title
+
+
+def hue_of(category: str) -> str:
+    known = CATEGORY_BY_ID.get(category)
+    return "other" if known is None else known.hue

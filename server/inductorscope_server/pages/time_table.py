@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query
 from inductorscope.answers.time.tables import Asked
 from inductorscope.answers.time.tables import times_table as query
+from inductorscope.formats.vocabulary import category_named
+from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -31,7 +33,11 @@ ProfileId = Annotated[int, Query(description="Number of a profile; 0 for none.",
 Sort = Annotated[str, Query(description="Column to sort by.", max_length=40, pattern=PLAIN)]
 Order = Annotated[Literal["", "asc", "desc"], Query(description="Empty for the usual order.")]
 Text = Annotated[str, Query(description="Part of a name.", max_length=500, pattern=PLAIN)]
-Category = Annotated[str, Query(description="Only this kind.", max_length=200, pattern=PLAIN)]
+Category = Annotated[
+    str,
+    AfterValidator(category_named),
+    Query(description="Only this kind.", max_length=200, pattern=PLAIN),
+]
 First = Annotated[int, Query(description="How many to pass over.", ge=0, le=LARGEST)]
 
 

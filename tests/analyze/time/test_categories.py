@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.analyze.time.categories import CATEGORIES, Work, category_of, operator_family
+from inductorscope.analyze.time.categories import Work, category_of, operator_family
+from inductorscope.formats.vocabulary import CATEGORY_BY_ID
 
 NAMES = {
     "triton_poi_fused_add_0": "triton_pointwise",
@@ -108,4 +109,4 @@ def test_operators(op: str, family: str) -> None:
 def test_any_name_has_a_category(
     name: str, op: str | None, triton: bool, compiled: bool, kind: str
 ) -> None:
-    assert category_of(Work(name, kind, op, triton, compiled)) in CATEGORIES
+    assert category_of(Work(name, kind, op, triton, compiled)) in CATEGORY_BY_ID

@@ -52,8 +52,8 @@ def benchmark_compiled_module(times=10, repeat=10):
 def test_older_code() -> None:
     code = parse_output_code(OLD)
     cpp, triton = code.kernels
-    assert (cpp.kind, cpp.category, cpp.parameters) == ("cpp", "cpp", ["in_ptr0", "out_ptr0"])
-    assert (triton.category, triton.source_nodes) == ("poi", ["a", "b"])
+    assert (cpp.kind, cpp.category, cpp.parameters) == ("cpp", "cpp_fused", ["in_ptr0", "out_ptr0"])
+    assert (triton.category, triton.source_nodes) == ("triton_pointwise", ["a", "b"])
     assert triton.comment_line == triton.first_line - 1
     assert [(call.kernel, call.handle, call.handle_known) for call in code.calls] == [
         ("cpp_fused_neg_0", 1, False),
@@ -144,11 +144,18 @@ def test_kernels_of_the_user_foreach_combo_and_cooperative_ones(fixtures: Path) 
     assert (user["my_add_0"].kind, user["my_add_0"].parameters[0]) == ("user", "a_ptr")
     assert user["my_add_0"].original_path == "/home/user/models/programs.py:17"
     (foreach,) = read(fixtures, "cuda-foreach.py").kernels
-    assert (foreach.kind, foreach.category, foreach.heuristic) == ("foreach", "for", "foreach")
+    assert (foreach.kind, foreach.category, foreach.heuristic) == (
+        "foreach",
+        "triton_foreach",
+        "foreach",
+    )
     combo = read(fixtures, "cuda-combo.py").kernels[1]
-    assert (combo.kind, combo.category) == ("combo", "per")
+    assert (combo.kind, combo.category) == ("combo", "triton_persistent_reduction")
     cooperative = read(fixtures, "cuda-coop.py").kernels[0]
-    assert (cooperative.category, cooperative.heuristic) == ("unk", "cooperative_reduction")
+    assert (cooperative.category, cooperative.heuristic) == (
+        "triton_other",
+        "cooperative_reduction",
+    )
 
 
 def test_a_kernel_that_chooses_names_its_members() -> None:
@@ -222,7 +229,7 @@ def test_bare_kernels_are_kernels_without_calls() -> None:
     )
     (kernel,) = triton.kernels
     assert (kernel.name, kernel.category, kernel.heuristic) == (
-        "triton_poi_fused_neg_0", "poi", "pointwise",
+        "triton_poi_fused_neg_0", "triton_pointwise", "pointwise",
     )  # fmt: skip
     assert (kernel.first_line, kernel.body_first, kernel.body_last) == (3, 8, 11)
     assert kernel.facts["num_load"] == 2
@@ -279,7 +286,7 @@ def test_types_of_cpp_functions(fixtures: Path) -> None:
 def test_heuristics_of_the_first_versions() -> None:
     text = OLD.replace("triton_poi_fused_neg_1", "triton__1")
     kernel = parse_output_code(text).by_name()["triton__1"]
-    assert (kernel.heuristic, kernel.category) == ("pointwise", "poi")
+    assert (kernel.heuristic, kernel.category) == ("pointwise", "triton_pointwise")
     assert kernel.parameters == ["in_ptr0", "out_ptr0", "xnumel", "XBLOCK"]
 
 

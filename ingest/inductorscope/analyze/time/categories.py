@@ -10,29 +10,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-TRITON = {
-    "poi": "triton_pointwise",
-    "red": "triton_reduction",
-    "per": "triton_persistent_reduction",
-    "tem": "triton_template",
-    "for": "triton_foreach",
-    "spl": "triton_split_scan",
-}
-TRITON_OTHER, USER_TRITON, CPP = "triton_other", "user_triton", "cpp_fused"
-GEMM, CONVOLUTION, ATTENTION = "gemm", "convolution", "attention"
-COMMUNICATION, MEMCPY, MEMSET, EAGER = "communication", "memcpy", "memset", "eager"
-EXTERN = "extern_"
-OTHER = "other"
+from inductorscope.formats.vocabulary import (
+    ATTENTION,
+    CATEGORIES,
+    COMMUNICATION,
+    CONVOLUTION,
+    CPP_FUSED,
+    EAGER,
+    EXTERN,
+    GEMM,
+    MEMCPY,
+    MEMSET,
+    OTHER,
+    TRITON_OTHER,
+    TRITON_TEMPLATE,
+    USER_TRITON,
+)
 
-CATEGORIES = (
-    *TRITON.values(), TRITON_OTHER, USER_TRITON, CPP, EXTERN + GEMM, EXTERN + CONVOLUTION,
-    EXTERN + ATTENTION, EXTERN + OTHER, COMMUNICATION, MEMCPY, MEMSET, EAGER,
-)  # fmt: skip
-FUSED = frozenset({*TRITON.values(), TRITON_OTHER, CPP}) - {"triton_template"}
-"""Kernels that Inductor wrote in place of several operators."""
+_TRITON_CATEGORIES = {category.short: category.id for category in CATEGORIES if category.short}
 
 # triton_poi_fused_add_0, model_triton_red_fused_sum_1 (AOTInductor puts a model's name in front)
-_TRITON = re.compile(r"^(?:\w*?_)?triton_(poi|red|per|tem|for|spl|unk)_")
+_TRITON = re.compile(rf"^(?:\w*?_)?triton_({'|'.join(_TRITON_CATEGORIES)})_")
 # triton_, triton__0d1d2d (2023, without unique names), triton_fused_add_1, triton_0
 _TRITON_UNNAMED = re.compile(r"^triton_(?:$|_?\d|fused_)")
 # triton_mm, triton_bmm_3, triton_flex_attention_backward_7
@@ -101,18 +99,18 @@ def category_of(work: Work) -> str:
         return COMMUNICATION
     if work.triton or (work.op is None and _TRITON_SUFFIX.match(work.name)):
         return USER_TRITON
-    return EXTERN + family if work.compiled else EAGER
+    return f"{EXTERN}_{family}" if work.compiled else EAGER
 
 
 def generated_category(name: str) -> str | None:
     """Of a kernel that Inductor wrote, as its name tells; None for any other."""
     if _CPP.match(name):
-        return CPP
+        return CPP_FUSED
     found = _TRITON.match(name)
     if found:
-        return TRITON.get(found.group(1), TRITON_OTHER)
+        return _TRITON_CATEGORIES[found.group(1)]
     if _TRITON_TEMPLATE.match(name):
-        return "triton_template"
+        return TRITON_TEMPLATE
     return TRITON_OTHER if _TRITON_UNNAMED.match(name) else None
 
 
@@ -146,11 +144,3 @@ def operator_family(op: str) -> str:
     if _CONVOLUTION_OPERATOR.search(name):
         return CONVOLUTION
     return GEMM if _GEMM_OPERATOR.match(name) else OTHER
-
-
-def spoken(category: str) -> str:
-    """`triton_persistent_reduction` → "Triton persistent reduction"."""
-    words = category.replace("_", " ")
-    for short, whole in (("triton", "Triton"), ("cpp", "C++"), ("gemm", "GEMM")):
-        words = re.sub(rf"\b{short}\b", whole, words)
-    return words

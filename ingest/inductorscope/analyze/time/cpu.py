@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inductorscope.analyze.time.categories import CPP, EAGER, EXTERN, operator_family
+from inductorscope.analyze.time.categories import operator_family
 from inductorscope.analyze.time.intervals import Floats, cover, fitted
 from inductorscope.analyze.time.timeline import GUARDS, OUTSIDE, PROLOGUE, Timeline, parts_of
 from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
 from inductorscope.formats.trace.kineto import CPU_KERNEL, TraceEvents, grouped
 from inductorscope.formats.trace.regions import AT_ONCE, innermost
+from inductorscope.formats.vocabulary import CPP_FUSED, EAGER, EXTERN, OVERHEAD
 
-OVERHEAD = "overhead"
 """What Dynamo and the runtime of compiled code do: guards, prologues, the call itself."""
 _OVERHEAD = (*GUARDS, *PROLOGUE)
 _REGION = "Torch-Compiled Region: "
@@ -89,10 +89,10 @@ def _self_times(
 def cpu_category(name: str, *, compiled: bool) -> str:
     """As of kernels, and 'overhead'."""
     if CPU_KERNEL.match(name):
-        return CPP
+        return CPP_FUSED
     if name in _OVERHEAD or name.startswith((_REGION, _FUNCTION)):
         return OVERHEAD
-    return EXTERN + operator_family(name) if compiled else EAGER
+    return f"{EXTERN}_" + operator_family(name) if compiled else EAGER
 
 
 def own_times(ops: Events) -> Floats:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inductorscope.analyze.time.categories import CPP
 from inductorscope.formats.trace.event_columns import NOWHERE, Events
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
+from inductorscope.formats.vocabulary import CPP_FUSED
 
 ROUNDING_US = 0.01
 """Moments of a machine that is up for months are known that well."""
@@ -154,7 +154,7 @@ def _content(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
         ))  # fmt: skip
     if not len(device) and trace.regions and not trace.cpu_kernels:
         found.append(Finding(
-            "warn", f"no {CPP} kernels are in the trace", 0, "",
+            "warn", f"no {CPP_FUSED} kernels are in the trace", 0, "",
             "Generated C++ kernels, where there are any, appear with "
             "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE=1 (config.cpp.enable_kernel_profile).",
         ))  # fmt: skip

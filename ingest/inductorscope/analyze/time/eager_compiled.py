@@ -16,7 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from inductorscope.analyze.time.categories import (
+from inductorscope.analyze.time.categories import family_of
+from inductorscope.formats.vocabulary import (
     ATTENTION,
     COMMUNICATION,
     CONVOLUTION,
@@ -25,10 +26,10 @@ from inductorscope.analyze.time.categories import (
     MEMCPY,
     MEMSET,
     OTHER,
+    OVERHEAD,
+    TRITON_TEMPLATE,
     USER_TRITON,
-    family_of,
 )
-from inductorscope.analyze.time.cpu import OVERHEAD
 
 GROUPS = {
     GEMM: "matrix products",
@@ -143,7 +144,7 @@ def _group_of(entry: Entry) -> str:
         return OVERHEAD
     if entry.category in FUSED or entry.category in (MEMCPY, MEMSET, USER_TRITON):
         return OTHER
-    if entry.category == "triton_template":
+    if entry.category == TRITON_TEMPLATE:
         return CONVOLUTION if "conv" in entry.name else GEMM
     return family_of(entry.name, entry.op or entry.name)
 

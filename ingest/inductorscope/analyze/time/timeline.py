@@ -14,7 +14,6 @@ from itertools import accumulate
 
 import numpy as np
 
-from inductorscope.analyze.time.categories import COMMUNICATION
 from inductorscope.analyze.time.intervals import Cover, Floats, cover, fitted, gaps, joined
 from inductorscope.formats.trace.event_columns import (
     KERNEL,
@@ -26,6 +25,7 @@ from inductorscope.formats.trace.event_columns import (
     Truths,
 )
 from inductorscope.formats.trace.kineto import TraceEvents
+from inductorscope.formats.vocabulary import COMMUNICATION
 
 SYNCHRONIZE = ("Synchronize", "StreamWaitEvent", "EventQuery")
 GUARDS = ("TorchDynamo Cache Lookup",)

@@ -30,7 +30,7 @@ from inductorscope.answers.time.lines import (
     node_times,
     source_times,
 )
-from inductorscope.formats.vocabulary import SOURCE
+from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.costs import LineCostRow
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Profile, Run
@@ -200,7 +200,7 @@ def _tiles(line: LineCostRow, place: int, names: dict[int, tuple[str, str]]) -> 
     tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None)]
     told = 0.0
     for kernel, us in line.parts[:MOST_KERNELS]:
-        name, category = names.get(int(kernel), ("a kernel", "other"))
+        name, category = names.get(int(kernel), ("a kernel", TRITON_OTHER))
         tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category))
         told += us
     left = line.shared_us - told

@@ -6,20 +6,22 @@ import re
 from dataclasses import dataclass, field
 
 from inductorscope.formats.text import closing, split_top
+from inductorscope.formats.vocabulary import (
+    CATEGORIES,
+    CPP_FUSED,
+    TRITON_FOREACH,
+    TRITON_OTHER,
+    TRITON_TEMPLATE,
+    USER_TRITON,
+)
 
-_CATEGORY = re.compile(r"triton_(poi|red|per|tem|for|spl|unk)_")
+_BY_NAME = {category.short: category.id for category in CATEGORIES if category.short}
+_CATEGORY = re.compile(rf"triton_({'|'.join(_BY_NAME)})_")
 # `@triton_heuristics.pointwise(`; the first versions imported the name alone.
 _HEURISTIC = re.compile(
     r"@(?:triton_heuristics\.(\w+)|(pointwise|reduction|persistent_reduction|template|foreach))\("
 )
-_BY_HEURISTIC = {
-    "pointwise": "poi",
-    "reduction": "red",
-    "persistent_reduction": "per",
-    "template": "tem",
-    "foreach": "for",
-    "split_scan": "spl",
-}
+_BY_HEURISTIC = {category.heuristic: category.id for category in CATEGORIES if category.heuristic}
 _NUMBERS = re.compile(
     r"'(num_load|num_store|num_reduction|kernel_num_gb|kernel_flop)': ([\d.e+-]+)"
 )
@@ -109,17 +111,18 @@ def _body_end(lines: list[str], head: int, last: int, *, cpp: bool) -> int:
 def classify(name: str, made_by: str, block: list[str], body_first: int) -> tuple[str, str]:
     """(kind, category) of a kernel, whose lines up to its body are looked at."""
     if made_by.startswith("cpp"):
-        return "cpp", "cpp"
+        return "cpp", CPP_FUSED
     if made_by == "multi_kernel":
-        return "multi", "unk"
+        return "multi", TRITON_OTHER
     heuristic = heuristic_of(block, body_first)
-    named = _CATEGORY.search(name)
-    category = named.group(1) if named else _BY_HEURISTIC.get(heuristic, "unk")
     if heuristic == "user_autotune":
-        return "user", "unk"
-    if category != "for" and any("'combo_grid_meta':" in line for line in block[: body_first + 1]):
+        return "user", USER_TRITON
+    named = _CATEGORY.search(name)
+    category = _BY_NAME[named.group(1)] if named else _BY_HEURISTIC.get(heuristic, TRITON_OTHER)
+    combined = any("'combo_grid_meta':" in line for line in block[: body_first + 1])
+    if category != TRITON_FOREACH and combined:
         return "combo", category
-    kind = {"tem": "template", "for": "foreach"}.get(category, made_by)
+    kind = {TRITON_TEMPLATE: "template", TRITON_FOREACH: "foreach"}.get(category, made_by)
     return kind, category
 
 

@@ -6,20 +6,12 @@ import base64
 import hashlib
 
 from inductorscope.formats.code.output_code import CodeKernel, OutputCode
+from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.reading.notes import Notes
 from inductorscope.store.runs.draft import CallDraft, KernelDraft
 
 LONGEST_NAME = 600
 PERMALINK_LENGTH = 12
-CATEGORIES = {
-    "poi": "pointwise",
-    "red": "reduction",
-    "per": "persistent reduction",
-    "tem": "template",
-    "for": "foreach",
-    "spl": "split scan",
-    "unk": "other",
-}
 
 
 def permalink(code_digest: str, kernel: str, handle: int) -> str:
@@ -54,7 +46,7 @@ def kernel_drafts(
         draft = drafts.get(call.kernel)
         if draft is None:
             draft = drafts[call.kernel] = KernelDraft(
-                call.kernel, "extern", "extern", None, None, facts={}
+                call.kernel, "extern", EXTERN, None, None, facts={}
             )
         draft.calls.append(
             CallDraft(
@@ -78,7 +70,7 @@ def _defined(kernel: CodeKernel) -> KernelDraft:
     return KernelDraft(
         name=kernel.name,
         kind=kernel.kind,
-        category=CATEGORIES.get(kernel.category, kernel.category or "other"),
+        category=kernel.category,
         first_line=kernel.comment_line or kernel.first_line,
         last_line=kernel.last_line,
         facts=facts,

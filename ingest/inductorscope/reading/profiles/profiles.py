@@ -14,7 +14,15 @@ from inductorscope.formats.printed.key_averages import (
     parse_key_averages,
 )
 from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_trace
-from inductorscope.formats.vocabulary import CHROME_TRACE, KEY_AVERAGES
+from inductorscope.formats.vocabulary import (
+    ANNOTATION,
+    CHROME_TRACE,
+    CPU_OP,
+    KERNEL,
+    KEY_AVERAGES,
+    MEMCPY,
+    MEMSET,
+)
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.ahead import TracesAhead
@@ -24,7 +32,7 @@ from inductorscope.store.tables.models import JsonObject
 
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)
-MOVES = ("memcpy", "memset")
+MOVES = (MEMCPY, MEMSET)
 """Work of a device that is no kernel, as a trace's events call it too."""
 
 
@@ -161,13 +169,13 @@ def _row(row: KeyAverageRow) -> ProfilerRowDraft:
 
 def _category(row: KeyAverageRow) -> str:
     if row.annotation or row.name.startswith(("ProfilerStep", "## Call CompiledFxGraph")):
-        return "annotation"
+        return ANNOTATION
     # Where nothing says where a row ran: device work takes no time on the CPU.
     on_device = row.device != "cpu" if row.device else row.self_device_us and not row.cpu_us
     if not on_device:
-        return "cpu_op"
+        return CPU_OP
     # Told by name, as the profiler gives it: "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
-    return next((kind for kind in MOVES if row.name.lower().startswith(kind)), "kernel")
+    return next((kind for kind in MOVES if row.name.lower().startswith(kind)), KERNEL)
 
 
 def _rows_of_trace(trace: ChromeTrace, own: list[SelfTime]) -> list[ProfilerRowDraft]:

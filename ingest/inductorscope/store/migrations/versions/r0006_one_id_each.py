@@ -1,4 +1,4 @@
-"""Roles of files take the ids of the stages that show them."""
+"""Roles of files take the ids of their stages; categories of kernels have one id each."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ ROLES = {
     "output_code": "code",
     "kernel_info": "kernel_compiles",
 }
+CATEGORIES = {
+    "pointwise": "triton_pointwise",
+    "reduction": "triton_reduction",
+    "persistent reduction": "triton_persistent_reduction",
+    "template": "triton_template",
+    "foreach": "triton_foreach",
+    "split scan": "triton_split_scan",
+    "other": "triton_other",
+    "cpp": "cpp_fused",
+}
 
 
 def upgrade() -> None:
@@ -32,6 +42,12 @@ def upgrade() -> None:
     for old, new in ROLES.items():
         connection.execute(sa.update(artifacts).where(artifacts.c.role == old).values(role=new))
     _rename_in_reports(connection)
+    kernels = sa.table("kernels", sa.column("kind", sa.Text()), sa.column("category", sa.Text()))
+    by_users = sa.update(kernels).where(kernels.c.kind == "user")
+    connection.execute(by_users.values(category="user_triton"))
+    for old, new in CATEGORIES.items():
+        renamed = sa.update(kernels).where(kernels.c.category == old)
+        connection.execute(renamed.values(category=new))
 
 
 def _rename_in_reports(connection: sa.Connection) -> None:

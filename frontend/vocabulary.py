@@ -1,0 +1,84 @@
+"""Writes `src/shared/vocabulary.ts` from the vocabulary of the server, when the front end is built.
+
+It loads that one file by its path: nothing of the product needs to be installed yet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+VOCABULARY = HERE.parent / "ingest" / "inductorscope" / "formats" / "vocabulary.py"
+WRITTEN = HERE / "src" / "shared" / "vocabulary.ts"
+
+TYPES = """\
+// Written by vocabulary.py from formats/vocabulary.py. Change that file instead.
+
+export interface StageEntry {
+  id: string;
+  title: string;
+  language: string;
+  missing: string;
+  file: string;
+  names: "" | "source" | "dynamo" | "fx" | "ir" | "code";
+  nodes: boolean;
+  opens: boolean;
+  picture: { id: string; title: string } | null;
+  part_of: string;
+}
+
+export interface CategoryEntry {
+  id: string;
+  title: string;
+  hue: string;
+}
+
+export interface CertaintyEntry {
+  level: number;
+  id: string;
+  title: string;
+  meaning: string;
+  tone: string;
+}
+"""
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("vocabulary_of_the_product", VOCABULARY)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+FIELDS = {
+    "STAGES": ("StageEntry", re.findall(r"^  (\w+):", TYPES.split("CategoryEntry")[0], re.M)),
+    "CATEGORIES": ("CategoryEntry", ["id", "title", "hue"]),
+    "CERTAINTIES": ("CertaintyEntry", ["level", "id", "title", "meaning", "tone"]),
+}
+
+
+def typescript(vocabulary: ModuleType) -> str:
+    ids = [stage.id for stage in vocabulary.STAGES]
+    parts = [TYPES, *(f"export const {each.upper()} = {json.dumps(each)};" for each in ids), ""]
+    for name, (kind, fields) in FIELDS.items():
+        entries = map(dataclasses.asdict, getattr(vocabulary, name))
+        rows = [{field: entry[field] for field in fields} for entry in entries]
+        parts.append(f"export const {name}: readonly {kind}[] = {json.dumps(rows, indent=2)};\n")
+    titles = json.dumps(vocabulary.KERNEL_KINDS, indent=2)
+    parts.append(f"export const KERNEL_KINDS: Readonly<Record<string, string>> = {titles};\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    text = typescript(load())
+    if not WRITTEN.exists() or WRITTEN.read_text() != text:
+        WRITTEN.write_text(text)
