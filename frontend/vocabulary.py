@@ -30,6 +30,7 @@ export interface StageEntry {
   nodes: boolean;
   opens: boolean;
   picture: { id: string; title: string } | null;
+  made_from: string;
   part_of: string;
 }
 
@@ -73,6 +74,9 @@ def typescript(vocabulary: ModuleType) -> str:
         entries = map(dataclasses.asdict, getattr(vocabulary, name))
         rows = [{field: entry[field] for field in fields} for entry in entries]
         parts.append(f"export const {name}: readonly {kind}[] = {json.dumps(rows, indent=2)};\n")
+    opened = json.dumps(vocabulary.OPENED)
+    parts.append("/** Stages that the explorer shows unasked. */")
+    parts.append(f"export const OPENED: readonly string[] = {opened};\n")
     titles = json.dumps(vocabulary.KERNEL_KINDS, indent=2)
     parts.append(f"export const KERNEL_KINDS: Readonly<Record<string, string>> = {titles};\n")
     return "\n".join(parts)

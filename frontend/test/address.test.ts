@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_PANES, read, write } from "../src/explorer/state/address";
+import { read, write } from "../src/explorer/state/address";
+import { OPENED } from "../src/shared/vocabulary";
 
 const STAGES = ["source", "post_grad", "ir_post", "kernel", "wrapper", "code"];
 
@@ -8,7 +9,7 @@ test("no query is the standard view", () => {
   const address = read("", STAGES);
   assert.deepEqual(
     address.panes.map((pane) => pane.stage),
-    DEFAULT_PANES,
+    OPENED,
   );
   assert.equal(address.kernel, null);
   assert.equal(address.selected, null);

@@ -1,8 +1,9 @@
 // Bars of times: one below the other, or two beside one another.
-import { hueOf } from "../shared/elements";
+
 import { microseconds, unitOfTime } from "../shared/figures";
+import { categoryTitle, hueOf } from "../shared/naming";
 import type { Chart, Colours } from "./plot";
-import { type TimeData, whatIs } from "./time-data";
+import type { TimeData } from "./time-data";
 
 export type Drawn = (colours: Colours, narrow: boolean) => Chart;
 
@@ -106,8 +107,8 @@ function percent(share: number): string {
 export function byCategory({ categories, steps }: TimeData): Drawn {
   const whole = categories.reduce((sum, part) => sum + part.us, 0);
   const rows = categories.map(({ category, us }) => ({
-    label: whatIs(category),
-    hue: hueOf("", category),
+    label: categoryTitle(category),
+    hue: hueOf(category),
     us: us / steps,
     note: percent(whole ? us / whole : 0),
   }));
@@ -122,8 +123,8 @@ const BUSY_HUES: Record<string, string> = {
 
 export function timeline({ timeline: found }: TimeData): Drawn {
   const rows = (found?.parts ?? []).map(({ name, us, share, idle }) => ({
-    label: idle ? `idle: ${name}` : whatIs(name),
-    hue: idle ? "other" : (BUSY_HUES[name] ?? hueOf("", name)),
+    label: idle ? `idle: ${name}` : categoryTitle(name),
+    hue: idle ? "other" : (BUSY_HUES[name] ?? hueOf(name)),
     us,
     note: percent(share),
   }));

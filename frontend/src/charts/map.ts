@@ -1,6 +1,7 @@
 // The map of time: file → line → kernel, as areas or as an icicle. Each level sums to the one above.
-import { hueOf } from "../shared/elements";
+
 import { microseconds } from "../shared/figures";
+import { hueOf } from "../shared/naming";
 import { type Drawn, plain } from "./bars";
 import type { Tile, TimeData } from "./time-data";
 
@@ -9,7 +10,7 @@ export type Shape = "treemap" | "icicle";
 const HEIGHT = 380;
 
 function hueOfTile(tile: Tile): string {
-  if (tile.category !== null) return hueOf("", tile.category);
+  if (tile.category !== null) return hueOf(tile.category);
   return tile.parent === "" ? "sunk" : "line";
 }
 

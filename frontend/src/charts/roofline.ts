@@ -1,7 +1,7 @@
 // Entry of the roofline page: kernels below the limits of memory and arithmetic.
 
-import { hueOf } from "../shared/elements";
 import { microseconds, share } from "../shared/figures";
+import { hueOf } from "../shared/naming";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
 import { type Chart, type Colours, plot } from "./plot";
@@ -97,7 +97,7 @@ function chart(data: Roofline, placed: Dot[]) {
           kernel.standing.share === null ? "unknown" : share(kernel.standing.share),
         ]),
         marker: {
-          color: placed.map((dot) => colours(hueOf(dot.kernel.kind, dot.kernel.category))),
+          color: placed.map((dot) => colours(hueOf(dot.kernel.category))),
           size: placed.map((dot) => 6 + 26 * Math.sqrt((dot.kernel.time_us ?? 0) / longest)),
           symbol: placed.map((dot) => (dot.kernel.standing.over ? "triangle-up" : "circle")),
           opacity: 0.75,

@@ -43,19 +43,3 @@ export interface TimeData {
 }
 
 export type Rows = (string | number)[][];
-
-const WORDS: Record<string, string> = {
-  cpp_fused: "C++ fused",
-  triton_other: "Triton, other",
-  user_triton: "your own Triton",
-  extern_gemm: "library GEMM",
-  extern_convolution: "library convolution",
-  extern_attention: "library attention",
-  extern_other: "library, other",
-  overhead: "compiled code's overhead",
-};
-
-/** A kind of work as people write it. */
-export function whatIs(category: string): string {
-  return WORDS[category] ?? category.replace(/^triton_/, "Triton ").replaceAll("_", " ");
-}

@@ -1,10 +1,11 @@
 // Entry of the time pages: their charts, from the JSON that the page carries, with their downloads.
+import { categoryTitle } from "../shared/naming";
 import { byCategory, type Drawn, eagerAndCompiled, groups, timeline } from "./bars";
 import { startTableDownloads } from "./download";
 import { type Shape, timeMap } from "./map";
 import { offer } from "./offer";
 import { plot } from "./plot";
-import { type Rows, type TimeData, whatIs } from "./time-data";
+import type { Rows, TimeData } from "./time-data";
 
 interface Made {
   draw: (data: TimeData) => Drawn;
@@ -44,7 +45,7 @@ const CHARTS: Record<string, Made> = {
     rows: (data) => [
       ["kind", "runs a step", "µs a step"],
       ...data.categories.map((one) => [
-        whatIs(one.category),
+        categoryTitle(one.category),
         one.calls / data.steps,
         one.us / data.steps,
       ]),

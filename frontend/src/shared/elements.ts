@@ -60,19 +60,3 @@ export function button(label: string, attributes: Attributes, pressed: () => voi
   element.addEventListener("click", pressed);
   return element;
 }
-
-/** A kind or category of kernels as people write it. */
-export function spoken(word: string): string {
-  return { cpp: "C++", triton: "Triton" }[word] ?? word;
-}
-
-/** The hue of a kernel's kind; the name stands beside it, colour is never the only sign. */
-export function hueOf(kind: string, category: string): string {
-  const words = `${kind} ${category}`.toLowerCase();
-  if (/attention|sdpa|flash/.test(words)) return "attention";
-  if (/\bper\b|persistent/.test(words)) return "persistent";
-  if (/\bred\b|reduc/.test(words)) return "reduction";
-  if (/extern|template|\btem\b|gemm|matmul|conv/.test(words)) return "gemm";
-  if (/pointwise|\bpoi\b|cpp|foreach/.test(words)) return "pointwise";
-  return "other";
-}

@@ -113,6 +113,8 @@ class Stage:
     opens: bool = False
     """Whether the explorer shows it unasked."""
     picture: Picture | None = None
+    made_from: str = ""
+    """The stage that it can be compared with best."""
     part_of: str = ""
     """The stage whose text it shows a part of."""
     formerly: tuple[str, ...] = ()
@@ -148,8 +150,8 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         PRE_GRAD, "FX pre-grad", "python", names="dynamo", nodes=True,
-        missing="Only a TORCH_TRACE log or TORCH_LOGS=pre_grad_graphs holds this graph. Upload it "
-        "too.",
+        made_from=DYNAMO, missing="Only a TORCH_TRACE log or TORCH_LOGS=pre_grad_graphs holds this "
+        "graph. Upload it too.",
     ),
     Stage(
         JOINT, "FX joint", "python", nodes=True, formerly=("joint_graph",),
@@ -162,12 +164,13 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         READABLE, "FX received", "python", file="fx_graph_readable.py", names="fx", nodes=True,
-        formerly=("fx_readable",), missing=_debug_file("fx_graph_readable.py"),
+        formerly=("fx_readable",), made_from=JOINT, missing=_debug_file("fx_graph_readable.py"),
     ),
     Stage(
         POST_GRAD, "FX post-grad", "python", file="fx_graph_transformed.py", names="fx",
         nodes=True, opens=True, picture=Picture("picture", "Picture"),
-        formerly=("fx_transformed",), missing=_debug_file("fx_graph_transformed.py"),
+        formerly=("fx_transformed",), made_from=READABLE,
+        missing=_debug_file("fx_graph_transformed.py"),
     ),
     Stage(
         IR_PRE, "IR pre-fusion", "ir", file="ir_pre_fusion.txt", names="ir",
@@ -177,7 +180,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         IR_POST, "IR post-fusion", "ir", file="ir_post_fusion.txt", names="ir", opens=True,
         picture=Picture("picture_post", "Picture, fused"), formerly=("ir_post_fusion",),
-        missing=_debug_file("ir_post_fusion.txt"),
+        made_from=IR_PRE, missing=_debug_file("ir_post_fusion.txt"),
     ),
     Stage(
         KERNEL, "Kernel", "python", names="code", opens=True, part_of=CODE, missing=_NO_CODE

@@ -1,4 +1,5 @@
 // One side of two texts: its choosers, its text, and what its lines are.
+import { stageNamed } from "../../shared/naming";
 import { ask } from "../../shared/server";
 import { Code, type CodeEvents, type CodeOptions } from "../code/code";
 import { type LevelLine, operationOf, withoutNumbers } from "../code/level";
@@ -8,9 +9,6 @@ import { kernelNamed } from "../state/follow";
 import { LinkIndex } from "../state/links";
 import { Texts } from "../state/texts";
 import type { Named } from "./name";
-
-/** Stages whose lines are nodes with an operator each. */
-const OF_NODES = new Set(["dynamo", "pre_grad", "joint", "aot", "readable", "post_grad"]);
 
 /** How a line begins: `xnumel =`, `size_hints=`, `op2.writes =`. */
 function startOf(plain: string): string {
@@ -87,7 +85,7 @@ export class Half {
 
   /** What each line is: within one graph also by the node or operation that it names. */
   lines(sameGraph: boolean): LevelLine[] {
-    const ofNodes = OF_NODES.has(this.named.stage);
+    const ofNodes = stageNamed(this.named.stage)?.nodes ?? false;
     return this.texts.map((text, at) => {
       const plain = text.trim();
       const named = sameGraph && this.index ? this.entityOf(at + this.first, text) : null;

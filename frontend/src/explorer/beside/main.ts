@@ -1,7 +1,9 @@
 // Entry of the page that shows two texts side by side.
+
 import { make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
 import { sentenceOf } from "../../shared/server";
+import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
 import { level, type Side } from "../code/level";
 import { NO_MARKS } from "../code/lit-lines";
@@ -200,7 +202,7 @@ class Beside {
     const { stage, kernel } = half.named;
     const query = new URLSearchParams();
     if (stage === "kernel") query.set("kernel", kernel);
-    if (!["post_grad", "ir_post", "kernel"].includes(stage)) {
+    if (!OPENED.includes(stage)) {
       query.set("panes", `source,${stage},kernel`);
     }
     if (line !== null) query.set("sel", `${stage}:${line}`);

@@ -1,15 +1,10 @@
 // What a pane can be compared with: its neighbour, the stage before, another kernel, another graph.
+
 import { button, make } from "../../shared/elements";
+import { stageNamed } from "../../shared/naming";
+import { POST_GRAD } from "../../shared/vocabulary";
 import { type Named, nameOf } from "../beside/name";
 import type { GraphPicture, Kernel } from "../shapes";
-
-/** A stage and the one that it was made from. */
-const BEFORE: Record<string, string> = {
-  pre_grad: "dynamo",
-  readable: "joint",
-  post_grad: "readable",
-  ir_post: "ir_pre",
-};
 
 export interface Sibling {
   slug: string;
@@ -47,13 +42,13 @@ export function entriesOf(
   kernel: Kernel | null,
 ): Entry[] {
   const { run, graph } = picture;
-  const shown = stage === "source" || stage.startsWith("picture") ? "post_grad" : stage;
+  const shown = stage === "source" || stage.startsWith("picture") ? POST_GRAD : stage;
   const name = kernel && kernel.first !== null ? kernel.name : "";
   const here: Named = { run: run.id, graph: graph.slug, stage: shown, kernel: name };
   const entries: Entry[] = [];
   const titleOf = (id: string) => picture.stages.find((each) => each.id === id)?.title ?? id;
   const has = (id: string) => picture.stages.some((each) => each.id === id && each.files.length);
-  const before = BEFORE[shown];
+  const before = stageNamed(shown)?.made_from;
   if (before && has(before) && has(shown)) {
     const label = `${titleOf(before)}, which it was made from`;
     entries.push({ label, left: { ...here, stage: before }, right: here });

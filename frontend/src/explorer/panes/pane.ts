@@ -1,6 +1,8 @@
 // One pane: its choosers, its code or the reason why there is none.
+
 import { button, cutName, make } from "../../shared/elements";
 import { sentenceOf } from "../../shared/server";
+import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
 import type { Heat } from "../code/heat";
 import type { Side } from "../code/level";
@@ -262,7 +264,7 @@ export class Pane {
 
   private summary(content: Content & { kind: "code" }): string {
     const { graph } = this.host.picture;
-    if (this.address.stage === "post_grad" && graph.node_count) return `${graph.node_count} nodes`;
+    if (this.address.stage === POST_GRAD && graph.node_count) return `${graph.node_count} nodes`;
     if (content.file.derived) return "rebuilt from stack comments";
     return this.address.stage === "source" ? content.file.path : "";
   }

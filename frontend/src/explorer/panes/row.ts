@@ -1,10 +1,11 @@
 // The panes side by side: which there are, which one the reader is in.
+import { IR_POST, KERNEL, POST_GRAD, WRAPPER } from "../../shared/vocabulary";
 import type { PaneAddress } from "../state/address";
 import { fillTabs, layOut } from "./layout";
 import { Pane, type PaneHost } from "./pane";
 
 /** Whose place a stage takes that no pane shows, the first that there is. */
-const SPARE = ["kernel", "ir_post", "wrapper", "post_grad"];
+const SPARE = [KERNEL, IR_POST, WRAPPER, POST_GRAD];
 
 export interface RowHost extends PaneHost {
   part(selector: string): HTMLElement;

@@ -1,7 +1,9 @@
 // What the picture says in words: the node one looks at, what it takes and who takes it. By these
 // buttons the graph can be walked without seeing it.
+
 import { button, cutName, make } from "../../shared/elements";
 import { count, microseconds } from "../../shared/figures";
+import { POST_GRAD } from "../../shared/vocabulary";
 import type { Graph } from "./graph";
 
 /** Neighbours that are listed. */
@@ -12,7 +14,7 @@ export function wholeOf(graph: Graph): string {
   const given = graph.nodes.filter((node) => node.given).length;
   const alone = graph.nodes.filter((node) => !node.groups.length && !node.given).length;
   const again = graph.nodes.filter((node) => node.groups.length > 1).length;
-  if (graph.stage !== "post_grad") {
+  if (graph.stage !== POST_GRAD) {
     const fused = graph.groups.filter((group) => group.nodes.length > 1).length;
     const loops = count(graph.nodes.length, "scheduler node");
     const groups = fused

@@ -1,5 +1,6 @@
 // The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
-import { hueOf } from "../../shared/elements";
+import { hueOf } from "../../shared/naming";
+import { POST_GRAD } from "../../shared/vocabulary";
 import type { Kernel } from "../shapes";
 import { complete, type Graph, type Group, newNode } from "./graph";
 
@@ -57,9 +58,9 @@ export function fxGraph(all: NodeColumns, kernels: readonly Kernel[]): Graph {
     title: kernel.name,
     kernel: kernel.name,
     handle: call.handle,
-    hue: hueOf(kernel.kind, kernel.category),
+    hue: hueOf(kernel.category),
     time_us: kernel.time_us === null ? null : kernel.time_us / Math.max(1, kernel.calls.length),
     nodes: call.fx.flatMap((name) => places.get(name) ?? []),
   }));
-  return complete("post_grad", "values", nodes, groups);
+  return complete(POST_GRAD, "values", nodes, groups);
 }

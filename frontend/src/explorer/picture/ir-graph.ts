@@ -1,6 +1,6 @@
 // The scheduler's nodes from the text of the IR: what each writes and waits for, before or after
 // fusion. Pure.
-import { hueOf } from "../../shared/elements";
+import { hueOf } from "../../shared/naming";
 import type { Kernel } from "../shapes";
 import type { LinkIndex } from "../state/links";
 import { complete, type Graph, type Group, type Node, newNode } from "./graph";
@@ -102,7 +102,7 @@ export function irGraph(
     let group = groups.get(name);
     if (!group) {
       const kernel = kernelOf(index, kernels, stage, node);
-      const hue = kernel ? hueOf(kernel.kind, kernel.category) : "gemm";
+      const hue = kernel ? hueOf(kernel.category) : "gemm";
       const title = name === node.name ? node.op : "fused";
       group = {
         title,

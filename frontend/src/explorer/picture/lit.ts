@@ -1,4 +1,5 @@
 // Which nodes of a picture a selection means, and what choosing one of them selects. Pure.
+import { POST_GRAD } from "../../shared/vocabulary";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
 import type { Graph } from "./graph";
@@ -7,7 +8,7 @@ import type { Graph } from "./graph";
 export function litNodes(graph: Graph, index: LinkIndex, selected: Selected | null): Set<number> {
   const lit = new Set<number>();
   if (!selected) return lit;
-  if (graph.stage === "post_grad") {
+  if (graph.stage === POST_GRAD) {
     for (const entity of selected.entities.keys()) {
       const name = index.entities[entity] ?? "";
       const at = name.startsWith("fx:") ? graph.byName.get(name.slice(3)) : undefined;
@@ -29,7 +30,7 @@ export function litNodes(graph: Graph, index: LinkIndex, selected: Selected | nu
 export function targetOf(graph: Graph, at: number): Target | null {
   const node = graph.nodes[at];
   if (!node) return null;
-  if (graph.stage === "post_grad") return { entity: `fx:${node.name}` };
+  if (graph.stage === POST_GRAD) return { entity: `fx:${node.name}` };
   return { stage: graph.stage, line: node.first, last: node.last };
 }
 

@@ -1,5 +1,7 @@
 // What the panes of pictures need of the explorer: the graphs, made once each.
+
 import { ask } from "../../shared/server";
+import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
 import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
@@ -36,7 +38,7 @@ export class Pictures implements PictureHost {
   graphOf(stage: string): Promise<Graph> {
     let graph = this.graphs.get(stage);
     if (!graph) {
-      graph = stage === "post_grad" ? this.fx() : this.ir(stage);
+      graph = stage === POST_GRAD ? this.fx() : this.ir(stage);
       graph.catch(() => this.graphs.delete(stage)); // the next look tries again
       this.graphs.set(stage, graph);
     }

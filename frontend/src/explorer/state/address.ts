@@ -1,4 +1,5 @@
 // The explorer's state as a query string and back. Pure.
+import { OPENED, POST_GRAD } from "../../shared/vocabulary";
 
 export interface PaneAddress {
   stage: string;
@@ -30,13 +31,11 @@ export interface Address {
   compared: number | null;
 }
 
-export const DEFAULT_PANES = ["source", "post_grad", "ir_post", "kernel"];
-
 /** A graph whose compile ended before it was lowered shows the graphs that there are instead. */
 function standard(stages: readonly string[], held: readonly string[]): string[] {
-  const panes = DEFAULT_PANES.filter((stage) => stages.includes(stage));
-  if (held.includes("post_grad") || held.includes("code")) return panes;
-  const earlier = stages.slice(0, stages.indexOf("post_grad"));
+  const panes = OPENED.filter((stage) => stages.includes(stage));
+  if (held.includes(POST_GRAD) || held.includes("code")) return panes;
+  const earlier = stages.slice(0, stages.indexOf(POST_GRAD));
   const graphs = earlier.filter((stage) => held.includes(stage) && !panes.includes(stage));
   const missing = panes.filter((stage) => stage !== "source" && !held.includes(stage));
   const instead = graphs.slice(-missing.length);

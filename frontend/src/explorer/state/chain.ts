@@ -1,6 +1,9 @@
 // The tutorial's chain for whatever is selected: your line → Dynamo node → FX node → ops.* → kernel
 // lines → call → time. Pure.
+
 import { count, microseconds, share } from "../../shared/figures";
+import { titleOf } from "../../shared/naming";
+import { DYNAMO, IR_POST, IR_PRE, POST_GRAD, PRE_GRAD, READABLE } from "../../shared/vocabulary";
 import type { GraphPicture, Kernel } from "../shapes";
 import { computedAgain, listedOnly } from "./computed";
 import { callsOfKernel, isPart, kernelsOf, linesOfKernel, type Spent, spentIn } from "./follow";
@@ -45,8 +48,8 @@ export interface Chain {
 /** Links that one step lists. */
 const LISTED = 12;
 const GRAPHS: [string, string, string][] = [
-  ["readable", "FX received", "no line is linked"],
-  ["post_grad", "FX post-grad", "no node is linked"],
+  [READABLE, titleOf(READABLE), "no line is linked"],
+  [POST_GRAD, titleOf(POST_GRAD), "no node is linked"],
 ];
 const HOW_DYNAMO = [
   "",
@@ -88,7 +91,7 @@ function sourceStep(index: LinkIndex, picture: GraphPicture, selected: Selected)
 function dynamoStep(index: LinkIndex, picture: GraphPicture, selected: Selected): Step {
   const there = (stage: string) =>
     picture.stages.some((each) => each.id === stage && each.files.length > 0);
-  const stage = there("dynamo") ? "dynamo" : "pre_grad";
+  const stage = there(DYNAMO) ? DYNAMO : PRE_GRAD;
   const found = index.matches(selected, stage);
   const links: Link[] = [];
   found.lines.forEach((line, at) => {
@@ -130,7 +133,7 @@ function graphStep(
 }
 
 function opsStep(index: LinkIndex, selected: Selected): Step {
-  const stage = index.has("ir_post") ? "ir_post" : "ir_pre";
+  const stage = index.has(IR_POST) ? IR_POST : IR_PRE;
   const links = ofMatches(index.matches(selected, stage), (line) => {
     const [entity] = index.namesAt(stage, line, line, "op:");
     const label = entity ? entity.slice("op:".length).replace(/\..*$/, "") : `line ${line}`;

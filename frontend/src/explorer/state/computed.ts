@@ -1,5 +1,7 @@
 // How often a node is computed, and what a kernel lists but does not compute. Pure.
+
 import { count } from "../../shared/figures";
+import { IR_POST, IR_PRE } from "../../shared/vocabulary";
 import type { Kernel } from "../shapes";
 import type { LinkIndex } from "./links";
 
@@ -28,7 +30,7 @@ export interface Computed {
 
 /** Where a node is computed, by the operations of loop bodies that belong to it. */
 export function computedIn(index: LinkIndex, kernels: readonly Kernel[], node: string): Computed {
-  const stage = index.has("ir_post") ? "ir_post" : "ir_pre";
+  const stage = index.has(IR_POST) ? IR_POST : IR_PRE;
   const bodies = new Set<string>();
   const found = new Set<string>();
   for (const line of index.linesOf(stage, node, 2)) {

@@ -1,5 +1,6 @@
 // What a pane is to show: which file, which of its lines, or why there is nothing. Pure.
 
+import { stageNamed } from "../../shared/naming";
 import type { GraphPicture, Kernel, KernelCall, StageFile } from "../shapes";
 import type { PaneAddress } from "./address";
 import { pictured } from "./picture-stages";
@@ -31,26 +32,6 @@ export interface PictureContent {
 }
 
 export type Content = CodeContent | EmptyContent | PictureContent;
-
-/** Stages whose names carry types that can be folded. */
-const ANNOTATED = new Set(["dynamo", "pre_grad", "joint", "readable", "post_grad"]);
-
-const WHY_NOT: Record<string, string> = {
-  source:
-    "No file of yours was uploaded with this run, and its graphs carry no stack comments to rebuild " +
-    "one from. Upload the source beside the debug folder, or capture with sources on.",
-  dynamo:
-    "Only a TORCH_TRACE log holds the Dynamo graph. Set TORCH_TRACE when you run, and upload its folder too.",
-  pre_grad: "Only a TORCH_TRACE log or TORCH_LOGS=pre_grad_graphs holds this graph. Upload it too.",
-  joint: "Only a TORCH_TRACE log holds the joint graph, and only training has one.",
-  readable: "TORCH_COMPILE_DEBUG writes it as fx_graph_readable.py; none came with this graph.",
-  post_grad: "TORCH_COMPILE_DEBUG writes it as fx_graph_transformed.py; none came with this graph.",
-  ir_pre: "TORCH_COMPILE_DEBUG writes it as ir_pre_fusion.txt; none came with this graph.",
-  ir_post: "TORCH_COMPILE_DEBUG writes it as ir_post_fusion.txt; none came with this graph.",
-};
-const WHY_NO_CODE =
-  "TORCH_COMPILE_DEBUG writes it as output_code.py; none came with this graph. " +
-  "The compile may have failed before code was written, or come from a cache.";
 
 function empty(what: string, why: string, go: EmptyContent["go"] = null): EmptyContent {
   return { kind: "empty", what, why, go };
@@ -109,7 +90,7 @@ export function contentOf(
   const drawn = pictured(stage.id);
   if (!file) {
     const what = drawn ? "Nothing to draw." : `No ${stage.title} in this graph.`;
-    return empty(what, WHY_NOT[drawn ?? stage.id] ?? WHY_NO_CODE);
+    return empty(what, stageNamed(drawn ?? stage.id)?.missing ?? "");
   }
   if (drawn && picture.reading) return stillReading("nodes and kernels", picture.reading);
   if (drawn) return { kind: "picture", of: drawn };
@@ -123,7 +104,7 @@ export function contentOf(
     language: stage.language,
     key: ofCode ? "code" : stage.id === "source" ? `source:${file.path}` : stage.id,
     label: `${stage.title} ${file.path}`,
-    annotated: ANNOTATED.has(stage.id),
+    annotated: stageNamed(stage.id)?.nodes ?? false,
   };
 }
 

@@ -1,9 +1,10 @@
 // Which lines light up for which: the links as an index, a selection as entities, matches as lines.
 // Pure: no document, no network.
+import { CERTAINTIES } from "../../shared/vocabulary";
 import type { Columns, Links } from "../shapes";
 
 /** How a reference is known; higher is surer. */
-export const KNOWN = ["unknown", "kernel", "inferred", "exact"] as const;
+export const KNOWN = ["unknown", ...CERTAINTIES.map(({ id }) => id)];
 
 export interface Range {
   first: number;

@@ -1,12 +1,11 @@
 // The pictures of a graph as stages beside those that are texts. Pure.
+import { STAGES } from "../../shared/vocabulary";
 import type { Stage } from "../shapes";
 
 /** A picture's stage, and the stage whose lines its nodes are. */
-const PICTURES = [
-  ["picture", "Picture", "post_grad"],
-  ["picture_pre", "Picture, unfused", "ir_pre"],
-  ["picture_post", "Picture, fused", "ir_post"],
-] as const;
+const PICTURES = STAGES.flatMap(({ id, picture }) =>
+  picture ? [[picture.id, picture.title, id] as const] : [],
+);
 
 /** The stage that a picture is of; null when the stage is none. */
 export function pictured(stage: string): string | null {

@@ -1,4 +1,6 @@
 // Why a line lights: what of the selection it refers to, how surely, and on what grounds. Pure.
+import { naming } from "../../shared/naming";
+import { IR_POST, IR_PRE } from "../../shared/vocabulary";
 import { KNOWN, type LinkIndex, type Selected } from "./links";
 
 /** Lines of one stage, as the explorer lights them. */
@@ -18,8 +20,8 @@ export interface Reason extends LitLine {
   others: string[];
 }
 
-const GRAPHS = new Set(["post_grad", "readable"]);
-const BEFORE = new Set(["dynamo", "pre_grad"]);
+const GRAPHS = naming("fx");
+const BEFORE = naming("dynamo");
 /** Kinds of entities from the finest, as lines light. */
 const KINDS = ["op:", "fx:", "rd:", "dyn:", "src:", "call:", "kernel:", "buf:"];
 
@@ -90,7 +92,7 @@ function groundsOfIr(
 function groundsOfCode(index: LinkIndex, line: number, entity: string, known: number): string[] {
   const name = plain(entity);
   const ops = index.namesAt("code", line, line, "op:");
-  const stage = index.has("ir_post") ? "ir_post" : "ir_pre";
+  const stage = index.has(IR_POST) ? IR_POST : IR_PRE;
   const why: string[] = [];
   for (const op of ops.slice(0, 3)) {
     const at = index.linesOf(stage, op)[0];

@@ -1,5 +1,7 @@
 // What of the open graph bears a name that holds some words. Pure.
 
+import { titleOf } from "../../shared/naming";
+import { READABLE } from "../../shared/vocabulary";
 import type { GraphPicture, Kernel } from "../shapes";
 import type { Target } from "./address";
 import type { LinkIndex } from "./links";
@@ -13,7 +15,7 @@ export interface Found {
   target: Target;
 }
 
-const KINDS: Record<string, string> = { fx: "FX node", rd: "FX received", buf: "buffer" };
+const KINDS: Record<string, string> = { fx: "FX node", rd: titleOf(READABLE), buf: "buffer" };
 /** How many of a kind are listed. */
 const MOST = 8;
 

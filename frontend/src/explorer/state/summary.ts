@@ -1,10 +1,11 @@
 // A selection put into words and counts for the status line. Pure.
 
+import { naming } from "../../shared/naming";
 import type { GraphPicture } from "../shapes";
 import type { Matches, Place, Selected } from "./links";
 
 /** Stages where the least sure is no kernel's, but one of several nodes of a line. */
-const CANDIDATES = new Set(["dynamo", "pre_grad"]);
+const CANDIDATES = naming("dynamo");
 
 /** Lit lines over all panes, without the selected line itself, and how surely they are known. */
 export function summed(lit: readonly { key: string; matches: Matches }[], selected: Selected) {

@@ -1,6 +1,7 @@
 // What is not explained, and why: lines of kernels that compute and name no node, nodes that no line
 // or call of the code names. Pure.
 
+import { IR_POST, IR_PRE, POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture, Kernel } from "../shapes";
 import type { LinkIndex } from "./links";
 
@@ -37,7 +38,7 @@ function reasonOfLine(index: LinkIndex, kernel: Kernel, line: number, aligned: b
     const op = (ops[0] as string).slice("op:".length);
     return `The line is ${op}; which FX node that belongs to could not be told.`;
   }
-  if (!index.has("ir_post") && !index.has("ir_pre")) {
+  if (!index.has(IR_POST) && !index.has(IR_PRE)) {
     return "No IR was uploaded with the graph: lines are aligned with its loop bodies.";
   }
   if (/template|user|foreach/.test(`${kernel.kind} ${kernel.category}`)) {
@@ -105,7 +106,7 @@ export function unmappedNodes(index: LinkIndex, graph: readonly string[]): Unmap
     const node = NODE.exec(text);
     const name = node?.[1];
     if (!node || !name || index.linesOf("code", `fx:${name}`).length) return;
-    if (!index.namesAt("post_grad", at + 1, at + 1, "fx:").includes(`fx:${name}`)) return;
+    if (!index.namesAt(POST_GRAD, at + 1, at + 1, "fx:").includes(`fx:${name}`)) return;
     const op = node[3] ?? "";
     const indexed = node[5] !== undefined;
     const reason = reasonOfNode(op, indexed, (uses.get(name) ?? 0) > 1);

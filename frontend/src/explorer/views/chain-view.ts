@@ -1,12 +1,13 @@
 // The chain below the panes: one column a step, each link leads its pane there.
+
 import { button, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
+import { certainty } from "../../shared/naming";
 import type { Explorer } from "../explorer";
 import { type Chain, chainOf, type Link, type Step } from "../state/chain";
 import type { Selected } from "../state/links";
 import { chainOpen } from "../state/preferences";
 
-const KNOWN = ["", "known by its kernel only", "inferred", "known exactly"];
 /** Words that stand beside the steps; the rest is in their tooltip. */
 const WORDS = 3;
 
@@ -82,7 +83,7 @@ export class ChainView {
     const label = make("span", { class: "chain-label" }, link.label);
     const { place } = link;
     if (!place) return make("span", { class: "chain-link" }, label, " ", text);
-    const how = link.how ?? KNOWN[link.known] ?? "";
+    const how = link.how ?? certainty(link.known)?.title ?? "";
     const entry = button("", { class: `chain-link known-${link.known}`, title: how }, () =>
       this.explorer.lead(place),
     );

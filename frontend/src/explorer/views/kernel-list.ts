@@ -1,6 +1,8 @@
 // The list of kernels by time: a listbox that one walks with the arrow keys.
-import { bar, cutName, hueOf, make, spoken } from "../../shared/elements";
+
+import { bar, cutName, make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
+import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
 import type { GraphPicture, Kernel } from "../shapes";
 import { kindOf, kindsOf } from "../state/kernel-kinds";
 
@@ -12,7 +14,7 @@ const HIGH = 36;
 
 /** What an entry says when one points at it. */
 function aboutOf(kernel: Kernel): string {
-  const kinds = new Set([spoken(kernel.kind), spoken(kernel.category)]);
+  const kinds = new Set([kernelTitle(kernel.kind, kernel.category)]);
   const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
   if (kernel.time_us !== null) about.push(microseconds(kernel.time_us));
   if (kernel.time_source) about.push(kernel.time_source);
@@ -49,7 +51,7 @@ export class KernelList {
     if (heading && most === 0) heading.textContent = "Kernels";
     this.kinds = side.querySelector(".kinds") as HTMLSelectElement;
     for (const { kind, kernels } of kindsOf(this.kernels)) {
-      this.kinds.append(make("option", { value: kind }, `${spoken(kind)} (${kernels})`));
+      this.kinds.append(make("option", { value: kind }, `${categoryTitle(kind)} (${kernels})`));
     }
     this.filter.addEventListener("input", () => this.narrow());
     this.kinds.addEventListener("change", () => this.narrow());
@@ -95,7 +97,7 @@ export class KernelList {
       },
       cutName(kernel.name),
       make("span", { class: "time num" }, figure),
-      most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.kind, kernel.category)) : null,
+      most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.category)) : null,
     );
     option.addEventListener("click", () => this.choose(kernel));
     this.options.set(kernel.name, option);

@@ -1,16 +1,20 @@
 // "How is this known?": a note above the status line, for the match one walked to or for the lines
 // that light in each pane.
+
 import { button, make } from "../../shared/elements";
+import { certainty } from "../../shared/naming";
 import { ask } from "../../shared/server";
+import { STAGES } from "../../shared/vocabulary";
 import type { Explorer } from "../explorer";
 import { type LitLine, plain, type Reason, reasonOf } from "../state/reasons";
 
 /** Lines of a pane that are explained. */
 const OF_PANE = 4;
-const WORDS: Record<number, string> = { 1: "kernel only", 2: "inferred", 3: "exact" };
 
 /** Stages whose lines the engine that linked them can explain. */
-const EXPLAINED = new Set(["code", "ir_pre", "ir_post"]);
+const EXPLAINED = new Set(
+  STAGES.filter(({ names }) => names === "ir" || names === "code").map(({ id }) => id),
+);
 /** Operations of a line that are explained. */
 const SENTENCES = 3;
 
@@ -99,7 +103,7 @@ export class ReasonsView {
       .lineText(key, line)
       .then((found) => text.append((found ?? "").trim()))
       .catch(() => {}); // the line's number says enough
-    const chip = make("span", { class: "chip" }, WORDS[known] ?? "unknown");
+    const chip = make("span", { class: "chip" }, certainty(known)?.title ?? "unknown");
     const words = make("span", {}, ` ${reason.why.join(" ")}`);
     const why = make("p", {}, chip, words);
     if (reason.others.length) {

@@ -1,6 +1,8 @@
 // The status line: what is selected, how that is known, what it costs.
+
 import { make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
+import { certainty } from "../../shared/naming";
 import type { Coverage, GraphPicture } from "../shapes";
 import { isPart, type Spent } from "../state/follow";
 
@@ -21,19 +23,13 @@ export interface Told {
   trouble: string | null;
 }
 
-const KNOWN_CHIPS: Record<number, [string, string, string]> = {
-  3: ["exact", "good", "recorded while the code was generated, or written in the text itself"],
-  2: ["inferred", "warn", "aligned by operation and data flow"],
-  1: ["kernel only", "", "only the kernel is known, not the line"],
-};
-
 function chipOf(told: Told): Node[] {
   if (!told.lines) return [];
-  const [least, best] = [KNOWN_CHIPS[told.leastKnown], KNOWN_CHIPS[told.bestKnown]];
+  const [least, best] = [certainty(told.leastKnown), certainty(told.bestKnown)];
   if (!least || !best) return [];
-  const label = least === best ? best[0] : `${best[0]}, partly ${least[0]}`;
-  const title = `${least[2]}. Click, or e: how is this known?`;
-  return [make("button", { type: "button", class: `chip how ${least[1]}`, title }, label)];
+  const label = least === best ? best.title : `${best.title}, partly ${least.title}`;
+  const title = `${least.meaning}. Click, or e: how is this known?`;
+  return [make("button", { type: "button", class: `chip how ${least.tone}`, title }, label)];
 }
 
 function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {

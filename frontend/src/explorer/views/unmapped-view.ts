@@ -1,6 +1,8 @@
 // The list of what is not explained: a dialog with the reasons, each entry leads to its line.
+
 import { button, cutName, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
+import { POST_GRAD } from "../../shared/vocabulary";
 import type { Explorer } from "../explorer";
 import { kernelNamed } from "../state/follow";
 import { type Unmapped, unmappedLines, unmappedNodes } from "../state/unmapped";
@@ -29,14 +31,14 @@ export class UnmappedView {
     const { explorer } = this;
     const [code, graph] = await Promise.all([
       explorer.stageLines("code").catch(() => []),
-      explorer.stageLines("post_grad").catch(() => []),
+      explorer.stageLines(POST_GRAD).catch(() => []),
     ]);
     const lines = unmappedLines(explorer.index, explorer.picture, code);
     const nodes = unmappedNodes(explorer.index, graph);
     const body = make("div", { class: "unmapped", tabindex: "0" });
     body.append(
       this.part(`${count(lines.length, "line")} of kernels`, lines, "kernel"),
-      this.part(count(nodes.length, "FX node"), nodes, "post_grad"),
+      this.part(count(nodes.length, "FX node"), nodes, POST_GRAD),
     );
     const close = make("button", { class: "button", value: "close" }, "Close");
     const dialog = make(

@@ -1,0 +1,44 @@
+// Looking entries of the vocabulary up: stages, categories of kernels, certainties. Pure.
+import {
+  CATEGORIES,
+  CERTAINTIES,
+  type CertaintyEntry,
+  KERNEL_KINDS,
+  STAGES,
+  type StageEntry,
+} from "./vocabulary";
+
+const STAGE_BY_ID = new Map(STAGES.map((stage) => [stage.id, stage]));
+const CATEGORY_BY_ID = new Map(CATEGORIES.map((category) => [category.id, category]));
+
+export function stageNamed(id: string): StageEntry | null {
+  return STAGE_BY_ID.get(id) ?? null;
+}
+
+export function titleOf(stage: string): string {
+  return STAGE_BY_ID.get(stage)?.title ?? stage;
+}
+
+/** Stages whose lines name things of this sort. */
+export function naming(names: StageEntry["names"]): Set<string> {
+  return new Set(STAGES.filter((stage) => stage.names === names).map(({ id }) => id));
+}
+
+export function certainty(level: number): CertaintyEntry | null {
+  return CERTAINTIES.find((each) => each.level === level) ?? null;
+}
+
+export function categoryTitle(category: string): string {
+  return CATEGORY_BY_ID.get(category)?.title ?? category.replaceAll("_", " ");
+}
+
+/** "Triton pointwise", "combo kernel, Triton reduction". */
+export function kernelTitle(kind: string, category: string): string {
+  const title = categoryTitle(category);
+  return KERNEL_KINDS[kind] ? `${KERNEL_KINDS[kind]}, ${title}` : title;
+}
+
+/** The colour of a category; its title stands beside it, colour is never the only sign. */
+export function hueOf(category: string): string {
+  return CATEGORY_BY_ID.get(category)?.hue ?? "other";
+}

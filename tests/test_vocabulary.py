@@ -1,0 +1,138 @@
+"""One id for one idea: the vocabulary's names stand in its own files and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import pytest
+from inductorscope.correlate.links.model import Confidence
+from inductorscope.formats.log.kinds import ARTIFACTS, BYTECODE, KINDS, Kind
+from inductorscope.formats.vocabulary import (
+    CATEGORIES,
+    CERTAINTIES,
+    DIRECTIONS,
+    FORMER_CATEGORIES,
+    FORMER_ROLES,
+    ROLES,
+    STAGE_BY_ID,
+    STAGES,
+    Category,
+    Role,
+    Stage,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+TOKENS = ROOT / "frontend" / "styles" / "tokens.css"
+OWN = (
+    "ingest/inductorscope/formats/vocabulary.py",
+    "ingest/inductorscope/formats/log/kinds.py",
+    # Revisions keep the names of their day.
+    "ingest/inductorscope/store/migrations/versions/",
+    # Written from the vocabulary.
+    "frontend/src/shared/vocabulary.ts",
+)
+
+# Ordinary words name other things too: a "kernel" is also a page, "source" a place, "link" a tag.
+# Ids with an underscore, and names that are no longer used, have one meaning only.
+IDS = {
+    name
+    for table in (STAGES, ROLES, CATEGORIES)
+    for entry in table
+    for name in (entry.id, *entry.formerly)
+    if "_" in name
+} | {kind.name for kind in (*KINDS, *ARTIFACTS) if "_" in kind.name}
+
+BENCHMARK_LOG = "ingest/inductorscope/formats/printed/benchmark_log.py"
+# Where the same name is something else: a path, empty for everywhere, and what it is there.
+THEIRS = {
+    "torch_version": ("", "a column of runs"),
+    "best_config": ("ingest/inductorscope/analyze/compile/", "a field of `triton_kernel_info`"),
+    "triton_pointwise": (BENCHMARK_LOG, "a heading that torch prints"),
+    "triton_reduction": (BENCHMARK_LOG, "the same"),
+    "triton_persistent_reduction": (BENCHMARK_LOG, "the same"),
+}
+
+
+@cache
+def sources() -> dict[str, str]:
+    folders = ("ingest", "server", "frontend/src", "frontend/templates", "frontend/styles")
+    endings = {".py", ".ts", ".html", ".css"}
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*"))
+    texts = {
+        file.relative_to(ROOT).as_posix(): file.read_text()
+        for file in sorted(files)
+        if file.suffix in endings
+    }
+    return {path: text for path, text in texts.items() if not path.startswith(OWN)}
+
+
+def literals(path: str, text: str) -> Iterator[str]:
+    """Whole texts in quotes; in styles, names of classes."""
+    if path.endswith(".py"):
+        nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
+        yield from (node.value for node in nodes if isinstance(node.value, str))
+    elif path.endswith(".css"):
+        yield from re.findall(r"[.\"'-](\w+)", text)
+    else:
+        yield from re.findall(r"[\"'`](\w+)[\"'`]", text)
+
+
+def test_ids_stand_in_the_vocabulary_alone() -> None:
+    assert len(IDS) > 100
+    found = {
+        (path, literal)
+        for path, text in sources().items()
+        for literal in literals(path, text)
+        if literal in IDS and not (literal in THEIRS and path.startswith(THEIRS[literal][0]))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize("entry", [*STAGES, *ROLES, *CATEGORIES, *CERTAINTIES], ids=lambda e: e.id)
+def test_every_entry_is_complete(entry: Stage | Role | Category) -> None:
+    assert re.fullmatch(r"[a-z][a-z_]*", entry.id)
+    said = [getattr(entry, field.name) for field in fields(entry)]
+    assert entry.title.strip() == entry.title != ""
+    assert all(text == text.strip() for text in said if isinstance(text, str))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *ARTIFACTS, *BYTECODE], ids=lambda kind: kind.name)
+def test_every_kind_of_record_says_what_it_is_and_where_it_shows(kind: Kind) -> None:
+    assert kind.meaning
+    assert kind.shown
+
+
+def test_every_stage_says_what_to_upload_when_it_is_missing() -> None:
+    for stage in STAGES:
+        assert stage.missing.endswith("."), stage.id
+        assert stage.role in STAGE_BY_ID
+        assert stage.made_from in ("", *STAGE_BY_ID)
+
+
+def test_every_colour_of_charts_has_a_value_for_light_and_dark() -> None:
+    tokens = TOKENS.read_text()
+    for category in CATEGORIES:
+        assert re.search(rf"--{category.hue}: light-dark\(", tokens), category
+
+
+def test_ids_are_unique_also_among_earlier_names() -> None:
+    roles = [stage.id for stage in STAGES] + [role.id for role in ROLES]
+    for ids, former in (
+        (roles, FORMER_ROLES),
+        ([category.id for category in CATEGORIES], FORMER_CATEGORIES),
+    ):
+        assert len(ids) == len(set(ids))
+        assert not set(ids) & set(former)
+        assert set(former.values()) <= set(ids)
+    assert len(set(DIRECTIONS)) == len(DIRECTIONS)
+
+
+def test_links_know_the_same_certainties() -> None:
+    assert {each.level: each.id for each in CERTAINTIES} == {
+        each.value: each.name for each in Confidence
+    }
