@@ -255,6 +255,8 @@ def _role_of_piece(name: str, text: bytes) -> str | None:
 
 
 def _ir_role(name: str, text: bytes) -> str:
+    if name in _IR_FILES:
+        return _IR_FILES[name]
     if "pre_fusion" in name:
         return IR_PRE
     if "post_fusion" in name or _FUSED.search(text):
@@ -265,6 +267,8 @@ def _ir_role(name: str, text: bytes) -> str:
 
 
 def _fx_role(name: str, text: bytes) -> str:
+    if name in _FX_FILES:
+        return _FX_FILES[name]
     if "transformed" in name:
         return POST_GRAD
     for role in (READABLE, POST_GRAD, PRE_GRAD, JOINT, DYNAMO):
@@ -275,6 +279,8 @@ def _fx_role(name: str, text: bytes) -> str:
     return DYNAMO if _DYNAMO.search(text) else POST_GRAD
 
 
+_FX_FILES = {stage.file: stage.id for stage in STAGES if stage.file and stage.nodes}
+_IR_FILES = {stage.file: stage.id for stage in STAGES if stage.file and stage.language == "ir"}
 _NAMES = {
     **{stage.file: stage.id for stage in STAGES if stage.file},
     **{role.file: role.id for role in ROLES if role.file},
