@@ -85,7 +85,9 @@ def captured_tutorial(between: Path, cache: Path) -> Path:
         if not steps.exists():
             words: dict[str, None] = {}
             spec = CaptureSpec(
-                model="neg-maximum-cat", seconds=0.5, config={"max_fusion_size": "16"}
+                model="neg-maximum-cat",
+                seconds=0.5,
+                config={"max_fusion_size": "16", "cpp.min_chunk_size": "4096"},
             )
             run_capture(
                 spec, out, Settings(data=out, database_url=""),

@@ -52,7 +52,7 @@ def operation(found: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("fault", "expected", "model", "options"),
     [
-        ("erf", "aten.erf.default", "mlp", {}),
+        ("erf", "aten.erf.default", "mlp", {"dtype": "bfloat16", "train": True}),
         ("exp", "aten.exp.default", "mlp", BACKWARD),
         ("sum", "aten.mean.dim", "conv", {"dtype": "float16"}),
     ],

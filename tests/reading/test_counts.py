@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from inductorscope.intake.limits import Limits
-from inductorscope.intake.unpack import unpack
+from inductorscope.reading import ReadResult
 from inductorscope.store.tables.models import Graph
 
 from tests.support.places import SHARED
-from tests.support.readings import Database, database
+from tests.support.readings import Database, SharedRuns
 
 
 @dataclass(frozen=True)
@@ -109,10 +107,9 @@ def in_order(counts: Counts) -> tuple[int, bool]:
     return int(number), direction == "backward"
 
 
-def assert_counts(root: Path, db: Database) -> list[Counts]:
+def assert_counts(root: Path, db: Database, result: ReadResult) -> list[Counts]:
     """The graphs of a capture are read as they are counted; returns the counts."""
     expected = sorted((counted(code.parent) for code in root.rglob("output_code.py")), key=in_order)
-    result = db.read(root)
     assert [read_counts(db, graph) for graph in db.graphs(result)] == expected
     assert result.graphs == len(expected)
     assert result.kernels == sum(counts.defined for counts in expected)
@@ -130,31 +127,26 @@ def shared_captures() -> list[str]:
     )
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
-
-
 @pytest.mark.parametrize("name", FIXTURE_COUNTS)
 def test_graphs_kernels_calls_and_nodes(fixtures: Path, db: Database, name: str) -> None:
-    assert assert_counts(fixtures / name, db) == FIXTURE_COUNTS[name]
+    root = fixtures / name
+    assert assert_counts(root, db, db.read(root)) == FIXTURE_COUNTS[name]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", shared_captures())
-def test_graphs_kernels_calls_and_nodes_of_shared_captures(db: Database, name: str) -> None:
-    assert assert_counts(SHARED / name, db)
+def test_graphs_kernels_calls_and_nodes_of_shared_captures(
+    shared_runs: SharedRuns, name: str
+) -> None:
+    root = SHARED / name
+    assert assert_counts(root, shared_runs.db, shared_runs.of(root))
 
 
 @pytest.mark.slow
 def test_graphs_kernels_calls_and_nodes_of_a_large_capture(
-    shared: Path, db: Database, tmp_path: Path
+    shared_runs: SharedRuns, mixnet: Path
 ) -> None:
-    root = tmp_path / "mixnet"
-    unpack(shared / "traces" / "cuda-mixnet-train.tar.xz", root, Limits.of(db.settings))
-    assert assert_counts(root, db) == MIXNET
+    assert assert_counts(mixnet, shared_runs.db, shared_runs.of(mixnet)) == MIXNET
 
 
 CODES = {
@@ -214,10 +206,9 @@ def shared_logs() -> list[str]:
     return sorted(path.relative_to(LOGS).as_posix() for path in LOGS.rglob("*") if path.is_file())
 
 
-def assert_records(log: Path, db: Database) -> Counter[str]:
-    """What was counted in a log, found to be right."""
+def assert_records(log: Path, db: Database, result: ReadResult) -> Counter[str]:
+    """The records of a log are read as they are counted; returns the counts."""
     expected = kinds_in(log.read_bytes())
-    result = db.read(log)
     (told,) = db.run(result).report["logs"]
     assert {kind: n for kind, n in told["counts"].items() if ":" not in kind} == expected
     assert told["records"] == expected.total()
@@ -228,9 +219,10 @@ def assert_records(log: Path, db: Database) -> Counter[str]:
 
 def test_records_of_a_log(fixtures: Path, db: Database) -> None:
     (log,) = (fixtures / "cuda-foo1" / "torch_trace").iterdir()
-    assert assert_records(log, db).total() == 133
+    assert assert_records(log, db, db.read(log)).total() == 133
 
 
 @pytest.mark.parametrize("name", shared_logs())
-def test_records_of_shared_logs(db: Database, name: str) -> None:
-    assert assert_records(LOGS / name, db)
+def test_records_of_shared_logs(shared_runs: SharedRuns, name: str) -> None:
+    log = LOGS / name
+    assert assert_records(log, shared_runs.db, shared_runs.of(log))

@@ -5,23 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.replicate import replicate
-from tests.support.readings import Database, database, names, payload, payloads, segments
+from tests.support.readings import Database, names, payload, payloads, segments
 
 COPIES = 3
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ Captured here, with the torch that is installed, on the CPU; and on an H200 with
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Links
 
-from tests.support.readings import Database, database
+from tests.support.readings import Database
 
 pytestmark = pytest.mark.torch
 
@@ -27,13 +26,6 @@ SHOWN = {
     "dynamo", "pre_grad", "aot", "readable", "fx_runnable", "post_grad",
     "ir_pre", "ir_post", "code", "provenance", "kernel_stacks",
 }  # fmt: skip
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
 
 
 def shape_of(db: Database, result: ReadResult) -> list[dict[str, Any]]:

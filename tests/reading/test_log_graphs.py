@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,6 @@ from tests.support.readings import (
 )
 
 NUMEROUS = {"chromium_event", "describe_tensor", "describe_storage", "describe_source"}
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

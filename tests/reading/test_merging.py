@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from sqlalchemy import select
 
 from tests.support.readings import (
     Database,
-    database,
+    SharedRuns,
     names,
     payload,
     payloads,
@@ -24,13 +23,6 @@ from tests.support.readings import (
 
 FROM_LOG = {"aot", "dynamo", "pre_grad", "kernel_stacks"}
 FROM_FOLDER = {"ir_pre", "ir_post"}
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -95,9 +87,9 @@ def test_a_folder_and_its_log_are_one_graph(db: Database, capture: Path) -> None
     ],
 )
 def test_every_shared_capture_has_each_graph_once(
-    db: Database, shared: Path, name: str, graphs: list[str]
+    shared_runs: SharedRuns, shared: Path, name: str, graphs: list[str]
 ) -> None:
-    result = db.read(shared / "traces" / name)
+    db, result = shared_runs.db, shared_runs.of(shared / "traces" / name)
     found = db.graphs(result)
     assert [graph.aot_id for graph in found] == graphs
     for graph in found:

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from inductorscope.intake.limits import Limits
-from inductorscope.intake.unpack import unpack
+from inductorscope.reading import ReadResult
 from inductorscope.store.contents import frames as frames_module
 from inductorscope.store.contents.blobs import Content, add_blobs, content_of_bytes
 from inductorscope.store.contents.frames import FrameWriter, frames_of
 from inductorscope.store.contents.texts import StoredText, stored_text
 from sqlalchemy.orm import Session
 
-from tests.support.readings import Database, database, payload, segments, with_payload
+from tests.support.readings import Database, SharedRuns, payload, segments, with_payload
 
 many = settings(
     max_examples=150,
@@ -35,13 +34,6 @@ def small_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a few lines make many frames, and one line several."""
     monkeypatch.setattr(frames_module, "FRAME", 16)
     monkeypatch.setattr(frames_module, "LONGEST", 48)
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
 
 
 def plain_lines(content: bytes) -> list[bytes]:
@@ -167,10 +159,9 @@ def test_lines_of_a_log_with_payloads_kept_apart(
 # --- logs, through everything ---
 
 
-def assert_kept(db: Database, log: Path) -> None:
+def assert_kept(db: Database, result: ReadResult, log: Path) -> None:
     """The log reads back byte by byte, and line by line."""
     raw = log.read_bytes()
-    result = db.read(log)
     (artifact,) = db.artifacts(result, "trace_log")
     assert db.content(artifact.digest) == raw
     assert artifact.digest == hashlib.sha256(raw).hexdigest()
@@ -191,36 +182,30 @@ def log_of(fixtures: Path) -> Path:
 
 
 def test_a_log_reads_back(fixtures: Path, db: Database) -> None:
-    assert_kept(db, log_of(fixtures))
+    log = log_of(fixtures)
+    assert_kept(db, db.read(log), log)
 
 
 @pytest.mark.usefixtures("small_frames")
 def test_a_log_in_small_frames_reads_back(fixtures: Path, db: Database) -> None:
-    assert_kept(db, log_of(fixtures))
-
-
-def shared_logs(shared: Path) -> list[Path]:
-    logs = shared / "traces" / "logs"
-    return [
-        *(path for path in sorted(logs.rglob("*")) if path.is_file()),
-        *sorted(shared.glob("traces/*/torch_trace/*.log")),
-    ]
+    log = log_of(fixtures)
+    assert_kept(db, db.read(log), log)
 
 
 @pytest.mark.slow
-def test_every_shared_log_reads_back(shared: Path, db: Database) -> None:
-    logs = shared_logs(shared)
+def test_every_shared_log_reads_back(shared: Path, shared_runs: SharedRuns) -> None:
+    folder = shared / "traces" / "logs"
+    logs = {path: path for path in folder.rglob("*") if path.is_file()}
+    logs |= {path: path.parents[1] for path in shared.glob("traces/*/torch_trace/*.log")}
     assert len(logs) == 20
-    for log in logs:
-        assert_kept(db, log)
+    for log, run in sorted(logs.items()):
+        assert_kept(shared_runs.db, shared_runs.of(run), log)
 
 
 @pytest.mark.slow
-def test_a_large_log_reads_back(shared: Path, db: Database, tmp_path: Path) -> None:
-    archive = shared / "traces" / "cuda-mixnet-train.tar.xz"
-    unpack(archive, tmp_path / "mixnet", Limits.of(db.settings))
-    (log,) = (tmp_path / "mixnet").rglob("torch_trace/*.log")
-    assert_kept(db, log)
+def test_a_large_log_reads_back(shared_runs: SharedRuns, mixnet: Path) -> None:
+    (log,) = mixnet.rglob("torch_trace/*.log")
+    assert_kept(shared_runs.db, shared_runs.of(mixnet), log)
 
 
 def changed(log: bytes, how: str) -> bytes:
@@ -273,7 +258,7 @@ def test_a_hostile_log_reads_back(fixtures: Path, db: Database, tmp_path: Path, 
     hostile = tmp_path / "hostile.log"
     hostile.write_bytes(changed(raw, how))
     assert hostile.read_bytes() != raw
-    assert_kept(db, hostile)
+    assert_kept(db, db.read(hostile), hostile)
 
 
 cases = st.lists(
@@ -295,4 +280,4 @@ def test_a_log_damaged_anywhere_reads_back(
         raw = raw[:at] + put + raw[at + taken :]
     log = tmp_path / "damaged.log"
     log.write_bytes(raw)
-    assert_kept(db, log)
+    assert_kept(db, db.read(log), log)

@@ -17,7 +17,7 @@ import pytest
 from inductorscope.reading import ReadResult
 from inductorscope.store.tables.models import LogEntry
 
-from tests.support.readings import Database, database
+from tests.support.readings import Database, SharedRuns
 
 EXPECTED = Path(__file__).parent.parent / "fixtures" / "tlparse"
 OF_SHARED = sorted(path.stem for path in EXPECTED.glob("*.json") if path.stem != "cuda-foo1")
@@ -91,16 +91,8 @@ class Shown:
                     yield compile_id, str(named), "text", digest(content)
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
-
-
-def assert_shows_all(db: Database, log: Path, name: str) -> Shown:
+def assert_shows_all(db: Database, result: ReadResult, log: Path, name: str) -> Shown:
     wanted, records = expected(name)
-    result = db.read(log)
     shown = Shown(db, result)
     assert wanted - shown.has(wanted) == Counter()
     (told,) = db.run(result).report["logs"]
@@ -125,12 +117,16 @@ def shared_log(shared: Path, name: str) -> Path:
 def test_at_least_what_tlparse_shows(fixtures: Path, db: Database) -> None:
     wanted, _ = expected("cuda-foo1")
     assert len(wanted) > 10
-    assert_shows_all(db, fixture_log(fixtures), "cuda-foo1")
+    log = fixture_log(fixtures)
+    assert_shows_all(db, db.read(log), log, "cuda-foo1")
 
 
 @pytest.mark.parametrize("name", OF_SHARED)
-def test_at_least_what_tlparse_shows_of_shared_logs(shared: Path, db: Database, name: str) -> None:
-    assert_shows_all(db, shared_log(shared, name), name)
+def test_at_least_what_tlparse_shows_of_shared_logs(
+    shared: Path, shared_runs: SharedRuns, name: str
+) -> None:
+    log = shared_log(shared, name)
+    assert_shows_all(shared_runs.db, shared_runs.of(log), log, name)
 
 
 def test_expectations_are_there_for_every_shared_log(shared: Path) -> None:
@@ -140,10 +136,11 @@ def test_expectations_are_there_for_every_shared_log(shared: Path) -> None:
     assert names == set(OF_SHARED)
 
 
-def test_more_than_tlparse_of_a_damaged_payload(shared: Path, db: Database) -> None:
+def test_more_than_tlparse_of_a_damaged_payload(shared: Path, shared_runs: SharedRuns) -> None:
     """One line of one payload is gone: the payload is kept and told about, all else is as ever."""
-    sound = db.read(shared_log(shared, "simple.log"))
-    damaged = db.read(shared_log(shared, "simple_corrupted_json.log"))
+    db = shared_runs.db
+    sound = shared_runs.of(shared_log(shared, "simple.log"))
+    damaged = shared_runs.of(shared_log(shared, "simple_corrupted_json.log"))
     whole, broken = db.entries(sound), db.entries(damaged)
     assert [(entry.kind, entry.name) for entry in whole] == [
         (entry.kind, entry.name) for entry in broken
@@ -157,11 +154,11 @@ def test_more_than_tlparse_of_a_damaged_payload(shared: Path, db: Database) -> N
     assert note["line"] < FIRST_DIFFERENCE
 
 
-def test_more_than_tlparse_of_an_export(shared: Path, db: Database) -> None:
+def test_more_than_tlparse_of_an_export(shared: Path, shared_runs: SharedRuns) -> None:
     """tlparse lists nothing of it."""
     wanted, _ = expected("export.log")
     assert not wanted
-    result = db.read(shared_log(shared, "export.log"))
+    db, result = shared_runs.db, shared_runs.of(shared_log(shared, "export.log"))
     kinds = Counter(entry.kind for entry in db.entries(result))
     assert kinds == {
         "create_unbacked_symbol": 1,

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from inductorscope.store.tables.models import KernelCall
 from sqlalchemy import select
 
-from tests.support.readings import Database, database
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    made = database(tmp_path / "data")
-    yield made
-    made.close()
+from tests.support.readings import Database
 
 
 def test_a_wrapper_and_its_kernels_are_one_graph(db: Database, fixtures: Path) -> None:

@@ -108,6 +108,19 @@ def database(folder: Path) -> Database:
     return Database(settings, sessions(make_engine(settings)))
 
 
+class SharedRuns:
+    """Shared captures and logs, each read once into one database."""
+
+    def __init__(self, folder: Path) -> None:
+        self.db = database(folder)
+        self._read: dict[Path, ReadResult] = {}
+
+    def of(self, path: Path) -> ReadResult:
+        if path not in self._read:
+            self._read[path] = self.db.read(path)
+        return self._read[path]
+
+
 def kinds(entries: list[LogEntry]) -> Counter[str]:
     return Counter(entry.kind for entry in entries)
 

@@ -12,6 +12,10 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 TOGETHER = (
+    (
+        "reading/test_counts.py", "reading/test_merging.py", "reading/test_streaming_lines.py",
+        "reading/test_tlparse.py",
+    ),
     ("browser/test_failures.py", "browser/test_upload.py", "browser/test_explorer_reading.py"),
     ("browser/test_tutorial.py", "browser/test_explorer_chain.py", "browser/test_screenshots.py"),
     (
@@ -19,7 +23,7 @@ TOGETHER = (
         "browser/test_search.py", "browser/test_times.py",
     ),
 )  # fmt: skip
-"""Files with a server in common: `server`, `tutorial`, `zoo`."""
+"""Files with a fixture in common that takes long: `shared_runs`, `server`, `tutorial`, `zoo`."""
 
 LONGEST = (
     "browser/test_failures.py",
@@ -37,7 +41,6 @@ LONGEST = (
     "jobs/test_uploads.py",
     "server/api/test_openapi.py",
     "jobs/test_relinking.py",
-    "reading/test_streaming_lines.py",
     "capture/test_numbers.py",
     "reading/test_read_run.py",
     "jobs/test_hostile_uploads.py",
