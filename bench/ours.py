@@ -27,8 +27,6 @@ LOOK_SECONDS = 0.01
 ASK_SECONDS = 1.0
 """Between questions whether a job failed."""
 START_SECONDS = 120
-LOADED_SECONDS = 3
-"""What a process that is started ahead takes at most to load everything."""
 PACKET = 64 * 1024
 DATABASE = "inductorscope.db"
 SMALL = Path(__file__).resolve().parent.parent / "tests/fixtures/cuda-foo1/torch_trace"
@@ -150,15 +148,15 @@ def by_command(paths: list[Path], work: Path, empty: int) -> Read:
 
 
 def in_dashboard(log: Path, work: Path, empty: int, rate: float | None = None) -> Read:
-    """An upload to a server whose worker waits for one, from its last request on; `rate`: bytes a
-    second at which it is sent, where not as fast as it can be.
+    """An upload to a running server, from its last request on; `rate`: bytes a second at which it
+    is sent, where not as fast as it can be.
 
     Memory is looked at in a second reading: looking takes both processors time, of as many
     processes as there are.
     """
     data = fresh(work)
-    with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
-        _use(client, pid)
+    with serving(data) as (url, _), httpx.Client(base_url=url, timeout=60) as client:
+        _use(client)
         read = _upload(client, log, data, rate)
         aligned = _wait_for_lines(client, read.run_id) - read.started
     stored = database_bytes(data) - empty
@@ -177,18 +175,17 @@ def in_dashboard(log: Path, work: Path, empty: int, rate: float | None = None) -
 def _peak_of(log: Path, work: Path, rate: float | None) -> int:
     data = fresh(work)
     with serving(data) as (url, pid), httpx.Client(base_url=url, timeout=60) as client:
-        _use(client, pid)
-        watch = MemoryWatch(pid, without={one for one in family(pid) if not _is_spare(one)})
+        _use(client)
+        watch = MemoryWatch(pid, without=set(family(pid)))
         _upload(client, log, data, rate)
         watch.stop()
     shutil.rmtree(data)
     return watch.peak
 
 
-def _use(client: httpx.Client, server: int) -> None:
+def _use(client: httpx.Client) -> None:
     """Has the dashboard read a small log, as one that is in use has: to its first requests a
     process answers more slowly. What it made is taken away."""
-    _wait_for_spare(server)
     upload = _send(client, next(SMALL.glob("*.log")), None)
     job = client.post(f"/api/uploads/{upload}/finish").raise_for_status().json()["job"]
     while (run_id := _run_of(client, job, done=True)) is None:
@@ -197,7 +194,6 @@ def _use(client: httpx.Client, server: int) -> None:
         raise MeasuredProcessError(f"Run {run_id} is complete and does not open.")
     _wait_for_lines(client, run_id)
     client.delete(f"/api/runs/{run_id}").raise_for_status()
-    _wait_for_spare(server)
 
 
 @dataclass(frozen=True)
@@ -330,23 +326,6 @@ def serving(data: Path) -> Iterator[tuple[str, int]]:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def _wait_for_spare(server: int) -> None:
-    """Until the worker keeps a process ready, as it does while it has nothing to do."""
-    until = time.monotonic() + START_SECONDS
-    while not any(_is_spare(pid) for pid in family(server)):
-        if time.monotonic() > until:
-            raise MeasuredProcessError("The worker started no process ahead.")
-        time.sleep(0.1)
-    time.sleep(LOADED_SECONDS)
-
-
-def _is_spare(pid: int) -> bool:
-    try:
-        return b"--wait" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except FileNotFoundError:  # it ended meanwhile
-        return False
 
 
 def _wait_until_up(url: str, data: Path) -> None:

@@ -45,7 +45,7 @@ class TraceCase:
     stored: list[ours.Read] = field(default_factory=list)
     """`inductorscope ingest`: into the database too, with the trace itself."""
     dashboard: list[ours.Read] = field(default_factory=list)
-    """The same, of an upload to a dashboard with a worker that waits for one."""
+    """The same, of an upload to a dashboard."""
 
 
 def peer() -> Path:

@@ -11,7 +11,7 @@ import pytest
 from inductorscope.correlate.links.model import CALLS, ENGINE
 from inductorscope.jobs.work import relinking
 from inductorscope.jobs.work.relinking import Relinking, relink_all
-from inductorscope.reading import Pool, read_run
+from inductorscope.reading import read_run
 from inductorscope.reading.graphs import content as graph_content
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs
 from inductorscope.reading.graphs.relink import relink as relink_with
@@ -32,7 +32,7 @@ def factory(engine: Engine, fixtures: Path) -> Sessions:
 
 
 def relink(engine: Engine) -> Relinked:
-    return relink_with(engine, Pool(workers=0))
+    return relink_with(engine)
 
 
 def age(factory: Sessions, **values: object) -> None:

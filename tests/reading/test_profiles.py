@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 from inductorscope.intake.recognise import recognise
-from inductorscope.reading.graphs.pool import Pool
 from inductorscope.reading.notes import Notes
-from inductorscope.reading.profiles.ahead import TracesAhead
 from inductorscope.reading.profiles.profiles import draft_of, read_profiles
 
 DEVICE = {
@@ -25,9 +23,7 @@ WANTED = {
 
 
 def kinds(folder: Path) -> dict[str, str]:
-    (profile,) = read_profiles(
-        recognise(folder).files, None, Notes(), TracesAhead(Pool(workers=0), None)
-    )
+    (profile,) = read_profiles(recognise(folder).files, None, Notes(), None)
     return {row.name: row.category for row in draft_of(profile).rows}
 
 

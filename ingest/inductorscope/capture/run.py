@@ -19,11 +19,11 @@ from inductorscope.capture.watch import (
     CaptureFailed,
     Limits,
     LogCallback,
-    ProgressCallback,
     Watch,
     last_lines,
 )
 from inductorscope.formats.capture_facts import LOG, CaptureFacts, read_facts
+from inductorscope.progress import Progress
 from inductorscope.settings import Settings
 
 
@@ -31,7 +31,7 @@ def run_capture(
     spec: CaptureSpec,
     out: Path,
     settings: Settings,
-    progress: ProgressCallback | None = None,
+    progress: Progress | None = None,
     *,
     log: LogCallback | None = None,
     cancelled: Callable[[], bool] | None = None,

@@ -19,9 +19,10 @@ from typing import Any
 import msgspec
 
 from inductorscope.capture import process_group
-from inductorscope.capture.inside.report import Message, Note, Partial, Progress
+from inductorscope.capture.inside.report import Message, Note, Partial
+from inductorscope.capture.inside.report import Progress as Progressed
+from inductorscope.progress import Progress
 
-ProgressCallback = Callable[[str, int, int | None, str | None], None]
 LogCallback = Callable[[str], None]
 PartialCallback = Callable[[dict[str, Any]], None]
 
@@ -51,7 +52,7 @@ class Watch:
         self,
         what: str,
         limits: Limits,
-        progress: ProgressCallback | None = None,
+        progress: Progress | None = None,
         log: LogCallback | None = None,
         *,
         partial: PartialCallback | None = None,
@@ -116,7 +117,7 @@ class Watch:
         except msgspec.DecodeError:
             self.log(line.decode(errors="replace"))  # the model found our pipe; show it as is
             return
-        if isinstance(message, Progress):
+        if isinstance(message, Progressed):
             self.progress(message.step, message.done, message.total, message.unit)
         elif isinstance(message, Partial):
             self.partial(message.result)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from inductorscope.cli.run_name import name_of
 from inductorscope.intake.limits import Limits
 from inductorscope.intake.several import lay_out
 from inductorscope.intake.unpack import unpack
-from inductorscope.reading import Pool, ReadResult, read_run
+from inductorscope.progress import Progress
+from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
-
-Progress = Callable[[str, int, int | None, str | None], None]
 
 
 def read_paths(
@@ -27,7 +25,7 @@ def read_paths(
     tags: list[str],
     origin: str,
     progress: Progress,
-    pool: Pool | None = None,
+    workers: int = 0,
 ) -> ReadResult:
     """Read all paths as one run.
 
@@ -60,20 +58,20 @@ def read_paths(
                 name=name,
                 tags=tags,
                 progress=progress,
-                pool=pool,
+                workers=workers,
             )
         finally:
             engine.dispose()
 
 
-def align_lines(settings: Settings, run: str, progress: Progress, pool: Pool | None = None) -> bool:
+def align_lines(settings: Settings, run: str, progress: Progress, *, workers: int = 0) -> bool:
     """Aligns the lines of a run's kernels that reading left; whether there were any.
 
     May be interrupted: a worker, or `inductorscope relink`, does the rest.
     """
     engine = make_engine(settings)
     try:
-        done = relink(engine, pool or Pool(workers=0), run, progress)
+        done = relink(engine, workers, run, progress)
     finally:
         engine.dispose()
     return bool(done.done or done.failed)

@@ -13,7 +13,8 @@ from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
 from inductorscope.intake.unpack import Refused
 from inductorscope.processes.allocation import return_large_blocks
-from inductorscope.reading import NothingToRead, Pool, ReadResult
+from inductorscope.reading import NothingToRead, ReadResult
+from inductorscope.reading.graphs.apart import cores
 from inductorscope.settings import Settings
 
 
@@ -28,33 +29,31 @@ def ingest_and_print(
 ) -> None:
     """Read paths into the database, print the run, and align the lines of its kernels."""
     return_large_blocks()
-    # The pool first: it forks, and a thread draws the progress bar.
-    with Pool() as pool:
-        with Progress(quiet=as_json) as progress:
-            try:
-                result = read_paths(
-                    settings,
-                    paths,
-                    name=name,
-                    tags=tags,
-                    origin=origin,
-                    progress=progress,
-                    pool=pool,
-                )
-            except (Refused, NothingToRead) as error:
-                progress.stop()
-                if as_json:
-                    print_json({"error": {"what": str(error)}})
-                fail(str(error), REFUSED)
-        _print_run(settings, result, as_json)
-        align_and_print(settings, result.run_id, pool, quiet=as_json)
+    with Progress(quiet=as_json) as progress:
+        try:
+            result = read_paths(
+                settings,
+                paths,
+                name=name,
+                tags=tags,
+                origin=origin,
+                progress=progress,
+                workers=cores(),
+            )
+        except (Refused, NothingToRead) as error:
+            progress.stop()
+            if as_json:
+                print_json({"error": {"what": str(error)}})
+            fail(str(error), REFUSED)
+    _print_run(settings, result, as_json)
+    align_and_print(settings, result.run_id, quiet=as_json)
 
 
-def align_and_print(settings: Settings, run: str, pool: Pool, *, quiet: bool) -> None:
+def align_and_print(settings: Settings, run: str, *, quiet: bool) -> None:
     """Align the lines of a run's kernels, if that is still to be done."""
     sys.stdout.flush()
     with Progress(quiet=quiet) as progress:
-        aligned = align_lines(settings, run, progress, pool)
+        aligned = align_lines(settings, run, progress, workers=cores())
     if aligned and not quiet:
         typer.echo("The lines of its kernels are aligned too.")
 

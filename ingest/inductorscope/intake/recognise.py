@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -73,16 +72,9 @@ def _digest_of(path: Path) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def recognise(
-    root: Path,
-    noticed: Callable[[str, Path], None] = lambda role, path: None,
-    *,
-    beside: bool = False,
-) -> Intake:
-    """Looks through a folder (or at one file) and tells what is in it. Follows no links.
+def recognise(root: Path, *, beside: bool = False) -> Intake:
+    """Looks through a folder (or at one file) and recognises what is in it. Follows no links.
 
-    `noticed` is told a file's role, and where it is, when its beginning was seen: all of a large
-    one takes a while.
     `beside`: large logs are hashed by another thread until `settle`.
     """
     dropped: dict[str, list[str]] = {}
@@ -92,7 +84,7 @@ def recognise(
     intake = Intake()
     for path in paths:
         shown = PurePosixPath(*path.relative_to(base).parts[common:])
-        intake.files.append(_look_at(path, stored_text(str(shown)), noticed, beside))
+        intake.files.append(_look_at(path, stored_text(str(shown)), beside))
     intake.files.sort(key=lambda file: file.path)
     _hash_rest(intake)
     for file in intake.files:
@@ -150,7 +142,7 @@ def _common_parts(paths: list[tuple[str, ...]]) -> int:
     return shortest
 
 
-def _look_at(path: Path, shown: str, noticed: Callable[[str, Path], None], beside: bool) -> File:
+def _look_at(path: Path, shown: str, beside: bool) -> File:
     """One pass over a file: its digest, size and role. `beside`: no digest yet of a large log."""
     digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
@@ -158,7 +150,6 @@ def _look_at(path: Path, shown: str, noticed: Callable[[str, Path], None], besid
         piece = memoryview(bytearray(min(PIECE, max(status.st_size, HEAD))))
         count = size = file.readinto(piece) or 0
         role = role_of(path.name, bytes(piece[: min(count, HEAD)]))
-        noticed(role, path)
         if beside and role == TRACE_LOG and status.st_size >= LARGE:
             return File(shown, role, status.st_size, path, "", status.st_mtime_ns)
         while count:

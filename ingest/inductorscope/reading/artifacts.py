@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.recognise import Intake
+from inductorscope.progress import Progress
 from inductorscope.reading.graphs.sources import Sources
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import count_lines
@@ -21,7 +22,6 @@ GZIP = b"\x1f\x8b"
 
 Packed = tuple[Content, int | None]
 """A file's content, and how many lines it has."""
-Progress = Callable[[str, int, int | None, str | None], None]
 
 
 class FileArtifacts:

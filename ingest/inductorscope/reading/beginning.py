@@ -6,11 +6,14 @@ goes on while it is read already.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from sqlalchemy import select
 
 from inductorscope.intake.recognise import Intake
+from inductorscope.progress import Progress
 from inductorscope.reading.owner import Owner
+from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.writer import RunWriter
+from inductorscope.store.tables.models import Run
 
 
 class HereAlready(Exception):
@@ -25,20 +28,18 @@ class Beginning:
         intake: Intake,
         writer: RunWriter,
         owner: Owner,
-        is_here: Callable[[], bool],
-        waiting: Callable[[], None],
+        sessions: Sessions,
+        progress: Progress,
     ) -> None:
-        """`is_here`: whether the content is here; `waiting` is called while somebody else reads
-        the same."""
         self._intake = intake
         self._writer = writer
         self._owner = owner
-        self._is_here = is_here
-        self._waiting = waiting
+        self._sessions = sessions
+        self._progress = progress
         self.begun = False
 
     def when_known(self) -> None:
-        """Now, unless that would mean to wait."""
+        """Begins unless that would mean to wait for digests."""
         if not self.begun and self._intake.settled:
             self.now()
 
@@ -53,3 +54,17 @@ class Beginning:
         if self._is_here() or not self._writer.begin(self._waiting, self._owner.begun):
             raise HereAlready
         self.begun = True
+
+    def discard(self) -> None:
+        """Takes the run away again, if it appeared."""
+        if self.begun:
+            self._writer.discard()
+
+    def _is_here(self) -> bool:
+        digest = self._intake.content_digest
+        whole = select(Run.id).where(Run.content_digest == digest, Run.state == "complete")
+        with self._sessions() as session:
+            return session.scalar(whole) is not None
+
+    def _waiting(self) -> None:
+        self._progress("Waiting for another job that reads the same files", 0, None, None)

@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 from inductorscope.formats.vocabulary import CODE, ROLE_TITLES, ROLES, SOURCE
 from inductorscope.intake.files import File
-from inductorscope.intake.recognise import Intake
-from inductorscope.reading.artifacts import FileArtifacts
+from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.logs.logs import LogFacts, LogRead
-from inductorscope.reading.notes import Notes
-from inductorscope.reading.profiles.benchmarks import Benchmarks
 from inductorscope.store.runs.draft import ArtifactDraft
 from inductorscope.store.tables.models import JsonObject
 
@@ -22,23 +19,18 @@ BECAME = {role.id: role.became for role in ROLES} | {SOURCE: "source file, shown
 
 
 def report_of(
-    intake: Intake,
-    files: FileArtifacts,
-    logs: LogFacts,
-    graphs: list[GraphRead],
-    profiles: list[ProfileRead],
-    benchmarks: Benchmarks,
-    notes: Notes,
+    reading: Reading, logs: LogFacts, graphs: list[GraphRead], profiles: list[ProfileRead]
 ) -> JsonObject:
+    became = reading.benchmarks.became
     by_log = {id(log.file): log for log in logs.logs}
     by_slug = {graph.source.slug: graph for graph in graphs}
     read = {
         id(profile.trace_file): profile for profile in profiles if profile.trace_file is not None
     }
     listed = []
-    for file in intake.files:
+    for file in reading.intake.files:
         log = by_log.get(id(file))
-        draft = files.draft(file)
+        draft = reading.files.draft(file)
         listed.append(
             {
                 "path": file.path,
@@ -46,8 +38,8 @@ def report_of(
                 "size": file.size,
                 "graph": file.graph,
                 "stored": _stored(file, log, logs, draft),
-                "became": benchmarks.became[file.path]
-                if file.path in benchmarks.became
+                "became": became[file.path]
+                if file.path in became
                 else f"a copy of {logs.copies[file.path]}, read once"
                 if file.path in logs.copies
                 else _became(file, log, by_slug.get(file.graph or ""), read.get(id(file))),
@@ -56,7 +48,7 @@ def report_of(
     return {
         "files": listed,
         "logs": [log.json() for log in logs.logs],
-        "dropped": notes.json(),
+        "dropped": reading.notes.json(),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inductorscope.reading import Pool, read_run
+from inductorscope.reading import read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -37,7 +37,7 @@ def test_lines_to_come_are_told_until_they_are_there(
     assert before["coverage"]["lines_inferred"] == 0
     assert before["kernels"]
 
-    assert relink(engine, Pool(workers=0), run).done == 1
+    assert relink(engine, run=run).done == 1
     engine.dispose()
     assert client.get(f"/api{urls.run_state(run)}").json()["lines"] is None
     assert client.get(asked).headers["HX-Refresh"] == "true"

@@ -23,10 +23,10 @@ from inductorscope.capture.watch import (
     Limits,
     LogCallback,
     PartialCallback,
-    ProgressCallback,
     Watch,
     last_lines,
 )
+from inductorscope.progress import Progress
 from inductorscope.settings import Settings
 
 KINDS = {
@@ -61,7 +61,7 @@ def run_diagnosis(
     asked: Asked,
     folder: Path,
     settings: Settings,
-    progress: ProgressCallback | None = None,
+    progress: Progress | None = None,
     log: LogCallback | None = None,
     partial: PartialCallback | None = None,
     *,

@@ -26,15 +26,12 @@ def kernels(
 
     from inductorscope.analyze.time.breakdown import break_down
     from inductorscope.analyze.time.summary import summary_of
-    from inductorscope.formats.trace.halves import begin_second_half, is_long
     from inductorscope.formats.trace.kineto import read_chrome_trace
     from inductorscope.processes.allocation import return_large_blocks
-    from inductorscope.processes.forks import Forks, cores
 
     return_large_blocks()
     try:
-        with Forks(1 if cores() > 1 and is_long(trace) else 0) as forks:
-            read = read_chrome_trace(trace, half=begin_second_half(trace, forks))
+        read = read_chrome_trace(trace)
     except OSError as error:
         fail(f"{trace} cannot be read: {error.strerror or error}.", REFUSED)
     if not read.events:

@@ -28,7 +28,7 @@ def relink(
     from inductorscope.cli.one_run import one_run
     from inductorscope.cli.results import align_and_print
     from inductorscope.jobs.work.relinking import relink_all
-    from inductorscope.reading import Pool
+    from inductorscope.reading.graphs.apart import cores
     from inductorscope.store.database.engine import make_engine, sessions
     from inductorscope.store.database.migrate import migrate
 
@@ -36,11 +36,10 @@ def relink(
     if run is not None:
         with sessions(make_engine(settings)).begin() as session:
             run = one_run(session, run)
-    with Pool() as pool:
-        if run is not None:
-            align_and_print(settings, run, pool, quiet=quiet)
-            return
-        done = relink_all(settings, pool)
+    if run is not None:
+        align_and_print(settings, run, quiet=quiet)
+        return
+    done = relink_all(settings, workers=cores())
     if done is None:
         fail("A worker is already renewing the links.", REFUSED)
     if not quiet:

@@ -1,4 +1,4 @@
-"""From batches of events to columns, and what another process read of the same trace."""
+"""From batches of events to columns."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -53,20 +52,6 @@ _MARKS = (
     "ProfilerStep#",
     _COMPILED_FUNCTION,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What was read of a part of a trace, without its events' numbers, which are in a file."""
-
-    events: int
-    """All that were seen, kept or not."""
-    names: list[str]
-    lanes: list[tuple[object, object]]
-    launches: list[Launch]
-    rows: list[int]
-    """Events of each kind."""
-    spans: list[list[Span]]
 
 
 class ColumnReader:
@@ -226,34 +211,6 @@ class ColumnReader:
         if launch.file is not None:
             self._by_file[name, launch.file] = number
         return number
-
-    def part(self, file: BinaryIO) -> Part:
-        """All that was read, for `take` in another process; `file` gets the numbers."""
-        for rows in self._rows:
-            rows.write(file)
-        return Part(
-            self.events, list(self._names), list(self._lanes), list(self._launches),
-            [len(rows) for rows in self._rows], self._spans,
-        )  # fmt: skip
-
-    def take(self, part: Part, file: BinaryIO) -> None:
-        """Adds what was read of the part of the trace that follows."""
-        names = np.array(_numbered(self._names, part.names), np.int32)
-        lanes = np.array(_numbered(self._lanes, part.lanes), np.int32)
-        # NOWHERE is the last
-        launches = np.array([*_numbered(self._launches, part.launches), NOWHERE], np.int32)
-        for which, (own, count) in enumerate(zip(self._rows, part.rows, strict=True)):
-            for name, lane, kind, *rest in Events.read(file, count):
-                own.add(
-                    names[name], lanes[lane], launches[kind] if which >= _OPERATOR else kind, *rest
-                )
-        for spans, others in zip(self._spans, part.spans, strict=True):
-            spans += [replace(span, lane=int(lanes[span.lane])) for span in others]
-        self.events += part.events
-
-    @property
-    def _spans(self) -> list[list[Span]]:
-        return [self._graph_calls, self._compiled, self._compiled_functions, self._steps]
 
     def finish(self) -> TraceColumns:
         device, calls, ops, annotations = self._rows

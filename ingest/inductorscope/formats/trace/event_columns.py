@@ -6,10 +6,9 @@ that programs mark), and calls of the driver, which launch the former for the la
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,6 @@ NOWHERE = -1
 
 CODES = "iiiddqq"
 """Types of an event's numbers: name, lane, kind, ts, us, external, correlation."""
-AT_ONCE = 32 * 1024
-"""Events that are copied from file to file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +69,6 @@ class Events:
         """Events that follow: name, lane, kind, ts, us, external, correlation."""
         for column, values in zip(self._all, columns, strict=True):
             column.add(values)
-
-    def write(self, file: BinaryIO) -> None:
-        """Writes them all, for `read`."""
-        for begin in range(0, len(self), AT_ONCE):
-            for column in self._all:
-                file.write(column.some(begin, begin + AT_ONCE).data)
-
-    @staticmethod
-    def read(file: BinaryIO, count: int) -> Iterator[list[npt.NDArray[Any]]]:
-        """What `write` wrote of `count` events, some at a time, as `add` takes them."""
-        for begin in range(0, count, AT_ONCE):
-            rows = min(AT_ONCE, count - begin)
-            yield [np.frombuffer(file.read(rows * np.dtype(code).itemsize), code) for code in CODES]
 
     @property
     def name(self) -> Numbers:

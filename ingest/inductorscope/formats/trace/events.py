@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,20 +76,12 @@ class Repair:
     example: str
 
 
-Taken = Callable[[], bytes | None]
-"""Takes what somebody else read, and gives what follows the events; None where they must be read
-here after all."""
-Batches = Iterator[list["TraceEvent"]]
-
-
 @dataclass(slots=True)
 class EventReader:
     """Reads `stream`, plain JSON. `header` and `trailer` hold what is around the events."""
 
     stream: Readable
     max_bytes: int
-    inside: bool = False
-    """Whether the stream begins with an event, inside of the list."""
     repairs: dict[str, Repair] = field(default_factory=dict)
     header: bytes = b""
     trailer: bytes = b""
@@ -98,7 +90,6 @@ class EventReader:
     _ended: bool = False
     _closed: bool = False
     _failed: int = 0
-    _until: int | None = None
 
     def repair(self, reason: str, example: str, count: int = 1) -> None:
         known = self.repairs.get(reason)
@@ -108,22 +99,12 @@ class EventReader:
         else:
             known.count += count
 
-    def batches(self, until: int | None = None, taken: Taken = lambda: None) -> Batches:
-        """All events, some at a time. Those from `until` on are read elsewhere, and `taken` when
-        those before are read."""
-        self._until = until
-        if not self.inside and not self._find_events():
+    def batches(self) -> Iterator[list[TraceEvent]]:
+        """All events, some at a time."""
+        if not self._find_events():
             return
         while not self._closed:
             self._fill(CHUNK)
-            if self._until is not None and self.bytes_read >= self._until:
-                yield from self._before_rest()
-                trailer = None if self._buffer else taken()
-                if trailer is not None:
-                    self.trailer = trailer
-                    return
-                self._until = None
-                continue
             batch = self._strict_batch()
             if batch is None:
                 batch = self._lenient_batch()
@@ -142,13 +123,8 @@ class EventReader:
         pieces = [self._buffer]
         have = len(self._buffer)
         while have < size and not self._ended:
-            wanted = CHUNK
-            if self._until is not None:
-                wanted = min(CHUNK, self._until - self.bytes_read)
-            if not wanted:
-                break
             try:
-                piece = read(wanted)
+                piece = read(CHUNK)
             except (EOFError, OSError, zlib.error) as error:
                 self.repair("the compressed file is damaged or cut short", str(error))
                 piece = b""
@@ -184,15 +160,6 @@ class EventReader:
     @staticmethod
     def _shown(data: bytes) -> str:
         return data[:EXAMPLE].decode("utf-8", "replace")
-
-    def _before_rest(self) -> Batches:
-        """The events up to those that are read elsewhere, if all is well with them."""
-        try:
-            batch = _batch_decoder.decode(b"[" + self._buffer.rstrip().removesuffix(b",") + b"]")
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return
-        self._buffer = b""
-        yield batch
 
     def _strict_batch(self) -> list[TraceEvent] | None:
         """Decodes up to the last place where one event ends and the next begins. Inside of

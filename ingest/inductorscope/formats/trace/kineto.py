@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from inductorscope.formats.trace.event_columns import (
     TraceColumns,
 )
 from inductorscope.formats.trace.events import EventReader, Repair
-from inductorscope.formats.trace.halves import SecondHalf
 from inductorscope.formats.trace.launches import Launched, find_launches, taken
 from inductorscope.formats.trace.regions import Region, RegionTimes, find_regions
 from inductorscope.formats.unpacking import Readable, open_plain
@@ -147,26 +145,25 @@ def read_chrome_trace(
     path: Path,
     max_bytes: int = MAX_BYTES,
     folder: Path | None = None,
-    half: SecondHalf | None = None,
 ) -> ChromeTrace:
-    """Reads a trace, plain or compressed with gzip or zstd, whatever its state; what was mended is
-    in `.repairs`. `folder`: where events go that are too many for memory, for the time being.
-    `half`: of the same trace, being read already."""
+    """Reads a trace, plain or compressed with gzip or zstd, whatever its state.
+
+    `.repairs` says what was mended. `folder`: for temporary files of events, where there are too
+    many for memory.
+    """
     with path.open("rb") as file:
-        return read_chrome_stream(open_plain(file), max_bytes, folder, half)
+        return read_chrome_stream(open_plain(file), max_bytes, folder)
 
 
 def read_chrome_stream(
     stream: Readable,
     max_bytes: int = MAX_BYTES,
     folder: Path | None = None,
-    half: SecondHalf | None = None,
 ) -> ChromeTrace:
     """Reads a trace from a stream of plain JSON."""
     reader = EventReader(stream, max_bytes)
     columns = ColumnReader(reader, folder)
-    rest = () if half is None else (half.place, partial(half.give, columns))
-    for batch in reader.batches(*rest):
+    for batch in reader.batches():
         columns.add(batch)
     batch = []  # the last one is not needed while all are joined
     trace = _trace_of(columns.finish())

@@ -14,6 +14,7 @@ from inductorscope.jobs.uploads.files import UploadFolder
 from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, read_sentence
 from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
 from inductorscope.reading import NothingToRead, ReadResult, read_run
+from inductorscope.reading.graphs.apart import cores
 from inductorscope.settings import PREFIX
 from inductorscope.store.tables.models import Upload
 
@@ -101,7 +102,7 @@ def _read(task: Task, root: Path, origin: str) -> None:
             tags=[str(tag) for tag in task.spec.get("tags", [])],
             progress=task.report,
             owner=owner_of(task.attempt, task.report.finishing),
-            pool=None,
+            workers=cores(),
         )
     except NothingToRead as nothing:
         raise WorkRefused(str(nothing)) from None

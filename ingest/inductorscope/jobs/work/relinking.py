@@ -21,7 +21,7 @@ from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
-from inductorscope.reading import Pool
+from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relink
 from inductorscope.settings import Settings, load
 from inductorscope.store.database.engine import Sessions, make_engine
@@ -45,16 +45,14 @@ def _alone(settings: Settings, *, patient: bool = False) -> Iterator[bool]:
         yield True
 
 
-def relink_all(
-    settings: Settings, pool: Pool | None = None, *, patient: bool = False
-) -> Relinked | None:
+def relink_all(settings: Settings, *, workers: int = 0, patient: bool = False) -> Relinked | None:
     """None when another process is at it already and this one does not wait for it."""
     with _alone(settings, patient=patient) as alone:
         if not alone:
             return None
         engine = make_engine(settings)
         try:
-            return relink(engine, pool or Pool(workers=0))
+            return relink(engine, workers)
         finally:
             engine.dispose()
 
@@ -104,9 +102,8 @@ def main(arguments: list[str] | None = None) -> int:
     os.nice(NICENESS)
     return_large_blocks()
     speak()
-    with Pool() as pool:
-        # What the other one looked for before our reason to be here came, it does not find.
-        done = relink_all(load(), pool, patient=True)
+    # Patient: the process before may have looked before there was a reason to start this one.
+    done = relink_all(load(), workers=cores(), patient=True)
     if done is not None:
         log.info("made the links of %d graphs anew; %d keep theirs", done.done, done.failed)
     return 0

@@ -1,25 +1,32 @@
-"""Graphs and their rows: which texts are read, once for all graphs that share them, and by whom."""
+"""Graphs of a run: parsed once for all that share their texts, and stored as rows."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import msgspec
 
-from inductorscope.formats.vocabulary import BACKWARD, CODE, DIRECTIONS, UNKNOWN
-from inductorscope.reading.graphs.ahead import GraphsAhead, Key, key_of
+from inductorscope.formats.vocabulary import (
+    BACKWARD,
+    CHROME_TRACE,
+    CODE,
+    DIRECTIONS,
+    LINE_RECORD,
+    UNKNOWN,
+)
+from inductorscope.reading.context import Reading
+from inductorscope.reading.graphs.apart import read_all
 from inductorscope.reading.graphs.content import Given, GraphContent, Outcome, Task, worth_reading
-from inductorscope.reading.graphs.pool import Pool
 from inductorscope.reading.graphs.sources import Quotes
 from inductorscope.reading.graphs.texts_of import GraphSource
-from inductorscope.reading.notes import Notes
-from inductorscope.reading.profiles.benchmarks import Benchmarks
+from inductorscope.store.database.engine import address_of
 from inductorscope.store.runs.draft import GraphDraft
 from inductorscope.store.runs.nodes import pack_kernels
 
+MOST_NAMES = 50_000
+"""Names of kernels by which a run is found."""
 # model__0_forward_1.0, or the AOT id 0_forward
 _NUMBERED = re.compile(r"(\d+)_(forward|backward|inference|joint)")
 
@@ -42,113 +49,80 @@ class GraphRead:
         return process, number, int(self.draft.direction == BACKWARD), source.position
 
 
-class GraphReader:
-    """Reads graphs; texts that were read before are not read again."""
+def read_graphs(reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[], None]) -> Quotes:
+    """Parses and links all graphs, and stores what was found as soon as it is known.
 
-    def __init__(
-        self,
-        notes: Notes,
-        records: dict[str, dict[str, object]],
-        benchmarks: Benchmarks,
-        pool: Pool,
-        aligned_at_once: int,
-        database: str,
-        ahead: GraphsAhead,
-    ) -> None:
-        """`aligned_at_once`: so many bytes of codes have their lines aligned while they are read;
-        where there are more, all of them are left for later (`reading.relink`). `records`: the
-        capture's exact record of lines, by the folder's name. `database`: where texts are stored.
-        `ahead`: graphs that are being read already.
-        """
-        self._ahead = ahead
-        self._database = database
-        self._benchmarks = benchmarks
-        self._notes = notes
-        self._records = records
-        self._pool = pool
-        self._aligned_at_once = aligned_at_once
-        self._align = True
-        self.quotes: Quotes = {}
-        """What stack comments quote of the user's files."""
-
-    def read(
-        self, graphs: list[GraphRead], meanwhile: Callable[[], None]
-    ) -> Iterator[list[GraphRead]]:
-        """Fills the drafts of all graphs, in the order in which they get ready: those of the same
-        texts together. `meanwhile` is done while other processes read the first of them."""
-        alike: dict[object, list[GraphRead]] = {}
-        for graph in graphs:
-            record = self._records.get(graph.source.folder or "")
-            key: object = graph.source.key() if record is None else id(graph)
-            alike.setdefault(key, []).append(graph)
-        # The longest first: so no process is left with a long one at the end.
-        groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
-        codes = sum(_size_of_code(group[0]) for group in groups)
-        self._align = codes <= self._aligned_at_once
-        self._ahead.stop()
-        begun = {} if self._align else self._begun(groups)
-        taken = {id(group) for group in begun.values()}
-        rest = [group for group in groups if id(group) not in taken]
-        tasks = [partial(self._task, group[0]) for group in rest]
-        busy = not self._pool.free
-        if busy:  # with what was begun
-            meanwhile()
-            yield from self._read_ahead(begun)
-        for number, outcome in self._pool.run(
-            tasks, meanwhile=(lambda: None) if busy else meanwhile
-        ):
-            yield self._filled(rest[number], outcome)
-        yield from self._read_ahead(begun)
-
-    def _read_ahead(self, begun: dict[Key, list[GraphRead]]) -> Iterator[list[GraphRead]]:
-        """What was begun; what of it came to nothing is read now."""
-        for key, found in self._ahead.outcomes():
-            group = begun.pop(key, None)
-            if group is None:
-                continue
-            known = None if found is None or found.notes.any_of("") else found
-            tasks = [partial(self._task, group[0])] if known is None else []
-            for _, outcome in self._pool.run(tasks):
-                known = outcome
-            assert known is not None, "a task has an outcome"
-            yield self._filled(group, known)
-
-    def _begun(self, groups: list[list[GraphRead]]) -> dict[Key, list[GraphRead]]:
-        """The groups that are being read ahead."""
-        return {
-            key_of(group[0].source.texts): group
-            for group in groups
-            if group[0].source.folder is None and self._ahead.knows(group[0].source.texts)
-        }
-
-    def _filled(self, group: list[GraphRead], outcome: Outcome) -> list[GraphRead]:
-        self._take(outcome)
-        for graph in group:
+    Returns what their stack comments quote of the user's files. `meanwhile` is called once, while
+    other processes parse the first graphs.
+    """
+    linked = kernels = 0
+    quotes: Quotes = {}
+    timed = bool(reading.having(CHROME_TRACE))
+    reading.progress("Linking lines", 0, len(graphs), "graphs")
+    for alike, outcome in _outcomes(reading, graphs, meanwhile):
+        reading.notes.merge(outcome.notes)
+        _merge_quotes(quotes, outcome.quotes)
+        for graph in alike:
             _fill(graph, outcome.content)
-            if self._benchmarks.give(graph.draft.kernels):
+            if reading.benchmarks.give(graph.draft.kernels):
                 graph.draft.nodes = graph.draft.nodes | pack_kernels(graph.draft.kernels)
-        return group
+        linked += len(alike)
+        kernels += sum(graph.draft.generated for graph in alike)
+        step = f"{linked:,} of {len(graphs):,} graphs are linked"
+        reading.progress("Linking lines", linked, len(graphs), "graphs")
+        reading.writer.fill_graphs([graph.draft for graph in alike], kernels, step)
+        for graph in alike:
+            if len(reading.run.kernel_names) < MOST_NAMES:
+                reading.run.kernel_names |= dict.fromkeys(
+                    kernel.name for kernel in graph.draft.kernels
+                )
+            graph.draft.let_go(kernels=not timed)
+    return quotes
 
-    def _task(self, graph: GraphRead) -> Task:
-        source = graph.source
-        record = self._records.get(source.folder or "")
-        task = Task(source.slug, {}, record, self._align, self._database)
-        for role in worth_reading(source.texts, align=self._align):
-            text = source.texts[role]
-            given = Given(text.label, text.digest, size=text.size, place=text.place)
-            task.texts[role] = given
-            if text.file is not None:
-                given.file = text.file.absolute
-            elif text.put_together:
-                given.data = text.read()
-        return task
 
-    def _take(self, outcome: Outcome) -> None:
-        self._notes.merge(outcome.notes)
-        for path, lines in outcome.quotes.items():
-            known = self.quotes.setdefault(path, {})
-            for line, code in lines.items():
-                known[line] = known.get(line) or code
+def _outcomes(
+    reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[], None]
+) -> Iterator[tuple[list[GraphRead], Outcome]]:
+    """Graphs of the same texts, with what is in these: read once."""
+    records: dict[str, dict[str, object]] = {}
+    for file in reading.having(LINE_RECORD):
+        records |= line_records(file.absolute.read_bytes())
+    alike: dict[object, list[GraphRead]] = {}
+    for graph in graphs:
+        recorded = (graph.source.folder or "") in records
+        alike.setdefault(id(graph) if recorded else graph.source.key(), []).append(graph)
+    # The longest first: so no process is left with a long one at the end.
+    groups = sorted(alike.values(), key=lambda group: -_size(group[0]))
+    align = sum(_size_of_code(group[0]) for group in groups) <= reading.aligned_at_once
+    database = address_of(reading.sessions.kw["bind"])
+    tasks = (
+        _task(group[0].source, records.get(group[0].source.folder or ""), align, database)
+        for group in groups
+    )
+    for number, outcome in read_all(tasks, reading.workers, meanwhile):
+        yield groups[number], outcome
+
+
+def _task(
+    source: GraphSource, record: dict[str, object] | None, align: bool, database: str
+) -> Task:
+    task = Task(source.slug, {}, record, align, database)
+    for role in worth_reading(source.texts, align=align):
+        text = source.texts[role]
+        given = Given(text.label, text.digest, size=text.size, place=text.place)
+        task.texts[role] = given
+        if text.file is not None:
+            given.file = text.file.absolute
+        elif text.put_together:
+            given.data = text.read()
+    return task
+
+
+def _merge_quotes(quotes: Quotes, others: Quotes) -> None:
+    for path, lines in others.items():
+        known = quotes.setdefault(path, {})
+        for line, code in lines.items():
+            known[line] = known.get(line) or code
 
 
 def _size(graph: GraphRead) -> int:

@@ -8,18 +8,16 @@ leaves the rest to the next one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from inductorscope.formats.vocabulary import LINE_RECORD
-from inductorscope.processes.allocation import give_back
+from inductorscope.progress import Progress, silent
+from inductorscope.reading.graphs.apart import read_all, start_server
 from inductorscope.reading.graphs.content import Given, Outcome, Task, worth_reading
 from inductorscope.reading.graphs.graph import line_records
-from inductorscope.reading.graphs.pool import Pool
 from inductorscope.reading.texts import LARGEST_TEXT
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, address_of, bulk_write, sessions
@@ -28,8 +26,6 @@ from inductorscope.store.tables.models import Artifact, Graph, Links
 
 ALONE = 3_000_000
 """Bytes of a graph's texts, from which on graphs are aligned one at a time: nobody waits for it."""
-
-Progress = Callable[[str, int, int | None, str | None], None]
 
 
 @dataclass(slots=True)
@@ -71,15 +67,16 @@ def outdated_graphs(factory: Sessions) -> int:
 
 def relink(
     engine: Engine,
-    pool: Pool,
+    workers: int = 0,
     run: str | None = None,
-    progress: Progress = lambda step, done, total, unit: None,
+    progress: Progress = silent,
 ) -> Relinked:
     """Makes all links anew that are not today's, of one run or of all, the newest graphs first."""
     result = Relinked()
+    if workers:
+        start_server()
     reading, writing = sessions(engine, read_only=True), sessions(engine)
     tried: set[int] = set()
-    give_back()  # of what reading the run took
     while True:
         with reading() as session:
             found = _next_run(session, run, tried)
@@ -90,11 +87,9 @@ def relink(
         tried.update(graphs)
         done = 0
         progress("Aligning lines", 0, len(graphs), "graphs")
-        tasks = [partial(_task, address_of(engine), each) for each in alike]
+        tasks = (_task(address_of(engine), each) for each in alike)
         alone = any(each.size >= ALONE for each in alike)
-        if alone and run is not None:
-            pool.keep(1)  # the others have no more to do, and hold memory
-        for number, outcome in pool.run(tasks, 1 if alone else None):
+        for number, outcome in read_all(tasks, min(workers, 1) if alone else workers):
             some = alike[number].graphs
             with bulk_write(engine), writing.begin() as session:
                 _store(session, some, outcome, result)

@@ -27,16 +27,6 @@ def read_task(task: Task) -> Outcome:
     return Outcome(outcome.content, notes, outcome.quotes)
 
 
-def read_ahead(task: Task) -> Outcome | None:
-    """The same of a graph whose texts are in a log and perhaps nowhere else yet; None where they
-    are not what they were."""
-    for given in task.texts.values():
-        given.data = _in_log(given)
-        if given.data is None:
-            return None
-    return read_texts(task)
-
-
 def _in_log(given: Given) -> bytes | None:
     """The payload where the log has it, if it is the one that was meant."""
     if given.place is None:

@@ -9,7 +9,6 @@ its graphs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, Kind, called
@@ -21,14 +20,11 @@ from inductorscope.formats.vocabulary import (
     FORWARD,
     INFERENCE,
     JOINT,
-    KERNEL_STACKS,
 )
 from inductorscope.reading.graphs.texts_of import GraphSource, GraphText, aot_id_of, together
 
 _RANK = re.compile(r"rank_(\d{1,6})")
 _KERNEL = re.compile(rb'^[ \t]*extern "C"', re.M)
-
-Ahead = Callable[[Mapping[str, GraphText]], None]
 
 
 def rank_of(log: str) -> int | None:
@@ -53,8 +49,6 @@ class _Compile:
     kernels: list[tuple[GraphSource, GraphText]] = field(default_factory=list)
     """What a graph's wrapper calls, where that is a text of its own."""
     line: int = 0
-    told: int = 0
-    """How many of its graphs were told ahead."""
 
     def add_aot(self, role: str, text: GraphText) -> None:
         """A joint graph, or a forward one without a joint graph ahead of it, begins anew."""
@@ -89,10 +83,8 @@ class _Compile:
 class LogGraphs:
     """Takes the records of one log in their order; `finish` gives its graphs."""
 
-    def __init__(self, log: str, ahead: Ahead = lambda texts: None) -> None:
-        """`ahead` is told the texts of graphs that seem to be whole."""
+    def __init__(self, log: str) -> None:
         self._log = log
-        self._ahead = ahead
         self._rank = rank_of(log)
         self._current: dict[str | None, _Compile] = {}
         self._all: list[_Compile] = []
@@ -104,12 +96,7 @@ class LogGraphs:
             self._start(record)
             return
         kind = BY_NAME.get(named)
-        if kind is None:
-            return
-        if kind.story == "figures":  # with these a compile ends
-            self._tell_ahead(record)
-            return
-        if text is None or not kind.part:
+        if kind is None or text is None or not kind.part:
             return
         compile_ = self._compile(record, kind)
         compile_.line = record.line
@@ -131,16 +118,6 @@ class LogGraphs:
                 # Maps come after their code; those of AOTInductor partly before it.
                 done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
                 (compile_.open if compile_.open else done).setdefault(kind.role, text)
-                if kind.role == KERNEL_STACKS:  # torch logs it last of a graph, if at all
-                    self._tell_ahead(record)
-
-    def _tell_ahead(self, record: LogRecord) -> None:
-        """What is known of a compile's graphs is all, as a rule."""
-        known = self._current.get(record.compile_id)
-        if known is not None and not known.kernels:
-            for graph in known.graphs[known.told :]:
-                self._ahead(known.shared | graph.texts)
-            known.told = len(known.graphs)
 
     def _start(self, record: LogRecord) -> None:
         """A restart goes on with its compile; the same id a second time is another one."""

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from inductorscope.analyze.compile.gather import LogGatherer, StoryGatherer
+from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.trace_log import TraceLog
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
-from inductorscope.reading.beginning import Beginning
-from inductorscope.reading.graphs.ahead import GraphsAhead
+from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.texts_of import GraphSource
 from inductorscope.reading.logs.graphs import rank_of
 from inductorscope.reading.logs.taking import LogTaking
 from inductorscope.reading.logs.torch_logs import read_torch_logs
 from inductorscope.reading.notes import Notes
 from inductorscope.store.contents.blobs import TooLarge
-from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.compile_story import pack_story
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.writer import RunWriter
 from inductorscope.store.tables.models import JsonObject
 
 MOST_LISTED = 1000
-
-Progress = Callable[[str, int, int | None, str | None], None]
 
 
 @dataclass(slots=True)
@@ -126,58 +121,29 @@ class LogFacts:
         }
 
 
-@dataclass(slots=True)
-class LogReading:
-    """What reading a log needs."""
-
-    writer: RunWriter
-    sessions: Sessions
-    folder: Path | None
-    """For large temporary files."""
-    max_unpacked: int | None
-    """Bytes that a compressed log may unpack to."""
-    notes: Notes
-    progress: Progress
-    beginning: Beginning
-    """Makes the run appear, ahead of anything that is written."""
-    ahead: GraphsAhead
-
-
-def read_logs(files: list[File], reading: LogReading) -> LogFacts:
+def read_logs(reading: Reading) -> LogFacts:
     """Reads all logs into the store, one after the other."""
     facts = LogFacts()
     story = StoryGatherer()
     first: dict[str, File] = {}
-    logs = [file for file in files if file.role == TRACE_LOG]
+    logs = reading.having(TRACE_LOG)
     if len(logs) > 1:
         reading.beginning.now()  # digests tell which of them are the same
     for file in logs:
         known = first.setdefault(file.digest, file)
         if known is file:
-            taking = _taking(file, reading, story.log(file.path, rank_of(file.path)))
-            facts.logs.append(_OneLog(file, reading, taking).read())
+            one = LogTaking(reading, file, story.log(file.path, rank_of(file.path)))
+            with closing(one):
+                facts.logs.append(_OneLog(reading, file, one).read())
         else:
             facts.copies[file.path] = known.path
             story.copy(file.path, rank_of(file.path), known.path)
     reading.beginning.now()
     _compare_strings(facts, reading.notes)
     facts.torch_logs = Story()
-    spoken = read_torch_logs(files, facts.torch_logs, reading.notes)
+    spoken = read_torch_logs(reading.intake.files, facts.torch_logs, reading.notes)
     facts.story = story if spoken or facts.logs else None
     return facts
-
-
-def _taking(file: File, reading: LogReading, story: LogGatherer) -> LogTaking:
-    return LogTaking(
-        file.path,
-        file.absolute,
-        file.absolute.open("rb"),
-        story,
-        reading.ahead,
-        reading.sessions,
-        reading.folder,
-        reading.max_unpacked,
-    )
 
 
 def store_story(facts: LogFacts, writer: RunWriter) -> None:
@@ -208,37 +174,22 @@ def _compare_strings(facts: LogFacts, notes: Notes) -> None:
 
 
 class _OneLog:
-    """Writes what one log has, as it is taken in."""
+    """Writes one log's records and payloads, graph by graph as they come."""
 
-    def __init__(self, file: File, reading: LogReading, taking: LogTaking) -> None:
-        self._file = file
+    def __init__(self, reading: Reading, file: File, taking: LogTaking) -> None:
         self._reading = reading
+        self._file = file
         self._taking = taking
         self.stored: str | None = None
         """Under which path the log itself is kept."""
 
     def read(self) -> LogRead:
-        try:
-            return self._read()
-        finally:
-            self._taking.close()
-
-    def _read(self) -> LogRead:
-        taking, beginning = self._taking, self._reading.beginning
-        for _ in taking.steps:
-            beginning.when_known()
-            if taking.enough:
-                taking.cut()
-                if taking.full or (beginning.begun and taking.worth_writing):
-                    self._write(last=False)
-        status = os.fstat(taking.raw.fileno())
-        unchanged = self._file.modified == status.st_mtime_ns
-        taking.cut()
-        self._write(last=True)
-        self._keep_log(taking.log, unchanged)
+        taking = self._taking
+        self._take_all()
+        self._keep_log(taking.log, self._unchanged())
         taking.story.finish(taking.log.strings)
         summary = taking.summariser.finish(taking.log)
-        self._tell_ranks(summary)
+        self._note_ranks(summary)
         for dropped in summary.dropped:
             self._reading.notes.add(
                 self._file.path,
@@ -260,7 +211,23 @@ class _OneLog:
             taking.graphs.finish(),
         )
 
-    def _tell_ranks(self, summary: LogSummary) -> None:
+    def _take_all(self) -> None:
+        """Takes the log in and writes what was gathered, once the run has appeared."""
+        taking, beginning = self._taking, self._reading.beginning
+        for _ in taking.pieces():
+            if taking.enough:
+                taking.cut()
+                beginning.when_known()
+                if beginning.begun or taking.full:
+                    self._write(last=False)
+        taking.cut()
+        self._write(last=True)
+
+    def _unchanged(self) -> bool:
+        status = os.fstat(self._taking.raw.fileno())
+        return self._file.modified == status.st_mtime_ns
+
+    def _note_ranks(self, summary: LogSummary) -> None:
         """One process has one rank: the file's name tells it, as it does of the log's graphs."""
         if self._taking.rank is None:
             return
@@ -273,21 +240,19 @@ class _OneLog:
             self._reading.notes.add(self._file.path, reason, len(others), kind="guessed")
         summary.ranks = [self._taking.rank]
 
-    def _told(self, done: int) -> None:
-        self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
-
     def _write(self, *, last: bool) -> None:
         taking, beginning = self._taking, self._reading.beginning
         written = False
         for batch in taking.batches(last=last):
             beginning.now()
             batch.packed()
-            done = taking.position / max(self._file.size, 1)
-            step = f"Reading {self._file.path}" + ("" if taking.packed else f", {done:.0%}")
+            share = taking.position / max(self._file.size, 1)
+            step = f"Reading {self._file.path}" + ("" if taking.packed else f", {share:.0%}")
             self._reading.writer.add_records(batch.rows, step)
             written = True
         if written and not last:
-            self._told(taking.raw.tell())
+            done = taking.raw.tell()
+            self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
 
     def _keep_log(self, log: TraceLog, unchanged: bool) -> None:
         try:

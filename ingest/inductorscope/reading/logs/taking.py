@@ -1,4 +1,4 @@
-"""A log taken in, record by record: payloads packed, graphs noticed, rows gathered in batches.
+"""The records of one log: payloads packed, graphs recognised, rows gathered in batches.
 
 Nothing here is written, so it may begin before it is known what the run is called.
 """
@@ -11,17 +11,16 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from io import BufferedReader
-from pathlib import Path
 
 from inductorscope.analyze.compile.gather import LogGatherer
 from inductorscope.formats.log.kinds import COUNTED, called, is_of_graph, role_of
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
+from inductorscope.intake.files import File
 from inductorscope.intake.magic import kind_of
 from inductorscope.intake.names import stored_text
-from inductorscope.reading.graphs.ahead import GraphsAhead
+from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.content import Place
 from inductorscope.reading.graphs.texts_of import NOT_READ, GraphText, aot_id_in
 from inductorscope.reading.logs.graphs import LogGraphs, rank_of
@@ -41,9 +40,6 @@ MOST_PACKED = 16 * 1024 * 1024
 """Bytes of packed payloads that wait to be written."""
 MOST_RECORDS = 20_000
 """Records that do."""
-WORTH_WRITING = 8
-"""The part of either, as a divisor, that waits although it could be written: the sooner a log is
-read, the sooner other processes begin with its graphs."""
 HEAD = 16
 """Bytes that tell how a log is packed."""
 PACKERS = 2
@@ -72,28 +68,16 @@ class Batch:
 class LogTaking:
     """Takes one log in as far as it is asked to."""
 
-    def __init__(
-        self,
-        path: str,
-        place: Path,
-        raw: BufferedReader,
-        story: LogGatherer,
-        ahead: GraphsAhead,
-        sessions: Sessions,
-        folder: Path | None,
-        max_unpacked: int | None,
-    ) -> None:
-        """`path`: as it is shown; `place`: where it lies, which `raw` reads. `folder`: for large
-        temporary files; `max_unpacked`: bytes that a compressed log may unpack to."""
-        self.path = path
-        self.raw = raw
+    def __init__(self, reading: Reading, file: File, story: LogGatherer) -> None:
+        self.path = file.path
+        self.raw = raw = file.absolute.open("rb")
         self.packed = kind_of(raw.peek(HEAD)[:HEAD]) is not None
-        self.rank = rank_of(path)
+        self.rank = rank_of(file.path)
         self.story = story
         self.summariser = Summariser()
-        self.graphs = LogGraphs(path, ahead.offer)
-        self.store = LogStore(folder, hashed=not self.packed)
-        most = max_unpacked if self.packed else None
+        self.graphs = LogGraphs(file.path)
+        self.store = LogStore(reading.folder, hashed=not self.packed)
+        most = reading.max_unpacked if self.packed else None
         self.log: TraceLog = read_trace_log(raw, most)
         self.rows: Counter[str] = Counter()
         """Records of each kind that could have got a row."""
@@ -101,11 +85,8 @@ class LogTaking:
         """Numbers of file names that stacks refer to."""
         self.position = 0
         """Bytes of the plain text that were taken."""
-        self.steps = self._take_pieces()
-        """Takes a piece a step; whoever goes on goes on where the last one stopped."""
-        self._place = place
-        self._ahead = ahead
-        self._sessions = sessions
+        self._place = file.absolute
+        self._sessions = reading.sessions
         self._packer = ThreadPoolExecutor(PACKERS, "packer")
         self._kept: dict[str, str] = {}
         """MD5 of a sound payload → its digest: a payload is stored once."""
@@ -126,7 +107,8 @@ class LogTaking:
         self._packer.shutdown(cancel_futures=True)
         self.raw.close()
 
-    def _take_pieces(self) -> Iterator[None]:
+    def pieces(self) -> Iterator[None]:
+        """Takes the log in, a piece a step."""
         for piece in self.log.pieces():
             self.position += len(piece.raw)
             kept = None if piece.record is None else self._take(piece.record, piece)
@@ -150,16 +132,8 @@ class LogTaking:
     @property
     def full(self) -> bool:
         """Whether no more should wait to be written."""
-        return self._beyond(1)
-
-    @property
-    def worth_writing(self) -> bool:
-        """Whether enough waits to be written, where it can be."""
-        return self._beyond(WORTH_WRITING)
-
-    def _beyond(self, divisor: int) -> bool:
         rows = sum(len(batch.rows) for batch in self._waiting)
-        return self._packed_bytes > MOST_PACKED // divisor or rows > MOST_RECORDS // divisor
+        return self._packed_bytes > MOST_PACKED or rows > MOST_RECORDS
 
     def batches(self, *, last: bool = False) -> Iterator[Batch]:
         """What can be written: all but the newest batch, which is still being packed, or all."""
@@ -188,7 +162,6 @@ class LogTaking:
             self.graphs.add(record, None)
             self._gathered.rows.append((entry, None))
             return None
-        self._ahead.look()
         artifact = self._keep(record)
         if piece.payload_exact and piece.payload_start is not None and not self.packed:
             start = piece.offset + piece.payload_start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from inductorscope.analyze.time.cpu import SelfTime
 from inductorscope.formats.capture_facts import CaptureFacts
@@ -25,7 +26,6 @@ from inductorscope.formats.vocabulary import (
 )
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
-from inductorscope.reading.profiles.ahead import TracesAhead
 from inductorscope.reading.profiles.traces import LONGEST_NAME, TraceRead, keep_trace
 from inductorscope.store.runs.draft import ProfileDraft, ProfilerRowDraft
 from inductorscope.store.tables.models import JsonObject
@@ -66,9 +66,9 @@ class ProfileRead:
 
 
 def read_profiles(
-    files: list[File], facts: CaptureFacts | None, notes: Notes, ahead: TracesAhead
+    files: list[File], facts: CaptureFacts | None, notes: Notes, folder: Path | None
 ) -> list[ProfileRead]:
-    """Eager first, then compiled, then the rest by path. `ahead`: what was begun of them."""
+    """Eager first, then compiled, then the rest by path. `folder`: for large temporary files."""
     found: dict[str, ProfileRead] = {}
     for file in files:
         if file.role not in (CHROME_TRACE, KEY_AVERAGES):
@@ -78,7 +78,7 @@ def read_profiles(
         if file.role == CHROME_TRACE and profile.trace_file is None:
             profile.trace_file = file
             read = notes.attempt(
-                file.path, "Reading the trace", partial(_read_trace, file, ahead), None
+                file.path, "Reading the trace", partial(_read_trace, file, folder), None
             )
             if read is not None:
                 profile.trace, profile.kept = read
@@ -145,9 +145,8 @@ def _label(file: File, facts: CaptureFacts | None) -> str:
     return file.path
 
 
-def _read_trace(file: File, ahead: TracesAhead) -> tuple[ChromeTrace, TraceRead]:
-    half = ahead.second_half(file.absolute)
-    trace = read_chrome_trace(file.absolute, folder=ahead.folder, half=half)
+def _read_trace(file: File, folder: Path | None) -> tuple[ChromeTrace, TraceRead]:
+    trace = read_chrome_trace(file.absolute, folder=folder)
     return trace, keep_trace(trace)
 
 

@@ -1,0 +1,54 @@
+"""What all steps of reading an upload share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inductorscope.intake.files import File
+from inductorscope.intake.recognise import Intake
+from inductorscope.progress import Progress
+from inductorscope.reading.artifacts import FileArtifacts
+from inductorscope.reading.beginning import Beginning
+from inductorscope.reading.notes import Notes
+from inductorscope.reading.profiles.benchmarks import Benchmarks
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions
+from inductorscope.store.runs.draft import RunDraft
+from inductorscope.store.runs.writer import RunWriter
+
+
+@dataclass(slots=True)
+class Reading:
+    """One reading of one upload."""
+
+    intake: Intake
+    run: RunDraft
+    writer: RunWriter
+    sessions: Sessions
+    beginning: Beginning
+    """Makes the run appear; before that, nothing is written."""
+    files: FileArtifacts
+    notes: Notes
+    progress: Progress
+    settings: Settings | None
+    workers: int
+    """How many other processes may help."""
+    aligned_at_once: int
+    """Bytes of code whose lines are aligned while they are read. Where there is more, all of it is
+    aligned when the run is complete (`reading.graphs.relink`)."""
+    benchmarks: Benchmarks = field(default_factory=Benchmarks)
+
+    @property
+    def folder(self) -> Path | None:
+        """For large temporary files; None for the system's own folder."""
+        return self.settings.data if self.settings is not None else None
+
+    @property
+    def max_unpacked(self) -> int | None:
+        """Bytes that a compressed log may unpack to."""
+        return self.settings.max_unpacked_bytes if self.settings is not None else None
+
+    def having(self, *roles: str) -> list[File]:
+        """Files of the upload in these roles."""
+        return [file for file in self.intake.files if file.role in roles]

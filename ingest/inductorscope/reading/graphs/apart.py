@@ -1,0 +1,191 @@
+"""Reading graphs in other processes, a batch of graphs in each.
+
+A batch's memory goes back to the system when its process ends, and whatever kills a process costs
+its batch alone: the rest of that batch is tried once more, each graph in a process of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerProcess
+
+from inductorscope.reading.graphs.content import GraphContent, Outcome, Task
+from inductorscope.reading.graphs.task_texts import read_task
+from inductorscope.reading.notes import Notes
+
+MOST_WORKERS = 8
+BATCH = 1_000_000
+"""Bytes of texts that are worth a process."""
+TOGETHER = 12_000_000
+"""Bytes of texts that are read at once: parsed, they take some ten times as much memory."""
+
+# Workers are forked from a server that has loaded this module, because this process has threads and
+# open databases, which do not survive a fork.
+_PROCESSES = multiprocessing.get_context("forkserver")
+
+Numbered = tuple[int, Task]
+
+
+def cores() -> int:
+    """How many processes can work at once, within reason."""
+    return min(MOST_WORKERS, len(os.sched_getaffinity(0)))
+
+
+def start_server() -> None:
+    """Starts loading the server in the background, for who will read graphs soon."""
+    # The server must not import from the current folder, which may hold somebody's upload.
+    os.environ["PYTHONSAFEPATH"] = "1"
+    multiprocessing.set_forkserver_preload([__name__])
+    forkserver.ensure_running()
+
+
+def read_all(
+    tasks: Iterable[Task], workers: int, meanwhile: Callable[[], None] = lambda: None
+) -> Generator[tuple[int, Outcome]]:
+    """Yields the number and the outcome of each task, as they come.
+
+    Uses at most `workers` processes; with none, reads in this one. Calls `meanwhile` once, as soon
+    as the first processes are at work.
+    """
+    if not workers:
+        meanwhile()
+        for number, task in enumerate(tasks):
+            yield number, read_task(task)
+        return
+    reading = _Reading(tasks, workers)
+    try:
+        reading.start_processes()
+        meanwhile()
+        while reading.busy:
+            yield from reading.outcomes()
+            reading.start_processes()
+    finally:
+        reading.stop()
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What one process reads."""
+
+    tasks: deque[Numbered] = field(default_factory=deque)
+    """Those without an outcome yet, in their order."""
+    size: int = 0
+    process: ForkServerProcess | None = None
+
+    def add(self, number: int, task: Task) -> None:
+        self.tasks.append((number, task))
+        self.size += task.size
+
+
+class _Reading:
+    """Batches that wait, and those that are being read."""
+
+    def __init__(self, tasks: Iterable[Task], workers: int) -> None:
+        self.busy: dict[Connection, _Batch] = {}
+        self._waiting = _batches(tasks)
+        self._again: list[Numbered] = []
+        """Left by a process that died, and not known to be the reason."""
+        self._upcoming: _Batch | None = None
+        self._workers = workers
+
+    def start_processes(self) -> None:
+        """Starts as many as there are workers and memory for."""
+        while len(self.busy) < self._workers:
+            batch = self._upcoming = self._upcoming or self._next()
+            if batch is None:
+                return
+            size = sum(other.size for other in self.busy.values())
+            if size and size + batch.size > TOGETHER:
+                return
+            self._upcoming = None
+            self._start(batch)
+
+    def outcomes(self) -> Iterator[tuple[int, Outcome]]:
+        """Waits for the next ones."""
+        for connection in wait(list(self.busy)):
+            assert isinstance(connection, Connection)
+            batch = self.busy[connection]
+            try:
+                outcome = connection.recv()
+            except (EOFError, OSError):
+                yield from self._ended(connection)
+            else:
+                number, _ = batch.tasks.popleft()
+                yield number, outcome
+
+    def stop(self) -> None:
+        """Ends processes whose outcomes nobody wants."""
+        for connection, batch in self.busy.items():
+            connection.close()
+            if batch.process is not None:
+                batch.process.kill()
+                batch.process.join()
+
+    def _next(self) -> _Batch | None:
+        if not self._again:
+            return next(self._waiting, None)
+        batch = _Batch()
+        batch.add(*self._again.pop())
+        return batch
+
+    def _start(self, batch: _Batch) -> None:
+        ours, theirs = _PROCESSES.Pipe(duplex=False)
+        tasks = [task for _, task in batch.tasks]
+        batch.process = _PROCESSES.Process(target=_read, args=(theirs, tasks), name="reader")
+        batch.process.start()
+        theirs.close()
+        self.busy[ours] = batch
+
+    def _ended(self, connection: Connection) -> Iterator[tuple[int, Outcome]]:
+        batch = self.busy.pop(connection)
+        connection.close()
+        assert batch.process is not None
+        batch.process.join()
+        if len(batch.tasks) == 1:
+            number, task = batch.tasks[0]
+            yield number, _failed(task, batch.process.exitcode or 0)
+        else:
+            self._again += batch.tasks
+
+
+def _batches(tasks: Iterable[Task]) -> Iterator[_Batch]:
+    batch = _Batch()
+    for number, task in enumerate(tasks):
+        batch.add(number, task)
+        if batch.size >= BATCH:
+            yield batch
+            batch = _Batch()
+    if batch.tasks:
+        yield batch
+
+
+def _failed(task: Task, status: int) -> Outcome:
+    """The outcome of a graph that its process died of."""
+    how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
+    notes = Notes()
+    notes.add(task.slug, f"the process that read this graph {how}: its texts are kept, not read")
+    return Outcome(GraphContent(), notes, {})
+
+
+def _read(connection: Connection, tasks: list[Task]) -> None:
+    """What a worker does."""
+    gc.disable()  # records without cycles, in a process that ends soon
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    for task in tasks:
+        connection.send(read_task(task))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)

@@ -1,0 +1,52 @@
+"""All graphs of an upload and their texts, stored before any of them is parsed."""
+
+from __future__ import annotations
+
+from inductorscope.formats.vocabulary import CODE
+from inductorscope.reading.context import Reading
+from inductorscope.reading.graphs.graph import GraphRead, direction_of
+from inductorscope.reading.graphs.merging import folder_sources, merge
+from inductorscope.reading.graphs.texts_of import GraphSource, aot_id_of
+from inductorscope.reading.logs.logs import LogFacts
+from inductorscope.store.contents.blobs import content_of_bytes
+from inductorscope.store.runs.draft import ArtifactDraft, GraphDraft, artifact_of
+
+
+def lay_out(reading: Reading, logs: LogFacts) -> list[GraphRead]:
+    """Stores the graphs and their texts: from then on they can be looked at."""
+    sources = merge(folder_sources(reading.intake), logs.graphs, reading.notes)
+    graphs = sorted(map(_graph, sources), key=GraphRead.order)
+    reading.run.graphs = [graph.draft for graph in graphs]
+    by_slug = {graph.source.slug: graph.draft for graph in graphs}
+    made = [artifact for graph in graphs for artifact in _put_together(graph)]
+    files = reading.files.of_graphs(by_slug, reading.progress)
+    logged = [artifact for graph in graphs for artifact in _logged(graph)]
+    reading.writer.add_graphs(reading.run.graphs, [*made, *files, *logged])
+    return graphs
+
+
+def _graph(source: GraphSource) -> GraphRead:
+    code = source.texts.get(CODE)
+    aot_id = None if code is None else aot_id_of(code)
+    draft = GraphDraft(source.slug, source.name, direction_of(aot_id, source))
+    draft.aot_id, draft.compile_id = aot_id, source.compile_id
+    return GraphRead(source, draft)
+
+
+def _put_together(graph: GraphRead) -> list[ArtifactDraft]:
+    """Texts that were made of several files."""
+    return [
+        artifact_of(role, text.path, content_of_bytes(text.read()), text.lines,
+                    derived=True, graph=graph.draft)
+        for role, text in graph.source.texts.items()
+        if text.put_together
+    ]  # fmt: skip
+
+
+def _logged(graph: GraphRead) -> list[ArtifactDraft]:
+    """Payloads of logs, whose content is stored with their log."""
+    return [
+        ArtifactDraft(role, text.path, text.digest, text.size, None, text.lines, graph=graph.draft)
+        for role, text in graph.source.texts.items()
+        if text.file is None and not text.put_together
+    ]

@@ -1,0 +1,138 @@
+"""Graphs read in other processes come out as they do here, also when such a process dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from copy import deepcopy
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from inductorscope.reading.graphs import apart
+from inductorscope.reading.graphs.apart import read_all
+from inductorscope.reading.graphs.content import Given, Outcome, Task, read_texts
+
+ROLES = {
+    "fx_graph_transformed.py": "fx_transformed",
+    "fx_graph_readable.py": "fx_readable",
+    "ir_post_fusion.txt": "ir_post_fusion",
+    "ir_pre_fusion.txt": "ir_pre_fusion",
+    "output_code.py": "output_code",
+}
+
+
+class Deadly(Task):
+    """A graph that ends the process which begins to read it."""
+
+    def __setstate__(self, state: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture
+def task(fixtures: Path) -> Task:
+    folder = next((fixtures / "cuda-foo1").rglob("output_code.py")).parent
+    return Task(
+        "foo1",
+        {
+            role: Given(name, name, (folder / name).read_bytes())
+            for name, role in ROLES.items()
+            if (folder / name).exists()
+        },
+    )
+
+
+def whole(outcome: Outcome) -> dict[str, object]:
+    return asdict(outcome.content)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+@pytest.mark.parametrize("batch", [1, apart.BATCH])
+def test_every_graph_is_read_once_wherever(
+    monkeypatch: pytest.MonkeyPatch, task: Task, workers: int, batch: int
+) -> None:
+    monkeypatch.setattr(apart, "BATCH", batch)
+    here = read_texts(deepcopy(task))
+    calls: list[str] = []
+    tasks = (deepcopy(task) for _ in range(5))  # reading uses a task up
+    found = dict(read_all(tasks, workers, lambda: calls.append("meanwhile")))
+    assert sorted(found) == list(range(5))
+    for outcome in found.values():
+        assert whole(outcome) == whole(here)
+        assert outcome.quotes == here.quotes
+    assert calls == ["meanwhile"]
+    assert dict(read_all([], workers)) == {}
+
+
+def test_a_graph_that_kills_its_process_fails_alone(task: Task) -> None:
+    deadly = Deadly("deadly", deepcopy(task.texts))
+    tasks = [deepcopy(task), deadly, deepcopy(task)]
+    found = dict(read_all(tasks, 2))
+    assert sorted(found) == [0, 1, 2]
+    assert found[0].content.kernels
+    assert found[2].content.kernels
+    assert found[1].content.links is None
+    (note,) = found[1].notes.dropped()
+    assert note.file == "deadly"
+    assert note.reason == (
+        "the process that read this graph was ended by SIGKILL: its texts are kept, not read"
+    )
+
+
+def test_who_stops_early_leaves_no_process(task: Task) -> None:
+    with closing(read_all((deepcopy(task) for _ in range(3)), 1)) as outcomes:
+        next(outcomes)
+    assert multiprocessing.active_children() == []
+
+
+ENDLESS = """
+import time
+from multiprocessing import parent_process
+from inductorscope.reading.graphs.apart import read_all
+from inductorscope.reading.graphs.content import Task
+
+class Slow(dict):
+    def values(self):
+        if parent_process():
+            time.sleep(600)
+        return super().values()
+
+if __name__ == "__main__":
+    list(read_all([Task("slow", Slow())], 1, lambda: print("begun", flush=True)))
+"""
+
+
+def test_they_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS)
+    mark = f"mark-{os.getpid()}"
+    started = subprocess.Popen(
+        [sys.executable, script], env=os.environ | {"MARK": mark}, stdout=subprocess.PIPE
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == b"begun\n"
+    until = time.monotonic() + 60
+    while len(marked(mark)) < 3:  # itself, the server and the one that reads
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    started.kill()
+    started.wait()
+    while marked(mark):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def marked(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"MARK={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:  # it ended meanwhile
+            continue
+    return found
