@@ -74,6 +74,10 @@ class Settings:
     def captures(self) -> Path:
         return self.data / "captures"
 
+    @property
+    def workers_folder(self) -> Path:
+        return self.data / "workers"
+
 
 def load(**overrides: object) -> Settings:
     """Settings from the environment; keyword arguments win (command-line options)."""

@@ -27,6 +27,7 @@ from inductorscope.jobs.errors import (
     UploadOverError,
 )
 from inductorscope.jobs.queue import transitions
+from inductorscope.jobs.queue.bell import ring
 from inductorscope.jobs.queue.engine import (
     APPLICATION_VERSION,
     QUEUE,
@@ -176,7 +177,9 @@ class JobsClient:
                 facts = {"files": len(files), "bytes": sum(size for _, size in files)}
                 spec = {"upload": upload_id, "name": upload.name, "tags": upload.tags, **facts}
                 self._enqueue(session, locked.job_id, "ingest", upload.name, spec)
-            return locked.job_id
+            job_id = locked.job_id
+        ring(self.settings)
+        return job_id
 
     def _check_complete(self, upload: Upload) -> None:
         files = _files_of(upload)
@@ -216,6 +219,7 @@ class JobsClient:
         with self._write.begin() as session:
             kept = {"capture": capture.to_builtins(), "name": capture.title, "tags": list(tags)}
             self._enqueue(session, job_id, "capture", capture.title, kept)
+        ring(self.settings)
         return job_id
 
     # --- benchmarks ---
@@ -230,6 +234,7 @@ class JobsClient:
         title = f"Benchmark of {asked.kernel}"[:LONGEST_NAME]
         with self._write.begin() as session:
             self._enqueue(session, job_id, "benchmark", title, asdict(asked))
+        ring(self.settings)
         return job_id
 
     # --- diagnoses ---
@@ -246,6 +251,7 @@ class JobsClient:
         with self._write.begin() as session:
             spec = {"run": run_id, "options": options}
             self._enqueue(session, job_id, kind, title, spec)
+        ring(self.settings)
         return job_id
 
     def _check_ours(self, run_id: str, refusal: tuple[str, str]) -> str:
@@ -261,7 +267,7 @@ class JobsClient:
     def _enqueue(
         self, session: Session, job_id: str, kind: str, title: str, spec: dict[str, Any]
     ) -> None:
-        """Our row and the engine's, both or neither."""
+        """Our row and the engine's, both or neither. Ring when the transaction is committed."""
         session.add(
             Job(
                 id=job_id,
@@ -321,6 +327,7 @@ class JobsClient:
                 if "upload" in old.spec:
                     again.take_over_upload(session, self.settings, old, new)
                 self._enqueue(session, new, old.kind, old.title, old.spec)
+        ring(self.settings)
         return new
 
     def job(self, job_id: str) -> JobStatus:

@@ -6,9 +6,11 @@ Only `engine`, `workflow`, `reaper` and `api` know it.
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any, Never
 
-from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos import DBOS, DBOSClient, DBOSConfig, _workflow_commands
+from dbos._queue import queue_worker_thread
 from dbos._serialization import DBOSPortableJSON, DefaultSerializer
 
 from inductorscope.settings import Settings
@@ -20,7 +22,11 @@ APPLICATION_VERSION = "1"
 """Pinned: left alone it is a hash of the code, and an upgrade would strand what waits."""
 QUEUE = "inductorscope"
 WORKFLOW = "inductorscope_job"
-POLL_SECONDS = 0.1
+POLL_SECONDS = 1.0
+"""Between looks at the queue; enqueueing on this machine wakes workers sooner (`bell`)."""
+
+UNUSED_SECONDS = 60.0
+"""Between looks for what we do not use."""
 
 log = logging.getLogger("inductorscope.jobs")
 
@@ -64,6 +70,35 @@ def configuration(settings: Settings, executor_id: str) -> DBOSConfig:
         "use_listen_notify": True,
         "run_migrations": False,
     }
+
+
+def launch(
+    settings: Settings,
+    executor_id: str,
+    client: DBOSClient,
+    concurrency: int,
+    stop: threading.Event,
+) -> None:
+    """Starts the engine in a worker, which takes up to `concurrency` jobs at a time.
+
+    `stop.wait(seconds)` is called between looks at the queue, so that it can end the pause sooner.
+    """
+    engine = DBOS(config=configuration(settings, executor_id))
+    # Every second the engine looks for delayed workflows, passed deadlines and work of its own
+    # queue. We have none of them, and looking is half of what a worker costs at rest.
+    _workflow_commands._BACKGROUND_JOBS_INTERVAL_SEC = UNUSED_SECONDS
+    engine._registry.get_internal_queue()._polling_interval_sec = UNUSED_SECONDS
+    DBOS.listen_queues([])  # it would look by the clock alone; the thread below looks
+    queue = client.register_queue(
+        QUEUE,
+        worker_concurrency=concurrency,
+        polling_interval_sec=POLL_SECONDS,
+        application_name=APPLICATION,
+    )
+    DBOS.launch()
+    threading.Thread(
+        target=queue_worker_thread, args=(stop, engine, queue), name="queue", daemon=True
+    ).start()
 
 
 def quiet() -> None:

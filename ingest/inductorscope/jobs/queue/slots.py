@@ -64,7 +64,7 @@ def reserve(settings: Settings, count: int) -> list[Slot]:
 
 
 def lock_path(settings: Settings, executor_id: str, purpose: str = "worker") -> Path:
-    return settings.data / "workers" / f"{executor_id}.{purpose}"
+    return settings.workers_folder / f"{executor_id}.{purpose}"
 
 
 def executor_id(settings: Settings, number: int) -> str:

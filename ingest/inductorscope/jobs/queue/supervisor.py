@@ -11,8 +11,6 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.slots import reserve
@@ -20,7 +18,6 @@ from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
-from inductorscope.store.database.errors import MigrationError
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
@@ -35,7 +32,7 @@ STARTS_THAT_FAIL = 3
 HOPELESS = (2, 3)
 """Exit codes of the web process: settings that cannot be used, a port that is taken."""
 GRACE_SECONDS = 12.0
-LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.25
 
 log = logging.getLogger("inductorscope.supervisor")
 
@@ -140,8 +137,11 @@ def _processes(workers: list[str], web: bool) -> list[Kept]:
 
 
 def _first_capture(settings: Settings, model: str) -> None:
-    # Here, because the job engine is a large thing to import for a process that only waits.
+    # Here: this process only waits, and should stay small.
+    from sqlalchemy.exc import SQLAlchemyError
+
     from inductorscope.jobs.first import capture_if_empty
+    from inductorscope.store.database.errors import MigrationError
 
     try:
         capture_if_empty(settings, model)

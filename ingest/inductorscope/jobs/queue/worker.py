@@ -10,21 +10,15 @@ import sys
 import threading
 from dataclasses import dataclass
 
-from dbos import DBOS, DBOSClient
+from dbos import DBOSClient
 from dbos._error import DBOSException
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.queue.engine import (
-    APPLICATION,
-    POLL_SECONDS,
-    QUEUE,
-    configuration,
-    make_client,
-    prepare,
-)
+from inductorscope.jobs.queue.bell import Bell
+from inductorscope.jobs.queue.engine import launch, make_client, prepare
 from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
 from inductorscope.jobs.queue.heartbeat import Heartbeat
 from inductorscope.jobs.queue.processes import end_processes
@@ -37,10 +31,10 @@ from inductorscope.jobs.work.relinking import Relinking
 from inductorscope.settings import Settings, load
 from inductorscope.store.database.engine import make_engine, sessions
 
-REAP_SECONDS = 2.0
-SETTLE_EVERY = 5
+REAP_SECONDS = 5.0
+SETTLE_EVERY = 2
 """In rounds of reaping."""
-SWEEP_EVERY = 60
+SWEEP_EVERY = 24
 SLOT_SECONDS = 10.0
 """How long to wait for a predecessor to be gone, or for a reaper to let go."""
 
@@ -123,16 +117,8 @@ class _Worker:
 
     def _launch(self) -> None:
         set_work(self.work)
-        DBOS(config=configuration(self.settings, self.work.executor_id))
-        DBOS.listen_queues([QUEUE])
-        # Known before the engine looks for queues, which it does once a second.
-        self.client.register_queue(
-            QUEUE,
-            worker_concurrency=self.options.concurrency,
-            polling_interval_sec=POLL_SECONDS,
-            application_name=APPLICATION,
-        )
-        DBOS.launch()
+        bell = Bell(self.settings, self.work.executor_id)
+        launch(self.settings, self.work.executor_id, self.client, self.options.concurrency, bell)
 
     def _look_after(self, rounds: int) -> None:
         try:
