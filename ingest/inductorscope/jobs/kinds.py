@@ -15,8 +15,9 @@ ROOM_SECONDS = 60
 class Kind:
     """One kind of job. Its name begins the ids of its jobs."""
 
-    work: str
-    """The function that does it, as `module:name`; the job's process imports that module only."""
+    module: str
+    """Where the work is; the job's process imports nothing else of it."""
+    function: str
     runs_code: bool
     """Whether it runs a captured program, in the folder of captures."""
     limit: str
@@ -31,13 +32,19 @@ class Kind:
         return settings.capture_seconds + after
 
 
-_WORK = "inductorscope.jobs.work"
+_DIAGNOSIS = Kind(
+    "inductorscope.jobs.work.diagnosis", "diagnose", runs_code=True, limit="CAPTURE_SECONDS"
+)
 
 KINDS: dict[str, Kind] = {
-    "ingest": Kind(f"{_WORK}.reading:ingest", runs_code=False, limit="INGEST_SECONDS"),
-    "capture": Kind(f"{_WORK}.reading:capture", runs_code=True, limit="CAPTURE_SECONDS"),
-    "benchmark": Kind(f"{_WORK}.benchmark:benchmark", runs_code=True, limit="CAPTURE_SECONDS"),
-    **dict.fromkeys(
-        DIAGNOSES, Kind(f"{_WORK}.diagnosis:diagnose", runs_code=True, limit="CAPTURE_SECONDS")
+    "ingest": Kind(
+        "inductorscope.jobs.work.reading", "ingest", runs_code=False, limit="INGEST_SECONDS"
     ),
+    "capture": Kind(
+        "inductorscope.jobs.work.reading", "capture", runs_code=True, limit="CAPTURE_SECONDS"
+    ),
+    "benchmark": Kind(
+        "inductorscope.jobs.work.benchmark", "benchmark", runs_code=True, limit="CAPTURE_SECONDS"
+    ),
+    **dict.fromkeys(DIAGNOSES, _DIAGNOSIS),
 }

@@ -67,8 +67,8 @@ def attend(settings: Settings, attempt: Attempt) -> int:
 
 
 def _work(task: Task) -> None:
-    module, _, name = KINDS[task.attempt.kind].work.partition(":")
-    getattr(importlib.import_module(module), name)(task)
+    kind = KINDS[task.attempt.kind]
+    getattr(importlib.import_module(kind.module), kind.function)(task)
 
 
 def _fail(task: Task, message: str, details: str) -> None:
