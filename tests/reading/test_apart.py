@@ -14,16 +14,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD, READABLE
 from inductorscope.reading.graphs import apart
 from inductorscope.reading.graphs.apart import read_all
 from inductorscope.reading.graphs.content import Given, Outcome, Task, read_texts
 
 ROLES = {
-    "fx_graph_transformed.py": "fx_transformed",
-    "fx_graph_readable.py": "fx_readable",
-    "ir_post_fusion.txt": "ir_post_fusion",
-    "ir_pre_fusion.txt": "ir_pre_fusion",
-    "output_code.py": "output_code",
+    "fx_graph_transformed.py": POST_GRAD,
+    "fx_graph_readable.py": READABLE,
+    "ir_post_fusion.txt": IR_POST,
+    "ir_pre_fusion.txt": IR_PRE,
+    "output_code.py": CODE,
 }
 
 
