@@ -6,12 +6,12 @@ from collections import defaultdict
 from datetime import UTC, datetime
 
 import pytest
+from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.answers.parts import kernel_rows
 from inductorscope.answers.time.lines import line_times, node_times, source_times
 from inductorscope.answers.time.time import time_page
 from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.database.engine import sessions
-from inductorscope.store.runs.costs import LineCostRow
 from inductorscope.store.runs.draft import CallDraft, FxNodeDraft, GraphDraft, KernelDraft, RunDraft
 from inductorscope.store.runs.nodes import pack_nodes
 from inductorscope.store.tables.models import Graph, Kernel

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from inductorscope.analyze.time.costs import costs_of
 from inductorscope.store.contents.fulltext import index_texts
-from inductorscope.store.runs.costs import insert_costs
+from inductorscope.store.runs.costs import insert_costs, timed_graphs
 from inductorscope.store.runs.draft import RunDraft
 from inductorscope.store.runs.runs import (
     complete_run,
@@ -26,5 +27,5 @@ def insert_run(session: Session, draft: RunDraft) -> int:
     index_texts(session, (item.digest for item in searchable(draft.artifacts)))
     fill_graphs(session, list(graph_ids.items()))
     name_traces(session, insert_profiles(session, draft.id, draft.profiles), artifact_ids)
-    insert_costs(session, draft.id)
+    insert_costs(session, draft.id, costs_of(timed_graphs(session, draft.id)))
     return complete_run(session, draft)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from inductorscope.analyze.time.costs import costs_of
 from inductorscope.formats.capture_facts import CaptureFacts
 from inductorscope.formats.vocabulary import CHROME_TRACE, KEY_AVERAGES, TRACE_LOG
 from inductorscope.intake.recognise import Dropped, Intake, recognise
@@ -176,7 +177,7 @@ def _read_profiles(
         profiles = read_profiles(reading.intake.files, facts, reading.notes, reading.folder)
         join_profiles(profiles, graphs, reading.benchmarks)
         reading.run.profiles = [draft_of(profile) for profile in profiles]
-    reading.writer.add_profiles()
+    reading.writer.add_profiles(costs_of)
     return profiles
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.time.costs import LineCostRow, NodeCostRow, costs_of
 from inductorscope.answers.parts import kernel_time
-from inductorscope.store.runs.costs import LineCostRow, NodeCostRow, costs_of
+from inductorscope.store.runs.costs import timed_graphs
 from inductorscope.store.tables.models import Graph
 from inductorscope.store.tables.times import LineCost, NodeCost
 
@@ -52,7 +53,7 @@ def line_costs(session: Session, run: str, limit: int | None = None) -> list[Lin
         LineCost.parts,
     ).where(LineCost.run_id == run).order_by(*SLOWEST_LINES).limit(limit)  # fmt: skip
     found = [LineCostRow(*row) for row in session.execute(query)]
-    return found or costs_of(session, run).lines[:limit]
+    return found or costs_of(timed_graphs(session, run)).lines[:limit]
 
 
 def node_times(session: Session, run: str, limit: int | None = None) -> list[NodeTime]:
@@ -103,7 +104,7 @@ def source_times(session: Session, run: str) -> dict[str | None, float]:
     )
     spent: dict[str | None, float] = dict(session.execute(query).all())
     if not spent:
-        for row in costs_of(session, run).lines:
+        for row in costs_of(timed_graphs(session, run)).lines:
             spent[row.path] = spent.get(row.path, 0.0) + row.shared_us
     return spent
 
@@ -118,7 +119,7 @@ def _line_figures(session: Session, run: str, limit: int | None) -> list[LineFig
         return [(path, line, kernels, us, own) for path, line, kernels, us, own in found]
     return [
         (row.path, row.line, row.kernels, row.inclusive_us, row.shared_us)
-        for row in costs_of(session, run).lines[:limit]
+        for row in costs_of(timed_graphs(session, run)).lines[:limit]
     ]
 
 
@@ -143,7 +144,7 @@ def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str
     slugs = dict(session.execute(select(Graph.id, Graph.slug).where(Graph.run_id == run)).all())
     worked_out = [
         (slugs[graph], row)
-        for graph, nodes in costs_of(session, run).nodes.items()
+        for graph, nodes in costs_of(timed_graphs(session, run)).nodes.items()
         for row in nodes
     ]
     worked_out.sort(key=lambda found: (-found[1].shared_us, found[0], found[1].line))

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.time.costs import LineCostRow
 from inductorscope.analyze.verdicts import held_up
 from inductorscope.answers.parts import (
     CategoryTime,
@@ -32,7 +33,6 @@ from inductorscope.answers.time.lines import (
 )
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.runs.costs import LineCostRow
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Profile, Run
 
 SHOWN = 100

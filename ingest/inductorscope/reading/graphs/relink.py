@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.time.costs import costs_of
 from inductorscope.formats.vocabulary import LINE_RECORD
 from inductorscope.progress import Progress, silent
 from inductorscope.reading.graphs.apart import read_all, start_server
@@ -157,5 +158,5 @@ def _store(session: Session, graphs: list[int], outcome: Outcome, result: Relink
         give_up(session, graphs)
         result.failed += len(graphs)
     else:
-        renew_links(session, graphs, content.links, content.kernels)
+        renew_links(session, graphs, content.links, content.kernels, costs_of)
         result.done += len(graphs)

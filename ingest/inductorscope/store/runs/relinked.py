@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from inductorscope.correlate.links.model import CALLS
-from inductorscope.store.runs.costs import insert_costs
+from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_graphs
 from inductorscope.store.runs.draft import KernelDraft, PackedLinks
 from inductorscope.store.runs.links import TODAYS_ENGINE
 from inductorscope.store.runs.nodes import CALLS as STORED_CALLS
@@ -57,7 +57,11 @@ def outdated(session: Session, run: str | None = None) -> list[tuple[str, int]]:
 
 
 def renew_links(
-    session: Session, graphs: Sequence[int], links: PackedLinks, kernels: Sequence[KernelDraft]
+    session: Session,
+    graphs: Sequence[int],
+    links: PackedLinks,
+    kernels: Sequence[KernelDraft],
+    work_out_costs: WorkOutCosts,
 ) -> None:
     """Links of graphs of the same texts; calls that nothing else told their nodes get those that
     their lines were aligned with."""
@@ -73,7 +77,7 @@ def renew_links(
     renewed = update(Links).where(*outdated).values(values).returning(Links.graph_id)
     for graph in session.scalars(renewed).all():
         if _renew_calls(session, graph, kernels):
-            _renew_costs(session, graph)
+            _renew_costs(session, graph, work_out_costs)
 
 
 def give_up(session: Session, graphs: Sequence[int]) -> None:
@@ -106,7 +110,7 @@ def _renew_calls(session: Session, graph: int, kernels: Sequence[KernelDraft]) -
     return True
 
 
-def _renew_costs(session: Session, graph: int) -> None:
+def _renew_costs(session: Session, graph: int, work_out_costs: WorkOutCosts) -> None:
     timed = select(Kernel.id).where(Kernel.graph_id == graph, Kernel.time_us.is_not(None))
     if session.scalar(timed.limit(1)) is None:
         return
@@ -114,4 +118,4 @@ def _renew_costs(session: Session, graph: int) -> None:
     session.execute(delete(LineCost).where(LineCost.run_id == run))
     graphs = select(Graph.id).where(Graph.run_id == run)
     session.execute(delete(NodeCost).where(NodeCost.graph_id.in_(graphs)))
-    insert_costs(session, run)
+    insert_costs(session, run, work_out_costs(timed_graphs(session, run)))

@@ -23,7 +23,7 @@ from inductorscope.formats.units import MIB
 from inductorscope.store.contents.fulltext import index_texts
 from inductorscope.store.database.engine import Sessions, bulk_write
 from inductorscope.store.runs.compile_story import Parts, insert_story
-from inductorscope.store.runs.costs import insert_costs
+from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_graphs
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
     GraphDraft,
@@ -188,14 +188,14 @@ class RunWriter:
                 update(Run).where(Run.id == self.draft.id).values(kernel_count=kernels, step=step)
             )
 
-    def add_profiles(self) -> None:
+    def add_profiles(self, work_out_costs: WorkOutCosts) -> None:
         """What the profiles say, down to kernels, nodes and lines: pages of time answer from now
         on. The files themselves may follow."""
         draft = self.draft
         with self._writing() as session:
             update_times(session, self._graph_ids)
             self._profile_ids = insert_profiles(session, draft.id, draft.profiles)
-            insert_costs(session, draft.id)
+            insert_costs(session, draft.id, work_out_costs(timed_graphs(session, draft.id)))
         for profile in draft.profiles:
             profile.chunks = []  # stored now, and of no more use here
 

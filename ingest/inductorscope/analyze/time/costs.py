@@ -1,0 +1,205 @@
+"""What lines and nodes of the code cost a step, from the times of kernels.
+
+A profile knows kernels, not call sites: a site gets its kernel's time divided by the kernel's
+sites. Every node and line of a site gets all of its time (`inclusive_us`), and a share of it
+(`shared_us`, see `shares`); the shares sum to the time of all kernels.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from inductorscope.analyze.time.extern_nodes import nodes_in_order
+from inductorscope.analyze.time.shares import Node, shares
+
+MOST_PARTS = 40
+"""Kernels that are listed for one line."""
+
+Line = tuple[str, int]
+
+
+class CostedNode(Protocol):
+    """A node of the post-grad graph, with the line of the program that it came from."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def annotation(self) -> str | None: ...
+    @property
+    def inputs(self) -> list[str]: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def stack_file(self) -> str | None: ...
+    @property
+    def stack_line(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TimedKernel:
+    id: int
+    name: str
+    extern: bool
+    time_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    kernel: int
+    """Number of the kernel's row."""
+    nodes: list[str]
+    """Nodes that the call computes, where known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedGraph:
+    """A graph whose kernels have times."""
+
+    id: int
+    nodes: Sequence[CostedNode]
+    kernels: list[TimedKernel]
+    sites: list[CallSite]
+    """Calls in the order of the wrapper."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineCostRow:
+    path: str | None
+    line: int | None
+    kernels: int
+    inclusive_us: float
+    shared_us: float
+    parts: list[list[float]]
+    """[number of the kernel's row, shared µs]"""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCostRow:
+    name: str
+    target: str
+    line: int
+    kernels: int
+    inclusive_us: float
+    shared_us: float
+
+
+@dataclass(slots=True)
+class Costs:
+    """Of a run; the slowest first."""
+
+    lines: list[LineCostRow] = field(default_factory=list)
+    nodes: dict[int, list[NodeCostRow]] = field(default_factory=dict)
+    """By the graph's row."""
+
+
+@dataclass(slots=True)
+class _Sum:
+    shared: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """By the kernel's row."""
+    inclusive_us: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedCall:
+    kernel: int
+    time_us: float
+    nodes: list[str]
+
+
+def costs_of(graphs: Iterable[TimedGraph]) -> Costs:
+    """The costs of a run, from its graphs in their order."""
+    costs = Costs()
+    lines: dict[Line | None, _Sum] = defaultdict(_Sum)
+    for graph in graphs:
+        calls = _timed_calls(graph)
+        if calls:
+            costs.nodes[graph.id] = _cost_of_graph(graph.nodes, calls, lines)
+    costs.lines = sorted(
+        (_line_row(where, total) for where, total in lines.items()),
+        key=lambda row: (-row.shared_us, row.path or "", row.line or 0),
+    )
+    return costs
+
+
+def _cost_of_graph(
+    nodes: Sequence[CostedNode], calls: list[_TimedCall], lines: dict[Line | None, _Sum]
+) -> list[NodeCostRow]:
+    sized = {node.name: Node(node.target, node.annotation, node.inputs) for node in nodes}
+    where = {
+        node.name: (node.stack_file, node.stack_line)
+        for node in nodes
+        if node.stack_file and node.stack_line
+    }
+    of_node: dict[str, _Sum] = defaultdict(_Sum)
+    for call in calls:
+        part = shares([name for name in call.nodes if name in sized], sized)
+        touched: set[Line | None] = set()
+        for name, share in part.items():
+            of_node[name].inclusive_us += call.time_us
+            of_node[name].shared[call.kernel] += call.time_us * share
+            lines[where.get(name)].shared[call.kernel] += call.time_us * share
+            touched.add(where.get(name))
+        if not part:
+            lines[None].shared[call.kernel] += call.time_us
+            touched.add(None)
+        for line in touched:
+            lines[line].inclusive_us += call.time_us
+    rows = [
+        NodeCostRow(
+            name=node.name,
+            target=node.target,
+            line=node.line,
+            kernels=len(of_node[node.name].shared),
+            inclusive_us=of_node[node.name].inclusive_us,
+            shared_us=sum(of_node[node.name].shared.values()),
+        )
+        for node in nodes
+        if node.name in of_node
+    ]
+    return sorted(rows, key=lambda row: (-row.shared_us, row.line))
+
+
+def _line_row(where: Line | None, total: _Sum) -> LineCostRow:
+    path, line = where if where is not None else (None, None)
+    parts = sorted(total.shared.items(), key=lambda item: -item[1])
+    return LineCostRow(
+        path=path,
+        line=line,
+        kernels=len(parts),
+        inclusive_us=total.inclusive_us,
+        shared_us=sum(us for _, us in parts),
+        parts=[[kernel, us] for kernel, us in parts[:MOST_PARTS]],
+    )
+
+
+def _timed_calls(graph: TimedGraph) -> list[_TimedCall]:
+    names = {kernel.id: kernel.name for kernel in graph.kernels if kernel.extern}
+    nodes = [site.nodes for site in graph.sites]
+    unknown = [
+        (number, names[site.kernel])
+        for number, site in enumerate(graph.sites)
+        if site.kernel in names and not site.nodes
+    ]
+    if unknown:
+        # A generated kernel can be named after an operator whose results it only arranges.
+        claimed = {name for site in graph.sites if site.kernel in names for name in site.nodes}
+        targets = {node.name: node.target for node in graph.nodes}
+        for number, name in nodes_in_order(unknown, targets, claimed).items():
+            nodes[number] = [name]
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for number, site in enumerate(graph.sites):
+        numbers[site.kernel].append(number)
+    calls = []
+    for kernel in graph.kernels:
+        if kernel.time_us is not None:
+            mine = numbers[kernel.id]
+            each = kernel.time_us / max(len(mine), 1)
+            calls += [_TimedCall(kernel.id, each, nodes[number]) for number in mine]
+            if not mine:
+                calls.append(_TimedCall(kernel.id, kernel.time_us, []))
+    return calls
