@@ -156,9 +156,11 @@ test("of a hundred thousand references only those that match are looked at", () 
       },
     },
   });
-  const selected = big.selectLine("post_grad", 1);
-  big.matches(selected, "code"); // builds the index
+  big.matches(big.selectLine("post_grad", 1), "code"); // builds the index
   looked = 0;
+  const selected = big.selectLine("post_grad", 1);
   assert.equal(big.matches(selected, "code").lines.length, 100);
   assert.equal(looked, 100);
+  assert.equal(big.matches(selected, "code").lines.length, 100);
+  assert.equal(looked, 100, "a selection is worked out once");
 });

@@ -1,41 +1,17 @@
-// Entry of the explorer's page: fetch the graph and its links, then hand over.
+// Entry of the explorer's page: fetches the graph and its links, then starts the explorer.
 
 import { startTop } from "../page/header";
 import { make } from "../shared/elements";
 import { ask, sentenceOf } from "../shared/server";
 import { startUploads } from "../upload/panel";
+import { Commands } from "./commands";
 import { Explorer } from "./explorer";
-import { follow } from "./reading";
+import { followAligning, followReading, readingStep } from "./reading";
 import type { GraphPicture, Links } from "./shapes";
 import { LinkIndex } from "./state/links";
 import { withPictures } from "./state/picture-stages";
 import { Texts } from "./state/texts";
 import { handleOf } from "./test-handle";
-
-const LINES_EVERY_MS = 3000;
-
-/** The graph may be looked at before it is all read. The rest then shows by itself: the address holds
- * the state of the page, so loading it anew loses nothing. */
-async function waitFor(run: string, explorerUrl: string, linksUrl: string): Promise<string | null> {
-  const links = async () => (await ask<Links>(linksUrl)).engine !== "";
-  const kernels = async () => (await ask<GraphPicture>(explorerUrl)).kernels.length > 0;
-  const isRead = async () => (await links()) || (await kernels());
-  const told = (step: string) => window.inductorscope?.explorer?.told(step);
-  return follow({ run, isRead, told, done: () => location.reload() }).catch(() => null);
-}
-
-/** Lines of kernels are aligned after all else is here: then the page shows them. */
-function waitForLines(explorerUrl: string): void {
-  const look = async (): Promise<void> => {
-    const aligning = await ask<GraphPicture>(explorerUrl).then(
-      (picture) => picture.aligning,
-      () => true, // the server may be restarting: the next look tries again
-    );
-    if (!aligning) location.reload();
-    else setTimeout(() => void look(), LINES_EVERY_MS);
-  };
-  setTimeout(() => void look(), LINES_EVERY_MS);
-}
 
 async function start(root: HTMLElement): Promise<void> {
   const { explorerUrl, linksUrl } = root.dataset;
@@ -50,10 +26,15 @@ async function start(root: HTMLElement): Promise<void> {
     ]);
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
-    const half = links.engine === "" || !picture.kernels.length;
-    picture.reading = half ? await waitFor(picture.run.id, explorerUrl, linksUrl) : null;
-    if (picture.aligning) waitForLines(explorerUrl);
+    const run = picture.run.id;
+    const isHalf = links.engine === "" || !picture.kernels.length;
+    picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
     const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce);
+    new Commands(explorer);
+    if (picture.reading) {
+      followReading({ run, explorerUrl, linksUrl }, (step) => explorer.readingIs(step));
+    }
+    if (picture.aligning) followAligning(explorerUrl);
     const handle = handleOf(explorer);
     window.inductorscope = { explorer: handle };
     await explorer.settled;

@@ -1,6 +1,7 @@
-// A graph that is looked at while its run is still being read: what is happening, and what to do
-// when more of it has come.
+// A graph can be looked at while its run is still being read: says which step the run is at, and loads the
+// page anew when more has come. The address holds the state of the page, so nothing is lost.
 import { ask } from "../shared/server";
+import type { GraphPicture, Links } from "./shapes";
 
 interface RunState {
   state: "reading" | "complete";
@@ -8,42 +9,41 @@ interface RunState {
   share: number | null;
 }
 
-const EVERY_MS = 1500;
+const READING_MS = 1500;
+const ALIGNING_MS = 3000;
 
-/** What is being read, as a sentence; null when nothing is any more. */
-async function stepOf(run: string): Promise<string | null> {
+/** The step that a run is at, as a sentence; null when the run is read. */
+export async function readingStep(run: string): Promise<string | null> {
   const { state, step, share } = await ask<RunState>(`/api/runs/${run}/state`);
   if (state !== "reading") return null;
-  const far = share === null ? "" : ` (${Math.round(share * 100)} %)`;
-  return `${step ?? "Reading"}${far} …`;
+  const percent = share === null ? "" : ` (${Math.round(share * 100)} %)`;
+  return `${step ?? "Reading"}${percent} …`;
 }
 
-export interface Watched {
-  run: string;
-  /** Whether the graph's kernels and links have come. */
-  isRead(): Promise<boolean>;
-  /** Something else is being read. */
-  told(step: string): void;
-  /** The graph is read, or nothing more will come. */
-  done(): void;
-}
-
-/** Follow the reading of a run until the graph is read. Resolves with what is being read at first;
- * null when the run is read: then there is nothing to wait for. */
-export async function follow(watched: Watched): Promise<string | null> {
-  const first = await stepOf(watched.run);
-  if (first === null) return null;
-  const look = async (): Promise<void> => {
-    try {
-      if (await watched.isRead()) return watched.done();
-      const step = await stepOf(watched.run);
-      if (step === null) return watched.done();
-      watched.told(step);
-    } catch {
-      // The server may be restarting: the next look tries again.
-    }
-    setTimeout(() => void look(), EVERY_MS);
+/** Load the page anew as soon as `isDone`. A server that does not answer is asked again. */
+function reloadWhen(isDone: () => Promise<boolean>, every: number): void {
+  const look = async () => {
+    if (await isDone().catch(() => false)) location.reload();
+    else setTimeout(look, every);
   };
-  setTimeout(() => void look(), EVERY_MS);
-  return first;
+  setTimeout(look, every);
+}
+
+/** Wait for the links and kernels of a graph; `step` gets each sentence until then. */
+export function followReading(
+  { run, explorerUrl, linksUrl }: { run: string; explorerUrl: string; linksUrl: string },
+  step: (sentence: string) => void,
+): void {
+  reloadWhen(async () => {
+    if ((await ask<Links>(linksUrl)).engine !== "") return true;
+    if ((await ask<GraphPicture>(explorerUrl)).kernels.length > 0) return true;
+    const sentence = await readingStep(run);
+    if (sentence !== null) step(sentence);
+    return sentence === null;
+  }, READING_MS);
+}
+
+/** Wait until the lines of a graph's kernels are aligned, which is done last. */
+export function followAligning(explorerUrl: string): void {
+  reloadWhen(async () => !(await ask<GraphPicture>(explorerUrl)).aligning, ALIGNING_MS);
 }

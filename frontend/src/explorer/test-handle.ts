@@ -20,8 +20,6 @@ export interface ExplorerHandle {
   /** Text of the line that the caret of a pane stands on. */
   cursorText(stage: string): string;
   clear(): Promise<void>;
-  /** Another step of the run is being read. */
-  told(step: string): void;
 }
 
 declare global {
@@ -36,6 +34,8 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
     if (!pane) throw new Error(`No pane shows ${stage}.`);
     return pane;
   };
+  const matchesIn = (stage: string) =>
+    explorer.state.matchesIn(paneOf(stage).address, explorer.state.selected);
   const find = (stage: string, part: string) => {
     const pane = paneOf(stage);
     if (pane.content?.kind !== "code") return [];
@@ -47,13 +47,13 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
   };
   return {
     ready: false,
-    stages: () => explorer.panes.map((pane) => pane.address.stage),
+    stages: () => explorer.state.panes.map(({ stage }) => stage),
     selectLine: async (stage, line) => {
       explorer.pin(paneOf(stage), line);
       await explorer.settled;
     },
-    linesLit: (stage) => [...explorer.lighting.litIn(paneOf(stage)).lines],
-    known: (stage) => [...explorer.lighting.litIn(paneOf(stage)).known],
+    linesLit: (stage) => [...matchesIn(stage).lines],
+    known: (stage) => [...matchesIn(stage).known],
     text: (stage, line) => paneOf(stage).text(line),
     find,
     lineOf: (stage, part) => find(stage, part)[0] ?? 0,
@@ -62,9 +62,8 @@ export function handleOf(explorer: Explorer): ExplorerHandle {
       const pane = paneOf(stage);
       return pane.text(pane.caretLine ?? 0) ?? "";
     },
-    told: (step) => explorer.readingIs(step),
     clear: async () => {
-      explorer.clear();
+      explorer.select(null);
       await explorer.settled;
     },
   };

@@ -10,6 +10,7 @@ import {
   type Text,
 } from "@codemirror/state";
 import { EditorView, highlightActiveLineGutter, keymap } from "@codemirror/view";
+import { isDark, type Marks, NO_MARKS } from "../state/marks";
 import { coloured } from "./colour";
 import { docOf } from "./documents";
 import { type Coming, exchange, type Goal, LASTING, scrollTo } from "./exchange";
@@ -20,7 +21,7 @@ import { type Heat, heatStrip, setHeat } from "./heat";
 import { narrowIndents, partKept } from "./indent";
 import type { Side } from "./level";
 import { levelled } from "./level-view";
-import { firstLine, isDark, type Marks, NO_MARKS, setMarks } from "./lit-lines";
+import { firstLine, setMarks } from "./lit-lines";
 import { Ruler } from "./ruler";
 import { Sight } from "./scroll-position";
 import { wrapperSigns } from "./wrapper-kinds";

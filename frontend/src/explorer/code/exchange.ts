@@ -2,7 +2,8 @@
 // lines that light in it and the place to look at are put in together.
 import { EditorState, type Extension, StateEffect, type Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
-import { litLines, NO_MARKS, numbers, setMarks } from "./lit-lines";
+import { NO_MARKS } from "../state/marks";
+import { litLines, numbers, setMarks } from "./lit-lines";
 
 const LOOK = EditorView.theme({
   "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--ink)" },

@@ -4,8 +4,9 @@ import type { EditorState, Extension } from "@codemirror/state";
 import { StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import type { Range } from "../state/links";
+import type { Marks } from "../state/marks";
 import { Mark, opened } from "./folded-runs";
-import { type Marks, marksField } from "./lit-lines";
+import { marksField } from "./lit-lines";
 
 /** Lines that stay before and after one that lights. */
 const AROUND = 2;

@@ -2,30 +2,8 @@
 // thousand matches cost no more than ten.
 import { type Extension, Facet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, GutterMarker, gutter, lineNumbers } from "@codemirror/view";
-import { KNOWN, knownAt, type Matches, NO_MATCHES, type Range } from "../state/links";
+import { classesOf, type Marks, NO_MARKS } from "../state/marks";
 import { visibleLines } from "./visible-lines";
-
-/** Everything that can light in one view; lines are those of the artifact. */
-export interface Marks {
-  pinned: Matches;
-  hovered: Matches;
-  /** The selected lines themselves, when they are of this view. */
-  origin: Range | null;
-  /** The match that n and p have come to. */
-  current: number | null;
-}
-
-export const NO_MARKS: Marks = {
-  pinned: NO_MATCHES,
-  hovered: NO_MATCHES,
-  origin: null,
-  current: null,
-};
-
-/** Whether nothing lights. */
-export function isDark({ pinned, hovered, origin, current }: Marks): boolean {
-  return !pinned.lines.length && !hovered.lines.length && origin === null && current === null;
-}
 
 export const setMarks = StateEffect.define<Marks>();
 
@@ -39,24 +17,6 @@ export const marksField = StateField.define<Marks>({
     return marks;
   },
 });
-
-/** Classes of one line, empty when nothing lights it. */
-export function classesOf(marks: Marks, line: number): string {
-  const pinned = knownAt(marks.pinned, line);
-  const hovered = pinned ? 0 : knownAt(marks.hovered, line);
-  const classes: string[] = [];
-  if (pinned) classes.push("lit");
-  if (hovered) classes.push("pre");
-  if (pinned || hovered) classes.push(`known-${KNOWN[pinned || hovered]}`);
-  const { origin } = marks;
-  if (origin && origin.first <= line && line <= origin.last) {
-    classes.push("origin");
-    if (line === origin.first) classes.push("from");
-    if (line === origin.last) classes.push("to");
-  }
-  if (marks.current === line) classes.push("current");
-  return classes.join(" ");
-}
 
 const made = new Map<string, Decoration>();
 

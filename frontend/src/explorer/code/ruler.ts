@@ -2,7 +2,7 @@
 // once. For the eye only: the status line says the count, and n and p walk the matches.
 
 import type { Matches } from "../state/links";
-import type { Marks } from "./lit-lines";
+import type { Marks } from "../state/marks";
 
 export class Ruler {
   readonly canvas: HTMLCanvasElement;

@@ -1,14 +1,13 @@
 // Comparing two panes side by side: their lines kept level, scrolled together, differences marked.
 import { count } from "../../shared/figures";
 import { type LevelLine, level, withoutNumbers } from "../code/level";
-import type { Explorer } from "../explorer";
+import type { LinkIndex, Selected } from "../state/links";
 import type { Pane } from "./pane";
 
 /** What a line is, for standing level: the one node or operation it names, else its own words. */
-function linesOf(explorer: Explorer, pane: Pane): LevelLine[] {
+function linesOf(index: LinkIndex, pane: Pane): LevelLine[] {
   const { content } = pane;
   if (content?.kind !== "code") return [];
-  const { index } = explorer;
   const lines: LevelLine[] = [];
   for (let line = content.first; line <= content.last; line++) {
     const text = pane.text(line);
@@ -25,18 +24,23 @@ function linesOf(explorer: Explorer, pane: Pane): LevelLine[] {
   return lines;
 }
 
+export interface CompareHost {
+  readonly row: { readonly panes: readonly Pane[] };
+  readonly state: { readonly index: LinkIndex; readonly selected: Selected | null };
+}
+
 export class Comparison {
-  private readonly explorer: Explorer;
+  private readonly host: CompareHost;
   private pair: [Pane, Pane] | null = null;
   private stop: (() => void) | null = null;
 
-  constructor(explorer: Explorer) {
-    this.explorer = explorer;
+  constructor(host: CompareHost) {
+    this.host = host;
   }
 
   /** Place of the left one among the panes; null when none is compared. */
   get at(): number | null {
-    return this.pair ? this.explorer.panes.indexOf(this.pair[0]) : null;
+    return this.pair ? this.host.row.panes.indexOf(this.pair[0]) : null;
   }
 
   holds(pane: Pane): boolean {
@@ -49,7 +53,7 @@ export class Comparison {
       this.end();
       return null;
     }
-    const { panes } = this.explorer;
+    const { panes } = this.host.row;
     const at = Math.min(pane ? panes.indexOf(pane) : 0, panes.length - 2);
     const [left, right] = [panes[at], panes[at + 1]];
     if (!left || !right) return "Two panes are needed to compare: add one with a.";
@@ -57,7 +61,8 @@ export class Comparison {
   }
 
   private begin(left: Pane, right: Pane): string {
-    const [before, after] = [linesOf(this.explorer, left), linesOf(this.explorer, right)];
+    const { index, selected } = this.host.state;
+    const [before, after] = [linesOf(index, left), linesOf(index, right)];
     if (!before.length || !after.length) return "Both panes must show text to be compared.";
     const [one, other] = level(before, after);
     this.pair = [left, right];
@@ -67,7 +72,7 @@ export class Comparison {
     // Begin where both have something, unless a line is kept that is in sight anyway.
     const first = before.findIndex((_, line) => one.beside.has(line + 1));
     const start = left.content?.kind === "code" ? left.content.first : 1;
-    if (first >= 0 && !this.explorer.selected) left.reveal(first + start);
+    if (first >= 0 && !selected) left.reveal(first + start);
     const changed = one.changed.size;
     return (
       `${left.stage?.title} beside ${right.stage?.title}: ` +

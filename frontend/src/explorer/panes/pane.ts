@@ -6,18 +6,18 @@ import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
 import type { Heat } from "../code/heat";
 import type { Side } from "../code/level";
-import { type Marks, NO_MARKS } from "../code/lit-lines";
 import type { Pictures } from "../picture/pictures";
 import type { PictureView } from "../picture/view";
-import type { GraphPicture, Kernel, KernelCall, Stage } from "../shapes";
+import type { Kernel, Stage } from "../shapes";
 import type { PaneAddress } from "../state/address";
-import { type Content, contentOf } from "../state/content";
-import type { Selected } from "../state/links";
+import type { Content } from "../state/content";
+import type { Marks } from "../state/marks";
+import type { ExplorerState } from "../state/state";
 import type { Texts } from "../state/texts";
 import { compareMenu, type Entry } from "./compare-menu";
 
 export interface PaneHost {
-  readonly picture: GraphPicture;
+  readonly state: ExplorerState;
   readonly texts: Texts;
   readonly nonce: string;
   readonly options: CodeOptions;
@@ -25,9 +25,8 @@ export interface PaneHost {
   /** Times of the lines of a source; empty when none are known. */
   heatOf(path: string): Promise<Heat>;
   hovered(pane: Pane, line: number | null): void;
-  reached(pane: Pane, line: number): void;
   clicked(pane: Pane, line: number, extend: boolean): void;
-  chosen(pane: Pane): void;
+  chosen(pane: Pane, stage: string, file: string | null): void;
   handleChosen(handle: number | null): void;
   added(pane: Pane): void;
   compared(pane: Pane): void;
@@ -64,7 +63,7 @@ export class Pane {
   private showing = 0;
 
   constructor(address: PaneAddress, host: PaneHost) {
-    this.address = { ...address };
+    this.address = address;
     this.host = host;
     this.closer = button(
       "×",
@@ -100,7 +99,7 @@ export class Pane {
   }
 
   private fillStages(): void {
-    for (const stage of this.host.picture.stages) {
+    for (const stage of this.host.state.picture.stages) {
       const label = stage.files.length ? stage.title : `${stage.title} (none)`;
       this.stageChooser.append(make("option", { value: stage.id }, label));
     }
@@ -108,13 +107,10 @@ export class Pane {
 
   private listen(): void {
     this.stageChooser.addEventListener("change", () => {
-      this.address.stage = this.stageChooser.value;
-      this.address.file = null;
-      this.host.chosen(this);
+      this.host.chosen(this, this.stageChooser.value, null);
     });
     this.fileChooser.addEventListener("change", () => {
-      this.address.file = this.fileChooser.value;
-      this.host.chosen(this);
+      this.host.chosen(this, this.address.stage, this.fileChooser.value);
     });
     this.callChooser.addEventListener("change", () => {
       const { value } = this.callChooser;
@@ -123,16 +119,14 @@ export class Pane {
   }
 
   get stage(): Stage | null {
-    return this.host.picture.stages.find((each) => each.id === this.address.stage) ?? null;
+    return this.host.state.stageOf(this.address);
   }
 
-  /** Show what the address says; null when it is shown already, else resolves when it is. */
-  show(
-    kernel: Kernel | null,
-    handle: number | null,
-    called: KernelCall | null,
-  ): Promise<void> | null {
-    const content = contentOf(this.host.picture, this.address, kernel, called);
+  /** Show what the state says; null when it is shown already, else resolves when it is. */
+  show(): Promise<void> | null {
+    const { state } = this.host;
+    const { kernel, handle } = state;
+    const content = state.content(this.address);
     this.content = content;
     const as = JSON.stringify(content);
     const head = this.address.stage === "kernel" ? `${as}${kernel?.name}${handle}` : as;
@@ -183,7 +177,7 @@ export class Pane {
       if (turn !== this.showing) return;
       this.empty();
       const { pictures } = this.host;
-      this.view = new PictureView(this.body, content.of, this.address.hops, pictures);
+      this.view = new PictureView(this.body, content.of, this.address, pictures);
       await this.view.load();
     } catch (trouble) {
       if (turn !== this.showing) return;
@@ -208,7 +202,7 @@ export class Pane {
       this.body.replaceChildren();
       const events = {
         hovered: (line: number | null) => this.host.hovered(this, line),
-        reached: (line: number) => this.host.reached(this, line),
+        reached: (line: number) => this.host.hovered(this, line),
         clicked: (line: number, extend: boolean) => this.host.clicked(this, line, extend),
       };
       this.code = new Code(this.body, events, this.host.nonce);
@@ -263,7 +257,7 @@ export class Pane {
   }
 
   private summary(content: Content & { kind: "code" }): string {
-    const { graph } = this.host.picture;
+    const { graph } = this.host.state.picture;
     if (this.address.stage === POST_GRAD && graph.node_count) return `${graph.node_count} nodes`;
     if (content.file.derived) return "rebuilt from stack comments";
     return this.address.stage === "source" ? content.file.path : "";
@@ -314,17 +308,11 @@ export class Pane {
     return this.code?.aimAt(line) ?? null;
   }
 
-  mark(marks: Marks, aim: Aim | null = null): void {
+  /** Light lines of a text and bring one into sight; light nodes of a picture. */
+  light(marks: Marks, aim: Aim | null): void {
+    const { selected, hovered } = this.host.state;
     this.code?.mark(marks, aim);
-  }
-
-  unmark(): void {
-    this.mark(NO_MARKS);
-  }
-
-  /** The state of the pane as its address says it. */
-  get kept(): PaneAddress {
-    return this.view ? { ...this.address, hops: this.view.hops } : this.address;
+    this.view?.light(selected, hovered);
   }
 
   get caretLine(): number | null {
@@ -367,11 +355,6 @@ export class Pane {
   redraw(): void {
     this.code?.ruler.redraw();
     this.view?.recolour();
-  }
-
-  /** Light nodes of a picture; panes of text light lines. */
-  light(selected: Selected | null, hovered: Selected | null): void {
-    this.view?.light(selected, hovered);
   }
 
   focus(): void {

@@ -1,21 +1,19 @@
-// The panes side by side: which there are, which one the reader is in.
-import { IR_POST, KERNEL, POST_GRAD, WRAPPER } from "../../shared/vocabulary";
+// The panes side by side: keeps one for each address of the state, lights them, and knows which one the
+// reader is in.
 import type { PaneAddress } from "../state/address";
+import { aimIn } from "./aim";
 import { fillTabs, layOut } from "./layout";
 import { Pane, type PaneHost } from "./pane";
-
-/** Whose place a stage takes that no pane shows, the first that there is. */
-const SPARE = [KERNEL, IR_POST, WRAPPER, POST_GRAD];
 
 export interface RowHost extends PaneHost {
   part(selector: string): HTMLElement;
   /** Another tab is to be seen. */
-  turnedTo(): void;
+  tabChosen(): void;
 }
 
 export class PaneRow {
   private readonly host: RowHost;
-  panes: Pane[] = [];
+  panes: readonly Pane[] = [];
   active: Pane | null = null;
 
   constructor(host: RowHost) {
@@ -26,57 +24,35 @@ export class PaneRow {
     });
   }
 
-  /** Show panes as an address says; those that do so already stay as they are. */
-  set(addresses: readonly PaneAddress[]): void {
-    const same = addresses.every((address, at) => {
-      const now = this.panes[at]?.kept;
-      const file = address.file === null || now?.file === address.file;
-      return now?.stage === address.stage && now.hops === address.hops && file;
-    });
-    if (same && addresses.length === this.panes.length) return;
-    for (const pane of this.panes) pane.close();
-    this.panes = addresses.map((address) => new Pane(address, this.host));
-    this.active = this.panes[0] ?? null;
-    this.layOut();
-  }
-
-  /** A pane beside another, with a stage that none shows yet. */
-  add(after: Pane): Pane | null {
-    const shown = new Set(this.panes.map((pane) => pane.address.stage));
-    const stages = this.host.picture.stages.filter((stage) => stage.files.length > 0);
-    const next = stages.find((stage) => !shown.has(stage.id)) ?? stages[0];
-    if (!next) return null;
-    const pane = new Pane({ stage: next.id, file: null, hops: 0 }, this.host);
-    this.panes.splice(this.panes.indexOf(after) + 1, 0, pane);
-    this.active = pane;
-    this.layOut();
-    return pane;
-  }
-
-  /** The last pane stays. */
-  close(pane: Pane): boolean {
-    if (this.panes.length < 2) return false;
-    const at = this.panes.indexOf(pane);
-    pane.close();
-    this.panes.splice(at, 1);
-    this.layOut();
-    this.active = this.panes[Math.max(0, at - 1)] ?? null;
-    this.active?.focus();
-    return true;
+  at(address: PaneAddress): Pane | null {
+    return this.panes.find((pane) => pane.address === address) ?? null;
   }
 
   of(stage: string): Pane | null {
     return this.panes.find((pane) => pane.address.stage === stage) ?? null;
   }
 
-  /** Show a stage, in its pane or in another's place. */
-  for(stage: string): Pane | null {
-    const shown = this.of(stage);
-    if (shown) return shown;
-    const spare = SPARE.filter((each) => each !== stage).map((each) => this.of(each));
-    const pane = spare.find((each) => each !== null) ?? this.panes[0] ?? null;
-    if (pane) pane.address.stage = stage;
-    return pane;
+  /** Have a pane for each address of the state. Panes that stay keep what they show. */
+  arrange(): void {
+    const { panes: addresses } = this.host.state;
+    const gone = this.panes.filter((pane) => !addresses.includes(pane.address));
+    for (const pane of gone) pane.close();
+    if (!gone.length && this.panes.length === addresses.length) return;
+    this.panes = addresses.map((address) => this.at(address) ?? new Pane(address, this.host));
+    if (!this.active || gone.includes(this.active)) this.active = this.panes[0] ?? null;
+    layOut(this.host.part(".panes"), this.panes);
+    this.showTabs();
+  }
+
+  /** Light what the state says; `reveal` brings what matters most into sight. */
+  light(reveal: boolean): void {
+    const { state } = this.host;
+    const lit = this.panes.map((pane) => {
+      const marks = state.marksIn(pane.address);
+      // Aiming reads the layout: all panes do so before any changes it.
+      return { pane, marks, aim: reveal ? aimIn(pane, marks.pinned, marks.origin) : null };
+    });
+    for (const { pane, marks, aim } of lit) pane.light(marks, aim);
   }
 
   showTabs(): void {
@@ -84,11 +60,7 @@ export class PaneRow {
     fillTabs(host.part(".pane-tabs"), host.part(".side"), this.panes, this.active, (pane) => {
       this.active = pane;
       this.showTabs();
-      host.turnedTo();
+      host.tabChosen();
     });
-  }
-
-  private layOut(): void {
-    layOut(this.host.part(".panes"), this.panes);
   }
 }

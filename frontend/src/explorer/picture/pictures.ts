@@ -15,7 +15,7 @@ export interface PicturesHost {
   readonly urls: { nodes: string; layout: string };
   stageLines(key: string): Promise<readonly string[]>;
   previewed(selected: Selected | null): void;
-  keep(target: Target): void;
+  select(target: Target): void;
   turned(): void;
 }
 
@@ -60,8 +60,8 @@ export class Pictures implements PictureHost {
     this.host.previewed(selected);
   }
 
-  keep(target: Target): void {
-    this.host.keep(target);
+  select(target: Target): void {
+    this.host.select(target);
   }
 
   turned(): void {

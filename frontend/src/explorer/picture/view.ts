@@ -26,7 +26,7 @@ export interface PictureHost {
   readonly layoutUrl: string;
   graphOf(stage: string): Promise<Graph>;
   previewed(selected: Selected | null): void;
-  keep(target: Target): void;
+  select(target: Target): void;
   /** The reader chose another view: it belongs into the address. */
   turned(): void;
 }
@@ -60,14 +60,15 @@ export class PictureView {
   /** Whether the reader has moved the picture: then it is not fitted again. */
   private moved = false;
   private shownAround = "";
-  hops: number;
+  /** Steps around the selection that are shown, as the address of the page says. */
+  private readonly address: { hops: number };
   /** Settles when what was last asked for is drawn. */
   settled: Promise<void> = Promise.resolve();
 
-  constructor(parent: HTMLElement, stage: string, hops: number, host: PictureHost) {
+  constructor(parent: HTMLElement, stage: string, address: { hops: number }, host: PictureHost) {
     this.host = host;
     this.stage = stage;
-    this.hops = hops;
+    this.address = address;
     this.layout = new Layout(host.layoutUrl);
     this.build();
     parent.replaceChildren(this.root);
@@ -140,7 +141,7 @@ export class PictureView {
     this.hovered = litNodes(graph, this.host.index, hovered);
     if (other) {
       this.relight();
-      if (this.hops > 0) void this.redraw();
+      if (this.address.hops > 0) void this.redraw();
       else this.follow();
     }
     this.paint();
@@ -159,7 +160,7 @@ export class PictureView {
 
   /** Draw the whole, or the neighbourhood of the selection, as asked. */
   private redraw(): Promise<void> {
-    this.settled = this.hops > 0 && this.lit.size ? this.drawAround() : this.drawWhole();
+    this.settled = this.address.hops > 0 && this.lit.size ? this.drawAround() : this.drawWhole();
     return this.settled;
   }
 
@@ -171,7 +172,9 @@ export class PictureView {
     this.shownAround = "";
     this.show(this.whole);
     this.tell(
-      this.hops > 0 ? "Select a node, a line or a kernel: what is around it is drawn here." : "",
+      this.address.hops > 0
+        ? "Select a node, a line or a kernel: what is around it is drawn here."
+        : "",
     );
   }
 
@@ -179,7 +182,7 @@ export class PictureView {
     const { graph } = this;
     if (!graph) return;
     const seeds = [...this.lit].sort((one, other) => one - other);
-    const near = around(graph, seeds.slice(0, SEEDS), this.hops, MOST);
+    const near = around(graph, seeds.slice(0, SEEDS), this.address.hops, MOST);
     const asked = near.nodes.join();
     if (asked === this.shownAround) return;
     const slow = setTimeout(() => this.tell(`Laying out ${near.nodes.length} nodes …`), 150);
@@ -228,7 +231,7 @@ export class PictureView {
     if (!this.graph) return;
     if (this.moved) return;
     if (this.scene && this.scene === this.whole) this.whole = null; // of another shape now
-    if (this.hops === 0 || !this.lit.size) void this.drawWhole();
+    if (this.address.hops === 0 || !this.lit.size) void this.drawWhole();
     this.canvas.fit();
   }
 
@@ -236,7 +239,7 @@ export class PictureView {
 
   /** Show so many steps around the selection; 0 for all. */
   turn(hops: number): void {
-    this.hops = hops;
+    this.address.hops = hops;
     this.moved = false;
     this.showSteps();
     void this.redraw();
@@ -245,7 +248,7 @@ export class PictureView {
 
   private showSteps(): void {
     [...this.steps.children].forEach((segment, at) => {
-      segment.setAttribute("aria-pressed", String(at === this.hops));
+      segment.setAttribute("aria-pressed", String(at === this.address.hops));
     });
   }
 
@@ -296,7 +299,7 @@ export class PictureView {
     if (node !== null) this.keep(node);
     else if (group !== null) {
       const target = targetOfGroup(graph, group);
-      if (target) this.host.keep(target);
+      if (target) this.host.select(target);
     }
   }
 
@@ -304,7 +307,7 @@ export class PictureView {
     const target = this.graph && targetOf(this.graph, node);
     if (!target) return;
     if (this.current !== null) this.current = node;
-    this.host.keep(target);
+    this.host.select(target);
   }
 
   // --- by keyboard -------------------------------------------------------------------------------

@@ -105,6 +105,7 @@ export class LinkIndex {
   /** Tier of each entity. */
   private readonly tiers: Uint8Array;
   private names: Map<string, number> | null = null;
+  private readonly worked = new WeakMap<Selected, Map<string, Matches>>();
 
   constructor(links: Links) {
     this.links = links;
@@ -162,8 +163,18 @@ export class LinkIndex {
     return entity === null ? null : { entities: new Map([[entity, 3]]), origin: null };
   }
 
-  /** Lines of one stage that share an entity with the selection, of the finest kind both have. */
+  /** Lines of one stage that share an entity with the selection, of the finest kind both have. Panes,
+   * status line, chain and walk all ask; each selection is worked out once. */
   matches(selected: Selected, key: string, call: number = EVERY_CALL): Matches {
+    const known = this.worked.get(selected) ?? new Map<string, Matches>();
+    this.worked.set(selected, known);
+    const name = `${call} ${key}`;
+    const matches = known.get(name) ?? this.work(selected, key, call);
+    known.set(name, matches);
+    return matches;
+  }
+
+  private work(selected: Selected, key: string, call: number): Matches {
     const stage = this.stages.get(key);
     if (!stage) return NO_MATCHES;
     const finest = selected.wholeKernel && key === "code" ? TIER_COUNT - 1 : 0;

@@ -1,11 +1,12 @@
 // The walk over matches with n and p: pane after pane, in a kernel pane kernel after kernel, in a
-// source pane file after file, line after line. Pure but for the panes' names.
+// source pane file after file, line after line. Pure.
 
 import type { Kernel } from "../shapes";
+import type { PaneAddress } from "./address";
 import type { Matches, Range } from "./links";
 
 /** What a pane shows, or can be led to show. */
-export interface View<Pane = import("../panes/pane").Pane> {
+export interface View<Pane = PaneAddress> {
   pane: Pane;
   /** The kernel, or the path of the file, that the pane must show for these matches. */
   kernel: Kernel | null;
@@ -14,7 +15,7 @@ export interface View<Pane = import("../panes/pane").Pane> {
   origin: Range | null;
 }
 
-export interface Stop<Pane = import("../panes/pane").Pane> {
+export interface Stop<Pane = PaneAddress> {
   pane: Pane;
   kernel: Kernel | null;
   file: string | null;

@@ -3,16 +3,24 @@
 import { button, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
 import { certainty } from "../../shared/naming";
-import type { Explorer } from "../explorer";
-import { type Chain, chainOf, type Link, type Step } from "../state/chain";
+import { type Chain, chainOf, type Link, type LinkPlace, type Step } from "../state/chain";
 import type { Selected } from "../state/links";
 import { chainOpen } from "../state/preferences";
+import type { ExplorerState } from "../state/state";
 
 /** Words that stand beside the steps; the rest is in their tooltip. */
 const WORDS = 3;
 
+export interface ChainHost {
+  readonly state: ExplorerState;
+  part(selector: string): HTMLElement;
+  /** Lead a pane to a place. */
+  lead(place: LinkPlace): Promise<void>;
+  lineText(key: string, line: number): Promise<string | null>;
+}
+
 export class ChainView {
-  private readonly explorer: Explorer;
+  private readonly host: ChainHost;
   private readonly root: HTMLElement;
   private readonly steps: HTMLElement;
   private readonly words: HTMLElement;
@@ -20,12 +28,12 @@ export class ChainView {
   /** Each drawing has a number: texts that arrive late must not fill a newer one. */
   private drawn = 0;
 
-  constructor(explorer: Explorer) {
-    this.explorer = explorer;
-    this.root = explorer.part(".chain");
-    this.steps = explorer.part(".chain-steps");
-    this.words = explorer.part(".chain-words");
-    explorer.part(".chain-close").addEventListener("click", () => this.toggle(false));
+  constructor(host: ChainHost) {
+    this.host = host;
+    this.root = host.part(".chain");
+    this.steps = host.part(".chain-steps");
+    this.words = host.part(".chain-words");
+    host.part(".chain-close").addEventListener("click", () => this.toggle(false));
     this.root.hidden = !chainOpen.read();
   }
 
@@ -36,7 +44,7 @@ export class ChainView {
   toggle(open: boolean): void {
     this.root.hidden = !open;
     chainOpen.write(open);
-    if (open) this.show(this.explorer.selected);
+    if (open) this.show(this.host.state.selected);
   }
 
   focus(): void {
@@ -48,7 +56,7 @@ export class ChainView {
     if (!this.open || (selected === this.shown && this.drawn > 0)) return;
     this.shown = selected;
     this.drawn++;
-    const { index, picture } = this.explorer;
+    const { index, picture } = this.host.state;
     const chain = selected
       ? chainOf(index, picture, selected)
       : chainOf(index, picture, { entities: new Map(), origin: null });
@@ -85,7 +93,7 @@ export class ChainView {
     if (!place) return make("span", { class: "chain-link" }, label, " ", text);
     const how = link.how ?? certainty(link.known)?.title ?? "";
     const entry = button("", { class: `chain-link known-${link.known}`, title: how }, () =>
-      this.explorer.lead(place),
+      this.host.lead(place),
     );
     entry.append(label, " ", text);
     if (link.note === null) void this.fill(text, entry, link, how);
@@ -96,7 +104,7 @@ export class ChainView {
   private async fill(into: HTMLElement, entry: HTMLElement, link: Link, how: string) {
     const drawn = this.drawn;
     const { key, line } = link.place ?? { key: "", line: 0 };
-    const text = await this.explorer.lineText(key, line).catch(() => null);
+    const text = await this.host.lineText(key, line).catch(() => null);
     if (drawn !== this.drawn || text === null) return;
     const plain = text.trim();
     // The label says the name already, and a type says nothing of what is computed.

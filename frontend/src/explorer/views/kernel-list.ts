@@ -6,8 +6,7 @@ import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
 import type { GraphPicture, Kernel } from "../shapes";
 import { kindOf, kindsOf } from "../state/kernel-kinds";
 
-/** Kernels that are listed before the panes show their first texts, and in one piece of the list: a
- * piece that is out of sight costs nothing when a frame is painted, however many kernels it holds. */
+/** Kernels in one piece of the list. The browser skips pieces that are out of sight. */
 const PIECE = 40;
 /** About how high a kernel stands in the list, in pixels. */
 const HIGH = 36;
@@ -33,20 +32,14 @@ export class KernelList {
   private matched: ReadonlySet<string> = new Set();
   private readonly choose: (kernel: Kernel) => void;
 
-  /** `calm`: when the kernels beyond the first may be listed. */
-  constructor(
-    side: HTMLElement,
-    picture: GraphPicture,
-    calm: Promise<void>,
-    choose: (kernel: Kernel) => void,
-  ) {
+  constructor(side: HTMLElement, picture: GraphPicture, choose: (kernel: Kernel) => void) {
     this.list = side.querySelector(".kernels") as HTMLElement;
     this.filter = side.querySelector(".filter") as HTMLInputElement;
     this.total = side.querySelector(".kernel-count") as HTMLElement;
     this.kernels = picture.kernels;
     this.choose = choose;
     const most = Math.max(0, ...this.kernels.map((kernel) => kernel.share ?? 0));
-    this.fill(0, PIECE, most);
+    this.fill(most);
     const heading = side.querySelector(".kernel-heading");
     if (heading && most === 0) heading.textContent = "Kernels";
     this.kinds = side.querySelector(".kinds") as HTMLSelectElement;
@@ -57,29 +50,16 @@ export class KernelList {
     this.kinds.addEventListener("change", () => this.narrow());
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.narrow();
-    void calm.then(() => {
-      this.fillRest(most);
-      for (const kernel of this.kernels) {
-        this.options.get(kernel.name)?.setAttribute("title", aboutOf(kernel));
-      }
-    });
   }
 
-  private fill(from: number, to: number, most: number): void {
-    for (let at = from; at < Math.min(to, this.kernels.length); at += PIECE) {
+  private fill(most: number): void {
+    for (let at = 0; at < this.kernels.length; at += PIECE) {
       const kernels = this.kernels.slice(at, at + PIECE);
       const options = kernels.map((kernel, place) => this.optionOf(kernel, most, at + place));
       const element = make("div", { class: "piece", role: "presentation" }, ...options);
       this.pieces.push({ element, kernels });
       this.list.append(element);
     }
-  }
-
-  private fillRest(most: number): void {
-    if (this.kernels.length <= PIECE) return;
-    this.fill(PIECE, this.kernels.length, most);
-    this.narrow();
-    this.showChosen();
   }
 
   private optionOf(kernel: Kernel, most: number, at: number): HTMLElement {
@@ -91,9 +71,9 @@ export class KernelList {
       {
         role: "option",
         id: `kernel-${at}`,
-        class: this.matched.has(kernel.name) ? "matched" : null,
-        "aria-selected": String(kernel.name === this.chosen),
+        "aria-selected": "false",
         "data-kernel": kernel.name,
+        title: aboutOf(kernel),
       },
       cutName(kernel.name),
       make("span", { class: "time num" }, figure),

@@ -1,12 +1,23 @@
-// The search box of the page, taught the open graph: kernels, FX nodes, buffers, source files. What
-// it does not know is still searched for among the runs.
+// The search box of the page also finds kernels, FX nodes, buffers and source files of the open graph.
+// Enter without a choice still searches all runs.
 import { cutName, make } from "../../shared/elements";
 import { microseconds } from "../../shared/figures";
-import type { Explorer } from "../explorer";
+import type { GraphPicture, Kernel } from "../shapes";
+import type { Target } from "../state/address";
+import type { LinkIndex } from "../state/links";
 import { type Found, search } from "../state/search";
 
+export interface PaletteHost {
+  readonly picture: GraphPicture;
+  readonly index: LinkIndex;
+  readonly row: { readonly active: { focus(): void } | null };
+  readonly settled: Promise<unknown>;
+  chooseKernel(kernel: Kernel): void;
+  select(target: Target): void;
+}
+
 export class Palette {
-  private readonly explorer: Explorer;
+  private readonly host: PaletteHost;
   private readonly list = make("ul", {
     class: "palette",
     id: "palette",
@@ -17,8 +28,8 @@ export class Palette {
   private found: Found[] = [];
   private chosen = -1;
 
-  constructor(explorer: Explorer) {
-    this.explorer = explorer;
+  constructor(host: PaletteHost) {
+    this.host = host;
     this.box = document.querySelector<HTMLInputElement>("#search");
     const { box } = this;
     if (!box) return;
@@ -44,9 +55,9 @@ export class Palette {
   }
 
   private look(): void {
-    const { box, explorer } = this;
+    const { box, host } = this;
     if (!box) return;
-    this.found = search(box.value, explorer.picture, explorer.index);
+    this.found = search(box.value, host.picture, host.index);
     this.list.replaceChildren(...this.found.map((one, at) => this.optionOf(one, at)));
     if (box.value.trim()) {
       const words = `Enter searches all runs for \u201c${box.value.trim()}\u201d`;
@@ -84,7 +95,7 @@ export class Palette {
     const count = this.found.length;
     if (event.key === "Escape") {
       this.hide();
-      this.explorer.active?.focus();
+      this.host.row.active?.focus();
     } else if (event.key === "Enter") {
       const one = this.found[this.chosen];
       if (!one) return; // the form goes to the runs
@@ -98,9 +109,9 @@ export class Palette {
 
   private take(one: Found): void {
     this.hide();
-    if (one.kernel) this.explorer.chooseKernel(one.kernel);
-    else this.explorer.keep(one.target);
-    this.explorer.settled.then(() => this.explorer.active?.focus());
+    if (one.kernel) this.host.chooseKernel(one.kernel);
+    else this.host.select(one.target);
+    void this.host.settled.then(() => this.host.row.active?.focus());
   }
 
   private hide(): void {

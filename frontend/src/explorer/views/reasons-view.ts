@@ -5,8 +5,9 @@ import { button, make } from "../../shared/elements";
 import { certainty } from "../../shared/naming";
 import { ask } from "../../shared/server";
 import { STAGES } from "../../shared/vocabulary";
-import type { Explorer } from "../explorer";
+import type { LinkPlace } from "../state/chain";
 import { type LitLine, plain, type Reason, reasonOf } from "../state/reasons";
+import type { ExplorerState } from "../state/state";
 
 /** Lines of a pane that are explained. */
 const OF_PANE = 4;
@@ -19,12 +20,21 @@ const EXPLAINED = new Set(
 const SENTENCES = 3;
 
 /** What the engine says of a line's operations. */
-interface Told {
+interface Answer {
   reasons: { code: string; sentence: string; nodes: string[] }[];
 }
 
+export interface ReasonsHost {
+  readonly root: HTMLElement;
+  readonly state: ExplorerState;
+  readonly row: { readonly active: { focus(): void } | null };
+  part(selector: string): HTMLElement;
+  lead(place: LinkPlace): Promise<void>;
+  lineText(key: string, line: number): Promise<string | null>;
+}
+
 export class ReasonsView {
-  private readonly explorer: Explorer;
+  private readonly host: ReasonsHost;
   private readonly root = make("div", {
     class: "reasons",
     popover: "auto",
@@ -32,22 +42,22 @@ export class ReasonsView {
     "aria-label": "How this is known",
   });
 
-  constructor(explorer: Explorer) {
-    this.explorer = explorer;
-    explorer.root.append(this.root);
-    explorer.part(".what").addEventListener("click", (event) => {
+  constructor(host: ReasonsHost) {
+    this.host = host;
+    host.root.append(this.root);
+    host.part(".what").addEventListener("click", (event) => {
       if (event.target instanceof Element && event.target.closest(".how")) this.open();
     });
     // Closed, it gives the focus back to where it was asked from.
     this.root.addEventListener("toggle", (event) => {
       if (event.newState === "closed" && !document.activeElement?.closest(".pane")) {
-        explorer.active?.focus();
+        host.row.active?.focus();
       }
     });
   }
 
   open(): void {
-    const { explorer, root } = this;
+    const { host, root } = this;
     const close = button("×", { class: "icon", "aria-label": "Close" }, () => root.hidePopover());
     const reasons = this.reasons();
     const list = make("ul", {}, ...reasons.map((reason) => this.row(reason)));
@@ -56,7 +66,7 @@ export class ReasonsView {
       : make(
           "p",
           { class: "soft" },
-          explorer.selected
+          host.state.selected
             ? "No line of the panes is linked to the selection."
             : "Keep a line first (click or Enter): this then says how its links are known.",
         );
@@ -66,23 +76,23 @@ export class ReasonsView {
   }
 
   private reasons(): Reason[] {
-    const { explorer } = this;
-    const { selected, stop, index } = explorer;
+    const { state } = this.host;
+    const { selected, stop, index } = state;
     if (!selected) return [];
     const lines: LitLine[] = [];
-    for (const pane of explorer.panes) {
-      const { content, stage } = pane;
-      if (content?.kind !== "code" || (stop && stop.pane !== pane)) continue;
-      const origin = explorer.lighting.originIn(pane);
-      const lit = stop ? [stop.line] : [...explorer.lighting.litIn(pane).lines];
+    for (const pane of state.panes) {
+      const content = state.content(pane);
+      if (content.kind !== "code" || (stop && stop.pane !== pane)) continue;
+      const origin = state.originIn(pane);
+      const lit = stop ? [stop.line] : [...state.matchesIn(pane, selected).lines];
       const shown = lit.filter((line) => !origin || line < origin.first || line > origin.last);
       // Comments and definitions name the node too; lines that compute are what one asks about.
       const { key } = content;
       const computes = (line: number) => index.namesAt(key, line, line, "op:").length > 0;
       const ordered = [...shown.filter(computes), ...shown.filter((line) => !computes(line))];
       for (const line of ordered.slice(0, OF_PANE)) {
-        const { stage: id } = pane.address;
-        lines.push({ stage: id, title: stage?.title ?? id, key, line });
+        const title = state.stageOf(pane)?.title ?? pane.stage;
+        lines.push({ stage: pane.stage, title, key, line });
       }
     }
     return lines.flatMap((lit) => reasonOf(index, selected, lit) ?? []);
@@ -93,13 +103,13 @@ export class ReasonsView {
     const go = button("", { class: `chain-link known-${known}` }, () => {
       this.root.hidePopover();
       const file = key.startsWith("source:") ? key.slice("source:".length) : null;
-      const kernel = stage === "kernel" ? this.explorer.kernel : null;
-      void this.explorer.lead({ stage, key, line, file, kernel, handle: null });
+      const kernel = stage === "kernel" ? this.host.state.kernel : null;
+      void this.host.lead({ stage, key, line, file, kernel, handle: null });
     });
     go.append(make("span", { class: "chain-label" }, `${title} ${line}`), " ");
     const text = make("span", { class: "chain-text" });
     go.append(text);
-    void this.explorer
+    void this.host
       .lineText(key, line)
       .then((found) => text.append((found ?? "").trim()))
       .catch(() => {}); // the line's number says enough
@@ -117,11 +127,11 @@ export class ReasonsView {
 
   /** The engine's own sentences, where it can tell them, in the place of what the links alone say. */
   private async fill(into: HTMLElement, { key, line, entity }: Reason): Promise<void> {
-    const { run, graph } = this.explorer.picture;
+    const { run, graph } = this.host.state.picture;
     const query = new URLSearchParams({ stage: key, line: String(line) });
     const url = `/api/runs/${run.id}/graphs/${encodeURIComponent(graph.slug)}/reason?${query}`;
-    const told = await ask<Told>(url).catch(() => null); // then the links' own words have to do
-    const meant = (told?.reasons ?? []).filter(
+    const answer = await ask<Answer>(url).catch(() => null); // then the links' own words have to do
+    const meant = (answer?.reasons ?? []).filter(
       ({ nodes }) => entity.startsWith("op:") || nodes.includes(entity),
     );
     const sentences = [...new Set(meant.map(({ sentence }) => sentence))].slice(0, SENTENCES);

@@ -3,10 +3,12 @@
 import { make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { certainty } from "../../shared/naming";
-import type { Coverage, GraphPicture } from "../shapes";
-import { isPart, type Spent } from "../state/follow";
+import { isPart, type Spent, spentIn } from "../state/follow";
+import type { Selected } from "../state/links";
+import type { ExplorerState } from "../state/state";
+import { placeName, summed } from "../state/summary";
 
-export interface Told {
+interface Facts {
   names: string[];
   from: string | null;
   /** Lit lines over all panes but the origin's own line. */
@@ -20,12 +22,11 @@ export interface Told {
   bestKnown: number;
   match: { at: number; of: number } | null;
   preview: boolean;
-  trouble: string | null;
 }
 
-function chipOf(told: Told): Node[] {
-  if (!told.lines) return [];
-  const [least, best] = [certainty(told.leastKnown), certainty(told.bestKnown)];
+function chipOf(facts: Facts): Node[] {
+  if (!facts.lines) return [];
+  const [least, best] = [certainty(facts.leastKnown), certainty(facts.bestKnown)];
   if (!least || !best) return [];
   const label = least === best ? best.title : `${best.title}, partly ${least.title}`;
   const title = `${least.meaning}. Click, or e: how is this known?`;
@@ -56,74 +57,71 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
   return [span];
 }
 
-export function tell(into: HTMLElement, told: Told | null, graphTime: number | null): void {
-  if (!told) {
-    const words = "Point at a line to see what it became. Click or Enter keeps it.";
-    into.replaceChildren(make("span", {}, words));
-    return;
-  }
-  if (told.trouble) {
-    into.replaceChildren(make("span", {}, told.trouble));
-    return;
-  }
+function partsOf(facts: Facts, graphTime: number | null): Node[] {
   const parts: Node[] = [];
-  const named = told.names.slice(0, 3).join(", ");
-  const more = told.names.length > 3 ? ` and ${told.names.length - 3} more` : "";
+  const named = facts.names.slice(0, 3).join(", ");
+  const more = facts.names.length > 3 ? ` and ${facts.names.length - 3} more` : "";
   if (named) {
-    const title = told.names.slice(0, 60).join("\n");
+    const title = facts.names.slice(0, 60).join("\n");
     parts.push(make("b", { class: "entities", title }, named + more));
   }
-  if (told.from) parts.push(make("span", {}, told.from));
-  const lines = count(told.lines, "line");
-  const kernels = told.kernels;
+  if (facts.from) parts.push(make("span", {}, facts.from));
+  const lines = count(facts.lines, "line");
+  const { kernels } = facts;
   const where = kernels ? `${count(kernels, "kernel")}, ${lines}` : lines;
-  const linked = told.lines ? where : kernels ? count(kernels, "kernel") : "";
+  const linked = facts.lines ? where : kernels ? count(kernels, "kernel") : "";
   parts.push(make("span", {}, linked || "nothing is linked to this line"));
-  parts.push(...chipOf(told), ...timeOf(told.spent, graphTime));
-  if (told.match) parts.push(make("span", {}, `match ${told.match.at} of ${told.match.of}`));
-  if (told.preview) parts.push(make("span", { class: "soft" }, "preview"));
-  into.replaceChildren(...parts);
+  parts.push(...chipOf(facts), ...timeOf(facts.spent, graphTime));
+  if (facts.match) parts.push(make("span", {}, `match ${facts.match.at} of ${facts.match.of}`));
+  if (facts.preview) parts.push(make("span", { class: "soft" }, "preview"));
+  return parts;
 }
 
-function percents(covered: Partial<Coverage>, what: "lines" | "nodes"): [string, string] | null {
-  const all = covered[what] ?? 0;
-  if (!all) return null;
-  const exact = covered[`${what}_exact`] ?? 0;
-  const inferred = covered[`${what}_inferred`] ?? 0;
-  const kernel = covered[`${what}_kernel`] ?? 0;
-  const unmapped = all - exact - inferred - kernel;
-  const parts = [
-    exact ? `exact ${share(exact / all)}` : "",
-    inferred ? `inferred ${share(inferred / all)}` : "",
-    kernel ? `kernel only ${share(kernel / all)}` : "",
-    `unmapped ${unmapped}`,
-  ];
-  return [share((exact + inferred) / all), parts.filter(Boolean).join(" · ")];
-}
+export class StatusLine {
+  private readonly root: HTMLElement;
+  private readonly state: ExplorerState;
 
-/** How much is explained, and what is not, in words. */
-export function describeCoverage(into: HTMLElement, picture: GraphPicture): void {
-  const lines = percents(picture.coverage, "lines");
-  const nodes = percents(picture.coverage, "nodes");
-  const summary = into.querySelector("summary");
-  if (summary && picture.aligning) {
-    summary.textContent = "Lines still being aligned";
-  } else if (summary) {
-    summary.textContent = lines
-      ? `Lines explained ${lines[0]}`
-      : "Lines explained: none to explain";
+  constructor(root: HTMLElement, state: ExplorerState) {
+    this.root = root;
+    this.state = state;
   }
-  const facts = make("dl", { class: "facts" });
-  if (lines) facts.append(make("dt", {}, "Kernel lines"), make("dd", {}, lines[1]));
-  if (nodes) facts.append(make("dt", {}, "FX nodes"), make("dd", {}, nodes[1]));
-  into.append(facts);
-  if (picture.aligning) {
-    const words =
-      "Calls are linked. The lines of their kernels follow, which until then light with all nodes " +
-      "of the call, and Dynamo's graphs. The page loads anew when they are aligned.";
-    into.append(make("p", {}, words));
+
+  /** Say what is pointed at, else what is selected. */
+  show(): void {
+    const { hovered, selected, trouble, picture } = this.state;
+    const shown = hovered ?? selected;
+    if (shown) this.root.replaceChildren(...partsOf(this.facts(shown), picture.graph_time_us));
+    else this.say(trouble ?? "Point at a line to see what it became. Click or Enter keeps it.");
   }
-  if (picture.notes.length) {
-    into.append(make("ul", {}, ...picture.notes.map((note) => make("li", {}, note))));
+
+  /** Say a sentence until something else lights; null says what is selected. */
+  sayOnce(sentence: string | null): void {
+    if (sentence === null) this.show();
+    else this.say(sentence);
+  }
+
+  private say(sentence: string): void {
+    this.root.replaceChildren(make("span", {}, sentence));
+  }
+
+  private facts(selected: Selected): Facts {
+    const { state } = this;
+    const { index, picture, stop } = state;
+    const lit = state.panes.map((pane) => {
+      const content = state.content(pane);
+      const key = content.kind === "code" ? content.key : "";
+      return { key, matches: state.matchesIn(pane, selected) };
+    });
+    const kernels = state.kernelsOf(selected);
+    const code = index.matches(selected, "code");
+    return {
+      ...summed(lit, selected),
+      names: index.namesOf(selected),
+      from: selected.origin ? `from ${placeName(picture, selected.origin)}` : null,
+      kernels: kernels.length,
+      spent: spentIn(index, selected, kernels, code),
+      match: stop && selected === state.selected ? stop.place : null,
+      preview: selected === state.hovered && state.selected !== null,
+    };
   }
 }

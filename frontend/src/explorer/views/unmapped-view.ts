@@ -3,23 +3,33 @@
 import { button, cutName, make } from "../../shared/elements";
 import { count } from "../../shared/figures";
 import { POST_GRAD } from "../../shared/vocabulary";
-import type { Explorer } from "../explorer";
+import type { GraphPicture } from "../shapes";
+import type { LinkPlace } from "../state/chain";
 import { kernelNamed } from "../state/follow";
+import type { LinkIndex } from "../state/links";
 import { type Unmapped, unmappedLines, unmappedNodes } from "../state/unmapped";
 
 /** Rows of one reason that are listed. */
 const LISTED = 100;
 
+export interface UnmappedHost {
+  readonly picture: GraphPicture;
+  readonly index: LinkIndex;
+  part(selector: string): HTMLElement;
+  lead(place: LinkPlace): Promise<void>;
+  stageLines(key: string): Promise<readonly string[]>;
+}
+
 export class UnmappedView {
-  private readonly explorer: Explorer;
+  private readonly host: UnmappedHost;
   private dialog: HTMLDialogElement | null = null;
 
-  constructor(explorer: Explorer) {
-    this.explorer = explorer;
+  constructor(host: UnmappedHost) {
+    this.host = host;
     const open = button("List what is not, and why", { class: "button small" }, () => {
       void this.open();
     });
-    explorer.part(".coverage").append(open);
+    host.part(".coverage").append(open);
   }
 
   async open(): Promise<void> {
@@ -28,13 +38,13 @@ export class UnmappedView {
   }
 
   private async made(): Promise<HTMLDialogElement> {
-    const { explorer } = this;
+    const { host } = this;
     const [code, graph] = await Promise.all([
-      explorer.stageLines("code").catch(() => []),
-      explorer.stageLines(POST_GRAD).catch(() => []),
+      host.stageLines("code").catch(() => []),
+      host.stageLines(POST_GRAD).catch(() => []),
     ]);
-    const lines = unmappedLines(explorer.index, explorer.picture, code);
-    const nodes = unmappedNodes(explorer.index, graph);
+    const lines = unmappedLines(host.index, host.picture, code);
+    const nodes = unmappedNodes(host.index, graph);
     const body = make("div", { class: "unmapped", tabindex: "0" });
     body.append(
       this.part(`${count(lines.length, "line")} of kernels`, lines, "kernel"),
@@ -74,9 +84,9 @@ export class UnmappedView {
   private row(one: Unmapped, stage: string): HTMLElement {
     const entry = button("", { class: "chain-link", title: one.text }, () => {
       this.dialog?.close();
-      const kernel = stage === "kernel" ? kernelNamed(this.explorer.picture, one.where) : null;
+      const kernel = stage === "kernel" ? kernelNamed(this.host.picture, one.where) : null;
       const key = stage === "kernel" ? "code" : stage;
-      void this.explorer.lead({ stage, key, line: one.line, file: null, kernel, handle: null });
+      void this.host.lead({ stage, key, line: one.line, file: null, kernel, handle: null });
     });
     const line = make("span", { class: "chain-label num" }, String(one.line));
     entry.append(line, " ", make("span", { class: "chain-text" }, one.text));

@@ -1,10 +1,10 @@
 // What the keys do.
-import { share } from "../../page/share";
-import type { CodeOptions } from "../code/code";
-import type { Explorer } from "../explorer";
-import { fold, wrap } from "../state/preferences";
-import { type Stop, stopAfter, stopsOf } from "../state/walk";
-import { helpDialog, type Key, listen } from "./keys";
+import { share } from "../page/share";
+import type { CodeOptions } from "./code/code";
+import type { Explorer } from "./explorer";
+import { fold, wrap } from "./state/preferences";
+import { stopAfter, stopsOf } from "./state/walk";
+import { helpDialog, type Key, listen } from "./views/keys";
 
 export class Commands {
   private readonly explorer: Explorer;
@@ -15,32 +15,26 @@ export class Commands {
   }
 
   private step(by: 1 | -1): void {
-    const { explorer } = this;
-    const isShown = ({ kernel, file, pane }: Stop) =>
-      (kernel === null || kernel === explorer.kernel) &&
-      (file === null || file === pane.address.file);
-    const stops = stopsOf(explorer.views());
-    const stop = stopAfter(stops, explorer.stop, by, explorer.active, isShown);
-    if (!stop) {
-      if (!this.explorer.selected)
-        this.explorer.trouble =
-          "Keep a line first (click or Enter), then n and p walk its matches.";
-      this.explorer.lighting.say();
-      return;
-    }
-    void explorer.goTo(stop);
+    const { state, row, status } = this.explorer;
+    const active = row.active?.address ?? null;
+    const stops = stopsOf(state.views());
+    const stop = stopAfter(stops, state.stop, by, active, (each) => state.shows(each));
+    if (stop) void this.explorer.goTo(stop);
+    else if (state.selected) status.show();
+    else status.sayOnce("Keep a line first (click or Enter), then n and p walk its matches.");
   }
 
   private goPane(by: 1 | -1): void {
-    const at = this.explorer.active ? this.explorer.panes.indexOf(this.explorer.active) : -1;
+    const { row } = this.explorer;
+    const at = row.active ? row.panes.indexOf(row.active) : -1;
     if (document.activeElement?.closest(".side")) {
-      if (by === 1) this.explorer.panes[0]?.focus();
+      if (by === 1) row.panes[0]?.focus();
       return;
     }
-    const next = this.explorer.panes[at + by];
+    const next = row.panes[at + by];
     if (next) {
-      this.explorer.active = next;
-      this.explorer.row.showTabs();
+      row.active = next;
+      row.showTabs();
       next.focus();
     } else if (by === -1) this.explorer.list.focus();
   }
@@ -49,14 +43,14 @@ export class Commands {
     Object.assign(this.explorer.options, change);
     fold.write(this.explorer.options.folded);
     wrap.write(this.explorer.options.wrapped);
-    for (const pane of this.explorer.panes) pane.adjust(this.explorer.options);
+    for (const pane of this.explorer.row.panes) pane.adjust(this.explorer.options);
   }
 
   private pinCaret(extend: boolean): void {
-    const pane = this.explorer.active;
+    const pane = this.explorer.row.active;
     const line = pane?.caretLine;
     if (document.activeElement?.closest(".side")) {
-      const { kernel } = this.explorer;
+      const { kernel } = this.explorer.state;
       if (kernel) this.explorer.chooseKernel(kernel);
     } else if (pane && line) this.explorer.pin(pane, line, extend);
   }
@@ -66,7 +60,7 @@ export class Commands {
     const inside = document.activeElement?.closest(".chain") !== null;
     if (chain.open && inside) {
       chain.toggle(false);
-      this.explorer.active?.focus();
+      this.explorer.row.active?.focus();
       return;
     }
     chain.toggle(true);
@@ -74,17 +68,17 @@ export class Commands {
   }
 
   private stepCall(by: 1 | -1): void {
-    const calls = this.explorer.kernel?.calls ?? [];
+    const calls = this.explorer.state.kernel?.calls ?? [];
     if (calls.length < 2) return;
-    const at = calls.findIndex((call) => call.handle === this.explorer.handle);
+    const at = calls.findIndex((call) => call.handle === this.explorer.state.handle);
     const next = (at + by + calls.length + 1 + 1) % (calls.length + 1);
     this.explorer.handleChosen(next === 0 ? null : (calls[next - 1]?.handle ?? null));
   }
 
   /** With a line kept, among the kernels that compute it; else down the list. */
   private stepKernel(by: 1 | -1): void {
-    const computing = this.explorer.computing();
-    const at = computing.findIndex(({ name }) => name === this.explorer.kernel?.name);
+    const { computing } = this.explorer.state;
+    const at = computing.findIndex(({ name }) => name === this.explorer.state.kernel?.name);
     const next = computing[(at + by + computing.length) % computing.length];
     if (computing.length > 1 && next) this.explorer.turnTo(next);
     else this.explorer.list.step(by);
@@ -105,7 +99,7 @@ export class Commands {
       key(["Shift+Enter"], "Shift-Enter", "keep all lines from the kept one to the caret", () =>
         this.pinCaret(true),
       ),
-      key(["Escape"], "Esc", "let the selection go", () => this.explorer.clear()),
+      key(["Escape"], "Esc", "let the selection go", () => this.explorer.select(null)),
       key(["n"], "n", "next match", () => this.step(1)),
       key(["p"], "p", "previous match", () => this.step(-1)),
       key(["]"], "]", "next kernel of the selection, else of the list", () => this.stepKernel(1)),
@@ -117,7 +111,7 @@ export class Commands {
         this.goPane(-1),
       ),
       key(["k"], "k", "filter the kernels", () => this.explorer.list.focusFilter()),
-      key(["f"], "f", "find in the pane", () => this.explorer.active?.find()),
+      key(["f"], "f", "find in the pane", () => this.explorer.row.active?.find()),
       key(["t"], "t", "fold or show types, folders and heads of IR nodes", () =>
         this.adjust({ folded: !this.explorer.options.folded }),
       ),
@@ -126,7 +120,7 @@ export class Commands {
         "d",
         "compare the pane with the one at its right, lines kept level; again ends it",
         () => {
-          this.explorer.compared(this.explorer.active);
+          this.explorer.compared(this.explorer.row.active);
         },
       ),
       key(["o"], "o", "only the lines that light and a few around, or all", () =>
@@ -143,13 +137,13 @@ export class Commands {
         ["a"],
         "a",
         "add a pane",
-        () => this.explorer.active && this.explorer.added(this.explorer.active),
+        () => this.explorer.row.active && this.explorer.added(this.explorer.row.active),
       ),
       key(
         ["x"],
         "x",
         "close the pane",
-        () => this.explorer.active && this.explorer.closed(this.explorer.active),
+        () => this.explorer.row.active && this.explorer.closed(this.explorer.row.active),
       ),
       key(["y"], "y", "copy a link to exactly this", () => share()),
       key(["?"], "?", "this help", () => {

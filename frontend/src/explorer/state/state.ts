@@ -1,0 +1,333 @@
+// What the explorer shows: its panes, the kernel and call, what is selected and what the pointer is on.
+// Pure: no document, no network.
+
+import { IR_POST, KERNEL, POST_GRAD, WRAPPER } from "../../shared/vocabulary";
+import type { GraphPicture, Kernel, Stage } from "../shapes";
+import type { Address, LineTarget, PaneAddress, Target } from "./address";
+import { type Content, contentOf } from "./content";
+import {
+  callEntity,
+  callOf,
+  handleFor,
+  kernelAt,
+  kernelNamed,
+  kernelsOf,
+  linesOfKernel,
+  selectNamed,
+} from "./follow";
+import {
+  EVERY_CALL,
+  type LinkIndex,
+  type Matches,
+  NO_MATCHES,
+  type Range,
+  type Selected,
+  within,
+} from "./links";
+import { type Marks, NO_MARKS } from "./marks";
+import type { Stop, View } from "./walk";
+
+/** The stages whose pane another stage may take, the first choice first. */
+const SPARE = [KERNEL, IR_POST, WRAPPER, POST_GRAD];
+
+export class ExplorerState {
+  readonly picture: GraphPicture;
+  readonly index: LinkIndex;
+  panes: PaneAddress[] = [];
+  kernel: Kernel | null = null;
+  /** Handle of the call that kernel panes are limited to; null for every call. */
+  handle: number | null = null;
+  target: Target | null = null;
+  selected: Selected | null = null;
+  /** The kernels that compute the selection; none when a kernel itself is selected. */
+  computing: readonly Kernel[] = [];
+  hovered: Selected | null = null;
+  /** Where the walk with n and p stands. */
+  stop: Stop | null = null;
+  /** Why there is nothing to show for an address or a key. */
+  trouble: string | null = null;
+
+  constructor(picture: GraphPicture, index: LinkIndex) {
+    this.picture = picture;
+    this.index = index;
+  }
+
+  // --- the address of the page -------------------------------------------------------------------
+
+  /** Take over all that an address says. */
+  restore(address: Address): void {
+    if (!this.hasPanes(address.panes)) this.panes = address.panes;
+    const named = kernelNamed(this.picture, address.kernel);
+    const withCode = this.picture.kernels.find((kernel) => kernel.first !== null);
+    this.kernel = named ?? withCode ?? this.picture.kernels[0] ?? null;
+    this.handle = named ? address.handle : null;
+    this.hovered = null;
+    this.select(address.selected);
+    if (address.kernel && !named) this.trouble = `This graph has no kernel ${address.kernel}.`;
+  }
+
+  address(compared: number | null): Address {
+    const { panes, handle, target } = this;
+    return { panes, kernel: this.kernel?.name ?? null, handle, selected: target, compared };
+  }
+
+  // --- panes -------------------------------------------------------------------------------------
+
+  private hasPanes(addresses: readonly PaneAddress[]): boolean {
+    return (
+      addresses.length === this.panes.length &&
+      addresses.every(({ stage, file, hops }, at) => {
+        const now = this.panes[at];
+        return now?.stage === stage && now.hops === hops && (file === null || now.file === file);
+      })
+    );
+  }
+
+  stageOf({ stage }: PaneAddress): Stage | null {
+    return this.picture.stages.find((each) => each.id === stage) ?? null;
+  }
+
+  /** What a pane is to show. */
+  content(pane: PaneAddress): Content {
+    const { picture, index, selected, kernel, handle } = this;
+    const called = kernel?.first === null ? callOf(index, selected, kernel, handle) : null;
+    return contentOf(picture, pane, kernel, called);
+  }
+
+  /** Add a pane beside another, with a stage that none shows yet. */
+  addPane(after: PaneAddress): PaneAddress | null {
+    const shown = new Set(this.panes.map((pane) => pane.stage));
+    const stages = this.picture.stages.filter((stage) => stage.files.length > 0);
+    const next = stages.find((stage) => !shown.has(stage.id)) ?? stages[0];
+    if (!next) return null;
+    const pane = { stage: next.id, file: null, hops: 0 };
+    this.panes.splice(this.panes.indexOf(after) + 1, 0, pane);
+    return pane;
+  }
+
+  /** Close a pane; the last one stays. Returns the pane at its left. */
+  closePane(pane: PaneAddress): PaneAddress | null {
+    if (this.panes.length < 2) return null;
+    const at = this.panes.indexOf(pane);
+    this.panes.splice(at, 1);
+    return this.panes[Math.max(0, at - 1)] ?? null;
+  }
+
+  /** The pane of a stage: the one that shows it, or another that turns to it. */
+  paneFor(stage: string): PaneAddress | null {
+    const of = (id: string) => this.panes.find((pane) => pane.stage === id);
+    const shown = of(stage);
+    if (shown) return shown;
+    const spare = SPARE.filter((each) => each !== stage).map(of);
+    const pane = spare.find((each) => each !== undefined) ?? this.panes[0] ?? null;
+    if (pane) pane.stage = stage;
+    return pane;
+  }
+
+  // --- the selection -----------------------------------------------------------------------------
+
+  /** Select a target, and lead kernel, call and files to what it selects. */
+  select(target: Target | null): void {
+    this.target = target;
+    this.selected = null;
+    this.stop = null;
+    this.trouble = null;
+    if (target && "entity" in target) {
+      this.selected = selectNamed(this.index, this.picture, target.entity);
+      if (!this.selected) this.trouble = `Nothing in this graph is linked to ${target.entity}.`;
+    } else if (target) {
+      this.selected = this.lines(target);
+    }
+    if (this.selected && target) this.follow(this.selected, target);
+    this.computing =
+      this.selected && !this.selected.wholeKernel ? this.kernelsOf(this.selected) : [];
+  }
+
+  /** All that lines of a pane refer to. */
+  private lines(target: LineTarget): Selected {
+    const key = this.keyOf(target);
+    const call = key === "code" ? this.call : EVERY_CALL;
+    return this.index.selectLine(key, target.line, call, target.last);
+  }
+
+  /** Point at a line of a pane. Returns whether that changes what lights. */
+  point(pane: PaneAddress, line: number | null): boolean {
+    const before = this.hovered?.origin;
+    const content = this.content(pane);
+    let now: Selected | null = null;
+    if (line !== null && content.kind === "code") {
+      const call = pane.stage === "kernel" ? this.call : EVERY_CALL;
+      now = this.index.selectLine(content.key, line, call);
+    }
+    if (before?.key === now?.origin?.key && before?.first === now?.origin?.first) return false;
+    return this.preview(now);
+  }
+
+  /** Light a selection beside the kept one. Returns whether that changes what lights. */
+  preview(selected: Selected | null): boolean {
+    if (!selected && !this.hovered) return false;
+    this.hovered = selected?.entities.size ? selected : null;
+    return true;
+  }
+
+  /** The target that a click on a line means; with `extend` all lines from the selected one to it. */
+  targetAt(pane: PaneAddress, line: number, extend: boolean): LineTarget {
+    const from = extend ? this.originIn(pane) : null;
+    const [first, last] = [Math.min(from?.first ?? line, line), Math.max(from?.last ?? line, line)];
+    const { stage, file } = pane;
+    const target: LineTarget = { stage, line: first };
+    if (last > first) target.last = last;
+    if (stage === "source" && file && file !== this.firstFile()) target.file = file;
+    return target;
+  }
+
+  showKernel(kernel: Kernel): void {
+    if (kernel === this.kernel) return;
+    this.kernel = kernel;
+    this.handle = null;
+  }
+
+  showCall(handle: number | null): void {
+    this.handle = handle;
+    const { target } = this;
+    if (!target || "entity" in target || this.keyOf(target) !== "code") return;
+    this.selected = this.lines(target);
+    this.computing = this.kernelsOf(this.selected);
+  }
+
+  /** The entity of the call that kernel panes are limited to. */
+  private get call(): number {
+    return callEntity(this.index, this.kernel, this.handle);
+  }
+
+  /** The key that the links know a pane's lines by. */
+  private keyOf({ stage, file }: { stage: string; file?: string }): string {
+    if (stage === "kernel" || stage === "wrapper") return "code";
+    return stage === "source" ? this.index.keyNamed(`source:${file ?? this.firstFile()}`) : stage;
+  }
+
+  /** The file that a selection in a source means when it names none. */
+  private firstFile(): string {
+    const pane = this.panes.find((each) => each.stage === "source");
+    const files = this.picture.stages.find((each) => each.id === "source")?.files ?? [];
+    return pane?.file ?? files[0]?.path ?? "";
+  }
+
+  /** The kernels that compute a selection. */
+  kernelsOf(selected: Selected): Kernel[] {
+    return kernelsOf(this.picture, this.index.matches(selected, "code"));
+  }
+
+  private follow(selected: Selected, target: Target): void {
+    const computing = this.kernelsOf(selected);
+    const line = "line" in target && target.stage === "kernel" ? target.line : null;
+    const holding = line === null ? null : kernelAt(this.picture, line);
+    if (holding) this.showKernel(holding);
+    else if (!(this.kernel && computing.includes(this.kernel))) {
+      // The code of a library's kernel cannot be shown: prefer one that was generated.
+      const wanted = computing.find((kernel) => kernel.first !== null) ?? computing[0];
+      if (wanted) this.showKernel(wanted);
+    }
+    if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);
+    for (const pane of this.panes) this.followFile(pane, selected, target);
+  }
+
+  private followFile(pane: PaneAddress, selected: Selected, target: Target): void {
+    if (pane.stage !== "source") return;
+    const files = this.stageOf(pane)?.files ?? [];
+    if ("stage" in target && target.stage === "source") {
+      const path = target.file && this.keyOf(target).slice("source:".length);
+      const shown = this.panes.some((each) => each.file === path);
+      const known = files.find((file) => file.path === path);
+      if (known && !shown) pane.file = known.path;
+      return;
+    }
+    const lights = (path: string) =>
+      this.index.matches(selected, `source:${path}`).lines.length > 0;
+    const shown = pane.file ?? files[0]?.path;
+    if (shown && lights(shown)) return;
+    const other = files.find((file) => lights(file.path));
+    if (other) pane.file = other.path;
+  }
+
+  // --- what lights -------------------------------------------------------------------------------
+
+  /** Lines of a pane that a selection lights; in a kernel pane those of the chosen call. */
+  matchesIn(pane: PaneAddress, selected: Selected | null): Matches {
+    const content = this.content(pane);
+    if (!selected || content.kind !== "code") return NO_MATCHES;
+    // All lines of a selected kernel are its own; lighting every one would say nothing.
+    if (selected.wholeKernel && pane.stage === "kernel") return NO_MATCHES;
+    const call = pane.stage === "kernel" ? this.call : EVERY_CALL;
+    const matches = this.index.matches(selected, content.key, call);
+    return within(matches, content.first, content.last);
+  }
+
+  /** The selected lines themselves, when a pane shows them. */
+  originIn(pane: PaneAddress): Range | null {
+    const { target } = this;
+    const content = this.content(pane);
+    if (!target || "entity" in target || content.kind !== "code") return null;
+    if (this.keyOf(target) !== content.key) return null;
+    return { first: target.line, last: target.last ?? target.line };
+  }
+
+  marksIn(pane: PaneAddress): Marks {
+    const origin = this.originIn(pane);
+    if (!this.selected && !this.hovered && origin === null) return NO_MARKS;
+    return {
+      pinned: this.matchesIn(pane, this.selected),
+      hovered: this.matchesIn(pane, this.hovered),
+      origin,
+      current: this.stop?.pane === pane ? this.stop.line : null,
+    };
+  }
+
+  // --- the walk ----------------------------------------------------------------------------------
+
+  /** What n and p walk through: also kernels and files that panes do not show yet. */
+  views(): View[] {
+    return this.panes.flatMap((pane) => this.viewsOf(pane));
+  }
+
+  /** A kernel pane has a view for each kernel that computes the selection, a source pane one a file. */
+  private viewsOf(pane: PaneAddress): View[] {
+    const { selected, index } = this;
+    if (!selected) return [];
+    const origin = this.originIn(pane);
+    if (pane.stage === "kernel" && !selected.wholeKernel) {
+      const [every, chosen] = [EVERY_CALL, this.call].map((call) =>
+        index.matches(selected, "code", call),
+      );
+      return this.computing.flatMap((kernel) => {
+        const all = (kernel === this.kernel ? chosen : every) ?? NO_MATCHES;
+        if (kernel.first === null) return [];
+        return [{ pane, kernel, file: null, matches: linesOfKernel(all, kernel), origin }];
+      });
+    }
+    const files = pane.stage === "source" ? (this.stageOf(pane)?.files ?? []) : [];
+    if (files.length < 2) {
+      return [{ pane, kernel: null, file: null, matches: this.matchesIn(pane, selected), origin }];
+    }
+    return files.map(({ path }) => ({
+      pane,
+      kernel: null,
+      file: path,
+      matches: index.matches(selected, `source:${path}`),
+      origin: path === pane.file ? origin : null,
+    }));
+  }
+
+  /** Whether a stop of the walk is of the kernel and file that its pane shows now. */
+  shows({ kernel, file, pane }: Stop): boolean {
+    return (kernel === null || kernel === this.kernel) && (file === null || file === pane.file);
+  }
+
+  /** Walk to a stop; the selection stays. */
+  walkTo(stop: Stop): void {
+    this.stop = stop;
+    this.hovered = null;
+    if (stop.kernel) this.showKernel(stop.kernel);
+    if (stop.file) stop.pane.file = stop.file;
+  }
+}

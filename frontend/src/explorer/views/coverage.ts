@@ -1,0 +1,47 @@
+// How much of a graph the links explain, in words.
+import { make } from "../../shared/elements";
+import { share } from "../../shared/figures";
+import type { Coverage, GraphPicture } from "../shapes";
+
+function percents(covered: Partial<Coverage>, what: "lines" | "nodes"): [string, string] | null {
+  const all = covered[what] ?? 0;
+  if (!all) return null;
+  const exact = covered[`${what}_exact`] ?? 0;
+  const inferred = covered[`${what}_inferred`] ?? 0;
+  const kernel = covered[`${what}_kernel`] ?? 0;
+  const unmapped = all - exact - inferred - kernel;
+  const parts = [
+    exact ? `exact ${share(exact / all)}` : "",
+    inferred ? `inferred ${share(inferred / all)}` : "",
+    kernel ? `kernel only ${share(kernel / all)}` : "",
+    `unmapped ${unmapped}`,
+  ];
+  return [share((exact + inferred) / all), parts.filter(Boolean).join(" · ")];
+}
+
+/** How much is explained, and what is not, in words. */
+export function describeCoverage(into: HTMLElement, picture: GraphPicture): void {
+  const lines = percents(picture.coverage, "lines");
+  const nodes = percents(picture.coverage, "nodes");
+  const summary = into.querySelector("summary");
+  if (summary && picture.aligning) {
+    summary.textContent = "Lines still being aligned";
+  } else if (summary) {
+    summary.textContent = lines
+      ? `Lines explained ${lines[0]}`
+      : "Lines explained: none to explain";
+  }
+  const facts = make("dl", { class: "facts" });
+  if (lines) facts.append(make("dt", {}, "Kernel lines"), make("dd", {}, lines[1]));
+  if (nodes) facts.append(make("dt", {}, "FX nodes"), make("dd", {}, nodes[1]));
+  into.append(facts);
+  if (picture.aligning) {
+    const words =
+      "Calls are linked. The lines of their kernels follow, which until then light with all nodes " +
+      "of the call, and Dynamo's graphs. The page loads anew when they are aligned.";
+    into.append(make("p", {}, words));
+  }
+  if (picture.notes.length) {
+    into.append(make("ul", {}, ...picture.notes.map((note) => make("li", {}, note))));
+  }
+}
