@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from inductorscope.answers.explorer.graph import graphs_of
-from inductorscope.answers.logs.log import Chosen, LogPage, RecordRow, log_page
+from inductorscope.answers.logs.log import Chosen, LogPage, LogRecord, log_page
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import graphs_of
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -79,8 +80,8 @@ def page_of(session: Session, chosen: Chosen | None = None, number: int = 1) -> 
     return page
 
 
-def all_records(session: Session, run: str, chosen: Chosen, limit: int) -> list[RecordRow]:
-    found: list[RecordRow] = []
+def all_records(session: Session, run: str, chosen: Chosen, limit: int) -> list[LogRecord]:
+    found: list[LogRecord] = []
     after = 0
     for _ in range(1000):
         page = log_page(session, run, chosen, after, limit)
@@ -149,7 +150,8 @@ def test_a_run_that_is_being_read_shows_what_there_is(session: Session) -> None:
         "artifact:dynamo_graph_break_reason": 2,
         "inductor_output_code": 1,
     }
-    assert log_page(session, "0" * 16) is None
+    with pytest.raises(NotHere):
+        log_page(session, "0" * 16)
 
 
 def test_many_records_are_paged_through(engine: Engine) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inductorscope.answers.missing import NotHere
 from inductorscope.answers.time.tables import PAGE, Asked, TimesTable, times_table
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.runs.draft import (
@@ -147,8 +148,10 @@ def test_kernels_of_the_code(engine: Engine, run_id: str) -> None:
 
 def test_what_is_not_there(engine: Engine, run_id: str) -> None:
     with sessions(engine, read_only=True)() as session:
-        assert times_table(session, "f" * 16, Asked()) is None
-        assert times_table(session, run_id, Asked("trace", 999_999)) is None
+        with pytest.raises(NotHere):
+            times_table(session, "f" * 16, Asked())
+        with pytest.raises(NotHere):
+            times_table(session, run_id, Asked("trace", 999_999))
         past = times_table(session, run_id, Asked("kernels", first=10**9))
         assert past is not None
         assert (past.kernels, past.total) == ([], 1)

@@ -8,28 +8,32 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.missing import no_graph, no_run
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links, Run
 
 
 @dataclass(frozen=True, slots=True)
 class RunName:
+    """Enough of a run to name it and link to it."""
+
     id: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class GraphName:
+    """Enough of a graph to name it and link to it."""
+
     slug: str
     name: str
     direction: str
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRow:
-    slug: str
-    name: str
-    direction: str
+class GraphRow(GraphName):
+    """One graph of a run."""
+
     position: int
     aot_id: str | None
     compile_id: str | None
@@ -38,6 +42,7 @@ class GraphRow:
     call_count: int
     time_us: float | None
     share: float | None
+    """Of the run's kernel time, 0 to 1."""
     coverage: Coverage | None
     aligning: bool
     """Whether the lines of its kernels are still to be aligned."""
@@ -45,21 +50,29 @@ class GraphRow:
 
 @dataclass(frozen=True, slots=True)
 class KernelRow:
+    """One kernel in a table."""
+
     graph: str
+    """Slug of its graph."""
     name: str
     handle: int | None
+    """Of its first call; with the name it makes the kernel's address."""
     kind: str
     category: str
     call_count: int
     time_us: float | None
     time_calls: float | None
+    """Calls of one step that the profile saw; times `each_us` it makes `time_us`."""
     each_us: float | None
+    """Time of one call."""
     share: float | None
     time_source: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryTime:
+    """Time of one kind of kernel, per step."""
+
     category: str
     kernels: int
     calls: float
@@ -172,11 +185,34 @@ def summed(parts: Sequence[Coverage | None]) -> Coverage | None:
     return Coverage(**{name: sum(getattr(part, name) for part in known) for name in names})
 
 
-def run_name(session: Session, run: str) -> RunName | None:
+def run_of(session: Session, run_id: str) -> Run:
+    run = session.get(Run, run_id)
+    if run is None:
+        raise no_run(run_id)
+    return run
+
+
+def run_name(session: Session, run: str) -> RunName:
     found = session.execute(select(Run.id, Run.name).where(Run.id == run)).one_or_none()
-    return None if found is None else RunName(*found)
+    if found is None:
+        raise no_run(run)
+    return RunName(*found)
 
 
-def graph_of(session: Session, run: str, slug: str) -> Graph | None:
+def graph_of(session: Session, run: str, slug: str) -> Graph:
     query = select(Graph).where(Graph.run_id == run, Graph.slug == slug)
-    return session.scalars(query).one_or_none()
+    found = session.scalars(query).one_or_none()
+    if found is None:
+        run_of(session, run)
+        raise no_graph(run, slug)
+    return found
+
+
+def graph_name(graph: Graph) -> GraphName:
+    return GraphName(graph.slug, graph.name, graph.direction)
+
+
+def graphs_of(session: Session, run: str) -> list[GraphName]:
+    """All graphs of a run, in order; none where there is no such run."""
+    query = select(Graph.slug, Graph.name, Graph.direction).where(Graph.run_id == run)
+    return [GraphName(*row) for row in session.execute(query.order_by(Graph.position))]

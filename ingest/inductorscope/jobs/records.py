@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -57,14 +57,19 @@ class JobStatus:
     started_at: datetime | None
     ended_at: datetime | None
     cancel_requested: bool
-
-    @property
-    def active(self) -> bool:
-        return self.state in ACTIVE
+    active: bool
+    """Queued or running."""
+    share: float | None
+    """How far the step is, 0 to 1; null when it cannot tell."""
 
     @classmethod
     def of(cls, job: Job) -> JobStatus:
-        return cls(**{name: getattr(job, name) for name in cls.__slots__})
+        columns = {each.name for each in fields(cls)} - {"active", "share"}
+        return cls(
+            **{name: getattr(job, name) for name in columns},
+            active=job.state in ACTIVE,
+            share=min(1.0, job.done / job.total) if job.total else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

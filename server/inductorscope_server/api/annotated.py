@@ -6,14 +6,16 @@ from typing import Literal
 
 from fastapi import APIRouter
 from inductorscope.answers.explorer.annotated import annotation_parts
+from inductorscope.answers.missing import NotHere
 from inductorscope.correlate.annotate.code import annotate, node_texts
 from inductorscope.formats.graph.fx import parse_fx
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from inductorscope_server.web import headers, openapi
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.blobs import content_of
-from inductorscope_server.web.errors import Documented, NotHere, documented
+from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.parts import Reading
 
@@ -37,8 +39,6 @@ def annotated_code(
     and the lines of the user's code above each kernel.
     """
     found = annotation_parts(session, run, slug)
-    if found is None:
-        raise NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")
     code, graph = _text(session, found.code), _text(session, found.graph)
     if code is None or graph is None:
         missing = "output_code.py" if code is None else "fx_graph_transformed.py"
@@ -47,15 +47,7 @@ def annotated_code(
             "Upload the graph's whole debug folder.",
         )
     text = annotate(code, found.links, node_texts(graph, parse_fx(graph)), style)
-    return Response(
-        text,
-        media_type="text/x-python; charset=utf-8",
-        headers={
-            "Content-Disposition": f'attachment; filename="output_code.annotated_{style}.py"',
-            "Content-Security-Policy": headers.SANDBOX,
-            "Cache-Control": "private, no-cache",
-        },
-    )
+    return python_file(text, f"output_code.annotated_{style}.py")
 
 
 def _text(session: Session, artifact: int | None) -> str | None:

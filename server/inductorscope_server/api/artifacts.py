@@ -9,6 +9,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
+from inductorscope.answers.missing import NotHere
 from starlette.responses import Response
 
 from inductorscope_server.web import openapi
@@ -20,7 +21,7 @@ from inductorscope_server.web.answers import (
     whole,
 )
 from inductorscope_server.web.blobs import Content, content_of, lines_of
-from inductorscope_server.web.errors import Documented, NotHere, Refusal, documented
+from inductorscope_server.web.errors import Documented, Refusal, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId
 from inductorscope_server.web.parts import Reading
 

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import msgspec
 from fastapi import APIRouter
+from inductorscope import urls
 from inductorscope.capture.builtin import describe
 from inductorscope.capture.spec import kind_of
 from starlette.responses import Response
 
-from inductorscope_server.shapes.jobs import BuiltinModel, CaptureAsked, JobStarted, ModelsAnswer
-from inductorscope_server.web import openapi, urls
+from inductorscope_server.api.bodies import CaptureAsked, JobStarted
+from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.parts import Parts, Shared
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinModel:
+    """A model the worker may run."""
+
+    name: str
+    title: str
+    shows: str
+    """What it is a good example of."""
+    trains: bool
+    """Whether it can be captured for training."""
+    missing: list[str]
+    """Packages it needs that this machine lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsAnswer:
+    """Models to capture."""
+
+    models: list[BuiltinModel]
+
 
 api = APIRouter(tags=[openapi.JOBS])
 
@@ -30,7 +56,7 @@ def start_capture(parts: Shared, asked: CaptureAsked, response: Response) -> Job
 
 
 def builtin_models() -> list[BuiltinModel]:
-    return [BuiltinModel.model_validate(model) for model in describe()]
+    return msgspec.convert(describe(), list[BuiltinModel])
 
 
 def capture(parts: Parts, asked: CaptureAsked) -> str:

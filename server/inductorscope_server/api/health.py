@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fastapi import APIRouter
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from inductorscope_server.shapes.base import Shape
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.parts import Reading, Shared
@@ -14,7 +15,8 @@ from inductorscope_server.web.parts import Reading, Shared
 api = APIRouter(tags=[openapi.SERVER])
 
 
-class Health(Shape):
+@dataclass(frozen=True, slots=True)
+class Health:
     """The server answers and reaches its database."""
 
     ok: bool

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fastapi import APIRouter
+from inductorscope import urls
+from inductorscope.jobs.records import JobLine
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from inductorscope_server.shapes.jobs import CancelAnswer, JobProgress, JobStarted
-from inductorscope_server.web import openapi, urls
+from inductorscope_server.api.bodies import JobStarted
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import json_bytes
 from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import JobId
 from inductorscope_server.web.parts import Shared
 from inductorscope_server.web.progress import Progress, event, events
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """One message of the progress stream."""
+
+    state: str
+    step: str
+    done: int
+    total: int | None
+    unit: str | None
+    message: str | None
+    run: str | None
+    duplicate: bool
+    log: list[JobLine]
+    """Lines written since the message before."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAnswer:
+    """What became of a request to cancel."""
+
+    cancelled: bool
+    """False when the job was over already."""
+
 
 api = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
 
@@ -73,4 +103,4 @@ def as_json(progress: Progress) -> str:
         duplicate=job.duplicate,
         log=progress.new_lines,
     )
-    return event(message.model_dump_json())
+    return event(json_bytes(message).decode())

@@ -10,15 +10,17 @@ import time
 from typing import Annotated
 
 from fastapi import APIRouter, Header
+from inductorscope import urls
 from inductorscope.jobs.errors import OffsetError, UploadOverError, UploadRefusedError
+from inductorscope.jobs.records import UploadState
 from inductorscope.jobs.uploads.files import Appending
 from inductorscope.settings import PREFIX
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from inductorscope_server.shapes.jobs import JobStarted, UploadAsked, UploadState
-from inductorscope_server.web import openapi, urls
+from inductorscope_server.api.bodies import JobStarted, UploadAsked
+from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, FileIndex, UploadId
 from inductorscope_server.web.parts import Parts, Shared
@@ -55,13 +57,13 @@ def create_upload(parts: Shared, asked: UploadAsked, response: Response) -> Uplo
     files = [(file.path, file.size) for file in asked.files]
     made = parts.jobs.create_upload(asked.name, asked.tags, files)
     response.headers["Location"] = f"{urls.api_uploads()}/{made.id}"
-    return UploadState.model_validate(made)
+    return made
 
 
 @api.get("/{upload}", summary="How much of an upload has arrived", responses=documented(404, 422))
 def upload_state(parts: Shared, upload: UploadId) -> UploadState:
     """After a break, go on with each file from its `received`."""
-    return UploadState.model_validate(parts.jobs.upload(upload))
+    return parts.jobs.upload(upload)
 
 
 @api.patch(

@@ -1,1 +1,1 @@
-"""One module a page: its address, its JSON twin, and how its struct is made."""
+"""The pages: what each takes from its address and which answer it shows. `table` lists them all."""

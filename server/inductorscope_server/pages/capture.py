@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fastapi import APIRouter
+from inductorscope import urls
 from inductorscope.capture.spec import DTYPES, MODES
 from inductorscope.jobs.errors import CaptureRefusedError
 from pydantic import ValidationError
@@ -11,19 +14,37 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.api.captures import builtin_models, capture
-from inductorscope_server.shapes.jobs import CaptureAsked, CapturePage
-from inductorscope_server.web import openapi, urls
+from inductorscope_server.api.bodies import CaptureAsked
+from inductorscope_server.api.captures import BuiltinModel, builtin_models, capture
+from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal
 from inductorscope_server.web.parts import Parts, Shared
 
 html = APIRouter()
-twin = APIRouter(tags=[openapi.JOBS])
+api = APIRouter(tags=[openapi.JOBS])
 
 UNSET = {"", "unset"}
 
 
-def load(parts: Parts, asked: CaptureAsked | None = None, error: str | None = None) -> CapturePage:
+@dataclass(frozen=True, slots=True)
+class CapturePage:
+    """Capture `/capture`."""
+
+    models: list[BuiltinModel]
+    living_workers: int
+    dtypes: list[str]
+    modes: list[str]
+    defaults: CaptureAsked
+    """Values of the form's fields: the defaults, or what was sent when it was refused."""
+    error: str | None
+
+
+def load(parts: Shared) -> CapturePage:
+    """Models, choices and defaults; start a capture with `POST /api/captures`."""
+    return _page(parts)
+
+
+def _page(parts: Parts, asked: CaptureAsked | None = None, error: str | None = None) -> CapturePage:
     models = builtin_models()
     return CapturePage(
         models=models,
@@ -33,17 +54,6 @@ def load(parts: Parts, asked: CaptureAsked | None = None, error: str | None = No
         defaults=asked or CaptureAsked.model_validate({"model": models[0].name}),
         error=error,
     )
-
-
-@twin.get("/capture", summary="What the capture form offers")
-def capture_options(parts: Shared) -> CapturePage:
-    """Models, choices and defaults; start a capture with `POST /api/captures`."""
-    return load(parts)
-
-
-@html.get("/capture")
-def capture_form(request: Request, parts: Shared) -> Response:
-    return parts.pages.render(request, "capture.html", load(parts))
 
 
 @html.post("/capture")
@@ -65,7 +75,7 @@ def _start(request: Request, parts: Parts, form: FormData) -> Response:
         what = error.what
     except Refusal as refusal:
         what = refusal.body.what
-    return parts.pages.render(request, "capture.html", load(parts, asked, what), status=422)
+    return parts.pages.render(request, "capture.html", _page(parts, asked, what), status=422)
 
 
 def asked_by(form: FormData) -> CaptureAsked:

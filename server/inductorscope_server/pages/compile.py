@@ -2,163 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Path, Query
+from inductorscope.answers.compile.diff import DiffPage, diff_page
 from inductorscope.answers.compile.fusing import FusingPage, fusing_page
 from inductorscope.answers.compile.list import CompileList, Only, Sort, compile_list
+from inductorscope.answers.compile.one import CompileOnePage, compile_one_page
 from inductorscope.answers.compile.ranks import RanksPage, ranks_page
 from inductorscope.answers.compile.stacks import StacksPage, stacks_page
 from inductorscope.answers.compile.story import CompilePage, compile_page
 from inductorscope.answers.compile.symbols import SymbolsPage, symbols_page
 from inductorscope.answers.compile.time import CompileTimePage, compile_time_page
-from sqlalchemy.orm import Session
-from starlette.requests import Request
-from starlette.responses import Response
 
-from inductorscope_server.pages.run import no_run
-from inductorscope_server.shapes.base import Line
-from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import documented
-from inductorscope_server.web.ids import RunId
-from inductorscope_server.web.parts import Reading, Shared
+from inductorscope_server.web.ids import LARGEST, Line, RunId
+from inductorscope_server.web.parts import Reading
 
-html = APIRouter()
-twin = APIRouter(tags=[openapi.RUNS])
-
-Page = TypeVar("Page")
 Words = Annotated[Line, Query(description="Words that id, function, file or outcome hold.")]
 Node = Annotated[Line, Query(description="A node of the schedule, or of the post-grad graph.")]
 Id = Annotated[Line, Query(description="A compile: its id, or # and its number in the run.")]
-Order = Literal["asc", "desc"]
-Number = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
+PageNumber = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
+Number = Annotated[
+    int, Path(description="Which compile of the run, from 0, as logged.", ge=0, le=10_000_000)
+]
+Artifact = Annotated[int, Query(description="Number of a stored file.", ge=1, le=LARGEST)]
+Plain = Annotated[int, Query(description="1: ignore addresses and temporary names.", ge=0, le=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Part(Generic[Page]):
-    """A page and its twin that ask nothing but which run: where, the query, the template, words."""
-
-    path: str
-    query: Callable[[Session, str], Page | None]
-    of: type[Page]
-    template: str
-    summary: str
-    description: str
+def load_story(session: Reading, run: RunId) -> CompilePage:
+    """In words, with graph breaks, recompiles, failures and caches."""
+    return compile_page(session, run)
 
 
-PARTS: tuple[Part[Any], ...] = (
-    Part(
-        "", compile_page, CompilePage, "compile.html", "What compiling did",
-        "In words, with graph breaks, recompiles, failures and caches.",
-    ),
-    Part(
-        "/stacks", stacks_page, StacksPage, "compile_stacks.html", "Where compiles start",
-        "The stacks of all compiles as one tree.",
-    ),
-    Part(
-        "/symbols", symbols_page, SymbolsPage, "compile_symbols.html", "Symbolic sizes",
-        "Symbols, where they came from, and what was demanded of them.",
-    ),
-    Part(
-        "/ranks", ranks_page, RanksPage, "compile_ranks.html", "Ranks compared",
-        "Each rank beside the first: time, graphs, and what differs.",
-    ),
-)  # fmt: skip
+def load_stacks(session: Reading, run: RunId) -> StacksPage:
+    """The stacks of all compiles as one tree."""
+    return stacks_page(session, run)
 
 
-def load(run: str, found: Page | None) -> Page:
-    if found is None:
-        raise no_run(run)
-    return found
+def load_symbols(session: Reading, run: RunId) -> SymbolsPage:
+    """Symbols, where they came from, and what was demanded of them."""
+    return symbols_page(session, run)
 
 
-def add(part: Part[Any]) -> None:
-    """Both routes of a page that asks nothing but which run."""
-
-    def get(session: Reading, run: RunId) -> object:
-        return load(run, part.query(session, run))
-
-    def show(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-        return parts.pages.render(request, part.template, load(run, part.query(session, run)))
-
-    path = f"/runs/{{run}}/compile{part.path}"
-    name = f"compile{part.path}".replace("/", "_")
-    twin.add_api_route(
-        path, get, summary=part.summary, description=part.description, name=f"get_{name}",
-        response_model=part.of, responses=documented(404),
-    )  # fmt: skip
-    html.add_api_route(path, show, name=f"show_{name}")
+def load_ranks(session: Reading, run: RunId) -> RanksPage:
+    """Each rank beside the first: time, graphs, and what differs."""
+    return ranks_page(session, run)
 
 
-for one in PARTS:
-    add(one)
-
-
-@twin.get("/runs/{run}/compile/list", summary="Compiles of a run", responses=documented(404, 422))
-def get_compile_list(
+def load_list(
     session: Reading,
     run: RunId,
     q: Words = "",
     only: Only = "",
     sort: Sort = "number",
-    order: Order = "asc",
-    page: Number = 1,
+    order: Literal["asc", "desc"] = "asc",
+    page: PageNumber = 1,
 ) -> CompileList:
     """Filtered, sorted, a page at a time."""
-    return load(run, compile_list(session, run, q, only, sort, order, page))
+    return compile_list(session, run, q, only, sort, order, page)
 
 
-@html.get("/runs/{run}/compile/list")
-def show_compile_list(
-    request: Request,
-    parts: Shared,
-    session: Reading,
-    run: RunId,
-    q: Words = "",
-    only: Only = "",
-    sort: Sort = "number",
-    order: Order = "asc",
-    page: Number = 1,
-) -> Response:
-    found = load(run, compile_list(session, run, q, only, sort, order, page))
-    return parts.pages.render(
-        request, "compile_list.html", found, fragment="fragments/_compile_list.html"
-    )
-
-
-@twin.get("/runs/{run}/compile/time", summary="Compile time", responses=documented(404, 422))
-def get_compile_time(session: Reading, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
+def load_time(session: Reading, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
     """Phases over time and by name, kernels, autotuning; of `a` and `b` beside each other."""
-    return load(run, compile_time_page(session, run, a, b))
+    return compile_time_page(session, run, a, b)
 
 
-@html.get("/runs/{run}/compile/time")
-def show_compile_time(
-    request: Request, parts: Shared, session: Reading, run: RunId, a: Id = "", b: Id = ""
-) -> Response:
-    page = load(run, compile_time_page(session, run, a, b))
-    return parts.pages.render(request, "compile_time.html", page)
-
-
-@twin.get("/runs/{run}/compile/fusing", summary="Fusing", responses=documented(404, 422))
-def get_fusing(
+def load_fusing(
     session: Reading, run: RunId, q: Words = "", a: Node = "", b: Node = ""
 ) -> FusingPage:
     """Pairs of nodes that were tried, with why they were not fused; asked of `a` and `b`."""
-    return load(run, fusing_page(session, run, q, a, b))
+    return fusing_page(session, run, q, a, b)
 
 
-@html.get("/runs/{run}/compile/fusing")
-def show_fusing(
-    request: Request,
-    parts: Shared,
-    session: Reading,
-    run: RunId,
-    q: Words = "",
-    a: Node = "",
-    b: Node = "",
-) -> Response:
-    page = load(run, fusing_page(session, run, q, a, b))
-    return parts.pages.render(request, "compile_fusing.html", page)
+def load_diff(session: Reading, run: RunId, a: Artifact, b: Artifact, plain: Plain = 0) -> DiffPage:
+    """Changed lines with some around them."""
+    return diff_page(session, run, a, b, without_noise=bool(plain))
+
+
+def load_one(session: Reading, run: RunId, number: Number) -> CompileOnePage:
+    """What became of it, its records in order, guards, symbols, phases and figures."""
+    return compile_one_page(session, run, number)

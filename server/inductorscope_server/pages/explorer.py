@@ -2,81 +2,58 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Annotated
 
 import zstandard
 from fastapi import APIRouter, Depends, Query
-from inductorscope.answers.explorer.graph import Explorer as Found
-from inductorscope.answers.explorer.graph import explorer as query
-from inductorscope.answers.explorer.graph import explorer_stamp, graphs_of, links_payload
-from inductorscope.answers.parts import graph_of, run_name
-from inductorscope.answers.time.lines import LineTime, line_times
-from inductorscope.formats.vocabulary import OPENED
-from pydantic_core import to_json
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-
-from inductorscope_server.pages.run import no_run
-from inductorscope_server.shapes.explorer import (
+from inductorscope.answers.explorer.beside import BesidePage, beside_page
+from inductorscope.answers.explorer.graph import (
     Explorer,
     ExplorerHead,
     ExplorerPage,
     ExplorerState,
-    FileHeat,
-    Heat,
-    Links,
+    explorer,
+    explorer_head,
+    explorer_page,
+    explorer_stamp,
+    links_payload,
 )
+from inductorscope.answers.explorer.links import NO_LINKS, Links
+from inductorscope.answers.parts import graph_of
+from inductorscope.answers.time.heat import Heat, heat
+from inductorscope.formats.vocabulary import OPENED
+from starlette.responses import Response
+
 from inductorscope_server.web import openapi
-from inductorscope_server.web.answers import AcceptEncoding, IfNoneMatch, takes_zstd, whole, written
+from inductorscope_server.web.answers import (
+    AcceptEncoding,
+    IfNoneMatch,
+    as_json,
+    json_bytes,
+    takes_zstd,
+    whole,
+)
 from inductorscope_server.web.blobs import packed_json
-from inductorscope_server.web.errors import NotHere, documented
-from inductorscope_server.web.ids import RunId, Slug
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.ids import PLAIN, RunId, Slug
 from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
-twin = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
+api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 
-NO_LINKS = Links(engine="", entities=[], stages={})
 PANES = ",".join(OPENED)
-State = Annotated[str, Query(max_length=2000, pattern=r"^[^\x00-\x1f]*$")]
-
-
-def no_graph(run: str, slug: str) -> NotHere:
-    return NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")
-
-
-def found_graph(session: Reading, run: str, slug: str) -> Found:
-    """What the explorer of a graph shows; refuses where there is none."""
-    found = query(session, run, slug)
-    if found is None:
-        raise _missing(session, run, slug)
-    return found
-
-
-def load(session: Reading, run: str, slug: str) -> Explorer:
-    return Explorer.model_validate(found_graph(session, run, slug))
-
-
-def load_page(session: Reading, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
-    explorer = load(session, run, slug)
-    graphs = graphs_of(session, run)
-    parts = {name: getattr(explorer, name) for name in Explorer.model_fields}
-    return ExplorerPage.model_validate({**parts, "graphs": graphs, "state": state})
-
-
-def _head(session: Reading, run: str, slug: str, state: ExplorerState) -> ExplorerHead:
-    """What the HTML names itself; its script asks for stages, kernels and links."""
-    graph, named = graph_of(session, run, slug), run_name(session, run)
-    if graph is None or named is None:
-        raise _missing(session, run, slug)
-    graphs = graphs_of(session, run)
-    parts = {"run": named, "graph": graph, "graphs": graphs, "state": state}
-    return ExplorerHead.model_validate(parts)
-
-
-def _missing(session: Reading, run: str, slug: str) -> NotHere:
-    return no_graph(run, slug) if graphs_of(session, run) else no_run(run)
+State = Annotated[str, Query(max_length=2000, pattern=PLAIN)]
+# 3f9a2c0b1d4e5f60/model__0_forward_1.0/kernel/triton_poi_fused_add_0
+SIDE = r"^[0-9a-f]{16}/[^/\x00-\x1f]{1,255}/[a-z_]{1,20}(/[^/\x00-\x1f]{1,1000})?$"
+Named = Annotated[
+    str,
+    Query(
+        description="`RUN/GRAPH/STAGE`, and `/KERNEL` where the stage shows one kernel.",
+        pattern=SIDE,
+        max_length=1400,
+        examples=["3f9a2c0b1d4e5f60/model__0_forward_1.0/post_grad"],
+    ),
+]
 
 
 async def _state(
@@ -89,12 +66,21 @@ async def _state(
 Asked = Annotated[ExplorerState, Depends(_state)]
 
 
-@twin.get("", summary="The explorer of a graph and its state", responses=documented(404, 422))
-def get_graph(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerPage:
-    return load_page(session, run, slug, state)
+def load_head(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerHead:
+    """What the HTML names itself; its script asks for stages, kernels and links."""
+    return explorer_head(session, run, slug, state)
 
 
-@twin.get(
+def load_page(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerPage:
+    return explorer_page(session, run, slug, state)
+
+
+def load_beside(session: Reading, left: Named, right: Named) -> BesidePage:
+    """Two stages, two kernels or two graphs, of one run or of two, lines kept level."""
+    return beside_page(session, left, right)
+
+
+@api.get(
     "/explorer",
     summary="Stages and kernels of a graph",
     response_model=Explorer,
@@ -106,8 +92,7 @@ def get_explorer(
     """Which artifact holds the text of which stage, and the kernels by time."""
 
     def make() -> bytes:
-        # Written from the rows themselves: panes wait for this, and calls come by the thousand.
-        text = to_json(found_graph(session, run, slug))
+        text = json_bytes(explorer(session, run, slug))
         return zstandard.ZstdCompressor(level=3).compress(text)
 
     stamp = explorer_stamp(session, run, slug)
@@ -121,35 +106,19 @@ def get_explorer(
     return Response(plain, media_type="application/json", headers=sent)
 
 
-@twin.get(
+@api.get(
     "/heat",
     summary="Times of the source lines",
     response_model=Heat,
     responses=documented(404, 422),
 )
 def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
-    """What each line of the run's sources costs a step, all graphs together."""
-    if graph_of(session, run, slug) is None:
-        raise _missing(session, run, slug)
-    files: dict[str, list[LineTime]] = defaultdict(list)
-    for time in line_times(session, run):
-        if time.path is not None and time.line is not None:
-            files[time.path].append(time)
-    return written(Heat(files=[_heat(path, times) for path, times in files.items()]))
+    """What each line of the run's sources costs per step, all graphs together."""
+    graph_of(session, run, slug)
+    return as_json(heat(session, run))
 
 
-def _heat(path: str, times: list[LineTime]) -> FileHeat:
-    return FileHeat(
-        path=path,
-        lines=[time.line for time in times if time.line is not None],
-        time_us=[time.time_us for time in times],
-        shared_us=[time.shared_us for time in times],
-        share=[time.share for time in times],
-        kernels=[time.kernels for time in times],
-    )
-
-
-@twin.get(
+@api.get(
     "/links",
     summary="Which lines belong together",
     response_class=Response,
@@ -167,17 +136,11 @@ def get_links(
     Stage keys are stage ids, `source:PATH` for sources, and `code` for kernels and wrapper.
     """
     payload = links_payload(session, run, slug)
-    if payload is None and any(graph.slug == slug for graph in graphs_of(session, run)):
-        # Its texts can be looked at while its lines are still being linked.
-        return JSONResponse(NO_LINKS.model_dump(), headers={"Cache-Control": "no-store"})
     if payload is None:
-        raise _missing(session, run, slug)
+        graph_of(session, run, slug)
+        # Its texts can be looked at while its lines are still being linked.
+        answer = as_json(NO_LINKS)
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
     content = packed_json(payload)
     return whole(content, {"Content-Type": "application/json"}, accept_encoding, if_none_match)
-
-
-@html.get("/runs/{run}/graphs/{slug}")
-def explorer_page(
-    request: Request, parts: Shared, session: Reading, run: RunId, slug: Slug, state: Asked
-) -> Response:
-    return parts.pages.render(request, "explorer.html", _head(session, run, slug, state))

@@ -2,117 +2,186 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
-from inductorscope.answers.compile.parts import told
-from inductorscope.answers.failures.failures import failures_page as query
-from inductorscope.answers.failures.failures import panel, refusal
-from inductorscope.answers.failures.report import report_of
+from fastapi import APIRouter, Query
+from inductorscope import urls
+from inductorscope.answers.failures.components import ComponentsPage, components_page
+from inductorscope.answers.failures.failures import FailuresPage
+from inductorscope.answers.failures.minify import MinifyPage, minify_page, repro_of
+from inductorscope.answers.failures.numbers import NumbersPage, Order, numbers_page
+from inductorscope.answers.failures.report import reported
+from inductorscope.answers.failures.values import ValuesPage, values_page
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import run_of
 from inductorscope.jobs.errors import CaptureRefusedError
-from inductorscope.store.runs.diagnoses import diagnoses_of, newest_diagnosis
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.pages.run import no_run
-from inductorscope_server.shapes.failures import ComponentsFound, ComponentsPage, FailuresPage
-from inductorscope_server.shapes.jobs import JobStarted
-from inductorscope_server.web import openapi, urls
+from inductorscope_server.api.bodies import JobStarted, MinifyAsked
+from inductorscope_server.web import openapi
+from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import RunId
+from inductorscope_server.web.ids import LARGEST, First, RunId
 from inductorscope_server.web.parts import Parts, Reading, Shared
 
 html = APIRouter()
-twin = APIRouter(tags=[openapi.RUNS])
+api = APIRouter(tags=[openapi.RUNS])
 
 PATH = "/runs/{run}/failures"
+FILE = "inductorscope-repro.py"
+
+OfJob = Annotated[str | None, Query(description="An earlier search, by its job.", max_length=64)]
+GraphOf = Annotated[
+    str, Query(max_length=300, description="Name of the graph whose nodes to list.")
+]
+OnlyNodes = Annotated[
+    Literal["", "differs", "compared", "random"], Query(description="Only nodes of this kind.")
+]
+NodeOrder = Annotated[Order, Query(description="In the graph's order, or by error.")]
+Source = Annotated[int | None, Query(description="The file that is read.", ge=0, le=LARGEST)]
+OfKernel = Annotated[str, Query(description="Part of the kernel's name.", max_length=200)]
+OnlyValues = Annotated[
+    Literal["", "bad", "zeros"], Query(description="Only NaN and Inf, or only all zeros.")
+]
 
 
-def load(request: Request, session: Reading, run: str) -> FailuresPage:
-    found = query(session, run)
-    if found is None:
-        raise no_run(run)
-    permalink = str(request.base_url).rstrip("/") + urls.failures(run)
-    report = report_of(session, found, permalink)
-    return FailuresPage.model_validate(
-        {name: getattr(found, name) for name in found.__slots__} | {"report": report}
-    )
+def load(request: Request, session: Reading, run: RunId) -> FailuresPage:
+    return reported(session, run, str(request.base_url).rstrip("/") + urls.failures(run))
 
 
-@twin.get(PATH, summary="What went wrong in a run, explained", responses=documented(404))
-def get_failures(request: Request, session: Reading, run: RunId) -> FailuresPage:
-    return load(request, session, run)
+def load_components(session: Reading, run: RunId) -> ComponentsPage:
+    return components_page(session, run)
 
 
-@twin.get(
+def load_minify(session: Reading, run: RunId, job: OfJob = None) -> MinifyPage:
+    return minify_page(session, run, job)
+
+
+def load_numbers(
+    session: Reading, run: RunId, graph: GraphOf = "", only: OnlyNodes = "",
+    order: NodeOrder = "graph", first: First = 0,
+) -> NumbersPage:  # fmt: skip
+    return numbers_page(session, run, graph=graph, only=only, order=order, first=first)
+
+
+def load_values(
+    session: Reading, run: RunId, source: Source = None, kernel: OfKernel = "",
+    only: OnlyValues = "", first: First = 0,
+) -> ValuesPage:  # fmt: skip
+    return values_page(session, run, source=source, kernel=kernel, only=only, first=first)
+
+
+@api.get(
     f"{PATH}/report.md",
     summary="A run's failure as Markdown for an issue",
     response_class=Response,
     responses=documented(404),
 )
 def get_report(request: Request, session: Reading, run: RunId) -> Response:
-    page = load(request, session, run)
-    return Response(page.report, media_type="text/markdown; charset=utf-8")
+    report = load(request, session, run).report
+    return Response(report, media_type="text/markdown; charset=utf-8")
 
 
-@html.get(PATH)
-def failures_page(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    return parts.pages.render(request, "failures.html", load(request, session, run))
+@api.get(
+    f"{PATH}/minify/{FILE}",
+    summary="The smallest failing program as a file",
+    response_class=Response,
+    responses=documented(404, 422),
+)
+def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
+    """It needs torch alone, and was run here before it was kept."""
+    text = repro_of(session, run, job)
+    if text is None:
+        raise NotHere(
+            "No search has come to a program yet.",
+            f"Start one at {urls.failure_part(run, 'minify')}.",
+        )
+    return python_file(text, FILE)
 
 
-def load_components(session: Reading, run: str) -> ComponentsPage:
-    found = told(session, run)
-    if found is None:
-        raise no_run(run)
-    newest = newest_diagnosis(session, run, "components")
-    return ComponentsPage.model_validate(
-        {
-            "run": found.name,
-            "refusal": refusal(found),
-            "panel": panel(session, run, "components"),
-            "found": None if newest is None else ComponentsFound.model_validate(newest.result),
-            "diagnoses": diagnoses_of(session, run, "components"),
-        }
-    )
-
-
-@twin.get(f"{PATH}/components", summary="Which component of a run fails", responses=documented(404))
-def get_components(session: Reading, run: RunId) -> ComponentsPage:
-    return load_components(session, run)
-
-
-@html.get(f"{PATH}/components")
-def components_page(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    page = load_components(session, run)
-    return parts.pages.render(request, "failures_components.html", page)
-
-
-def start(parts: Parts, run: str, kind: str, options: dict[str, Any]) -> str:
+def _start(parts: Parts, run: str, kind: str, options: dict[str, Any]) -> str:
     """Ask a worker for a diagnosis; the job's id."""
+    with parts.read() as session:
+        run_of(session, run)
     try:
         return parts.jobs.enqueue_diagnosis(kind, run, options)
     except CaptureRefusedError as error:
         raise Refusal(403, str(error)) from None
 
 
-@twin.post(
+def _started(response: Response, job: str) -> JobStarted:
+    response.headers["Location"] = urls.api_job(job)
+    return JobStarted(job)
+
+
+@api.post(
     f"{PATH}/components",
     status_code=202,
     summary="Search for the component that fails",
     responses=documented(403, 404),
 )
-def post_components(parts: Shared, session: Reading, run: RunId, response: Response) -> JobStarted:
+def post_components(parts: Shared, run: RunId, response: Response) -> JobStarted:
     """A worker runs the program again under one backend after the other; only captures of here."""
-    load_components(session, run)
-    job = start(parts, run, "components", {})
-    response.headers["Location"] = urls.api_job(job)
-    return JobStarted(job=job)
+    return _started(response, _start(parts, run, "components", {}))
+
+
+@api.post(
+    f"{PATH}/numbers",
+    status_code=202,
+    summary="Search for the first wrong number",
+    responses=documented(403, 404),
+)
+def post_numbers(parts: Shared, run: RunId, response: Response) -> JobStarted:
+    """A worker runs the program again and compares node by node; only captures of here."""
+    return _started(response, _start(parts, run, "numbers", {}))
+
+
+@api.post(
+    f"{PATH}/minify",
+    status_code=202,
+    summary="Search for the smallest failing program",
+    responses=documented(403, 404, 409, 422),
+)
+def post_minify(
+    parts: Shared, session: Reading, run: RunId, asked: MinifyAsked, response: Response
+) -> JobStarted:
+    """A worker cuts the program's graph down; only of runs that were captured here."""
+    return _started(response, _start_minify(parts, session, run, asked))
+
+
+def _start_minify(parts: Parts, session: Reading, run: str, asked: MinifyAsked) -> str:
+    page = minify_page(session, run, asked.resume)
+    if page.refusal:
+        raise Refusal(403, page.refusal)
+    if page.panel.active:
+        raise Refusal(409, "A search is under way already.", do="Wait for it, or stop it first.")
+    if asked.resume is not None and not (page.job == asked.resume and page.can_resume):
+        raise Refusal(409, "There is nothing to resume of that search.", do="Start a new one.")
+    return _start(parts, run, "minify", asked.model_dump(exclude_none=True))
 
 
 @html.post(f"{PATH}/components")
-async def components_by_form(parts: Shared, session: Reading, run: RunId) -> Response:
+def components_by_form(parts: Shared, run: RunId) -> Response:
     """The button's way; it leads to the job."""
-    await run_in_threadpool(load_components, session, run)
-    job = await run_in_threadpool(start, parts, run, "components", {})
-    return RedirectResponse(urls.job(job), 303)
+    return RedirectResponse(urls.job(_start(parts, run, "components", {})), 303)
+
+
+@html.post(f"{PATH}/numbers")
+def numbers_by_form(parts: Shared, run: RunId) -> Response:
+    """The button's way; it leads to the job."""
+    return RedirectResponse(urls.job(_start(parts, run, "numbers", {})), 303)
+
+
+@html.post(f"{PATH}/minify")
+async def minify_by_form(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
+    """The form's way; it leads back to the page, which follows the search."""
+    async with request.form(max_files=0, max_fields=10) as form:
+        given = {
+            "after": form.get("after") or "aot", "level": form.get("level") or "any",
+            "isolated": bool(form.get("isolated")), "resume": form.get("resume") or None,
+        }  # fmt: skip
+        asked = MinifyAsked.model_validate(given)
+    await run_in_threadpool(_start_minify, parts, session, run, asked)
+    return RedirectResponse(urls.failure_part(run, "minify"), 303)

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
-from inductorscope.answers.logs.log import Chosen
-from inductorscope.answers.logs.log import log_page as query
-from starlette.requests import Request
-from starlette.responses import Response
+from fastapi import Query
+from inductorscope.answers.logs.log import Chosen, LogPage, log_page
 
-from inductorscope_server.pages.run import no_run
-from inductorscope_server.shapes.log import LogPage
-from inductorscope_server.web import openapi
-from inductorscope_server.web.errors import documented
-from inductorscope_server.web.ids import LARGEST, RunId
-from inductorscope_server.web.parts import Reading, Shared
+from inductorscope_server.web.ids import LARGEST, PLAIN, RunId
+from inductorscope_server.web.parts import Reading
 
-html = APIRouter()
-twin = APIRouter(tags=[openapi.RUNS])
-
-PLAIN = r"^[^\x00-\x1f]*$"
 Log = Annotated[str, Query(description="Path of a log.", max_length=4096, pattern=PLAIN)]
 CompileId = Annotated[
     str, Query(description="Such as `0/1`; `-` for none.", max_length=200, pattern=PLAIN)
@@ -34,33 +23,15 @@ After = Annotated[
 ]
 
 
-def _chosen(log: Log = "", compile: CompileId = "", kind: Kind = "", rank: Rank = "") -> Chosen:
-    return Chosen(log, compile.strip(), kind, int(rank) if rank else None)
-
-
-Asked = Annotated[Chosen, Depends(_chosen)]
-
-
-def load(session: Reading, run: str, chosen: Chosen, cursor: int) -> LogPage:
-    found = query(session, run, chosen, cursor)
-    if found is None:
-        raise no_run(run)
-    return LogPage.model_validate(found)
-
-
-@twin.get("/runs/{run}/log", summary="Records of a run's logs", responses=documented(404, 422))
-def get_log(session: Reading, run: RunId, chosen: Asked, cursor: After = 0) -> LogPage:
-    """Kinds and compiles, and the records that match, a page at a time in the log's order."""
-    return load(session, run, chosen, cursor)
-
-
-@html.get("/runs/{run}/log")
-def log_page(
-    request: Request,
-    parts: Shared,
+def load(
     session: Reading,
     run: RunId,
-    chosen: Asked,
+    log: Log = "",
+    compile: CompileId = "",
+    kind: Kind = "",
+    rank: Rank = "",
     cursor: After = 0,
-) -> Response:
-    return parts.pages.render(request, "log.html", load(session, run, chosen, cursor))
+) -> LogPage:
+    """Kinds and compiles, and the records that match, a page at a time in the log's order."""
+    chosen = Chosen(log, compile.strip(), kind, int(rank) if rank else None)
+    return log_page(session, run, chosen, cursor)

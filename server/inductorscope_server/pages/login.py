@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Form
+from inductorscope import urls
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.shapes.base import Shape
-from inductorscope_server.web import urls
 from inductorscope_server.web.parts import Shared
-from inductorscope_server.web.security import COOKIE, may_pass, token_is_right
+from inductorscope_server.web.token import COOKIE, may_pass, token_is_right
 
 html = APIRouter()
 NO_STORE = {"Cache-Control": "no-store"}
 
 
-class LoginPage(Shape):
+@dataclass(frozen=True, slots=True)
+class LoginPage:
     """What `login.html` shows: a form with the fields `token` and `next`."""
 
     next: str

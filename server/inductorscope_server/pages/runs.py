@@ -1,72 +1,170 @@
-"""Runs: the start page."""
+"""The list of runs; a run, how far it is read, what was read for it, its files."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
-from inductorscope.answers.runs import runs as queries
+from fastapi import APIRouter, Depends, Path, Query
+from inductorscope import urls
+from inductorscope.answers.missing import NotHere, no_run
+from inductorscope.answers.runs.file import FilePage, file_page
+from inductorscope.answers.runs.read import ReadPage, read_page
+from inductorscope.answers.runs.run import RunPage, first_graph, run_page
+from inductorscope.answers.runs.runs import Direction, RunsPage, Sort, list_runs
+from inductorscope.answers.runs.state import RunState, run_state
+from inductorscope.answers.runs.watch import Watched, watched
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.tables.models import Run
 from sqlalchemy.exc import StatementError
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.shapes.base import Line
-from inductorscope_server.shapes.runs import Order, RunsPage, Sort
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import Cursor
-from inductorscope_server.web.parts import Reading, Shared
+from inductorscope_server.web.ids import LARGEST, ArtifactId, Cursor, Line, RunId
+from inductorscope_server.web.parts import Parts, Reading, Shared
 
 html = APIRouter()
-twin = APIRouter(tags=[openapi.RUNS])
+api = APIRouter(tags=[openapi.RUNS])
 
 Search = Annotated[Line, Query(description="Words that names, tags, versions and devices hold.")]
 Device = Annotated[Line, Query(description="Kind of device: `cpu`, `cuda`, …")]
+Key = Annotated[
+    str, Path(description="Key that `inductorscope watch` printed.", pattern="^[0-9a-f]{12}$")
+]
+LineNumber = Annotated[
+    int | None, Query(description="The line to show, with some around it.", ge=1, le=LARGEST)
+]
+LastLine = Annotated[
+    int | None, Query(description="The last line of a range that is marked.", ge=1, le=LARGEST)
+]
 
 
-def load(
-    session: Reading, q: str, sort: Sort, order: Order, device: str, cursor: str | None
-) -> RunsPage:
-    try:
-        found = queries.list_runs(
-            session, q=q, sort=sort, order=order, device=device or None, cursor=cursor
-        )
-    except (ValueError, OverflowError) as error:
-        raise _wrong_cursor() from error
-    except StatementError as error:
-        if cursor is None or not isinstance(error.orig, ValueError):
-            raise
-        raise _wrong_cursor() from error
-    return RunsPage.model_validate(found)
-
-
-def _wrong_cursor() -> Refusal:
-    return Refusal(422, "The cursor is not one of this list.", do="Start again without it.")
-
-
-@twin.get("/", summary="Runs", name="list_runs", responses=documented(422))
-def list_runs(
+def load_runs(
     session: Reading,
     q: Search = "",
     sort: Sort = "created_at",
-    order: Order = "desc",
+    order: Direction = "desc",
     device: Device = "",
     cursor: Cursor = None,
 ) -> RunsPage:
     """Searched, sorted, a page at a time."""
-    return load(session, q, sort, order, device, cursor)
+    wrong = Refusal(422, "The cursor is not one of this list.", do="Start again without it.")
+    try:
+        return list_runs(session, q=q, sort=sort, order=order, device=device or None, cursor=cursor)
+    except (ValueError, OverflowError) as error:
+        raise wrong from error
+    except StatementError as error:
+        if cursor is None or not isinstance(error.orig, ValueError):
+            raise
+        raise wrong from error
 
 
-@html.get("/")
-def runs_page(
+def load_run(session: Reading, run: RunId) -> RunPage:
+    return run_page(session, run)
+
+
+def load_state(session: Reading, run: RunId) -> RunState:
+    return run_state(session, run)
+
+
+def load_read(session: Reading, run: RunId) -> ReadPage:
+    return read_page(session, run)
+
+
+def load_file(
+    session: Reading,
+    run: RunId,
+    artifact: ArtifactId,
+    line: LineNumber = None,
+    last: LastLine = None,
+) -> FilePage:
+    """A few hundred lines around `line`; `/api/artifacts/{artifact}/text` gives any range."""
+    return file_page(session, run, artifact, line, last)
+
+
+def load_watched(session: Reading, key: Key) -> Watched:
+    """The newest reading of it."""
+    return watched(session, key)
+
+
+def show_watched(
+    request: Request, parts: Shared, page: Annotated[Watched, Depends(load_watched)]
+) -> Response:
+    """Leads to the newest reading; before there is one, a page that waits for it."""
+    if page.run is not None:
+        return RedirectResponse(urls.compile_story(page.run.id), 302)
+    return parts.pages.render(request, "watch.html", page)
+
+
+def show_state(
     request: Request,
     parts: Shared,
-    session: Reading,
-    q: Search = "",
-    sort: Sort = "created_at",
-    order: Order = "desc",
-    device: Device = "",
-    cursor: Cursor = None,
+    page: Annotated[RunState, Depends(load_state)],
+    graphs: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+    lines: Annotated[bool, Query()] = False,
 ) -> Response:
-    page = load(session, q, sort, order, device, cursor)
-    return parts.pages.render(request, "runs.html", page, fragment="fragments/_runs_table.html")
+    """The part of a page that asks again; the page loads anew when there are graphs it lacks, and
+    at the end.
+
+    `lines`: the page shows all but the lines of kernels that are still to be aligned.
+    """
+    answer = parts.pages.render(
+        request, "fragments/_run_state.html", page, reading=page, shown_graphs=graphs
+    )
+    awaited = page.lines is not None if lines else page.state != "complete"
+    if not awaited or page.graph_count > graphs:
+        answer.headers["HX-Refresh"] = "true"
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def remove(parts: Parts, run: str) -> None:
+    with parts.write.begin() as session:
+        if session.get(Run, run) is None:
+            raise no_run(run)
+        delete_run(session, run)
+
+
+@api.delete(
+    "/runs/{run}",
+    status_code=204,
+    summary="Delete a run",
+    response_class=Response,
+    responses=documented(403, 404),
+)
+def delete(request: Request, parts: Shared, run: RunId) -> Response:
+    """Frees what only this run used."""
+    remove(parts, run)
+    answer = Response(status_code=204)
+    if request.headers.get("hx-request") == "true":
+        answer.headers["HX-Redirect"] = urls.runs()
+    return answer
+
+
+@html.post("/runs/{run}/delete")
+def delete_by_form(parts: Shared, run: RunId) -> Response:
+    """The form's way of deleting; it leads to the list."""
+    remove(parts, run)
+    return RedirectResponse(urls.runs(), 303)
+
+
+@html.get("/runs/{run}/explorer")
+def first_explorer(session: Reading, run: RunId) -> Response:
+    return RedirectResponse(urls.graph(run, _first_graph(session, run)), 302)
+
+
+@html.get("/runs/{run}/memory")
+def first_memory(session: Reading, run: RunId) -> Response:
+    return RedirectResponse(urls.memory(run, _first_graph(session, run)), 302)
+
+
+def _first_graph(session: Reading, run: str) -> str:
+    slug = first_graph(session, run)
+    if slug is None:
+        raise NotHere(
+            "This run has no graph.",
+            "Its page “What was read” lists how its files were recognised; a graph comes from a "
+            "TORCH_COMPILE_DEBUG folder or a TORCH_TRACE log.",
+        )
+    return slug

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from fastapi import Header
+from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 
-from inductorscope_server.shapes.base import Shape
 from inductorscope_server.web import headers
 from inductorscope_server.web.blobs import CHUNK, Content
 
@@ -32,9 +33,30 @@ def whole(
     return StreamingResponse(content.chunks(), headers={**given, **kept, **length})
 
 
-def written(shape: Shape) -> Response:
-    """A long answer as JSON, written in one go: the framework would take it apart first."""
-    return Response(shape.model_dump_json(), media_type="application/json")
+def json_bytes(answer: object) -> bytes:
+    """A struct as JSON."""
+    return msgspec.json.encode(answer, enc_hook=_plain)
+
+
+def _plain(value: object) -> object:
+    """A checked body, which a form shows again."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    raise NotImplementedError(f"{type(value).__name__} is not JSON")
+
+
+def as_json(answer: object) -> Response:
+    return Response(json_bytes(answer), media_type="application/json")
+
+
+def python_file(text: str, name: str) -> Response:
+    """A program to download, which no browser runs."""
+    given = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Security-Policy": headers.SANDBOX,
+        "Cache-Control": "private, no-cache",
+    }
+    return Response(text, media_type="text/x-python; charset=utf-8", headers=given)
 
 
 def kept_headers(tag: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
-from inductorscope import __version__
+from inductorscope import __version__, urls
 from inductorscope.jobs.api import JobsClient
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
@@ -23,34 +23,10 @@ from inductorscope_server.api import (
     uploads,
 )
 from inductorscope_server.api import jobs as job_actions
-from inductorscope_server.pages import (
-    beside,
-    capture,
-    compile_one,
-    explorer,
-    failures,
-    jobs,
-    kernel,
-    login,
-    memory,
-    minify,
-    numbers,
-    permalink,
-    read,
-    read_file,
-    roofline,
-    run,
-    run_state,
-    runs,
-    search,
-    time,
-    time_table,
-    values,
-    watch,
-)
-from inductorscope_server.pages import compile as compile_story
-from inductorscope_server.pages import log as records
-from inductorscope_server.web import errors, openapi, urls
+from inductorscope_server.pages import login
+from inductorscope_server.pages.table import ACTIONS, PAGES
+from inductorscope_server.web import errors, openapi
+from inductorscope_server.web.pages import add_page
 from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import Guard
 from inductorscope_server.web.static import Bundle
@@ -58,34 +34,8 @@ from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
 
-PAGES = (
-    runs,
-    search,
-    run,
-    run_state,
-    explorer,
-    kernel,
-    beside,
-    memory,
-    roofline,
-    time,
-    time_table,
-    read,
-    read_file,
-    records,
-    compile_story,
-    compile_one,
-    failures,
-    minify,
-    numbers,
-    values,
-    watch,
-    permalink,
-    jobs,
-    capture,
-)
-"""Modules with a page (`html`) and its twin (`twin`)."""
-ACTIONS = (uploads, captures, job_actions, artifacts, annotated, nodes, reasons)
+API = (uploads, captures, job_actions, artifacts, annotated, nodes, reasons)
+"""Modules of the API that belong to no page."""
 
 
 def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
@@ -131,10 +81,12 @@ def _add_routes(app: FastAPI) -> None:
     html = APIRouter(include_in_schema=False)
     api = APIRouter(prefix=urls.API)
     for page in PAGES:
-        html.include_router(page.html)
-        api.include_router(page.twin)
-    for action in ACTIONS:
-        api.include_router(action.api)
+        add_page(page, html, api)
+    for actions in ACTIONS:
+        html.include_router(actions.html)
+        api.include_router(actions.api)
+    for module in API:
+        api.include_router(module.api)
     html.include_router(login.html)
     app.include_router(api)
     app.include_router(html)

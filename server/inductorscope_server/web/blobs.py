@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import zstandard
+from inductorscope.answers.missing import NotHere
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Blob
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.orm import Session
-
-from inductorscope_server.web.errors import NotHere
 
 CHUNK = 256 * 1024
 

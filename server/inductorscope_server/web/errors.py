@@ -5,10 +5,12 @@ from __future__ import annotations
 import http
 import logging
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from inductorscope.answers.missing import NotHere
 from inductorscope.jobs.errors import (
     CaptureRefusedError,
     JobsError,
@@ -23,10 +25,40 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from inductorscope_server.shapes.base import ErrorAnswer, ErrorBody, Shape
 from inductorscope_server.web import headers
+from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """What went wrong, for a person."""
+
+    what: str
+    """What happened, as a sentence."""
+    limit: str | None = None
+    """The setting that set the limit, if one did."""
+    do: str | None = None
+    """What to do about it."""
+    where: str | None = None
+    """Which part of the request it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    """Every error of the API looks like this."""
+
+    error: ErrorBody
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage:
+    """What `error.html` shows."""
+
+    status: int
+    title: str
+    error: ErrorBody
 
 
 class Refusal(Exception):
@@ -46,21 +78,6 @@ class Refusal(Exception):
         self.status = status
         self.body = ErrorBody(what=what, do=do, limit=limit, where=where)
         self.headers = dict(headers or {})
-
-
-class NotHere(Refusal):
-    """Something that an address names is not in this database."""
-
-    def __init__(self, what: str, do: str | None = None) -> None:
-        super().__init__(404, what, do=do)
-
-
-class ErrorPage(Shape):
-    """What `error.html` shows."""
-
-    status: int
-    title: str
-    error: ErrorBody
 
 
 Documented = dict[int | str, dict[str, Any]]
@@ -83,16 +100,15 @@ def wants_json(request: Request) -> bool:
 def answer(request: Request, refusal: Refusal) -> Response:
     """The refusal as the client reads it best."""
     if wants_json(request):
-        body = ErrorAnswer(error=refusal.body).model_dump(exclude_none=True)
-        return JSONResponse(body, refusal.status, headers=refusal.headers)
+        body = {name: value for name, value in asdict(refusal.body).items() if value is not None}
+        return JSONResponse({"error": body}, refusal.status, headers=refusal.headers)
     page = ErrorPage(
         status=refusal.status,
         title=http.HTTPStatus(refusal.status).phrase,
         error=refusal.body,
     )
-    from inductorscope_server.web.parts import parts_of
-
-    pages = parts_of(request).pages
+    pages = request.app.state.parts.pages
+    assert isinstance(pages, Pages)
     fragment = "fragments/_error.html"
     name = fragment if pages.is_partial(request) and pages.has(fragment) else "error.html"
     if not pages.has(name):
@@ -103,6 +119,7 @@ def answer(request: Request, refusal: Refusal) -> Response:
 def install(app: FastAPI) -> None:
     """All ways to fail end in `answer`."""
     app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(NotHere, _not_here)
     app.add_exception_handler(JobsError, _jobs)
     app.add_exception_handler(OperationalError, _database)
     app.add_exception_handler(HTTPException, _http)
@@ -113,6 +130,11 @@ def install(app: FastAPI) -> None:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return answer(request, error)
+
+
+async def _not_here(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NotHere)
+    return answer(request, Refusal(404, error.what, do=error.do))
 
 
 async def _jobs(request: Request, error: Exception) -> Response:
@@ -164,7 +186,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0] if error.errors() else {"loc": (), "msg": "it cannot be read"}
     kind, *rest = [str(part) for part in first["loc"]] or ["request"]
     if kind == "path":
-        return answer(request, NotHere(f"There is nothing at {request.url.path}."))
+        return answer(request, Refusal(404, f"There is nothing at {request.url.path}."))
     where = ".".join([kind, *rest])
     name = ".".join(rest) or kind
     if first.get("type") == "json_invalid":

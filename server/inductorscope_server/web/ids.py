@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Query
+from pydantic import Field, StringConstraints
 
 LARGEST = 2**53 - 1
+"""The largest number that JavaScript holds exactly."""
+PLAIN = r"^[^\x00-\x1f]*$"
+"""Text without control characters, which databases refuse."""
+
+SafeInt = Annotated[int, Field(ge=0, le=LARGEST)]
+Line = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
+"""A line of text that a person typed."""
+First = Annotated[int, Query(description="How many to pass over.", ge=0, le=LARGEST)]
 
 RunId = Annotated[
     str,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated
 
 from fastapi import Depends
@@ -16,7 +15,6 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from inductorscope_server.web.ahead import Ahead
 from inductorscope_server.web.kept import KeptAnswers
 from inductorscope_server.web.templating import Pages
 
@@ -35,10 +33,6 @@ class Parts:
     kept: KeptAnswers = field(default_factory=KeptAnswers)
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to stop: streams end themselves."""
-
-    @cached_property
-    def ahead(self) -> Ahead:
-        return Ahead(self.read, self.stopping)
 
     def close(self) -> None:
         self.jobs.close()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Self
 
 from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.records import OVER, JobLine, JobStatus
+from inductorscope.jobs.uploads.again import NOT_AGAIN, Again
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from inductorscope_server.shapes.jobs import OVER, JobEventRow, JobRow
 from inductorscope_server.web.parts import Parts
 
 POLL_SECONDS = 0.3
@@ -21,12 +22,32 @@ SIGN_OF_LIFE_SECONDS = 15.0
 MOST_LINES = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class JobRow(JobStatus):
+    """One job."""
+
+    again: bool
+    """Whether it can be tried again: it failed or was cancelled, and its input is still there."""
+    again_as: str | None
+    """The job as which it was tried again."""
+
+
+def rows(client: JobsClient, jobs: list[JobStatus]) -> list[JobRow]:
+    again = client.again(jobs)
+    return [_row(job, again.get(job.id, NOT_AGAIN)) for job in jobs]
+
+
+def _row(job: JobStatus, again: Again) -> JobRow:
+    given = {field.name: getattr(job, field.name) for field in fields(job)}
+    return JobRow(**given, again=again.possible, again_as=again.job)
+
+
 @dataclass(frozen=True)
 class Progress:
     """A job at one moment, and the lines of its log since the moment before."""
 
-    job: JobRow
-    new_lines: list[JobEventRow]
+    job: JobStatus
+    new_lines: list[JobLine]
     last_line: int
 
     @classmethod
@@ -40,14 +61,12 @@ class Progress:
 
     @classmethod
     def _read(cls, jobs: JobsClient, job_id: str, after: int) -> Self:
-        job = JobRow.model_validate(jobs.job(job_id))
-        found = jobs.events(job_id, after=after, limit=MOST_LINES)
-        lines = [JobEventRow.model_validate(line) for line in found]
-        return cls(job, lines, lines[-1].id if lines else after)
+        lines = jobs.events(job_id, after=after, limit=MOST_LINES)
+        return cls(jobs.job(job_id), lines, lines[-1].id if lines else after)
 
     @property
     def over(self) -> bool:
-        """Nothing will change any more, and the log was told to its end."""
+        """Nothing will change any more, and the log was sent to its end."""
         return self.job.state in OVER and len(self.new_lines) < MOST_LINES
 
 

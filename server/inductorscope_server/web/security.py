@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import secrets
 import socket
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from inductorscope import urls
 from inductorscope.settings import Settings
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
@@ -23,10 +23,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from inductorscope_server.web import headers, urls
+from inductorscope_server.web import headers
 from inductorscope_server.web.errors import Refusal, answer, wants_json
+from inductorscope_server.web.token import bearer, may_pass
 
-COOKIE = "inductorscope_token"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = ("/static/", "/login", "/healthz")
 """Answered without a token: what the login page needs, and the health check."""
@@ -162,7 +162,7 @@ def _refuse_foreign_pages(request: Request, settings: Settings) -> None:
     A valid token in the Authorization header passes from anywhere: no page can make a browser
     send it unasked.
     """
-    if settings.token and _bearer(request) and may_pass(request, settings):
+    if settings.token and bearer(request) and may_pass(request, settings):
         return
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -186,28 +186,6 @@ def _same_origin(origin: str, host: str) -> bool:
 
 
 # --- the token ---
-
-
-def _bearer(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def token_is_right(given: str, settings: Settings) -> bool:
-    return bool(settings.token) and secrets.compare_digest(
-        given.encode(errors="replace"), settings.token.encode()
-    )
-
-
-def may_pass(request: Request, settings: Settings) -> bool:
-    """Whether the request carries the token, in its header or its cookie."""
-    given = _bearer(request) or request.cookies.get(COOKIE, "")
-    return token_is_right(given, settings)
-
-
-def may_write(request: Request, settings: Settings) -> bool:
-    """Whether the page should offer what changes something."""
-    return not settings.token or may_pass(request, settings)
 
 
 def _ask_for_token(request: Request) -> Response:

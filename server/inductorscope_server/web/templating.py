@@ -13,17 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from inductorscope import __version__
+from inductorscope import __version__, urls
 from inductorscope.formats import vocabulary
 from inductorscope.settings import Settings
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from inductorscope_server.web import headers, urls
+from inductorscope_server.web import headers
+from inductorscope_server.web.answers import json_bytes
 from inductorscope_server.web.choices import Choices
-from inductorscope_server.web.units import FILTERS
+from inductorscope_server.web.filters import FILTERS
+from inductorscope_server.web.token import may_write
 
 PACKAGED = Path(__file__).resolve().parent.parent / "assets"
 CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
@@ -49,7 +50,7 @@ class PublicSettings:
 
 def _json(value: object, **_options: object) -> str:
     """What `tojson` writes, of structs too; it makes the text safe to stand in a page itself."""
-    return to_json(value).decode()
+    return json_bytes(value).decode()
 
 
 class Assets:
@@ -155,8 +156,6 @@ class Pages:
         return response
 
     def _public(self, request: Request) -> PublicSettings:
-        from inductorscope_server.web.security import may_write
-
         return PublicSettings(
             token_needed=not may_write(request, self.settings),
             has_token=bool(self.settings.token),

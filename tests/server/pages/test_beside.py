@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from inductorscope_server.web import urls
+from inductorscope import urls
 from starlette.testclient import TestClient
 
 

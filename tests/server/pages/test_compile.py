@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope import urls
 from inductorscope.cli.local import read_paths
 from inductorscope.formats.capture_facts import (
     CaptureFacts,
@@ -22,7 +23,6 @@ from inductorscope.formats.capture_facts import (
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.compile import CompileStory
-from inductorscope_server.web import urls
 from sqlalchemy import delete
 from starlette.testclient import TestClient
 

@@ -7,7 +7,7 @@ from html import unescape
 from typing import Any
 
 import pytest
-from inductorscope_server.web import urls
+from inductorscope import urls
 from starlette.testclient import TestClient
 
 

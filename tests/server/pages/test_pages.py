@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import zstandard
+from inductorscope import urls
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
-from inductorscope_server.web import urls
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.templating import Pages
 from starlette.testclient import TestClient

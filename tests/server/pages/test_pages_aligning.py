@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from inductorscope import urls
 from inductorscope.reading import read_run
 from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
-from inductorscope_server.web import urls
 from starlette.testclient import TestClient
 
 

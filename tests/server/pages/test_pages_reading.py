@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope import urls
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.models import Job, Run
-from inductorscope_server.web import urls
 from starlette.testclient import TestClient
 
 from tests.support.half_read import HalfRead

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import zstandard
+from inductorscope import urls
 from inductorscope.correlate.links.model import CALLS
 from inductorscope.settings import Settings
 from inductorscope.store.tables.models import Graph, Links
-from inductorscope_server.web import urls
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.kept import KeptAnswers
 from inductorscope_server.web.parts import Parts

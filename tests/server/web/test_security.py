@@ -10,7 +10,8 @@ import pytest
 from inductorscope.settings import Settings
 from inductorscope_server.pages.login import own_path
 from inductorscope_server.web.app import create_app
-from inductorscope_server.web.security import COOKIE, host_is_ours
+from inductorscope_server.web.security import host_is_ours
+from inductorscope_server.web.token import COOKIE
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 

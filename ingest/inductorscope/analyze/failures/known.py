@@ -26,7 +26,7 @@ class KernelSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChainStep:
     """One link of the chain from the user's line to the kernel's."""
 
     stage: str
@@ -75,20 +75,22 @@ class GraphKnown:
             return "", False
         return dtypes.pop(), all(exact for _, exact in found)
 
-    def chain(self, line: int, text: str) -> list[Step]:
+    def chain(self, line: int, text: str) -> list[ChainStep]:
         """From the user's line over FX node and operation to this line of a kernel."""
-        steps: list[Step] = []
+        steps: list[ChainStep] = []
         for node, _ in self.fx_nodes(line)[:3]:
             if node.stack_file:
                 steps.append(
-                    Step("source", "Your line", node.stack_code, node.stack_line, node.stack_file)
+                    ChainStep(
+                        "source", "Your line", node.stack_code, node.stack_line, node.stack_file
+                    )
                 )
-            steps.append(Step(POST_GRAD, "FX node", written(node), node.line))
+            steps.append(ChainStep(POST_GRAD, "FX node", written(node), node.line))
         for name in self.operations(line)[:3]:
             if name in self.ops:
                 at, said = self.ops[name]
-                steps.append(Step(IR_POST, "Inductor's IR", said, at))
-        steps.append(Step("kernel", "Kernel", text, line))
+                steps.append(ChainStep(IR_POST, "Inductor's IR", said, at))
+        steps.append(ChainStep("kernel", "Kernel", text, line))
         return list(dict.fromkeys(steps))
 
 

@@ -9,7 +9,7 @@ from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locat
 from inductorscope.analyze.failures.cpp_types import DEFINITION
 from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.fold import Folded
-from inductorscope.analyze.failures.known import GraphKnown, Step, written
+from inductorscope.analyze.failures.known import ChainStep, GraphKnown, written
 from inductorscope.analyze.failures.text import COMPONENTS, Explained
 from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.errors.lowering import LoweringError
@@ -39,7 +39,7 @@ class SuspectRow:
     sure: bool
     what: str
     """The operation that wrote it, in a word: `neg`."""
-    chain: list[Step]
+    chain: list[ChainStep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class PlacedError:
     others: int
     """Further places that the text fits as well."""
     lines: list[ShownLine]
-    chain: list[Step]
+    chain: list[ChainStep]
     suspects: list[SuspectRow]
 
 
@@ -74,7 +74,7 @@ class LoweredNode:
     text: str
     line: int
     sure: bool
-    chain: list[Step]
+    chain: list[ChainStep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +240,13 @@ def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]
             if (node.name, written(node)) in seen:
                 continue  # the log's graph repeats the debug folder's
             seen.add((node.name, written(node)))
-            chain = [Step(POST_GRAD, "FX node", written(node), node.line)]
+            chain = [ChainStep(POST_GRAD, "FX node", written(node), node.line)]
             if node.stack_file:
-                own = Step("source", "Your line", node.stack_code, node.stack_line, node.stack_file)
+                own = ChainStep(
+                    "source", "Your line", node.stack_code, node.stack_line, node.stack_file
+                )
                 chain.insert(0, own)
-            chain.append(Step("", "Inductor's IR", read.title, None))
+            chain.append(ChainStep("", "Inductor's IR", read.title, None))
             found.append(
                 (fits, LoweredNode(known.slug, node.name, written(node), node.line, True,
                                    chain))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from inductorscope.formats.code.layouts import Layout
@@ -97,11 +97,10 @@ class Reuse:
 
 
 @dataclass(slots=True)
-class MemoryPlan:
-    """What a wrapper does to memory. Sizes are those of tensors, before any allocator rounds."""
+class PlanTotals:
+    """What a wrapper does to memory, in sums. Sizes are those of tensors, before any allocator
+    rounds."""
 
-    steps: list[Step] = field(default_factory=list)
-    storages: list[Storage] = field(default_factory=list)
     reuses: list[Reuse] = field(default_factory=list)
     device: str = ""
     """The one that holds most; `steps` and the peak are of its memory alone."""
@@ -109,12 +108,10 @@ class MemoryPlan:
     """Bytes allocated in all on further devices."""
     peak: int = 0
     peak_line: int = 0
-    peak_storages: list[int] = field(default_factory=list)
-    """Numbers of what was held then, the largest first."""
     peak_with_inputs: int = 0
     peak_with_inputs_line: int = 0
     peak_without_reuse: int = 0
-    """What the peak would be, were each buffer allocated anew."""
+    """What the peak would be if each buffer were allocated anew."""
     allocated: int = 0
     """Sum of all allocations."""
     avoided: int = 0
@@ -125,7 +122,20 @@ class MemoryPlan:
     hints: dict[str, int] = field(default_factory=dict)
     """Values of symbols that sizes were worked out with."""
     unknown: list[int] = field(default_factory=list)
-    """Numbers of storages whose size no text tells: sums leave them out."""
+    """Numbers of storages whose size no text states: sums leave them out."""
     first_line: int = 0
     last_line: int = 0
     cpp: bool = False
+
+
+@dataclass(slots=True)
+class MemoryPlan(PlanTotals):
+    """The totals, and line by line what they are made of."""
+
+    steps: list[Step] = field(default_factory=list)
+    storages: list[Storage] = field(default_factory=list)
+    peak_storages: list[int] = field(default_factory=list)
+    """Numbers of what was held at the peak, the largest first."""
+
+    def totals(self) -> PlanTotals:
+        return PlanTotals(**{each.name: getattr(self, each.name) for each in fields(PlanTotals)})

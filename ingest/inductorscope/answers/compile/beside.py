@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.compile.kinds import SPOKEN
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.phases import work_of
-from inductorscope.answers.compile.parts import CompileRef, Told, ref_of
+from inductorscope.answers.compile.parts import CompileRef, RunStory, ref_of
 from inductorscope.answers.compile.spans import waiting_for
 from inductorscope.store.runs.compile_story import phases_of
 
@@ -54,7 +54,7 @@ class Beside:
     trouble: str
 
 
-def beside(session: Session, found: Told, a: str, b: str) -> Beside:
+def beside(session: Session, found: RunStory, a: str, b: str) -> Beside:
     story = found.story or Story()
     one, other = _chosen(story, a), _chosen(story, b)
     unknown = [text for text, compile_ in ((a, one), (b, other)) if text and compile_ is None]

@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.analyze.compile.ranks import plain
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.log.kinds import called
 from inductorscope.store.contents.texts import read_blob
-from inductorscope.store.tables.models import Artifact, LogEntry, Run
+from inductorscope.store.tables.models import Artifact, LogEntry
 
 LARGEST = 4 * 1024 * 1024
 MOST_LINES = 60_000
@@ -43,12 +44,14 @@ class DiffPage:
 
 def diff_page(
     session: Session, run_id: str, a: int, b: int, *, without_noise: bool = False
-) -> DiffPage | None:
-    """None where the run or one of the files is not there."""
-    run = session.get(Run, run_id)
+) -> DiffPage:
+    run = run_of(session, run_id)
     before, after = _side(session, run_id, a), _side(session, run_id, b)
-    if run is None or before is None or after is None:
-        return None
+    if before is None or after is None:
+        raise NotHere(
+            f"Run {run_id} does not hold both of the files {a} and {b}.",
+            "Choose two texts on the page of a compile.",
+        )
     found, why = compared(session, a, b, without_noise=without_noise)
     return DiffPage(RunName(run.id, run.name), before, after, found, why, without_noise)
 

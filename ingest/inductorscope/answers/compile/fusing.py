@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.fusing import ask, in_words
 from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken, Story
-from inductorscope.answers.compile.parts import told
+from inductorscope.answers.compile.parts import run_story
 from inductorscope.answers.compile.torch_says import LoopsTold, loops, said_by_torch
 from inductorscope.answers.parts import RunName
 from inductorscope.store.tables.models import Graph
@@ -18,7 +18,7 @@ PAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRow:
+class ScheduledNode:
     name: str
     kind: str
     origins: list[str]
@@ -30,8 +30,8 @@ class NodeRow:
 @dataclass(frozen=True, slots=True)
 class FusionRow:
     compile_id: str | None
-    one: NodeRow
-    other: NodeRow
+    one: ScheduledNode
+    other: ScheduledNode
     fused: bool
     reason: str
     meaning: str
@@ -85,12 +85,8 @@ class FusingPage:
     loops_missing: str
 
 
-def fusing_page(
-    session: Session, run_id: str, q: str = "", a: str = "", b: str = ""
-) -> FusingPage | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+def fusing_page(session: Session, run_id: str, q: str = "", a: str = "", b: str = "") -> FusingPage:
+    found = run_story(session, run_id)
     story = found.story or Story()
     logs = found.texts_spoken
     graphs = _graphs(session, run_id)
@@ -167,10 +163,10 @@ def _row(
     )  # fmt: skip
 
 
-def _node(name: str, node: LoggedNode | None) -> NodeRow:
+def _node(name: str, node: LoggedNode | None) -> ScheduledNode:
     if node is None:
-        return NodeRow(name, "", [], None, None, None)
-    return NodeRow(name, node.kind, node.origins, node.file, node.line, node.code)
+        return ScheduledNode(name, "", [], None, None, None)
+    return ScheduledNode(name, node.kind, node.origins, node.file, node.line, node.code)
 
 
 def _holds(row: FusionRow, words: list[str]) -> bool:

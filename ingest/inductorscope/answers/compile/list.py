@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile
 from inductorscope.analyze.compile.settle import resumed
-from inductorscope.answers.compile.parts import CompileRef, ref_of, told
+from inductorscope.answers.compile.parts import CompileRef, ref_of, run_story
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
@@ -86,10 +86,8 @@ def compile_list(
     sort: Sort = "number",
     order: Literal["asc", "desc"] = "asc",
     page: int = 1,
-) -> CompileList | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+) -> CompileList:
+    found = run_story(session, run_id)
     every = found.story.compiles if found.story is not None else []
     logs = [log.path for log in found.story.logs] if found.story is not None else []
     words = q.lower().split()

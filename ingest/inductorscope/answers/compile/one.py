@@ -14,7 +14,7 @@ from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.records import metrics_of
 from inductorscope.analyze.compile.settle import resumed
-from inductorscope.answers.compile.parts import CompileRef, FrameRow, Told, ref_of, told
+from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, ref_of, run_story
 from inductorscope.answers.compile.rows import (
     BreakRow,
     CacheRow,
@@ -34,8 +34,9 @@ from inductorscope.answers.compile.symbols import (
     symbol_guard_rows,
     symbol_rows,
 )
-from inductorscope.answers.compile.time import ChoiceRow, KernelRow, TuningRow
+from inductorscope.answers.compile.time import ChoiceRow, CompiledKernel, TuningRow
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
+from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
 from inductorscope.formats.log.kinds import ARTIFACT, BY_NAME, KINDS, NAMED, called, meaning
 from inductorscope.formats.vocabulary import TRACE_LOG
@@ -110,7 +111,7 @@ class CompileOnePage:
     caches: list[CacheRow]
     symbols: list[SymbolRow]
     symbol_guards: list[SymbolGuardRow]
-    kernels: list[KernelRow]
+    kernels: list[CompiledKernel]
     tunings: list[TuningRow]
     work: list[WorkRow]
     spans: list[SpanRow]
@@ -122,11 +123,14 @@ class CompileOnePage:
     metrics: list[MetricsRow]
 
 
-def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePage | None:
-    found = told(session, run_id)
-    story = None if found is None else found.story
-    if found is None or story is None or not 0 <= number < len(story.compiles):
-        return None
+def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePage:
+    found = run_story(session, run_id)
+    story = found.story
+    if story is None or not 0 <= number < len(story.compiles):
+        raise NotHere(
+            f"Run {run_id} has no compile number {number}.",
+            "Its list of compiles names them all.",
+        )
     one = story.compiles[number]
     records, more = _records(found, one)
     before = _same_function(story, one)
@@ -195,7 +199,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
             found, [item for item in story.symbol_guards if item.compile == number]
         ),
         kernels=[
-            KernelRow(item.name, None, item.us, item.configuration, item.state)
+            CompiledKernel(item.name, None, item.us, item.configuration, item.state)
             for item in sorted(story.kernels, key=lambda item: -(item.us or 0.0))
             if item.compile == number
         ],
@@ -233,7 +237,7 @@ def _same_function(story: Story, one: Compile) -> list[Compile]:
     return [other for other in story.compiles[: one.number] if _same(one, other)]
 
 
-def _records(found: Told, one: Compile) -> tuple[list[RecordRow], bool]:
+def _records(found: RunStory, one: Compile) -> tuple[list[RecordRow], bool]:
     """In the log's order, up to where the same id begins anew."""
     story = found.story
     assert story is not None
@@ -274,7 +278,7 @@ def _records(found: Told, one: Compile) -> tuple[list[RecordRow], bool]:
     return rows[:MOST_RECORDS], len(rows) > MOST_RECORDS
 
 
-def _log_artifact(found: Told, log: str) -> int | None:
+def _log_artifact(found: RunStory, log: str) -> int | None:
     query = select(Artifact.id).where(
         Artifact.run_id == found.run.id,
         Artifact.role == TRACE_LOG,
@@ -291,7 +295,7 @@ def _guards(session: Session, row: RecordRow | None) -> Guards | None:
     return None if text is None else guards_of(text.decode("utf-8", "replace"))
 
 
-def _metrics(found: Told, one: Compile, log: str, records: list[RecordRow]) -> list[MetricsRow]:
+def _metrics(found: RunStory, one: Compile, log: str, records: list[RecordRow]) -> list[MetricsRow]:
     """Read from the log itself: its records have no payload."""
     wanted = [row for row in records if row.what in FIGURES]
     artifact = _log_artifact(found, log)

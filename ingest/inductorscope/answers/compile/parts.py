@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile, Frame, Story
 from inductorscope.analyze.compile.settle import resumed
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.compile_story import load_story
@@ -52,7 +52,7 @@ class FrameRow:
 
 
 @dataclass(slots=True)
-class Told:
+class RunStory:
     """A run, and its story where it has one."""
 
     session: Session
@@ -146,12 +146,9 @@ def ref_of(compile_: Compile) -> CompileRef:
     return CompileRef(compile_.number, compile_.id or "no id", compile_.rank, compile_.occurrence)
 
 
-def told(session: Session, run_id: str) -> Told | None:
-    """None where there is no such run."""
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
-    found = Told(session, run, load_story(session, run_id))
+def run_story(session: Session, run_id: str) -> RunStory:
+    run = run_of(session, run_id)
+    found = RunStory(session, run, load_story(session, run_id))
     rows = select(Artifact.path, Artifact.id, Artifact.digest, Artifact.derived).where(
         Artifact.run_id == run_id, Artifact.role == SOURCE
     )

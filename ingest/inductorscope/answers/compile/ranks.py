@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.difference import Difference
 from inductorscope.analyze.compile.model import Compile, LogTold, Story
 from inductorscope.analyze.compile.ranks import Apart, Compared, Item, compare_items, plain
 from inductorscope.answers.compile.diff import compared
-from inductorscope.answers.compile.parts import Told, told
+from inductorscope.answers.compile.parts import RunStory, run_story
 from inductorscope.answers.parts import RunName
 from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, called
 from inductorscope.store.contents.texts import read_blob
@@ -81,10 +81,8 @@ class RanksPage:
     more: bool
 
 
-def ranks_page(session: Session, run_id: str) -> RanksPage | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+def ranks_page(session: Session, run_id: str) -> RanksPage:
+    found = run_story(session, run_id)
     story = found.story or Story()
     logs = sorted(
         enumerate(story.logs), key=lambda item: (item[1].rank is None, item[1].rank or 0, item[0])
@@ -154,7 +152,7 @@ class _Same:
         return known
 
 
-def _items(found: Told, story: Story, log: int) -> list[Item]:
+def _items(found: RunStory, story: Story, log: int) -> list[Item]:
     """In the order of the log, with each compile's begin as an item of its own."""
     query = (
         select(

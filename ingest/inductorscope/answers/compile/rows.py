@@ -10,7 +10,7 @@ from inductorscope.analyze.compile.kinds import MEANING, SPOKEN
 from inductorscope.analyze.compile.model import CacheEvent, Failure
 from inductorscope.analyze.compile.recompiles import Change, History, Step
 from inductorscope.analyze.compile.words import Said, change_in_words
-from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, Told
+from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
 
 MOST_STEPS = 200
 MOST_GROUPS = 100
@@ -172,7 +172,7 @@ def work_rows(kinds: dict[str, float]) -> list[WorkRow]:
     ]
 
 
-def said_row(found: Told, one: Said) -> SaidRow:
+def said_row(found: RunStory, one: Said) -> SaidRow:
     parts = []
     for part in one.parts:
         source = found.sources.get(part.place[0]) if part.place is not None else None
@@ -185,7 +185,7 @@ def said_row(found: Told, one: Said) -> SaidRow:
     return SaidRow(one.level, one.label, parts, one.advice)
 
 
-def break_rows(found: Told, places: Sequence[BreakPlace]) -> list[BreakRow]:
+def break_rows(found: RunStory, places: Sequence[BreakPlace]) -> list[BreakRow]:
     records = found.records(place.records[0] for place in places) if found.story else {}
     rows = []
     for place in places:
@@ -204,7 +204,7 @@ def break_rows(found: Told, places: Sequence[BreakPlace]) -> list[BreakRow]:
     return rows
 
 
-def history_rows(found: Told, changed: Sequence[History]) -> list[HistoryRow]:
+def history_rows(found: RunStory, changed: Sequence[History]) -> list[HistoryRow]:
     wanted = [
         step.record for history in changed for step in history.steps[:MOST_STEPS] if step.record
     ]
@@ -212,7 +212,9 @@ def history_rows(found: Told, changed: Sequence[History]) -> list[HistoryRow]:
     return [history_row(found, history, records) for history in changed]
 
 
-def history_row(found: Told, history: History, records: dict[tuple[int, int], int]) -> HistoryRow:
+def history_row(
+    found: RunStory, history: History, records: dict[tuple[int, int], int]
+) -> HistoryRow:
     source = found.sources.get(history.file or "")
     return HistoryRow(
         history.function, history.resumed_at, history.file, history.line,
@@ -228,7 +230,7 @@ def _change(change: Change) -> ChangeRow:
     return ChangeRow(change_in_words(change), change.advice)
 
 
-def step_row(found: Told, step: Step, records: dict[tuple[int, int], int]) -> StepRow:
+def step_row(found: RunStory, step: Step, records: dict[tuple[int, int], int]) -> StepRow:
     ref = found.ref(step.compile.number)
     assert ref is not None
     both = [step.compile.seconds, step.compile.backward_seconds]
@@ -250,7 +252,7 @@ def step_row(found: Told, step: Step, records: dict[tuple[int, int], int]) -> St
     )
 
 
-def failure_rows(found: Told, failures: Sequence[Failure]) -> list[FailureRow]:
+def failure_rows(found: RunStory, failures: Sequence[Failure]) -> list[FailureRow]:
     if found.story is None:
         return []
     records = found.records((one.log, one.line) for one in failures)
@@ -268,7 +270,7 @@ def failure_rows(found: Told, failures: Sequence[Failure]) -> list[FailureRow]:
     return rows
 
 
-def cache_rows(found: Told, caches: Sequence[CacheEvent]) -> list[CacheRow]:
+def cache_rows(found: RunStory, caches: Sequence[CacheEvent]) -> list[CacheRow]:
     if found.story is None:
         return []
     records = found.records((one.log, one.line) for one in caches)
@@ -281,7 +283,7 @@ def cache_rows(found: Told, caches: Sequence[CacheEvent]) -> list[CacheRow]:
     ]  # fmt: skip
 
 
-def restart_rows(found: Told, restarts: Sequence[Failure]) -> list[RestartRow]:
+def restart_rows(found: RunStory, restarts: Sequence[Failure]) -> list[RestartRow]:
     reasons: dict[str, list[int]] = {}
     for one in restarts:
         reasons.setdefault(one.message.split("\n")[0], []).append(one.compile)
@@ -291,7 +293,7 @@ def restart_rows(found: Told, restarts: Sequence[Failure]) -> list[RestartRow]:
     ]
 
 
-def cache_groups(found: Told, caches: Sequence[CacheEvent]) -> list[CacheGroup]:
+def cache_groups(found: RunStory, caches: Sequence[CacheEvent]) -> list[CacheGroup]:
     groups: dict[tuple[str, str, str | None], list[CacheEvent]] = {}
     for one in caches:
         groups.setdefault((one.cache, one.outcome, one.reason or one.detail), []).append(one)

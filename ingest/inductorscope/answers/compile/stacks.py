@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile, Story
-from inductorscope.answers.compile.parts import CompileRef, FrameRow, Told, ref_of, told
+from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, ref_of, run_story
 from inductorscope.answers.parts import RunName
 
 MOST_NODES = 5000
@@ -54,10 +54,8 @@ class _Node:
     children: dict[int, _Node] = field(default_factory=dict)
 
 
-def stacks_page(session: Session, run_id: str) -> StacksPage | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+def stacks_page(session: Session, run_id: str) -> StacksPage:
+    found = run_story(session, run_id)
     story = found.story or Story()
     root = _Node(-1)
     same = _same_frames(story)
@@ -94,7 +92,7 @@ def _same_frames(story: Story) -> list[int]:
     ]
 
 
-def _shown(found: Told, node: _Node) -> StackNode:
+def _shown(found: RunStory, node: _Node) -> StackNode:
     """Without recursion: stacks are as deep as programs are."""
     order: list[tuple[_Node, StackNode]] = []
     top = _begin(found, node, order)
@@ -115,7 +113,7 @@ def _shown(found: Told, node: _Node) -> StackNode:
     return top
 
 
-def _begin(found: Told, node: _Node, order: list[tuple[_Node, StackNode]]) -> StackNode:
+def _begin(found: RunStory, node: _Node, order: list[tuple[_Node, StackNode]]) -> StackNode:
     numbers = [node.frame]
     while len(node.children) == 1 and not node.compiles:
         node = next(iter(node.children.values()))

@@ -16,7 +16,7 @@ from inductorscope.analyze.compile.words import (
     total_seconds,
     work,
 )
-from inductorscope.answers.compile.parts import has_log, told
+from inductorscope.answers.compile.parts import has_log, run_story
 from inductorscope.answers.compile.rows import (
     BreakRow,
     CacheGroup,
@@ -86,16 +86,14 @@ class CompilePage:
 
 def story_in_words(session: Session, run_id: str) -> list[SaidRow]:
     """The overview alone; empty where there is no story."""
-    found = told(session, run_id)
-    if found is None or found.story is None:
+    found = run_story(session, run_id)
+    if found.story is None:
         return []
     return [said_row(found, one) for one in overview(found.story)]
 
 
-def compile_page(session: Session, run_id: str) -> CompilePage | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+def compile_page(session: Session, run_id: str) -> CompilePage:
+    found = run_story(session, run_id)
     story = found.story or Story()
     says = said_by_torch(session, run_id)
     places, changed = break_places(story), histories(story)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Expression, Story, Symbol, SymbolGuard
-from inductorscope.answers.compile.parts import CompileRef, FrameRow, Told, told
+from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, run_story
 from inductorscope.answers.parts import RunName
 
 MOST = 500
@@ -63,10 +63,8 @@ class SymbolsPage:
     expressions: int
 
 
-def symbols_page(session: Session, run_id: str) -> SymbolsPage | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+def symbols_page(session: Session, run_id: str) -> SymbolsPage:
+    found = run_story(session, run_id)
     story = found.story or Story()
     return SymbolsPage(
         run=found.name,
@@ -79,7 +77,7 @@ def symbols_page(session: Session, run_id: str) -> SymbolsPage | None:
     )
 
 
-def symbol_rows(found: Told, symbols: Sequence[Symbol]) -> list[SymbolRow]:
+def symbol_rows(found: RunStory, symbols: Sequence[Symbol]) -> list[SymbolRow]:
     story = found.story
     if story is None:
         return []
@@ -96,7 +94,7 @@ def symbol_rows(found: Told, symbols: Sequence[Symbol]) -> list[SymbolRow]:
     ]  # fmt: skip
 
 
-def symbol_guard_rows(found: Told, guards: Sequence[SymbolGuard]) -> list[SymbolGuardRow]:
+def symbol_guard_rows(found: RunStory, guards: Sequence[SymbolGuard]) -> list[SymbolGuardRow]:
     story = found.story
     if story is None:
         return []
@@ -122,7 +120,7 @@ def _words(text: str) -> list[str]:
 
 
 def _made(
-    found: Told, story: Story, by_text: dict[str, Expression], text: str
+    found: RunStory, story: Story, by_text: dict[str, Expression], text: str
 ) -> list[ExpressionRow]:
     """What the condition is about, and what that was made from, down to the symbols."""
     begin = by_text.get(text)
@@ -145,7 +143,7 @@ def _made(
     return rows
 
 
-def _frame(found: Told, number: int | None) -> FrameRow | None:
+def _frame(found: RunStory, number: int | None) -> FrameRow | None:
     if number is None or found.story is None:
         return None
     return found.frame(found.story.frames[number])

@@ -10,7 +10,7 @@ from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.torch_says import TimedRow
 from inductorscope.analyze.compile.words import total_seconds, work
 from inductorscope.answers.compile.beside import Beside, beside
-from inductorscope.answers.compile.parts import CompileRef, told
+from inductorscope.answers.compile.parts import CompileRef, run_story
 from inductorscope.answers.compile.rows import WorkRow, work_rows
 from inductorscope.answers.compile.spans import SpanRow, span_rows
 from inductorscope.answers.compile.torch_says import said_by_torch
@@ -37,7 +37,7 @@ class PhaseRow:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelRow:
+class CompiledKernel:
     name: str
     compile: CompileRef | None
     us: float | None
@@ -75,7 +75,7 @@ class CompileTimePage:
     spans: list[SpanRow]
     all_spans: int
     phases: list[PhaseRow]
-    kernels: list[KernelRow]
+    kernels: list[CompiledKernel]
     more_kernels: int
     tunings: list[TuningRow]
     more_tunings: int
@@ -90,12 +90,8 @@ class CompileTimePage:
     compiles: int
 
 
-def compile_time_page(
-    session: Session, run_id: str, a: str = "", b: str = ""
-) -> CompileTimePage | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -> CompileTimePage:
+    found = run_story(session, run_id)
     story = found.story or Story()
     says = said_by_torch(session, run_id)
     spans = timeline(session, run_id)
@@ -129,7 +125,7 @@ def compile_time_page(
             for row in story.phases
         ],
         kernels=[
-            KernelRow(one.name, found.ref(one.compile), one.us, one.configuration, one.state)
+            CompiledKernel(one.name, found.ref(one.compile), one.us, one.configuration, one.state)
             for one in kernels[:MOST_KERNELS]
         ],
         more_kernels=max(0, len(kernels) - MOST_KERNELS),

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.torch_says import TorchSays, torch_says
-from inductorscope.answers.compile.parts import CodeLine, FrameRow, Told
+from inductorscope.answers.compile.parts import CodeLine, FrameRow, RunStory
 from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall
@@ -73,7 +73,7 @@ def said_by_torch(session: Session, run_id: str) -> TorchSays:
     return torch_says(None if text is None else text.read())
 
 
-def explained(found: Told, says: TorchSays) -> ExplainedRow | None:
+def explained(found: RunStory, says: TorchSays) -> ExplainedRow | None:
     told = says.explained
     if told is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inductorscope.analyze.compile.model import Choice, TunedTable
-from inductorscope.answers.compile.parts import CompileRef, Told, ref_of
+from inductorscope.answers.compile.parts import CompileRef, RunStory, ref_of
 
 MOST_TABLES = 500
 
@@ -35,7 +35,7 @@ class TableRow:
     line: int
 
 
-def tables(found: Told) -> list[TableRow]:
+def tables(found: RunStory) -> list[TableRow]:
     """Those that took longest first; what took equally long as the text has it."""
     story = found.story
     if story is None:

@@ -23,11 +23,8 @@ class AnnotationParts:
     """Artifact of the FX graph it was made from."""
 
 
-def annotation_parts(session: Session, run: str, slug: str) -> AnnotationParts | None:
-    """None where there is no such graph."""
+def annotation_parts(session: Session, run: str, slug: str) -> AnnotationParts:
     graph = graph_of(session, run, slug)
-    if graph is None:
-        return None
     payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
     query = select(Artifact.role, Artifact.id).where(
         Artifact.graph_id == graph.id, Artifact.role.in_((CODE, POST_GRAD))

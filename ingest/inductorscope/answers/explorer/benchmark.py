@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.benchmark.case import KernelCase, NoCase, kernel_case
 from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts
+from inductorscope.answers.missing import NotHere
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
@@ -37,8 +38,15 @@ class Benchmark:
     result: dict[str, Any]
 
 
-def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CaseOf | None:
-    """None where there is no such call. Raises NoCase."""
+def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
+    return NotHere(
+        f"Graph {slug} of run {run} has no call {handle} of a kernel {kernel}.",
+        f"Its kernels are listed at /runs/{run}.",
+    )
+
+
+def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CaseOf:
+    """Raises NoCase."""
     found = session.execute(
         select(Run, Graph)
         .join(Graph, Graph.run_id == Run.id)
@@ -49,7 +57,7 @@ def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) 
         )
     ).first()
     if found is None:
-        return None
+        raise no_call(run_id, slug, kernel, handle)
     run, graph = found
     try:
         texts = graph_texts(session, graph.id).read(session)

@@ -1,4 +1,4 @@
-"""Two texts side by side: which runs and graphs there are to choose from."""
+"""Side by side: two stages, two kernels or two graphs, of one run or of two."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.explorer.graph import graphs_of
-from inductorscope.answers.parts import GraphName, RunName, run_name
+from inductorscope.answers.missing import NotHere, no_graph
+from inductorscope.answers.parts import GraphName, RunName, graphs_of, run_name
+from inductorscope.formats.vocabulary import STAGE_BY_ID
 from inductorscope.store.tables.models import Run
 
 RECENT = 100
@@ -17,21 +18,51 @@ RECENT = 100
 
 @dataclass(frozen=True, slots=True)
 class BesideSide:
+    """One side: the text of a stage, or of one kernel."""
+
     run: RunName
     graph: GraphName
     graphs: list[GraphName]
+    """All graphs of the run, to choose another."""
+    stage: str
+    kernel: str | None
+    """Which one, where the stage shows one kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class BesidePage:
+    """Side by side `/beside`."""
+
+    left: BesideSide
+    right: BesideSide
+    runs: list[RunName]
+    """Runs to choose from, the newest first."""
+
+
+def beside_page(session: Session, left: str, right: str) -> BesidePage:
+    """Each side is named `RUN/GRAPH/STAGE`, and `/KERNEL` where the stage shows one kernel."""
+    sides = _side(session, left), _side(session, right)
+    offered = {run.id: run for run in recent_runs(session)}
+    for side in sides:
+        offered.setdefault(side.run.id, side.run)
+    return BesidePage(*sides, list(offered.values()))
+
+
+def _side(session: Session, side: str) -> BesideSide:
+    run, slug, stage, *kernel = side.split("/")
+    graphs = graphs_of(session, run)
+    graph = next((graph for graph in graphs if graph.slug == slug), None)
+    if graph is None:
+        raise no_graph(run, slug)
+    if stage not in STAGE_BY_ID:
+        raise NotHere(
+            f"There is no stage {stage}.", f"Name one of these: {', '.join(STAGE_BY_ID)}."
+        )
+    name = kernel[0] if kernel else None
+    return BesideSide(run_name(session, run), graph, graphs, stage, name)
 
 
 def recent_runs(session: Session) -> list[RunName]:
     """The newest first."""
     query = select(Run.id, Run.name).order_by(Run.created_at.desc(), Run.id).limit(RECENT)
     return [RunName(*row) for row in session.execute(query)]
-
-
-def side(session: Session, run: str, slug: str) -> BesideSide | None:
-    """The graph of one side and its siblings; None where there is none."""
-    named, graphs = run_name(session, run), graphs_of(session, run)
-    if named is None or not graphs:
-        return None
-    found = next((graph for graph in graphs if graph.slug == slug), None)
-    return None if found is None else BesideSide(named, found, graphs)

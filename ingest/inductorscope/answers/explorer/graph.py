@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.parts import GraphName, RunName, graph_of, run_name, share
+from inductorscope.answers.parts import (
+    GraphName,
+    RunName,
+    graph_name,
+    graph_of,
+    graphs_of,
+    run_name,
+    share,
+)
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
@@ -26,6 +34,8 @@ from inductorscope.store.tables.models import (
 
 @dataclass(frozen=True, slots=True)
 class StageFile:
+    """A text of a stage: an artifact, or lines `first` to `last` of one."""
+
     artifact: int
     path: str
     lines: int | None
@@ -36,6 +46,8 @@ class StageFile:
 
 @dataclass(frozen=True, slots=True)
 class StageTexts:
+    """One stage and its texts."""
+
     id: str
     title: str
     language: str
@@ -44,6 +56,8 @@ class StageTexts:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
+    """One call of a kernel in the wrapper."""
+
     handle: int
     line: int
     permalink: str
@@ -52,6 +66,8 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerKernel:
+    """A kernel in the explorer's list."""
+
     name: str
     kind: str
     category: str
@@ -64,15 +80,16 @@ class ExplorerKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class ExplorerGraph:
-    slug: str
-    name: str
-    direction: str
+class ExplorerGraph(GraphName):
+    """The graph the explorer shows."""
+
     node_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
+    """All that panes need to find their texts."""
+
     run: RunName
     graph: ExplorerGraph
     stages: list[StageTexts]
@@ -81,13 +98,49 @@ class Explorer:
     coverage: Coverage
     notes: list[str]
     aligning: bool
-    """Whether the lines of its kernels are still to be aligned."""
+    """Whether the lines of its kernels are still to be aligned: until then they light with all
+    nodes of their call."""
 
 
-def graphs_of(session: Session, run: str) -> list[GraphName]:
-    """All graphs of a run, in order; none where there is no such run."""
-    query = select(Graph.slug, Graph.name, Graph.direction).where(Graph.run_id == run)
-    return [GraphName(*row) for row in session.execute(query.order_by(Graph.position))]
+@dataclass(frozen=True, slots=True)
+class ExplorerState:
+    """What the address asks to see."""
+
+    panes: list[str]
+    sel: str
+    kernel: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerHead:
+    """What the page itself shows before its script has asked for the rest."""
+
+    run: RunName
+    graph: GraphName
+    graphs: list[GraphName]
+    """All graphs of the run, to switch between."""
+    state: ExplorerState
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerPage(Explorer):
+    """Explorer `/runs/{run}/graphs/{slug}`: the explorer's JSON, its siblings and its state."""
+
+    graphs: list[GraphName]
+    """All graphs of the run, to switch between."""
+    state: ExplorerState
+
+
+def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerHead:
+    graph = graph_of(session, run, slug)
+    return ExplorerHead(run_name(session, run), graph_name(graph), graphs_of(session, run), state)
+
+
+def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
+    found = explorer(session, run, slug)
+    given = {field.name: getattr(found, field.name) for field in fields(found)}
+    return ExplorerPage(**given, graphs=graphs_of(session, run), state=state)
 
 
 def links_payload(session: Session, run: str, slug: str) -> bytes | None:
@@ -109,16 +162,13 @@ def explorer_stamp(session: Session, run: str, slug: str) -> tuple[Hashable, ...
     return None if row is None else (run, slug, *row)
 
 
-def explorer(session: Session, run: str, slug: str) -> Explorer | None:
+def explorer(session: Session, run: str, slug: str) -> Explorer:
     graph = graph_of(session, run, slug)
-    named = run_name(session, run)
-    if graph is None or named is None:
-        return None
     links = session.execute(
         select(Links.coverage, Links.notes, Links.engine).where(Links.graph_id == graph.id)
     ).one_or_none()
     return Explorer(
-        run=named,
+        run=run_name(session, run),
         graph=ExplorerGraph(graph.slug, graph.name, graph.direction, graph.node_count),
         stages=_stages(session, graph),
         kernels=_kernels(session, graph),

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope import urls
 from inductorscope.analyze.bytes.graph import CallWork
+from inductorscope.analyze.bytes.moved import CallBytes, How
 from inductorscope.analyze.roofline.roofline import Peaks
-from inductorscope.answers.explorer.benchmark import Benchmark, benchmarks_of, is_ours
+from inductorscope.answers.explorer.benchmark import Benchmark, benchmarks_of, is_ours, no_call
 from inductorscope.answers.explorer.graph_texts import TooLong
 from inductorscope.answers.explorer.packed_links import ir_names
-from inductorscope.answers.parts import GraphName, RunName, each, graph_of, kernel_time, share
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import (
+    GraphName,
+    RunName,
+    each,
+    graph_name,
+    graph_of,
+    kernel_time,
+    run_of,
+    share,
+)
 from inductorscope.answers.time.roofline import (
     KernelWork,
     graph_works,
@@ -30,6 +42,8 @@ from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCal
 
 @dataclass(frozen=True, slots=True)
 class FxNodeRow:
+    """An FX node that a kernel computes."""
+
     name: str
     target: str
     line: int
@@ -40,26 +54,32 @@ class FxNodeRow:
 
 @dataclass(frozen=True, slots=True)
 class IrNodeRow:
+    """An IR node that a kernel computes."""
+
     name: str
     kind: str
     stage: str
     first_line: int
     last_line: int
-    buffers: list[Any]
+    buffers: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCallRow:
+    """One call of the kernel."""
+
     handle: int
     handle_known: bool
     line: int
-    arguments: list[Any]
-    fx_nodes: list[Any]
+    arguments: list[str]
+    fx_nodes: list[str]
     permalink: str
 
 
 @dataclass(frozen=True, slots=True)
 class CodeText:
+    """Lines `first` to `last` of an artifact."""
+
     artifact: int
     first: int
     last: int
@@ -68,6 +88,8 @@ class CodeText:
 
 @dataclass(frozen=True, slots=True)
 class KernelElsewhere:
+    """Another run that holds exactly this kernel call."""
+
     run: RunName
     graph: GraphName
     created_at: datetime
@@ -75,8 +97,26 @@ class KernelElsewhere:
     handle: int
 
 
+@dataclass(slots=True)
+class BytesMoved(CallBytes):
+    """One call's traffic, summed up."""
+
+    total: int | None = None
+    """Null where an operand's is not known."""
+    how: How = "unknown"
+
+
+@dataclass(slots=True)
+class KernelCallWork(CallWork):
+    """What one call moves and computes."""
+
+    bytes: BytesMoved
+
+
 @dataclass(frozen=True, slots=True)
 class KernelPage:
+    """Kernel `/runs/{run}/graphs/{slug}/kernels/{name:handle}`."""
+
     run: RunName
     graph: GraphName
     name: str
@@ -85,17 +125,20 @@ class KernelPage:
     call_count: int
     time_us: float | None
     time_calls: float | None
+    """Calls of one step that the profile saw; times `each_us` it makes `time_us`."""
     each_us: float | None
     share: float | None
     time_source: str | None
     facts: dict[str, Any]
     call: KernelCallRow
+    """The call of the address."""
     calls: list[KernelCallRow]
     fx_nodes: list[FxNodeRow]
     ir_nodes: list[IrNodeRow]
     code: CodeText | None
+    """Its definition; null for kernels that live in a library."""
     elsewhere: list[KernelElsewhere]
-    work: CallWork | None
+    work: KernelCallWork | None
     """What this call moves and computes."""
     roofline: KernelWork | None
     """All calls of the kernel together, beside the machine's limits."""
@@ -105,6 +148,35 @@ class KernelPage:
     benchmarks: list[Benchmark]
     may_benchmark: bool
     """Whether this installation captured the run itself: no other code is run."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermalinkAnswer:
+    """Where a permalink leads in this database."""
+
+    permalink: str
+    run: RunName
+    graph: GraphName
+    name: str
+    handle: int
+    url: str
+    """Path of the explorer with the kernel selected."""
+    elsewhere: list[KernelElsewhere]
+
+
+def permalink_answer(session: Session, permalink: str) -> PermalinkAnswer:
+    """The newest run that holds the call; the others beside it."""
+    found = kernel_by_permalink(session, permalink)
+    if not found:
+        raise NotHere(
+            f"No run here holds the kernel that {permalink} names.",
+            "Links are made from content: upload the run it was made of, and it works.",
+        )
+    newest, *others = found
+    url = urls.kernel_in_explorer(newest.run.id, newest.graph.slug, newest.name, newest.handle)
+    return PermalinkAnswer(
+        permalink, newest.run, newest.graph, newest.name, newest.handle, url, others
+    )
 
 
 def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewhere]:
@@ -120,7 +192,7 @@ def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewher
     return [
         KernelElsewhere(
             run=RunName(run_id, run),
-            graph=GraphName(graph.slug, graph.name, graph.direction),
+            graph=graph_name(graph),
             created_at=created_at,
             name=name,
             handle=handle,
@@ -129,16 +201,14 @@ def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewher
     ]
 
 
-def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -> KernelPage | None:
+def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -> KernelPage:
     graph = graph_of(session, run, slug)
-    owner = session.get(Run, run)
-    if graph is None or owner is None:
-        return None
+    owner = run_of(session, run)
     kernel = session.scalars(
         select(Kernel).where(Kernel.graph_id == graph.id, Kernel.name == name)
     ).one_or_none()
     if kernel is None:
-        return None
+        raise no_call(run, slug, name, handle)
     texts = call_texts(session, graph.id)
     calls = [
         KernelCallRow(
@@ -154,13 +224,13 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     ]
     call = next((item for item in calls if item.handle == handle), None)
     if call is None:
-        return None
+        raise no_call(run, slug, name, handle)
     works, missing = _works(session, graph, kernel.name)
     peaks = run_peaks(owner)
     step_us, _ = step_time(session, owner)
     return KernelPage(
         run=RunName(owner.id, owner.name),
-        graph=GraphName(graph.slug, graph.name, graph.direction),
+        graph=graph_name(graph),
         name=kernel.name,
         kind=kernel.kind,
         category=kernel.category,
@@ -181,13 +251,19 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             for other in kernel_by_permalink(session, call.permalink)
             if (other.run.id, other.graph.slug) != (run, slug)
         ],
-        work=next((work for work in works if work.handle == handle), None),
+        work=next((_call_work(work) for work in works if work.handle == handle), None),
         roofline=kernel_work(slug, kernel, handle, works, peaks, step_us) if works else None,
         peaks=peaks,
         work_missing=missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
         may_benchmark=is_ours(owner),
     )
+
+
+def _call_work(work: CallWork) -> KernelCallWork:
+    moved = BytesMoved(work.bytes.traffic, work.bytes.hint, work.bytes.total, work.bytes.how)
+    given = {field.name: getattr(work, field.name) for field in fields(work)}
+    return KernelCallWork(**{**given, "bytes": moved})
 
 
 def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -18,6 +20,15 @@ EXPLAINED = (CODE, IR_PRE, IR_POST)
 """Stages whose lines are linked by inference."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why a line is linked as it is."""
+
+    stage: str
+    line: int
+    reasons: list[Reason]
+
+
 def _explainer(texts: dict[str, str]) -> Explainer:
     return Explainer(
         GraphTexts(
@@ -32,15 +43,14 @@ def _explainer(texts: dict[str, str]) -> Explainer:
 _REMEMBERED: Remembered[Explainer] = Remembered(_explainer)
 
 
-def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> list[Reason]:
-    """None found: an empty list, as for a graph that is not there. Raises TooLong."""
+def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> Reasons:
+    """Raises TooLong."""
     graph = graph_of(session, run, slug)
-    if graph is None:
-        return []
     recorded = _recorded(session, graph.id, stage, line)
     if recorded is not None:
-        return [recorded]
-    return _REMEMBERED.of(session, graph_texts(session, graph.id)).reasons(stage, line)
+        return Reasons(stage, line, [recorded])
+    explainer = _REMEMBERED.of(session, graph_texts(session, graph.id))
+    return Reasons(stage, line, explainer.reasons(stage, line))
 
 
 def _recorded(session: Session, graph_id: int, stage: str, line: int) -> Reason | None:

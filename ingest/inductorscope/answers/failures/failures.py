@@ -12,7 +12,7 @@ from inductorscope.analyze.failures.export import stepped_over
 from inductorscope.analyze.failures.known import GraphKnown
 from inductorscope.analyze.failures.shown import Shown, show
 from inductorscope.analyze.failures.text import explain
-from inductorscope.answers.compile.parts import CompileRef, Told, told
+from inductorscope.answers.compile.parts import CompileRef, RunStory, run_story
 from inductorscope.answers.compile.rows import failure_rows
 from inductorscope.answers.explorer.benchmark import is_ours
 from inductorscope.answers.failures.graphs import known_graphs
@@ -60,6 +60,8 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class FailuresPage:
+    """Failures `/runs/{run}/failures`."""
+
     run: RunName
     failures: list[FailureShown]
     more: int
@@ -71,6 +73,8 @@ class FailuresPage:
     """Why no diagnosis can be started; empty where one can."""
     panels: dict[str, Panel]
     diagnoses: list[DiagnosisLine]
+    report: str = ""
+    """All of it as Markdown, to open an issue with."""
 
 
 @dataclass(slots=True)
@@ -86,10 +90,8 @@ class _Said:
     """The user's file, line and function."""
 
 
-def failures_page(session: Session, run_id: str) -> FailuresPage | None:
-    found = told(session, run_id)
-    if found is None:
-        return None
+def failures_page(session: Session, run_id: str) -> FailuresPage:
+    found = run_story(session, run_id)
     said = _said(session, found)
     graphs = known_graphs(session, run_id) if said else []
     shown = [
@@ -114,7 +116,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage | None:
     )
 
 
-def refusal(found: Told) -> str:
+def refusal(found: RunStory) -> str:
     """Why this run may not be run again; empty where it may."""
     if not is_ours(found.run):
         return NOT_OURS
@@ -147,7 +149,7 @@ def panel(session: Session, run_id: str, kind: str) -> Panel:
     )
 
 
-def _said(session: Session, found: Told) -> list[_Said]:
+def _said(session: Session, found: RunStory) -> list[_Said]:
     """The capture's own failure, then what logs tell that is not the same."""
     said: list[_Said] = []
     error = found.run.environment.get("error")
@@ -197,13 +199,13 @@ def _key(message: str) -> str:
     return (errors or [line for line in lines if line] or [""])[0].rpartition("error: ")[2][:300]
 
 
-def _shown(found: Told, graphs: list[GraphKnown], number: int, said: _Said) -> FailureShown:
+def _shown(found: RunStory, graphs: list[GraphKnown], number: int, said: _Said) -> FailureShown:
     shown = show(explain(said.message, said.trace, said.kind, found.sources), graphs, said.at)
     return _numbered(found, shown, number, said.compile, said.record)
 
 
 def _numbered(
-    found: Told, shown: Shown, number: int, compiled: CompileRef | None, record: int | None
+    found: RunStory, shown: Shown, number: int, compiled: CompileRef | None, record: int | None
 ) -> FailureShown:
     source = found.sources.get(shown.user.file) if shown.user is not None else None
     return FailureShown(

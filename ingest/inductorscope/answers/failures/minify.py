@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.compile.parts import told
+from inductorscope.answers.compile.parts import run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
 from inductorscope.store.runs.diagnoses import (
@@ -40,7 +40,7 @@ class MinifierFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class MinifyChart:
     """Nodes that are left over the seconds, as a line of steps."""
 
     line: str
@@ -53,6 +53,8 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class MinifyPage:
+    """Minify `/runs/{run}/failures/minify`."""
+
     run: RunName
     refusal: str
     panel: Panel
@@ -62,17 +64,15 @@ class MinifyPage:
     complete: bool
     message: str | None
     found: dict[str, Any] | None
-    chart: Chart | None
+    chart: MinifyChart | None
     can_resume: bool
     diagnoses: list[DiagnosisLine] = field(default_factory=list)
     files: list[MinifierFile] = field(default_factory=list)
 
 
-def minify_page(session: Session, run_id: str, job: str | None = None) -> MinifyPage | None:
-    """None where there is no such run; `job` chooses an earlier search."""
-    of_run = told(session, run_id)
-    if of_run is None:
-        return None
+def minify_page(session: Session, run_id: str, job: str | None = None) -> MinifyPage:
+    """`job` chooses an earlier search."""
+    of_run = run_story(session, run_id)
     lines = diagnoses_of(session, run_id, KIND)
     chosen = next((line.job_id for line in lines if job in (None, line.job_id)), None)
     read = read_diagnosis(session, chosen) if chosen else None
@@ -126,7 +126,7 @@ def _resumable(read: DiagnosisRead | None) -> bool:
     )  # fmt: skip
 
 
-def _chart(found: dict[str, Any]) -> Chart | None:
+def _chart(found: dict[str, Any]) -> MinifyChart | None:
     steps = list(found.get("steps") or [])
     if not steps:
         return None
@@ -145,7 +145,7 @@ def _chart(found: dict[str, Any]) -> Chart | None:
         dots.append((round(x, 1), round(y, 1), _words(step)))
         before = y
     line.append(f"{WIDE:.1f},{before:.1f}")
-    return Chart(" ".join(line), dots, most, seconds)
+    return MinifyChart(" ".join(line), dots, most, seconds)
 
 
 def _words(step: dict[str, Any]) -> str:

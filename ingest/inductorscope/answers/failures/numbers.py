@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.compile.parts import told
+from inductorscope.answers.compile.parts import run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, newest_diagnosis
@@ -31,6 +32,77 @@ FILTERS: dict[str, Callable[[Row], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """How far the compiled side is off, from the same values."""
+
+    agrees: bool
+    max_abs: float | None
+    max_rel: float | None
+    allowed: float | None
+    """Allowed where the error stands out most."""
+    excess: float | None
+    """The error there in units of what is allowed; null: no finite number expresses it."""
+    cosine: float | None
+    ulps: int | None
+    eager_abs: float | None
+    """What eager is off by, from the same values."""
+    nan: tuple[int, int]
+    """NaN on the compiled side, and on eager's."""
+    inf: tuple[int, int]
+    wrong: int
+    elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNumbers:
+    """One node of a graph."""
+
+    node: str
+    op: str
+    dtype: str
+    shape: list[int | str]
+    status: Literal["agrees", "differs", "inside", "random", "unknown"]
+    how: Literal["", "buffer", "input", "stored"]
+    reason: str
+    buffer: str
+    kernel: str
+    handle: int | None
+    line: int | None
+    within: list[str]
+    """Nodes of the same kernel that this value was computed through."""
+    user: str
+    blamed: bool
+    measured: Measured | None = None
+    accumulated: float | None = None
+    """Largest difference from eager run from the graph's inputs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersPoint:
+    """A node in the chart: its place, and its error beside what is allowed."""
+
+    at: int
+    node: str
+    kernel: str
+    status: str
+    how: str
+    excess: float | None
+    max_abs: float | None
+    allowed: float | None
+    accumulated: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """How the node to blame was found."""
+
+    node: str
+    found: Literal["buffer", "stored", "alone"]
+    alone_wrong: bool | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class GraphFound:
     """One graph's comparison, without its rows."""
 
@@ -44,11 +116,13 @@ class GraphFound:
     random: list[str]
     unsteady: list[str]
     left_out: int
-    culprit: dict[str, Any] | None
+    culprit: Culprit | None
 
 
 @dataclass(frozen=True, slots=True)
 class NumbersPage:
+    """Wrong numbers `/runs/{run}/failures/numbers`."""
+
     run: RunName
     refusal: str
     panel: Panel
@@ -60,10 +134,10 @@ class NumbersPage:
     graphs: list[GraphFound]
     graph: str
     """Name of the graph whose rows these are."""
-    blamed: Row | None
+    blamed: NodeNumbers | None
     blamed_slug: str
-    points: list[Row]
-    rows: list[Row]
+    points: list[NumbersPoint]
+    rows: list[NodeNumbers]
     row_count: int
     node_count: int
     only: str
@@ -76,10 +150,8 @@ class NumbersPage:
 def numbers_page(
     session: Session, run_id: str, *, graph: str = "", only: str = "", order: Order = "graph",
     first: int = 0,
-) -> NumbersPage | None:  # fmt: skip
-    found = told(session, run_id)
-    if found is None:
-        return None
+) -> NumbersPage:  # fmt: skip
+    found = run_story(session, run_id)
     newest = newest_diagnosis(session, run_id, "numbers")
     result: dict[str, Any] = newest.result if newest is not None else {}
     slugs = _slugs(session, run_id)
@@ -102,15 +174,15 @@ def numbers_page(
             GraphFound(
                 each["name"], slugs.get(each["name"], ""), each["backward"], each["done"],
                 each["compared"], each["differing"], each["random"], each["unsteady"],
-                each["left_out"], each["culprit"],
+                each["left_out"], msgspec.convert(each["culprit"], Culprit | None),
             )
             for each in graphs
         ],
         graph=chosen["name"] if chosen else "",
-        blamed=blamed,
+        blamed=msgspec.convert(blamed, NodeNumbers | None),
         blamed_slug=blamed_slug,
         points=_points(all_rows),
-        rows=wanted[first : first + SHOWN],
+        rows=msgspec.convert(wanted[first : first + SHOWN], list[NodeNumbers]),
         row_count=len(wanted),
         node_count=len(all_rows),
         only=only,
@@ -141,20 +213,19 @@ def _blamed(graphs: list[dict[str, Any]], slugs: dict[str, str]) -> tuple[Row | 
     return None, ""
 
 
-def _points(rows: list[Row]) -> list[Row]:
-    """What the chart draws: a node's place, and its error beside what is allowed."""
+def _points(rows: list[Row]) -> list[NumbersPoint]:
     return [
-        {
-            "at": at,
-            "node": row["node"],
-            "kernel": row["kernel"],
-            "status": row["status"],
-            "how": row["how"],
-            "excess": row["measured"]["excess"],
-            "max_abs": row["measured"]["max_abs"],
-            "allowed": row["measured"]["allowed"],
-            "accumulated": row.get("accumulated"),
-        }
+        NumbersPoint(
+            at=at,
+            node=row["node"],
+            kernel=row["kernel"],
+            status=row["status"],
+            how=row["how"],
+            excess=row["measured"]["excess"],
+            max_abs=row["measured"]["max_abs"],
+            allowed=row["measured"]["allowed"],
+            accumulated=row.get("accumulated"),
+        )
         for at, row in enumerate(rows)
         if row.get("measured")
     ][:MOST_POINTS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -16,10 +17,10 @@ LONGEST_ERROR = 6_000
 _ADVICE = re.compile(r"^Set TORCHDYNAMO_VERBOSE=1[^\n]*$", re.M)
 
 
-def run_report(session: Session, run_id: str, permalink: str) -> str | None:
-    """None where there is no such run."""
+def reported(session: Session, run_id: str, permalink: str) -> FailuresPage:
+    """The page of failures with its report."""
     page = failures_page(session, run_id)
-    return None if page is None else report_of(session, page, permalink)
+    return replace(page, report=report_of(session, page, permalink))
 
 
 def report_of(session: Session, page: FailuresPage, permalink: str) -> str:

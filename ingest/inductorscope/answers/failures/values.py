@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -9,11 +10,13 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.values.table import ValueRow, ValueTable, shown, value_table
-from inductorscope.answers.parts import RunName
+from inductorscope.analyze.values import table as analysis
+from inductorscope.analyze.values.table import ValueTable, value_table
+from inductorscope.answers.parts import RunName, run_of
+from inductorscope.formats.printed.intermediate_values import IntermediateValue
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
 from inductorscope.store.contents.texts import stored_text
-from inductorscope.store.tables.models import Artifact, Run
+from inductorscope.store.tables.models import Artifact
 
 ROLE = INTERMEDIATE_VALUES
 ROWS = 100
@@ -33,8 +36,48 @@ class ValueSource:
     size: int
 
 
+Figure = float | str | None
+"""JSON has no NaN and no Infinity: their names stand for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor at one time."""
+
+    value: str
+    elements: int | None
+    dtype: str
+    size: tuple[str, ...] | None
+    device: str
+    mean: Figure
+    least: Figure
+    largest: Figure
+    std: Figure
+    nan: int | None
+    inf: int | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRow:
+    """One argument of one launch."""
+
+    launch: int
+    """Launches are counted from 1; 0 is before the first."""
+    kernel: str
+    argument: str
+    before: Value | None
+    after: Value | None
+    bad: str
+    """`NaN`, `Inf`, or empty."""
+    zeros: bool
+    """All elements are zero after the launch: not wrong by itself, but worth a look."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValuesPage:
+    """Values `/runs/{run}/failures/values`."""
+
     run: RunName
     captured: bool
     sources: list[ValueSource]
@@ -52,6 +95,8 @@ class ValuesPage:
     kernel: str
     only: str
     first: int
+    shown: int
+    """Rows per page."""
     total: int
     rows: list[ValueRow]
     first_bad: ValueRow | None
@@ -60,11 +105,8 @@ class ValuesPage:
 def values_page(
     session: Session, run_id: str, *, source: int | None = None, kernel: str = "", only: str = "",
     first: int = 0,
-) -> ValuesPage | None:  # fmt: skip
-    """None where there is no such run."""
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
+) -> ValuesPage:  # fmt: skip
+    run = run_of(session, run_id)
     found = [
         ValueSource(*row) for row in session.execute(
             select(Artifact.id, Artifact.path, Artifact.size)
@@ -75,16 +117,39 @@ def values_page(
     texts = [each for each in found if not each.path.endswith(".pt")]
     chosen = next((each for each in texts if source in (None, each.artifact)), None)
     table, cut = (ValueTable(), False) if chosen is None else _table(session, chosen)
-    rows = shown(table.rows, kernel, only)
+    rows = analysis.shown(table.rows, kernel, only)
     return ValuesPage(
         run=RunName(run.id, run.name), captured=run.origin == "capture", sources=texts,
         source=chosen.artifact if chosen else None,
         saved=[each for each in found if each.path.endswith(".pt")], sentence=table.sentence,
         launches=table.launches, kernels=table.kernels, names_only=table.names_only,
         mean_as_dtype=table.mean_as_dtype, cut=cut, kernel=kernel, only=only, first=first,
-        total=len(rows), rows=rows[first : first + ROWS],
-        first_bad=None if table.first_bad is None else table.rows[table.first_bad],
+        shown=ROWS, total=len(rows), rows=[_row(row) for row in rows[first : first + ROWS]],
+        first_bad=None if table.first_bad is None else _row(table.rows[table.first_bad]),
     )  # fmt: skip
+
+
+def _row(row: analysis.ValueRow) -> ValueRow:
+    return ValueRow(
+        row.launch, row.kernel, row.argument, _value(row.before), _value(row.after), row.bad,
+        row.zeros,
+    )  # fmt: skip
+
+
+def _value(value: IntermediateValue | None) -> Value | None:
+    if value is None:
+        return None
+    return Value(
+        value.value, value.elements, value.dtype, value.size, value.device, _finite(value.mean),
+        _finite(value.least), _finite(value.largest), _finite(value.std), value.nan, value.inf,
+        value.line,
+    )  # fmt: skip
+
+
+def _finite(value: float | None) -> Figure:
+    if value is None or math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _table(session: Session, source: ValueSource) -> tuple[ValueTable, bool]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
     ARTIFACTS,
@@ -62,19 +62,21 @@ class KindRow:
     """`artifact:NAME` for an artifact."""
     count: int
     listed: int
-    """How many of them have a row of their own."""
+    """How many of them have a row of their own; kinds that come by the thousand have none."""
     meaning: str | None
     known: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CompileGraph:
+    """A graph that a compile made."""
+
     slug: str
     direction: str
 
 
 @dataclass(frozen=True, slots=True)
-class CompileRow:
+class LoggedCompile:
     """One compile: the records of a log that name it."""
 
     log: str
@@ -85,17 +87,21 @@ class CompileRow:
     records: int
     restarts: int
     breaks: int
+    """Graph breaks it met."""
     codes: int
+    """Output codes."""
     cached: int
+    """Hits of the FX graph's and AOTAutograd's caches."""
     error: int | None
     """Line of its error, if it failed."""
     finished: bool
+    """Whether its metrics are in the log, which come last."""
     recompile: bool
     graphs: list[CompileGraph]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordRow:
+class LogRecord:
     """One record."""
 
     id: int
@@ -104,12 +110,14 @@ class RecordRow:
     lines: int
     kind: str
     name: str | None
+    """Which artifact."""
     known: bool
     compile_id: str | None
     attempt: int | None
     rank: int | None
     pid: int
     artifact: int | None
+    """Its payload, as a stored file."""
     path: str | None
     size: int | None
 
@@ -126,17 +134,22 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
+    """Log `/runs/{run}/log`."""
+
     run: RunName
     reading: bool
+    """Whether records are still to come."""
     step: str | None
     chosen: Chosen
     after: int
+    """The cursor that was asked for, 0 for the first page; the others list no compiles."""
     logs: list[LogFile]
     kinds: list[KindRow]
-    compiles: list[CompileRow]
+    compiles: list[LoggedCompile]
     more_compiles: bool
-    records: list[RecordRow]
+    records: list[LogRecord]
     total: int
+    """Records that match, counted up to a cap."""
     total_capped: bool
     next_cursor: int | None
 
@@ -147,11 +160,9 @@ def log_page(
     chosen: Chosen | None = None,
     after: int = 0,
     limit: int = PAGE,
-) -> LogPage | None:
-    """Records after the one of number `after`; None where there is no such run."""
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
+) -> LogPage:
+    """Records after the one of number `after`."""
+    run = run_of(session, run_id)
     chosen = chosen or Chosen()
     matching = _matching(run_id, chosen)
     found = _records(session, matching, after, limit + 1)
@@ -196,7 +207,7 @@ def _matching(run: str, chosen: Chosen) -> Select[Any]:
     return query
 
 
-def _records(session: Session, matching: Select[Any], after: int, limit: int) -> list[RecordRow]:
+def _records(session: Session, matching: Select[Any], after: int, limit: int) -> list[LogRecord]:
     query = (
         matching.add_columns(Artifact.path, Artifact.size)
         .outerjoin(Artifact, Artifact.id == LogEntry.artifact_id)
@@ -205,7 +216,7 @@ def _records(session: Session, matching: Select[Any], after: int, limit: int) ->
         .limit(limit)
     )
     return [
-        RecordRow(
+        LogRecord(
             id=entry.id,
             log=entry.log,
             line=entry.line,
@@ -298,7 +309,9 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
     ]
 
 
-def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -> list[CompileRow]:
+def _compiles(
+    session: Session, run: str, chosen: Chosen, logs: Sequence[str]
+) -> list[LoggedCompile]:
     """In the order of the logs; one more than fit on a page."""
 
     def times(*terms: Any) -> Any:  # noqa: ANN401  # any condition
@@ -331,7 +344,7 @@ def _compiles(session: Session, run: str, chosen: Chosen, logs: Sequence[str]) -
     )
     graphs = graphs_of_compiles(session, run, logs)
     return [
-        CompileRow(
+        LoggedCompile(
             log=row.log,
             compile_id=row.compile_id,
             rank=row.rank,

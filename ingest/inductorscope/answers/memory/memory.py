@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.memory.graph import memory_plan
-from inductorscope.analyze.memory.records import MemoryPlan, Reuse, Step, Storage
+from inductorscope.analyze.memory.records import MemoryPlan, PlanTotals, Reuse, Step, Storage
 from inductorscope.answers.explorer.graph_texts import Remembered, TooLong, graph_texts
-from inductorscope.answers.parts import GraphName, RunName, graph_of, run_name
+from inductorscope.answers.parts import (
+    GraphName,
+    RunName,
+    graph_name,
+    graph_of,
+    graphs_of,
+    run_name,
+)
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph
 
@@ -22,9 +28,18 @@ DRAWN = 40
 """Buffers whose lives are drawn: the largest."""
 MOST_POINTS = 6000
 
+Kind = Literal[
+    "allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call", "input",
+    "return", "other",
+]  # fmt: skip
 Order = Literal["size", "born", "life", "uses"]
-KINDS = ("allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call",
-         "input", "return", "other")  # fmt: skip
+
+
+@dataclass(slots=True)
+class StorageRow(Storage):
+    """One piece of memory, by its first name."""
+
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +66,31 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
+    """Memory `/runs/{run}/graphs/{slug}/memory`."""
+
     run: RunName
     graph: GraphName
     graphs: list[GraphName]
     missing: str
     """Why there is no plan; empty where there is one."""
     code: int | None
-    plan: MemoryPlan | None
-    """Its totals; `steps` and `storages` are those of this page."""
+    plan: PlanTotals | None
     in_place: list[Reuse]
     points: list[Point]
     lives: list[Life]
-    peak_storages: list[Storage]
+    peak_storages: list[StorageRow]
     steps: list[Step]
     step_count: int
-    storages: list[Storage]
+    storages: list[StorageRow]
     storage_count: int
     kind: str
     order: Order
     lines_from: int
     buffers_from: int
     shown: int
+    """Lines, and buffers, per page."""
+    kinds: list[str]
+    """Kinds of lines to choose from."""
 
 
 _PLANS = Remembered(
@@ -100,10 +119,8 @@ def memory_page(
     order: Order = "size",
     lines_from: int = 0,
     buffers_from: int = 0,
-) -> MemoryPage | None:
-    graph, named = graph_of(session, run, slug), run_name(session, run)
-    if graph is None or named is None:
-        return None
+) -> MemoryPage:
+    graph = graph_of(session, run, slug)
     stored = graph_texts(session, graph.id)
     plan, missing = MemoryPlan(), ""
     try:
@@ -119,31 +136,32 @@ def memory_page(
     steps = [step for step in plan.steps if not kind or step.kind == kind]
     ordered = sorted(plan.storages, key=_ORDERS[order])
     return MemoryPage(
-        run=named,
-        graph=GraphName(graph.slug, graph.name, graph.direction),
-        graphs=_graphs(session, run),
+        run=run_name(session, run),
+        graph=graph_name(graph),
+        graphs=graphs_of(session, run),
         missing=missing,
         code=stored.artifacts.get(CODE),
-        plan=None if missing else plan,
+        plan=None if missing else plan.totals(),
         in_place=[reuse for reuse in plan.reuses if reuse.in_place],
         points=_points(plan),
         lives=_lives(plan),
-        peak_storages=[plan.storages[number] for number in plan.peak_storages[:SHOWN]],
+        peak_storages=[_row(plan.storages[number]) for number in plan.peak_storages[:SHOWN]],
         steps=steps[lines_from : lines_from + SHOWN],
         step_count=len(steps),
-        storages=ordered[buffers_from : buffers_from + SHOWN],
+        storages=[_row(each) for each in ordered[buffers_from : buffers_from + SHOWN]],
         storage_count=len(ordered),
         kind=kind,
         order=order,
         lines_from=lines_from,
         buffers_from=buffers_from,
         shown=SHOWN,
+        kinds=list(get_args(Kind)),
     )
 
 
-def _graphs(session: Session, run: str) -> list[GraphName]:
-    query = select(Graph).where(Graph.run_id == run).order_by(Graph.position)
-    return [GraphName(graph.slug, graph.name, graph.direction) for graph in session.scalars(query)]
+def _row(storage: Storage) -> StorageRow:
+    given = {field.name: getattr(storage, field.name) for field in fields(storage)}
+    return StorageRow(**given, name=storage.name)
 
 
 def _points(plan: MemoryPlan) -> list[Point]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Run
@@ -22,6 +23,8 @@ MOST_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
+    """One line of it."""
+
     number: int
     text: str
     left_out: int
@@ -31,7 +34,7 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """Lines `first` to `last` of a file."""
+    """File `/runs/{run}/files/{artifact}`: lines `first` to `last` of a stored file."""
 
     run: RunName
     reading: bool
@@ -40,8 +43,10 @@ class FilePage:
     role: str
     graph: str | None
     derived: bool
+    """Put together from other files."""
     size: int
     line_count: int | None
+    """Null for a file that is not text."""
     line: int | None
     """The line that was asked for; with `marked_last` a range of them."""
     marked_last: int | None
@@ -57,8 +62,7 @@ class FilePage:
 
 def file_page(
     session: Session, run: str, artifact: int, line: int | None = None, last: int | None = None
-) -> FilePage | None:
-    """None where the run holds no such file."""
+) -> FilePage:
     query = (
         select(Artifact, Run.name, Run.state, Graph.slug)
         .join(Run, Run.id == Artifact.run_id)
@@ -67,7 +71,10 @@ def file_page(
     )
     row = session.execute(query).one_or_none()
     if row is None:
-        return None
+        raise NotHere(
+            f"Run {run} has no stored file {artifact}.",
+            f"Its files are listed at /runs/{run}/read.",
+        )
     found: Artifact = row.Artifact
     count = found.line_count
     if count is not None and line is not None:

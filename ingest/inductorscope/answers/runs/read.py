@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.log.kinds import ARTIFACT
-from inductorscope.store.tables.models import Artifact, Graph, JsonObject, Run
+from inductorscope.store.tables.models import Artifact, Graph, JsonObject
 
 SO_FAR = 2000
 """Files listed of a run that is still being read."""
@@ -25,23 +25,29 @@ _PAYLOAD = re.compile(r"(.+), line ([0-9][0-9,]{0,20})")
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
+    """One file of an upload and how it was recognised."""
+
     path: str
     role: str
     size: int
     graph: str | None
     artifact: int | None
     became: str | None
-    """What it became, in words; runs of earlier versions do not tell."""
+    """What it became, in words; null for runs read by an early version."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindCount:
+    """How many records of a kind."""
+
     kind: str
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class LogRead:
+    """A TORCH_TRACE log, in figures."""
+
     path: str
     artifact: int | None
     lines: int
@@ -54,7 +60,7 @@ class LogRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Note:
     """Something that was left out, repaired or guessed, as often as it happened in a file."""
 
     file: str
@@ -70,24 +76,28 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
+    """What was read `/runs/{run}/read`."""
+
     run: RunName
     reading: bool
+    """While it is being read the files are those stored so far, and nothing is reported yet."""
     step: str | None
     origin: str
     created_at: datetime
     files: list[FileRead]
     logs: list[LogRead]
-    dropped: list[Told]
-    repaired: list[Told]
-    guessed: list[Told]
+    dropped: list[Note]
+    """What could not be read."""
+    repaired: list[Note]
+    """What was damaged and read all the same."""
+    guessed: list[Note]
+    """What the files do not say and was concluded."""
     bytes_in: int
     bytes_stored: int
 
 
-def read_page(session: Session, run_id: str) -> ReadPage | None:
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
+def read_page(session: Session, run_id: str) -> ReadPage:
+    run = run_of(session, run_id)
     report: JsonObject = run.report
     query = select(Artifact.path, Artifact.id).where(
         Artifact.run_id == run_id, Artifact.derived.is_(False)
@@ -98,7 +108,7 @@ def read_page(session: Session, run_id: str) -> ReadPage | None:
         item["path"]: artifacts.get(item.get("stored") or item["path"])
         for item in report.get("files", ())
     }
-    told = [_told(item, stored) for item in report.get("dropped", ())]
+    notes = [_note(item, stored) for item in report.get("dropped", ())]
     reading = run.state == "reading"
     return ReadPage(
         run=RunName(run.id, run.name),
@@ -108,9 +118,9 @@ def read_page(session: Session, run_id: str) -> ReadPage | None:
         created_at=run.created_at,
         files=_so_far(session, run_id) if reading else _files(report, stored),
         logs=[_log(log, stored) for log in report.get("logs", ())],
-        dropped=[item for kind, item in told if kind not in ("repaired", "guessed")],
-        repaired=[item for kind, item in told if kind == "repaired"],
-        guessed=[item for kind, item in told if kind == "guessed"],
+        dropped=[item for kind, item in notes if kind not in ("repaired", "guessed")],
+        repaired=[item for kind, item in notes if kind == "repaired"],
+        guessed=[item for kind, item in notes if kind == "guessed"],
         bytes_in=run.bytes_in,
         bytes_stored=run.bytes_stored,
     )
@@ -164,7 +174,7 @@ def _log(log: JsonObject, stored: Mapping[str, int | None]) -> LogRead:
     )
 
 
-def _told(item: dict[str, Any], stored: Mapping[str, int | None]) -> tuple[str, Told]:
+def _note(item: dict[str, Any], stored: Mapping[str, int | None]) -> tuple[str, Note]:
     file, line = str(item["file"]), item.get("line")
     artifact, at_line = stored.get(file), line
     payload = _PAYLOAD.fullmatch(file)
@@ -172,7 +182,7 @@ def _told(item: dict[str, Any], stored: Mapping[str, int | None]) -> tuple[str, 
         artifact = stored.get(payload.group(1))
         # A payload begins in the line after its record's.
         at_line = int(payload.group(2).replace(",", "")) + (line or 0)
-    told = Told(
+    note = Note(
         file=file,
         reason=item["reason"],
         count=item.get("count", 1),
@@ -181,4 +191,4 @@ def _told(item: dict[str, Any], stored: Mapping[str, int | None]) -> tuple[str, 
         artifact=artifact,
         at_line=at_line,
     )
-    return item.get("kind", "dropped"), told
+    return item.get("kind", "dropped"), note

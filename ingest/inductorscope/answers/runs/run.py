@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sqlalchemy import func, select
@@ -20,10 +19,11 @@ from inductorscope.answers.parts import (
     graph_rows,
     kernel_rows,
     kernel_time,
+    run_of,
     share,
     summed,
 )
-from inductorscope.answers.runs.runs import facts_of, run_row
+from inductorscope.answers.runs.runs import RunRow, facts_of, run_row
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.time.lines import source_times
 from inductorscope.correlate.links.model import Coverage
@@ -35,6 +35,8 @@ TOP_KERNELS = 100
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
+    """One of the user's files."""
+
     path: str
     artifact: int
     graph: str | None
@@ -45,26 +47,9 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RunPage:
-    id: str
-    name: str
-    tags: list[Any]
-    origin: str
-    state: str
-    step: str | None
-    created_at: datetime
-    torch_version: str | None
-    device_kind: str | None
-    device_name: str | None
-    graph_count: int
-    kernel_count: int
-    graph_breaks: int | None
-    recompiles: int | None
-    compile_seconds: float | None
-    eager_ms: float | None
-    compiled_ms: float | None
-    speed_up: float | None
-    verdict: Verdict
+class RunPage(RunRow):
+    """Run `/runs/{run}`."""
+
     content_digest: str
     torch_git: str | None
     timings: dict[str, Any]
@@ -72,7 +57,7 @@ class RunPage:
     bytes_in: int
     bytes_stored: int
     reading: RunState | None
-    """How far it is read; None once it is whole."""
+    """How far it is read; null once it is whole."""
     aligning: RunState | None
     """The same of a whole run whose kernels' lines are still to be aligned."""
     verdicts: list[Verdict]
@@ -80,19 +65,22 @@ class RunPage:
     """What compiling did, in words; empty where no log tells."""
     graphs: list[GraphRow]
     kernels: list[KernelRow]
+    """The slowest first; without times, in order of the code."""
     categories: list[CategoryTime]
     sources: list[SourceRow]
     coverage: Coverage | None
+    """Summed over the graphs; null when nothing was linked."""
     kernel_time_us: float | None
+    """Kernel time of one step."""
     file_count: int
     log_count: int
+    """TORCH_TRACE logs, as far as they have been read."""
     dropped_count: int
+    """Things in the upload that could not be read; the page "What was read" lists them."""
 
 
-def run_page(session: Session, run_id: str) -> RunPage | None:
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
+def run_page(session: Session, run_id: str) -> RunPage:
+    run = run_of(session, run_id)
     row = run_row(run)
     graphs = graph_rows(session, run_id)
     kernels_us = kernel_time(session, run_id)
@@ -100,7 +88,7 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
     state = run_state(session, run_id)
     said = [] if facts.reading else story_in_words(session, run_id)
     return RunPage(
-        **{name: getattr(row, name) for name in row.__slots__},
+        **{field.name: getattr(row, field.name) for field in fields(row)},
         content_digest=run.content_digest,
         torch_git=run.torch_git,
         timings=run.timings,
@@ -108,7 +96,7 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         bytes_in=run.bytes_in,
         bytes_stored=run.bytes_stored,
         reading=state if facts.reading else None,
-        aligning=state if state is not None and state.lines is not None else None,
+        aligning=state if state.lines is not None else None,
         verdicts=verdicts(
             facts if not said else replace(facts, graph_breaks=None, recompiles=None)
         ),
@@ -123,6 +111,13 @@ def run_page(session: Session, run_id: str) -> RunPage | None:
         log_count=_log_count(session, run),
         dropped_count=facts.dropped,
     )
+
+
+def first_graph(session: Session, run: str) -> str | None:
+    """The slug of the run's first graph; None where it has none."""
+    run_of(session, run)
+    query = select(Graph.slug).where(Graph.run_id == run).order_by(Graph.position).limit(1)
+    return session.scalar(query)
 
 
 def _log_count(session: Session, run: Run) -> int:

@@ -6,20 +6,36 @@ import base64
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, cast
 
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session, defer
 
 from inductorscope.analyze.verdicts import Facts, Verdict, verdicts
+from inductorscope.answers.parts import RunName
 from inductorscope.store.tables.models import READING, Job, Run, RunSearch
 
 PAGE = 50
 COUNTED = 10_000
 """Matches are counted up to here; more is said to be more."""
 
+Sort = Literal[
+    "created_at",
+    "name",
+    "torch_version",
+    "device_name",
+    "graph_count",
+    "kernel_count",
+    "graph_breaks",
+    "recompiles",
+    "compile_seconds",
+    "speed_up",
+]
+Direction = Literal["asc", "desc"]
+RunReading = Literal["reading", "complete"]
+
 SPEED_UP: ColumnElement[Any] = Run.eager_ms / func.nullif(Run.compiled_ms, 0.0)
-SORTED_BY: dict[str, ColumnElement[Any]] = {
+SORTED_BY: dict[Sort, ColumnElement[Any]] = {
     "created_at": Run.__table__.c.created_at,
     "name": func.lower(Run.name),
     "torch_version": Run.__table__.c.torch_version,
@@ -34,15 +50,15 @@ SORTED_BY: dict[str, ColumnElement[Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(RunName):
     """One run in the table."""
 
-    id: str
-    name: str
-    tags: list[Any]
+    tags: list[str]
     origin: str
-    state: str
+    state: RunReading
+    """While it is being read, parts are still to come."""
     step: str | None
+    """What is being read, in words."""
     created_at: datetime
     torch_version: str | None
     device_kind: str | None
@@ -55,30 +71,38 @@ class RunRow:
     eager_ms: float | None
     compiled_ms: float | None
     speed_up: float | None
+    """Eager time divided by compiled time."""
     verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
+    """Runs `/`. `sort`, `order`, `q` and `device` repeat what was asked for."""
+
     runs: list[RunRow]
     next_cursor: str | None
+    """Give it as `cursor` for the next page; null on the last."""
     total: int
+    """Runs that match, counted up to a cap."""
     total_capped: bool
     q: str
-    sort: str
-    order: str
+    sort: Sort
+    order: Direction
     device: str
     devices: list[str]
+    """Kinds of device to filter by."""
     active_jobs: int
+    """Jobs queued or running."""
     any_runs: bool
+    """False when the database holds no run at all."""
 
 
 def list_runs(
     session: Session,
     *,
     q: str = "",
-    sort: str = "created_at",
-    order: str = "desc",
+    sort: Sort = "created_at",
+    order: Direction = "desc",
     device: str | None = None,
     cursor: str | None = None,
     limit: int = PAGE,
@@ -125,9 +149,9 @@ def run_row(run: Run) -> RunRow:
     return RunRow(
         id=run.id,
         name=run.name,
-        tags=run.tags,
+        tags=[str(tag) for tag in run.tags],
         origin=run.origin,
-        state=run.state,
+        state=cast(RunReading, run.state),
         step=run.step,
         created_at=run.created_at,
         torch_version=run.torch_version,

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import RunName
+from inductorscope.answers.runs.runs import RunReading
 from inductorscope.store.runs.relinked import Lines, lines_of
 from inductorscope.store.tables.models import COMPLETE, Job, Run
 
 
 @dataclass(frozen=True, slots=True)
-class RunState:
-    """A run, as far as it has been read."""
+class RunState(RunName):
+    """State `/runs/{run}/state`: light enough to be asked for every second."""
 
-    id: str
-    name: str
-    state: str
+    state: RunReading
     step: str | None
     """What is being read, in words."""
     graph_count: int
@@ -26,22 +28,26 @@ class RunState:
     read_at: datetime | None
     """When the reader last wrote."""
     job: str | None
-    """The job that reads it, if one does; its progress follows."""
+    """The job that reads it, if one does; `done`, `total` and `unit` are its progress."""
     done: int
     total: int | None
     unit: str | None
+    share: float | None
+    """How far the step is, 0 to 1; null when it cannot tell."""
     lines: Lines | None
-    """How far lines of kernels are aligned, once all else is there; None when they are."""
+    """What of a complete run is still to be aligned; null when nothing is."""
 
 
-def run_state(session: Session, run: str) -> RunState | None:
-    """None where there is no such run."""
+def run_state(session: Session, run: str) -> RunState:
     columns = (
         Run.id, Run.name, Run.state, Run.step, Run.graph_count, Run.kernel_count, Run.read_at,
     )  # fmt: skip
     found = session.execute(select(*columns).where(Run.id == run)).one_or_none()
     if found is None:
-        return None
+        raise NotHere(
+            f"There is no run {run} any more: it could not be read, or was cancelled or deleted.",
+            "The list of jobs says why; its files can be uploaded again.",
+        )
     job = None
     if found.state == "reading":
         query = select(Job).where(Job.run_id == run, Job.state == "running")
@@ -49,7 +55,7 @@ def run_state(session: Session, run: str) -> RunState | None:
     return RunState(
         id=found.id,
         name=found.name,
-        state=found.state,
+        state=cast(RunReading, found.state),
         step=(job.step if job else None) or found.step,
         graph_count=found.graph_count,
         kernel_count=found.kernel_count,
@@ -58,5 +64,6 @@ def run_state(session: Session, run: str) -> RunState | None:
         done=job.done if job else 0,
         total=job.total if job else None,
         unit=job.unit if job else None,
+        share=min(1.0, job.done / job.total) if job and job.total else None,
         lines=lines_of(session, run) if found.state == COMPLETE else None,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from inductorscope import urls
 from inductorscope.answers.parts import RunName
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
@@ -24,6 +25,8 @@ class KernelHit:
     kind: str
     category: str
     time_us: float | None
+    url: str | None
+    """Its page; null for a kernel that nothing calls."""
 
 
 def kernels_named(
@@ -64,6 +67,7 @@ def kernels_named(
             kind=kernel.kind,
             category=kernel.category,
             time_us=kernel.time_us,
+            url=None if first is None else urls.kernel(run_id, slug, kernel.name, first),
         )
         for kernel, slug, run_id, run_name, first in session.execute(query.limit(limit))
     ]

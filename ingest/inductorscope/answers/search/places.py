@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
+from inductorscope import urls
 from inductorscope.answers.parts import RunName
 from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, WRAPPER
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Run
@@ -29,6 +30,7 @@ class TextPlace:
     path: str
     role: str
     graph: str | None
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,20 @@ class LinePlace:
     stage: str | None = None
     kernel: str | None = None
     handle: int | None = None
+
+    def url(self, text: TextPlace, line: int) -> str:
+        """The line in the explorer, or in the file where the explorer does not show it."""
+        if self.graph is None or self.stage is None:
+            return urls.file(text.run.id, text.artifact, line=line)
+        return urls.line_in_explorer(
+            text.run.id,
+            self.graph,
+            self.stage,
+            line,
+            path=text.path if self.stage == "source" else None,
+            kernel=self.kernel,
+            handle=self.handle,
+        )
 
 
 NOWHERE = LinePlace()
@@ -119,6 +135,7 @@ def _distinct(rows: Iterable[Row[tuple[object, ...]]]) -> list[TextPlace]:
             row.path,
             row.role,
             row.slug,
+            urls.file(row.run, row.artifact),
         )
         found.setdefault((row.run, row.slug), place)
     in_graphs = {run for run, slug in found if slug is not None}

@@ -21,6 +21,8 @@ SLOWEST_LINES = (LineCost.shared_us.desc(), LineCost.id)
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
+    """Time of the kernels an FX node is part of."""
+
     graph: str
     name: str
     target: str
@@ -36,6 +38,8 @@ class NodeTime:
 
 @dataclass(frozen=True, slots=True)
 class LineTime:
+    """Time of the kernels a line of user code is part of."""
+
     path: str | None
     """None in the row of what no line is known for."""
     line: int | None

@@ -15,7 +15,7 @@ from inductorscope.analyze.bytes.graph import CallWork, graph_work
 from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
 from inductorscope.answers.explorer.graph_texts import Remembered, TooLong, graph_texts
-from inductorscope.answers.parts import GraphName, RunName, each, kernel_time
+from inductorscope.answers.parts import GraphName, RunName, each, graph_name, kernel_time, run_of
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
@@ -61,6 +61,8 @@ class KernelWork:
 
 @dataclass(frozen=True, slots=True)
 class RooflinePage:
+    """Roofline `/runs/{run}/roofline`."""
+
     run: RunName
     device: str | None
     peaks: Peaks | None
@@ -138,10 +140,8 @@ def roofline_page(
     bound: Bound = "",
     order: Order = "headroom",
     first: int = 0,
-) -> RooflinePage | None:
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
+) -> RooflinePage:
+    run = run_of(session, run_id)
     peaks = run_peaks(run)
     step_us, step_from = step_time(session, run)
     graphs = session.scalars(_graphs_of(run_id)).all()
@@ -176,10 +176,7 @@ def roofline_page(
         agreed=sum(row.bytes == row.inductor_bytes for row in compared),
         estimated=len(compared),
         notes=notes,
-        graphs=[
-            GraphName(each.slug, each.name, each.direction)
-            for each in sorted(graphs, key=lambda each: each.position)
-        ],
+        graphs=[graph_name(each) for each in sorted(graphs, key=lambda each: each.position)],
         graph=graph,
         bound=bound,
         order=order,

@@ -9,9 +9,10 @@ import numpy as np
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from inductorscope.answers.parts import KernelRow, RunName, each, kernel_time, share
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import KernelRow, RunName, each, kernel_time, run_name, share
 from inductorscope.store.runs.trace_events import EventColumns, read_chunk
-from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow, Run
+from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Profile, ProfilerRow
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
 
 PAGE = 100
@@ -52,6 +53,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class LineRow:
+    """What a line of the user's code costs per step."""
+
     path: str | None
     line: int | None
     kernels: int
@@ -62,6 +65,8 @@ class LineRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
+    """What an FX node costs per step."""
+
     graph: str
     name: str
     target: str
@@ -74,12 +79,13 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """Times of a step."""
+    """A kernel of a trace, or an operator without what it called; times are per step."""
 
     name: str
     category: str
     op: str | None
     joined: str | None
+    """How its launch was found."""
     calls: float
     time_us: float
     each_us: float
@@ -87,13 +93,14 @@ class TraceRow:
     max_us: float | None
     share: float | None
     graph: str | None
+    """With `kernel` and `handle`, which kernel of the code it is."""
     kernel: str | None
     handle: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilerLine:
-    """Times of a step."""
+    """One row of a profile, in microseconds per step."""
 
     name: str
     category: str
@@ -106,6 +113,8 @@ class ProfilerLine:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
+    """One event of a trace."""
+
     number: int
     """Place among all events, in the order of time."""
     ts_us: float
@@ -114,11 +123,15 @@ class EventRow:
     name: str
     category: str
     process: str
+    """Device, or process."""
     thread: str
+    """Stream, or thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileName:
+    """Enough of a profile to name it and link to it."""
+
     id: int
     label: str
     steps: int | None
@@ -128,6 +141,9 @@ class ProfileName:
 
 @dataclass(slots=True)
 class TimesTable:
+    """A page of one of the long tables `/runs/{run}/time/table`; the list that `asked` names is
+    filled."""
+
     run: RunName
     asked: Asked
     profile: ProfileName | None
@@ -135,6 +151,7 @@ class TimesTable:
     total: int
     """Rows that match."""
     page: int
+    """Rows per page."""
     sorts: list[str]
     categories: list[str]
     whole_us: float | None
@@ -147,20 +164,20 @@ class TimesTable:
     events: list[EventRow] = field(default_factory=list)
 
 
-def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable | None:
-    """None where the run or the profile is not there."""
-    run = session.execute(select(Run.id, Run.name).where(Run.id == run_id)).one_or_none()
-    if run is None:
-        return None
+def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
+    run = run_name(session, run_id)
     profiles = profile_names(session, run_id)
     profile = next((one for one in profiles if one.id == asked.profile), None)
     if asked.of in OF_PROFILE and profile is None:
-        return None
+        raise NotHere(
+            f"Run {run_id} has no profile {asked.profile}.",
+            f"Its profiles are listed at /runs/{run_id}/time.",
+        )
     sorts = list(EVENT_SORTS if asked.of == EVENTS else SORTS[asked.of])
     if asked.sort not in sorts:
         asked = Asked(asked.of, asked.profile, sorts[0], "", asked.q, asked.category, asked.first)
     found = TimesTable(
-        RunName(*run), asked, profile, profiles, 0, PAGE, sorts, [], kernel_time(session, run_id)
+        run, asked, profile, profiles, 0, PAGE, sorts, [], kernel_time(session, run_id)
     )
     {
         KERNELS: _kernels, LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows,

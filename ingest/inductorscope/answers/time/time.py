@@ -21,6 +21,7 @@ from inductorscope.answers.parts import (
     graph_rows,
     kernel_rows,
     kernel_time,
+    run_of,
 )
 from inductorscope.answers.runs.runs import speed_up
 from inductorscope.answers.time.lines import (
@@ -44,13 +45,14 @@ NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ProfileTable:
-    """One profiled execution; its rows are a page of their own."""
+    """One profiled execution; its rows, kernels and events are pages of `time/table`."""
 
     id: int
     label: str
     device_kind: str | None
     steps: int | None
     artifact_id: int | None
+    """The Chrome trace to download."""
     facts: dict[str, Any]
     over_wall: float | None
     """Kernels' time of a step, over the wall time of a step without profiler."""
@@ -59,7 +61,7 @@ class ProfileTable:
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """A tile: a file, a line of it, or a kernel of that line."""
+    """A tile of the map: a file, a line of it, or a kernel of that line, by shared time."""
 
     id: str
     parent: str
@@ -70,6 +72,8 @@ class MapPart:
 
 @dataclass(frozen=True, slots=True)
 class TimePage:
+    """Time `/runs/{run}/time`."""
+
     run: RunName
     eager_ms: float | None
     compiled_ms: float | None
@@ -77,7 +81,9 @@ class TimePage:
     timings: dict[str, Any]
     kernel_time_us: float | None
     held_up: str | None
+    """A warning where the profile contradicts the timings."""
     unattributed_us: float | None
+    """Kernel time of the compiled profile that no kernel of the run's code explains."""
     categories: list[CategoryTime]
     graphs: list[GraphRow]
     kernels: list[KernelRow]
@@ -86,13 +92,11 @@ class TimePage:
     map: list[MapPart]
     profiles: list[ProfileTable]
     kept: bool
-    """Whether the run was read by a version that keeps what traces say event by event."""
+    """False for runs that were read before traces were kept event by event."""
 
 
-def time_page(session: Session, run_id: str) -> TimePage | None:
-    run = session.get(Run, run_id)
-    if run is None:
-        return None
+def time_page(session: Session, run_id: str) -> TimePage:
+    run = run_of(session, run_id)
     profiles = _profiles(session, run)
     kernels_us = kernel_time(session, run_id)
     return TimePage(

@@ -16,7 +16,7 @@ def report(
     data: Data = None,
 ) -> None:
     """Print a run's failure as Markdown for an issue, with versions, kernel, error and verdicts."""
-    from inductorscope.answers.failures.report import run_report
+    from inductorscope.answers.failures.report import reported
     from inductorscope.cli.one_run import one_run
     from inductorscope.store.database.engine import make_engine, sessions
     from inductorscope.store.database.migrate import migrate
@@ -28,6 +28,6 @@ def report(
         with sessions(engine, read_only=True)() as session:
             run_id = one_run(session, run)
             address = f"{server.rstrip('/')}/runs/{run_id}/failures"
-            typer.echo(run_report(session, run_id, address), nl=False)
+            typer.echo(reported(session, run_id, address).report, nl=False)
     finally:
         engine.dispose()

@@ -6,6 +6,7 @@ from typing import Any
 
 from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.answers.explorer.benchmark import CaseOf, add_benchmark, case_of
+from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.capture.benchmark.run import Asked, BenchmarkFailed, run_case
 from inductorscope.capture.benchmark.text import case_text
@@ -20,18 +21,20 @@ UPLOADED = (
     "download the test case, look through it, and run it yourself",
 )
 
+GONE = ("The kernel is not here any more", "perhaps its run was deleted")
+
 
 def benchmark(task: Task) -> None:
     """Runs the test case and keeps what came out, together with the job's end."""
     spec = task.spec
     run, slug, kernel, handle = _named(spec)
-    with task.sessions() as session:
-        try:
+    try:
+        with task.sessions() as session:
             found = case_of(session, run, slug, kernel, handle)
-        except NoCase as error:
-            raise WorkRefused(str(error)) from None
-    if found is None:
-        raise Refused("The kernel is not here any more", "perhaps its run was deleted")
+    except NotHere:
+        raise Refused(*GONE) from None
+    except NoCase as error:
+        raise WorkRefused(str(error)) from None
     if not found.may_run:
         raise Refused(*UPLOADED)
     asked = Asked(
@@ -58,9 +61,10 @@ def _end(task: Task, found: CaseOf, result: dict[str, Any]) -> None:
     lines = task.report.finishing()
     message = sentence(result)
     with task.sessions.begin() as session:
-        graph = graph_of(session, run, slug)
-        if graph is None:
-            raise Refused("The kernel is not here any more", "perhaps its run was deleted")
+        try:
+            graph = graph_of(session, run, slug)
+        except NotHere:
+            raise Refused(*GONE) from None
         add_benchmark(
             session, graph.id, kernel, handle, task.attempt.job_id, transitions.now(), result
         )

@@ -1,15 +1,10 @@
-"""Figures with their units, and names cut to fit: the filters of templates. Pure.
-
-A missing figure is a dash everywhere, so that templates need not ask.
-"""
+"""Figures with their units, plurals, and names cut to fit: for pages, sentences and the command
+line alike. A missing figure is a dash everywhere, so that nobody need ask."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime
-
-from markupsafe import Markup
 
 DASH = "—"
 THIN = "\u202f"
@@ -136,16 +131,6 @@ def middle(name: str, head: int = HEAD, tail: int = TAIL) -> str:
     return name if len(name) <= head + tail + 1 else f"{name[:head]}…{name[-tail:]}"
 
 
-def cut(name: str, head: int = HEAD, tail: int = TAIL) -> Markup:
-    """The name cut in the middle, the whole in a tooltip and for copying."""
-    short = middle(name, head, tail)
-    if short == name:
-        return Markup('<span class="name">{}</span>').format(name)
-    return Markup('<span class="name cut" title="{0}" data-full="{0}">{1}</span>').format(
-        name, short
-    )
-
-
 def path_end(path: str, keep: int = 40) -> str:
     """A path cut from the left, at a folder where one fits."""
     if len(path) <= keep:
@@ -180,18 +165,6 @@ def age(moment: datetime, now: datetime) -> str:
     raise AssertionError("the last step has no end")
 
 
-def ago(moment: datetime | None) -> Markup:
-    """The age of a moment, with the moment itself in the tooltip."""
-    if moment is None:
-        return Markup("{}").format(DASH)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        moment.isoformat(timespec="seconds"),
-        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
-        age(moment, datetime.now(UTC)),
-    )
-
-
 def between(start: datetime | None, end: datetime | None) -> str:
     """The time from start to end, or to now while there is no end."""
     if start is None:
@@ -202,24 +175,3 @@ def between(start: datetime | None, end: datetime | None) -> str:
 def step(share: float | None, steps: int = 100) -> int:
     """A share as a whole number of steps, for `<meter>` and SVG: styles may not be inline."""
     return 0 if share is None or not math.isfinite(share) else round(max(0, min(1, share)) * steps)
-
-
-FILTERS: dict[str, Callable[..., object]] = {
-    "us": microseconds,
-    "ms": milliseconds,
-    "s": seconds,
-    "bytes": size_in_bytes,
-    "gbps": bandwidth,
-    "operations": operations,
-    "percent": percent,
-    "ratio": ratio,
-    "count": count,
-    "plural": plural,
-    "dash": dash,
-    "middle": middle,
-    "cut": cut,
-    "path_end": path_end,
-    "ago": ago,
-    "between": between,
-    "step": step,
-}

@@ -1,0 +1,30 @@
+"""The links of a graph, as the explorer reads them; they are stored in this shape, packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StageLinks:
+    """References of one stage as parallel columns sorted by line."""
+
+    lines: list[int]
+    entities: list[int]
+    """Indices into `entities`."""
+    confidence: list[int]
+    """1 kernel, 2 inferred, 3 exact."""
+    call: list[int]
+    """Index of the `call:` entity the reference holds for, or -1 for every call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """All references of one graph."""
+
+    engine: str
+    entities: list[str]
+    stages: dict[str, StageLinks]
+
+
+NO_LINKS = Links(engine="", entities=[], stages={})

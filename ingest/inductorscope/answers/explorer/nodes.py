@@ -1,0 +1,46 @@
+"""The FX nodes of a graph and their inputs, as the graph's picture draws them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import graph_of
+from inductorscope.store.runs.nodes import fx_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Nodes in the order of their lines, as parallel columns."""
+
+    names: list[str]
+    """As entities name them, without `fx:`."""
+    targets: list[str]
+    """What is called, as written."""
+    types: list[str]
+    """`f32[4, 256][256, 1]cpu`; empty where none is written."""
+    lines: list[int]
+    inputs: list[list[int]]
+    """Places of the nodes that each one takes."""
+
+
+def nodes_of(session: Session, run: str, slug: str, stage: str) -> Nodes:
+    nodes = fx_nodes(session, graph_of(session, run, slug).id, stage)
+    places = {node.name: at for at, node in enumerate(nodes)}
+    return Nodes(
+        names=[node.name for node in nodes],
+        targets=[node.target for node in nodes],
+        types=[node.annotation or "" for node in nodes],
+        lines=[node.line for node in nodes],
+        inputs=[
+            [places[name] for name in _beside(node.name, node.inputs) if name in places]
+            for node in nodes
+        ],
+    )
+
+
+def _beside(node: str, inputs: list[str]) -> list[str]:
+    """Names of an inner graph's nodes carry its class before them, the names of inputs do not."""
+    graph_class, slash, _ = node.rpartition("/")
+    return [f"{graph_class}{slash}{name}" for name in inputs]

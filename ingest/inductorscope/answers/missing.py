@@ -1,0 +1,23 @@
+"""What an answer raises when the thing it was asked about is not in this database."""
+
+from __future__ import annotations
+
+
+class NotHere(LookupError):
+    """Something is not in this database; `what` and `do` are sentences for a person."""
+
+    def __init__(self, what: str, do: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.do = do
+
+
+def no_run(run: str) -> NotHere:
+    return NotHere(
+        f"There is no run {run} here.",
+        "It may have been deleted; upload its files again and it comes back under the same id.",
+    )
+
+
+def no_graph(run: str, slug: str) -> NotHere:
+    return NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")

@@ -1,0 +1,159 @@
+"""The search page: lines of code, kernels and runs that hold what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import RunName
+from inductorscope.answers.runs.runs import RunRow, list_runs
+from inductorscope.answers.search.names import KernelHit, kernels_named
+from inductorscope.answers.search.places import TextPlace
+from inductorscope.answers.search.search import (
+    Scope,
+    TextHits,
+    search_code,
+    too_short,
+)
+from inductorscope.formats.vocabulary import ROLE_TITLES, SEARCHED
+from inductorscope.store.tables.models import Artifact, Run
+
+SHOWN_RUNS = 5
+SHOWN_KERNELS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoice:
+    """A kind of text to search in."""
+
+    role: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineFound:
+    """A line that matches."""
+
+    line: int
+    text: str
+    """The line, or the part of a long one around the first match."""
+    marks: list[tuple[int, int]]
+    """Where in `text` the matches begin and end, in characters."""
+    kernel: str | None
+    """The kernel whose code it is."""
+    url: str
+    """The line in the explorer, or in the file where the explorer does not show it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFound:
+    """The matches in one text, which several runs and graphs may hold."""
+
+    place: TextPlace
+    title: str
+    """What kind of text it is."""
+    hits: list[LineFound]
+    more: bool
+    """Whether it holds further lines; give its `artifact` as `file` to see them all."""
+    elsewhere: list[TextPlace]
+    """Other graphs and runs that hold the same text, a few of them."""
+    other_graphs: int
+    """Further graphs of the same run."""
+    other_runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileName:
+    """The one stored file that is searched."""
+
+    artifact: int
+    path: str
+    run: RunName
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """Search `/search`. `q`, `run`, `role` and `file` repeat what was asked for."""
+
+    q: str
+    too_short: bool
+    """True when `q` has too few letters and digits to look for."""
+    run: RunName | None
+    role: str
+    file: FileName | None
+    roles: list[RoleChoice]
+    runs: list[RunRow]
+    """Runs whose name, tag, version, device, graph or kernel holds all words."""
+    more_runs: bool
+    kernels: list[KernelHit]
+    more_kernels: bool
+    texts: list[TextFound]
+    exact: bool
+    """False when no line holds `q` as it stands: then lines that hold all its words."""
+    line_count: int
+    looked_at: int
+    """Texts that were read for this page."""
+    next_cursor: str | None
+    """Give it as `cursor` for more; null when everything was looked at."""
+    any_runs: bool
+
+
+def search_page(
+    session: Session, q: str, run: str = "", role: str = "", file: int = 0, cursor: str = ""
+) -> SearchPage:
+    """`run`, `role` and `file` narrow the search; empty and 0 do not."""
+    q = q.strip()
+    found = search_code(session, q, Scope(run or None, role or None, file or None), cursor or None)
+    texts = [_text(text) for text in found.texts]
+    names = bool(q) and not cursor and not file
+    runs = list_runs(session, q=q, limit=SHOWN_RUNS) if names and not run else None
+    kernels = kernels_named(session, q, run or None, SHOWN_KERNELS + 1) if names else []
+    return SearchPage(
+        q=q,
+        too_short=too_short(q),
+        run=_run(session, run),
+        role=role,
+        file=_file(session, file),
+        roles=[RoleChoice(role, ROLE_TITLES[role]) for role in SEARCHED],
+        runs=runs.runs if runs else [],
+        more_runs=runs is not None and runs.next_cursor is not None,
+        kernels=kernels[:SHOWN_KERNELS],
+        more_kernels=len(kernels) > SHOWN_KERNELS,
+        texts=texts,
+        exact=found.exact,
+        line_count=sum(len(text.hits) for text in texts),
+        looked_at=found.looked_at,
+        next_cursor=found.next_cursor,
+        any_runs=session.scalar(select(Run.id).limit(1)) is not None,
+    )
+
+
+def _run(session: Session, run: str) -> RunName | None:
+    found = session.get(Run, run) if run else None
+    return None if found is None else RunName(found.id, found.name)
+
+
+def _file(session: Session, artifact: int) -> FileName | None:
+    query = select(Artifact.path, Run.id, Run.name).join(Run, Run.id == Artifact.run_id)
+    row = session.execute(query.where(Artifact.id == artifact)).one_or_none()
+    return None if row is None else FileName(artifact, row.path, RunName(row.id, row.name))
+
+
+def _text(text: TextHits) -> TextFound:
+    place = text.places.place
+    return TextFound(
+        place=place,
+        title=ROLE_TITLES.get(place.role, place.role),
+        hits=[
+            LineFound(
+                hit.line, hit.text, hit.marks, hit.place.kernel, hit.place.url(place, hit.line)
+            )
+            for hit in text.hits
+        ],
+        more=text.more,
+        elsewhere=text.places.elsewhere,
+        other_graphs=text.places.other_graphs,
+        other_runs=text.places.other_runs,
+    )

@@ -1,0 +1,51 @@
+"""Times of the lines of sources, for the margin of the explorer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.time.lines import LineTime, line_times
+
+
+@dataclass(frozen=True, slots=True)
+class FileHeat:
+    """Times of the lines of a source file, as parallel columns."""
+
+    path: str
+    lines: list[int]
+    time_us: list[float]
+    """Of all kernels that the line is part of."""
+    shared_us: list[float]
+    """Its share of them, by bytes moved; these sum to the kernels' time."""
+    share: list[float]
+    """`shared_us` in the kernels' time."""
+    kernels: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """What lines of sources cost per step; no files where no kernel's time is known."""
+
+    files: list[FileHeat]
+
+
+def heat(session: Session, run: str) -> Heat:
+    files: dict[str, list[LineTime]] = defaultdict(list)
+    for time in line_times(session, run):
+        if time.path is not None and time.line is not None:
+            files[time.path].append(time)
+    return Heat([_heat(path, times) for path, times in files.items()])
+
+
+def _heat(path: str, times: list[LineTime]) -> FileHeat:
+    return FileHeat(
+        path=path,
+        lines=[time.line for time in times if time.line is not None],
+        time_us=[time.time_us for time in times],
+        shared_us=[time.shared_us for time in times],
+        share=[time.share for time in times],
+        kernels=[time.kernels for time in times],
+    )

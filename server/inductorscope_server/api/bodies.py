@@ -1,0 +1,115 @@
+"""Bodies of requests, which pydantic checks, and what is answered to those that start a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from inductorscope_server.web.ids import Line, SafeInt
+
+
+class Body(BaseModel):
+    """A part of a request; unknown fields and wrong types are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class JobStarted:
+    """The job that was started."""
+
+    job: str
+
+
+OptionText = Annotated[
+    str, StringConstraints(max_length=4096, pattern=r"^[^\x00-\x1f]*$", min_length=0)
+]
+
+
+class CaptureAsked(Body):
+    """A model and the options it is compiled and measured with."""
+
+    model: Annotated[
+        str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00-\x1f]+$")
+    ] = Field(
+        description="A built-in model's name (`GET /api/models`), or `package.module:factory`, "
+        "`file.py:factory` or a script in a folder the worker's owner allowed.",
+        examples=["neg-maximum-cat"],
+    )
+    name: Line | None = Field(None, description="What the run is to be called.")
+    tags: list[Line] = Field(default_factory=list, max_length=50)
+    args: list[OptionText] = Field(default_factory=list, max_length=200)
+    device: str = Field("cpu", pattern=r"^(cpu|cuda(:[0-9]{1,2})?)$")
+    dtype: Literal["float32", "float64", "bfloat16", "float16"] | None = None
+    train: bool = Field(False, description="Forward and backward instead of inference.")
+    dynamic: bool | None = None
+    mode: (
+        Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] | None
+    ) = None
+    backend: str = Field("inductor", pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$", max_length=200)
+    function: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        max_length=200,
+        description="Compile only functions of this name.",
+    )
+    replay_record: bool = Field(False, description="Record frames for replay.")
+    values: bool = Field(False, description="Record what each kernel reads and writes.")
+    config: dict[str, OptionText] = Field(
+        default_factory=dict, max_length=200, description="Options of torch._inductor.config."
+    )
+    source: bool = Field(True, description="Keep copies of the user's source files.")
+    record: bool = Field(True, description="Record which operation wrote which line.")
+    profile: bool | None = Field(None, description="Profile eager and compiled.")
+    seconds: float = Field(10.0, gt=0, le=600, description="Time to spend on timing.")
+    repeats: int | None = Field(None, ge=1, le=10_000, description="Exactly so many samples.")
+
+
+UploadPath = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=1000),
+    Field(
+        description="Relative path with `/` between folders; no `..`, no drive, no control "
+        "characters, at most 200 bytes a part.",
+        examples=["torch_compile_debug/run_1/torchinductor/model__0/output_code.py"],
+    ),
+]
+
+
+class UploadFileAsked(Body):
+    """A file the client is going to send."""
+
+    path: UploadPath
+    size: SafeInt
+
+
+class UploadAsked(Body):
+    """What the client is going to send."""
+
+    name: Line | None = None
+    tags: list[Line] = Field(default_factory=list, max_length=50)
+    files: list[UploadFileAsked] = Field(min_length=1)
+
+
+class BenchmarkAsked(Body):
+    """How to benchmark a kernel."""
+
+    seconds: float = Field(2.0, gt=0, le=60, description="Time to spend on timing.")
+    max_autotune: bool = Field(
+        False, description="Time its FX nodes under torch.compile with max-autotune as well."
+    )
+
+
+class MinifyAsked(Body):
+    """How to minify."""
+
+    after: Literal["aot", "dynamo"] = "aot"
+    """Which graph to cut down: as AOTAutograd or as Dynamo hands it over."""
+    level: Literal["any", "crash", "accuracy"] = "any"
+    """What it must do to fail: not compile or run, or give other numbers."""
+    isolated: bool = False
+    """Test each graph in a process of its own, for programs that end or hang theirs."""
+    resume: str | None = Field(default=None, max_length=64)
+    """Job of an earlier search to go on from."""

@@ -1,0 +1,88 @@
+"""Every page with its JSON twin, in one table: where it is, what it shows, how it looks.
+
+A new page is one entry here, a `load` function that takes what the address says and returns the
+answer's struct, and a template.
+"""
+
+from __future__ import annotations
+
+from inductorscope_server.pages import (
+    capture,
+    compile,
+    explorer,
+    failures,
+    jobs,
+    kernel,
+    log,
+    memory,
+    runs,
+    search,
+    time,
+)
+from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, RUNS
+from inductorscope_server.web.pages import Page
+
+RUN = "/runs/{run}"
+GRAPH = RUN + "/graphs/{slug}"
+COMPILE = RUN + "/compile"
+FAILURES = RUN + "/failures"
+
+PAGES = (
+    Page("/", runs.load_runs, "runs.html", RUNS, "Runs", fragment="fragments/_runs_table.html"),
+    Page("/search", search.load, "search.html", RUNS, "Search code, kernels and runs"),
+    Page("/beside", explorer.load_beside, "beside.html", GRAPHS, "Two texts side by side"),
+    Page("/watch/{key}", runs.load_watched, "watch.html", RUNS, "A watched folder",
+         show=runs.show_watched),
+    Page("/k/{permalink}", kernel.load_permalink, "", GRAPHS, "Where a permalink leads",
+         show=kernel.follow),
+    Page("/jobs", jobs.load_jobs, "jobs.html", JOBS, "Jobs, newest first",
+         fragment="fragments/_jobs_table.html"),
+    Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log"),
+    Page("/capture", capture.load, "capture.html", JOBS, "What the capture form offers"),
+    # Of a run.
+    Page(RUN, runs.load_run, "run.html", RUNS, "A run"),
+    Page(RUN + "/state", runs.load_state, "fragments/_run_state.html", RUNS,
+         "How far a run is read", show=runs.show_state),
+    Page(RUN + "/read", runs.load_read, "read.html", RUNS, "What was read"),
+    Page(RUN + "/files/{artifact}", runs.load_file, "read_file.html", FILES,
+         "Lines of a stored file"),
+    Page(RUN + "/log", log.load, "log.html", RUNS, "Records of a run's logs"),
+    Page(RUN + "/time", time.load_time, "time.html", RUNS, "Where the time goes"),
+    Page(RUN + "/time/table", time.load_table, "time_table.html", RUNS, "Times, row by row"),
+    Page(RUN + "/roofline", time.load_roofline, "roofline.html", RUNS,
+         "Kernels beside the machine's limits"),
+    # What compiling did.
+    Page(COMPILE, compile.load_story, "compile.html", RUNS, "What compiling did"),
+    Page(COMPILE + "/stacks", compile.load_stacks, "compile_stacks.html", RUNS,
+         "Where compiles start"),
+    Page(COMPILE + "/symbols", compile.load_symbols, "compile_symbols.html", RUNS,
+         "Symbolic sizes"),
+    Page(COMPILE + "/ranks", compile.load_ranks, "compile_ranks.html", RUNS, "Ranks compared"),
+    Page(COMPILE + "/list", compile.load_list, "compile_list.html", RUNS, "Compiles of a run",
+         fragment="fragments/_compile_list.html"),
+    Page(COMPILE + "/time", compile.load_time, "compile_time.html", RUNS, "Compile time"),
+    Page(COMPILE + "/fusing", compile.load_fusing, "compile_fusing.html", RUNS, "Fusing"),
+    Page(COMPILE + "/diff", compile.load_diff, "compile_diff.html", RUNS, "Two texts compared"),
+    Page(COMPILE + "/{number}", compile.load_one, "compile_one.html", RUNS, "A compile"),
+    # What went wrong.
+    Page(FAILURES, failures.load, "failures.html", RUNS, "What went wrong in a run, explained"),
+    Page(FAILURES + "/components", failures.load_components, "failures_components.html", RUNS,
+         "Which component of a run fails"),
+    Page(FAILURES + "/minify", failures.load_minify, "failures_minify.html", RUNS,
+         "The smallest failing program", fragment="fragments/_minify_live.html"),
+    Page(FAILURES + "/numbers", failures.load_numbers, "numbers.html", RUNS,
+         "The first wrong number of a run"),
+    Page(FAILURES + "/values", failures.load_values, "failures_values.html", RUNS,
+         "What each kernel read and wrote"),
+    # Of a graph.
+    Page(GRAPH, explorer.load_head, "explorer.html", GRAPHS,
+         "The explorer of a graph and its state", twin=explorer.load_page),
+    Page(GRAPH + "/memory", memory.load, "memory.html", GRAPHS,
+         "What a graph's wrapper does to memory"),
+    Page(GRAPH + "/kernels/{kernel}", kernel.load, "kernel.html", GRAPHS,
+         "A kernel and one of its calls"),
+)  # fmt: skip
+
+ACTIONS = (runs, explorer, kernel, failures, jobs, capture)
+"""Modules whose pages lead on or have buttons: `html` holds the routes of the pages, `api` those of
+the API."""

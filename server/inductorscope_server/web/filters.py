@@ -1,0 +1,71 @@
+"""The filters of templates: figures with their units, and names as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from inductorscope.units import (
+    DASH,
+    HEAD,
+    TAIL,
+    age,
+    bandwidth,
+    between,
+    count,
+    dash,
+    microseconds,
+    middle,
+    milliseconds,
+    operations,
+    path_end,
+    percent,
+    plural,
+    ratio,
+    seconds,
+    size_in_bytes,
+    step,
+)
+from markupsafe import Markup
+
+
+def cut(name: str, head: int = HEAD, tail: int = TAIL) -> Markup:
+    """The name cut in the middle, the whole in a tooltip and for copying."""
+    short = middle(name, head, tail)
+    if short == name:
+        return Markup('<span class="name">{}</span>').format(name)
+    return Markup('<span class="name cut" title="{0}" data-full="{0}">{1}</span>').format(
+        name, short
+    )
+
+
+def ago(moment: datetime | None) -> Markup:
+    """The age of a moment, with the moment itself in the tooltip."""
+    if moment is None:
+        return Markup("{}").format(DASH)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        moment.isoformat(timespec="seconds"),
+        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+        age(moment, datetime.now(UTC)),
+    )
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "us": microseconds,
+    "ms": milliseconds,
+    "s": seconds,
+    "bytes": size_in_bytes,
+    "gbps": bandwidth,
+    "operations": operations,
+    "percent": percent,
+    "ratio": ratio,
+    "count": count,
+    "plural": plural,
+    "dash": dash,
+    "middle": middle,
+    "cut": cut,
+    "path_end": path_end,
+    "ago": ago,
+    "between": between,
+    "step": step,
+}

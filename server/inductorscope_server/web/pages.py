@@ -1,0 +1,75 @@
+"""How a page and its JSON twin come from one entry of the table."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from inductorscope_server.web.answers import as_json
+from inductorscope_server.web.errors import documented
+from inductorscope_server.web.parts import Shared
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page and its twin: the template shows the struct that the twin returns."""
+
+    path: str
+    load: Callable[..., Any]
+    """Takes what the address says, as a FastAPI dependency, and returns the answer's struct. Its
+    docstring says in the API's description what the summary does not."""
+    template: str
+    tag: str
+    summary: str
+    fragment: str | None = None
+    """Template of the part that htmx asks for."""
+    show: Callable[..., Response] | None = None
+    """What answers with HTML where a template is not all: it redirects, or sets headers."""
+    twin: Callable[..., Any] | None = None
+    """Loads more than the page shows, for the twin alone."""
+
+    @property
+    def struct(self) -> type:
+        """What the template gets."""
+        return _returned(self.load)
+
+    @property
+    def twin_struct(self) -> type:
+        return _returned(self.twin or self.load)
+
+
+def _returned(load: Callable[..., Any]) -> type:
+    returned: type = typing.get_type_hints(load)["return"]
+    return returned
+
+
+def add_page(page: Page, html: APIRouter, api: APIRouter) -> None:
+    name = page.load.__name__.removeprefix("load").strip("_") or "page"
+    name = f"{page.load.__module__.rpartition('.')[2]}_{name}"
+    load = page.twin or page.load
+
+    shown, returned = Depends(page.load), Depends(load)
+
+    def get(found: object = returned) -> Response:
+        return as_json(found)
+
+    def show(request: Request, parts: Shared, found: object = shown) -> Response:
+        return parts.pages.render(request, page.template, found, fragment=page.fragment)
+
+    api.add_api_route(
+        page.path,
+        get,
+        name=f"get_{name}",
+        tags=[page.tag],
+        summary=page.summary,
+        description=load.__doc__,
+        response_model=page.twin_struct,
+        responses=documented(404, 422),
+    )
+    html.add_api_route(page.path, page.show or show, name=f"show_{name}", response_model=None)
