@@ -26,7 +26,7 @@ from inductorscope.jobs.queue.processes import processes_of
 from tests.support.sending import push, small_pieces, variant
 from tests.support.serving import Served, serve
 
-KILLS = 20
+KILLS = 10
 PEOPLE = 3
 SEED = int(os.environ.get("CRASH_SEED", "20250301"))
 

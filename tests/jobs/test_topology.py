@@ -19,7 +19,7 @@ from tests.conftest import PostgresServer
 from tests.support.sending import push, variant
 from tests.support.serving import Served, serve
 
-UPLOADS = 30
+UPLOADS = 10
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -41,7 +41,7 @@ def workers(data: Path, count: int, env: dict[str, str]) -> Iterator[None]:
         process.wait(20)
 
 
-def test_two_web_processes_and_three_workers_take_thirty_uploads_at_once(
+def test_two_web_processes_and_three_workers_take_uploads_at_once(
     pg_server: PostgresServer, tmp_path: Path, fixtures: Path
 ) -> None:
     name = f"topology_{uuid.uuid4().hex}"
