@@ -26,9 +26,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from bench.peers import tlparse
 from bench.replicate import replicate
 from tests.support.chromium import arguments, executable
+from tests.support.places import FIXTURES, ROOT
 from tests.support.serving import serve
-
-ROOT = Path(__file__).resolve().parent.parent
 
 WORK = ROOT / "bench" / "work"
 PATIENCE_MS = 40_000
@@ -39,7 +38,7 @@ def log_of(megabytes: int) -> Path:
     target = WORK / f"compiles-{megabytes}mb.log"
     if not target.exists():
         WORK.mkdir(exist_ok=True)
-        (packed,) = (ROOT / "tests" / "fixtures" / "dynamic" / "torch_trace").iterdir()
+        (packed,) = (FIXTURES / "dynamic" / "torch_trace").iterdir()
         with tempfile.TemporaryDirectory() as folder:
             plain = Path(folder) / "dynamic.log"
             plain.write_bytes(gzip.decompress(packed.read_bytes()))

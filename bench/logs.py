@@ -29,11 +29,10 @@ from statistics import median
 from bench import ours, peers, traces
 from bench.measure import Finished, run
 from bench.replicate import replicate
+from tests.support.places import FIXTURES, ROOT, SHARED
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
 WORK = HERE / "work"
-SHARED = Path(os.environ.get("INDUCTORSCOPE_SHARED", ROOT.parent / "shared"))
 MIXNET = SHARED / "traces" / "cuda-mixnet-train.tar.xz"
 MB = 1_000_000
 AFAR = 100 * MB / 8
@@ -66,8 +65,7 @@ def real_logs() -> list[Path]:
             *sorted((folder / "torch_trace").glob("*.log")),
             *sorted((SHARED / "traces").glob("*/torch_trace/*.log")),
         ]
-    fixtures = ROOT / "tests" / "fixtures"
-    found = sorted(fixtures.rglob("*.log"), key=lambda path: path.stat().st_size)
+    found = sorted(FIXTURES.rglob("*.log"), key=lambda path: path.stat().st_size)
     print(
         f"{MIXNET} is not there, so all logs are copies of {found[-1].relative_to(ROOT)} "
         f"({found[-1].stat().st_size / MB:.2f} MB): many small graphs instead of some large ones."

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-FIXTURE = Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "cuda-foo1"
+from tests.support.places import FIXTURES
+
+FIXTURE = FIXTURES / "cuda-foo1"
 KERNEL = "triton_poi_fused_maximum_neg_0"
 FOLDER = "torch_compile_debug/run_2026_11_21_01_25_55_680737-pid_420/torchinductor"
 GRAPH = "model__0_inference_0.0"

@@ -19,11 +19,12 @@ import re
 import shutil
 from pathlib import Path
 
-from bench.logs import ROOT, SHARED, WORK
+from bench.logs import WORK
 from bench.measure import run
 from bench.peers import tlparse
+from tests.support.places import FIXTURES, SHARED
 
-OUT = ROOT / "tests" / "fixtures" / "tlparse"
+OUT = FIXTURES / "tlparse"
 NUMBERED = re.compile(r"^(.+)_(\d+)\.(\w+)$")
 KEYED = "inductor_output_code"
 """Its name goes on with the key of the file in Inductor's cache."""
@@ -38,7 +39,7 @@ def logs() -> dict[str, Path]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    (fixture,) = (ROOT / "tests" / "fixtures" / "cuda-foo1" / "torch_trace").glob("*.log")
+    (fixture,) = (FIXTURES / "cuda-foo1" / "torch_trace").glob("*.log")
     return {**found, "cuda-foo1": fixture}
 
 
