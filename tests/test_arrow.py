@@ -24,6 +24,7 @@ _SHOWN = {"units", "urls"}
 ARROW = {
     "formats": set(),
     "settings": {"formats"},
+    "processes": {"settings"},
     "correlate": {"formats"},
     "analyze": {"formats", "correlate", "units"},
     "urls": {"formats"},

@@ -14,6 +14,7 @@ import uvicorn
 from inductorscope.jobs.errors import without_password
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.database.errors import MigrationError
+from inductorscope.store.runs.found_secrets import tell_found
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 
@@ -106,10 +107,14 @@ def serve(settings: Settings) -> None:
     with contextlib.closing(listen(settings)) as listening:
         try:
             app = create_app(settings)
+            with app.state.parts.write.begin() as session:
+                found = tell_found(session)
         except (MigrationError, SQLAlchemyError, OSError) as error:
             raise StartError(
                 f"The database cannot be opened: {_first_line(error)}", FAILED
             ) from error
+        if found is not None:
+            print(found, file=sys.stderr, flush=True)
         configure_mappers()
         gc.collect()
         gc.freeze()  # a look through all that was loaded takes a tenth of a second of some request

@@ -241,6 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--parent", type=int, help="process to die with")
     options = parser.parse_args(arguments)
     environment.die_with(options.parent)
+    environment.forget_settings()
     try:
         spec = from_json(options.spec.read_bytes())
     except (OSError, SpecError) as error:

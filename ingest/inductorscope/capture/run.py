@@ -23,6 +23,7 @@ from inductorscope.capture.watch import (
     last_lines,
 )
 from inductorscope.formats.capture_facts import LOG, CaptureFacts, read_facts
+from inductorscope.processes.programs import needed_variables, variables_without_settings
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
 
@@ -88,10 +89,15 @@ def _start(
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            env=_variables(loading.trusted) | {"PYTHONUNBUFFERED": "1"},
             pass_fds=(watch.write_end,),
             start_new_session=True,
         )
+
+
+def _variables(trusted: bool) -> dict[str, str]:
+    """A person's own program needs the environment as they set it."""
+    return variables_without_settings() if trusted else needed_variables()
 
 
 def _outcome(out: Path, status: int) -> CaptureFacts:

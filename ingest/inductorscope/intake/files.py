@@ -21,5 +21,12 @@ class File:
     """When it was changed last, before it was looked at: nanoseconds."""
     graph: str | None = None
     """Slug of the graph it belongs to."""
+    kept: str = ""
+    """Digest of what is stored, where secrets were removed. `absolute` is then a copy."""
     source_path: str | None = None
     """Of a source that a capture copied: its path on the machine where it ran."""
+
+    @property
+    def stored_digest(self) -> str:
+        """Digest of what is stored."""
+        return self.kept or self.digest

@@ -1,11 +1,61 @@
-"""Running modules of ours as programs of their own."""
+"""Running modules of ours as programs of their own, and what environment those get."""
 
 from __future__ import annotations
 
+import os
 import sys
+
+from inductorscope.settings import PREFIX
+
+MARK = "SCOPE_JOB"
+"""Variable by which the processes of a job are found. Its name must not contain "INDUCTOR",
+"TORCH", "DYNAMO" or "TRITON": torch writes such variables into what it dumps."""
+
+_NAMES = frozenset({
+    # the system
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP",
+    "VIRTUAL_ENV", "CONDA_PREFIX", "MALLOC_CONF", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    # compilers, linkers and loaders
+    "CC", "CXX", "CPP", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "SDKROOT",
+    "DEVELOPER_DIR", "CCACHE_DIR", "MAX_JOBS",
+    # Hugging Face: where it keeps things, but not who one is
+    "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_DATASETS_CACHE", "HF_DATASETS_OFFLINE",
+    "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "TRANSFORMERS_OFFLINE",
+    MARK,
+})  # fmt: skip
+_PREFIXES = (
+    "LC_", "LD_", "DYLD_", "MALLOC_", "XDG_", "PYTHON",
+    "TORCH", "PYTORCH_", "INDUCTOR_", "AOT_INDUCTOR_", "AOTINDUCTOR_", "DYNAMO_", "TRITON_",
+    "ATEN_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_",
+    "CUDA_", "CUDNN_", "CUBLAS_", "NVIDIA_", "NCCL_", "NVCC_", "ROCM_", "ROCR_", "HIP_", "HSA_",
+    "AMD_", "MIOPEN_", "GPU_", "ZE_", "SYCL_", "ONEAPI_",
+)  # fmt: skip
+_SECRET = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY")
 
 
 def program(module: str, *arguments: str) -> list[str]:
     """The command. Modules are not looked for in the folder it is run in, which may hold what
     somebody uploaded."""
     return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def needed_variables() -> dict[str, str]:
+    """What of this process's environment a program gets that runs torch for somebody else.
+
+    Torch writes parts of its environment into what it dumps, and what it dumps can be read by
+    everybody who can open the run. So what passes is a list; settings of ours, tokens and
+    passwords are not on it.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if (name in _NAMES or name.startswith(_PREFIXES))
+        and not name.startswith(PREFIX)
+        and not any(word in name for word in _SECRET)
+    }
+
+
+def variables_without_settings() -> dict[str, str]:
+    """The environment that a person's own program finds: theirs, without settings of ours."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}

@@ -87,7 +87,7 @@ class FileArtifacts:
         except TooLarge as error:
             self._notes.add(file.path, f"too large to be kept: {error}")
             return []
-        if content.digest != file.digest:
+        if content.digest != file.stored_digest:
             raise RuntimeError(f"{file.path} changed while it was being read. Read it again.")
         graph = self._graphs.get(file.graph) if file.graph is not None else None
         draft = artifact_of(role, path, content, lines, graph=graph)

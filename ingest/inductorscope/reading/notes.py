@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -17,11 +17,12 @@ T = TypeVar("T")
 MOST_REASONS = 2000
 LONGEST_EXAMPLE = 300
 
-Kind = Literal["dropped", "repaired", "guessed"]
+Kind = Literal["dropped", "repaired", "guessed", "removed"]
 FURTHER: dict[Kind, str] = {
     "dropped": "further things that could not be read",
     "repaired": "further repairs",
     "guessed": "further guesses",
+    "removed": "further secrets",
 }
 
 
@@ -87,6 +88,11 @@ class Notes:
         """What a reader says it could not read."""
         for problem in problems:
             self.add(file, problem.reason, line=problem.line)
+
+    def secrets(self, file: str, removed: Mapping[str, int]) -> None:
+        """Which kinds of secrets were removed from a file before it was stored."""
+        for kind, count in sorted(removed.items()):
+            self.add(file, kind, count, kind="removed")
 
     def attempt(self, file: str, what: str, read: Callable[[], T], otherwise: T) -> T:
         """Runs a reader; where it breaks on a file, the run goes on without and says so."""

@@ -37,6 +37,7 @@ from inductorscope.reading.owner import Owner, owner_here
 from inductorscope.reading.profiles.benchmarks import read_benchmarks
 from inductorscope.reading.profiles.tensors import read_saved
 from inductorscope.reading.report import report_of
+from inductorscope.reading.scrubbing import CleanFiles
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.runs.draft import ArtifactDraft, RunDraft
@@ -123,10 +124,11 @@ def read_run(
         aligned_at_once=aligned_at_once,
     )
     try:
-        with _without_collecting():
-            rest = _read(reading, name)
-        progress("Storing", 0, None, None)
-        stored = writer.finish(rest, owner.ended)
+        with CleanFiles(reading.folder) as clean:
+            with _without_collecting():
+                rest = _read(reading, clean, name)
+            progress("Storing", 0, None, None)
+            stored = writer.finish(rest, owner.ended)
     except HereAlready:
         result = _earlier(reading)
     except BaseException:
@@ -137,13 +139,14 @@ def read_run(
     return replace(result, seconds=time.monotonic() - started)
 
 
-def _read(reading: Reading, name: str | None) -> list[ArtifactDraft]:
+def _read(reading: Reading, clean: CleanFiles, name: str | None) -> list[ArtifactDraft]:
     """The way of an upload. Returns the artifacts that are still to be stored."""
     files, notes = reading.intake.files, reading.notes
-    facts = capture_facts(files, notes)
     if reading.workers and (reading.intake.graphs or reading.having(TRACE_LOG)):
         start_server()
     reading.beginning.when_known()
+    clean.clean(reading.intake, notes)
+    facts = capture_facts(files, notes)
     logs = read_logs(reading)
     graphs = lay_out(reading, logs)  # from here on, every text can be looked at
     reading.benchmarks = read_benchmarks(files, notes)

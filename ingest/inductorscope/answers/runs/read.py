@@ -59,9 +59,13 @@ class LogRead:
     more_kinds: int
 
 
+BESIDE = ("repaired", "guessed", "removed")
+"""Kinds of notes about something that was kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that was left out, repaired or guessed, as often as it happened in a file."""
+    """Something left out, repaired, guessed or removed, and how often that happened in a file."""
 
     file: str
     reason: str
@@ -92,6 +96,8 @@ class ReadPage:
     """What was damaged and read all the same."""
     guessed: list[Note]
     """What the files do not say and was concluded."""
+    secrets: list[Note]
+    """Secrets that were removed before the file was stored, by kind."""
     bytes_in: int
     bytes_stored: int
 
@@ -118,9 +124,10 @@ def read_page(session: Session, run_id: str) -> ReadPage:
         created_at=run.created_at,
         files=_so_far(session, run_id) if reading else _files(report, stored),
         logs=[_log(log, stored) for log in report.get("logs", ())],
-        dropped=[item for kind, item in notes if kind not in ("repaired", "guessed")],
+        dropped=[item for kind, item in notes if kind not in BESIDE],
         repaired=[item for kind, item in notes if kind == "repaired"],
         guessed=[item for kind, item in notes if kind == "guessed"],
+        secrets=[item for kind, item in notes if kind == "removed"],
         bytes_in=run.bytes_in,
         bytes_stored=run.bytes_stored,
     )

@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--parent", type=int, help="process to die with")
     given = parser.parse_args(arguments)
     environment.die_with(given.parent)
+    environment.forget_settings()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(given.cache)
     os.environ["TRITON_CACHE_DIR"] = str(given.cache / "triton")
     from inductorscope.capture.inside.machine import cpu_name

@@ -14,6 +14,7 @@ import msgspec
 
 from inductorscope.capture import process_group
 from inductorscope.capture.watch import Limits, Watch
+from inductorscope.processes.programs import needed_variables
 from inductorscope.settings import Settings
 
 LAST_LINES = 12
@@ -61,6 +62,7 @@ def run_case(
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=folder,
+            env=needed_variables(),
             start_new_session=True,
         )
     watch = Watch("benchmark", Limits(settings.capture_seconds, settings.capture_bytes))

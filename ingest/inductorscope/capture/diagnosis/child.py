@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--parent", type=int, help="process to die with")
     given = parser.parse_args(arguments)
     environment.die_with(given.parent)
+    environment.forget_settings()
     folder: Path = given.folder.absolute()
     asked = msgspec.json.decode((folder / ASKED).read_bytes())
     assert asked["kind"] in KINDS

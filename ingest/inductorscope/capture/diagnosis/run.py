@@ -26,6 +26,7 @@ from inductorscope.capture.watch import (
     Watch,
     last_lines,
 )
+from inductorscope.processes.programs import needed_variables, variables_without_settings
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
 
@@ -90,7 +91,8 @@ def run_diagnosis(
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            env=(variables_without_settings() if trusted else needed_variables())
+            | {"PYTHONUNBUFFERED": "1"},
             pass_fds=(watch.write_end,),
             start_new_session=True,
         )

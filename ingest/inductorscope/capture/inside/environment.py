@@ -13,6 +13,7 @@ import signal
 from pathlib import Path
 
 from inductorscope.capture.spec import CaptureSpec
+from inductorscope.settings import PREFIX
 
 DEBUG_FOLDER = "torch_compile_debug"
 TRACE_FOLDER = "torch_trace"
@@ -57,6 +58,13 @@ def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> Non
         variables["HF_HUB_OFFLINE"] = "1"
     os.environ.update(variables)
     (out / TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
+
+
+def forget_settings() -> None:
+    """Settings of ours, secrets among them, are gone before torch can write them anywhere. A
+    parent of ours passes none; a person who runs the child by hand may."""
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        del os.environ[name]
 
 
 def recorded() -> dict[str, str]:

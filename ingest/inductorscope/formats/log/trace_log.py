@@ -3,7 +3,8 @@
     V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {"chromium_event": {}, …, "has_payload": "<md5>"}
     <TAB>payload line 1
 
-A bad line costs itself only: what could not be read is counted by reason, with an example.
+A bad line costs itself only: what could not be read is counted by reason, with an example. Secrets
+are removed before anybody sees a record.
 """  # noqa: E501 (a sample line is shown whole)
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from inductorscope.formats.log.segments import (
     segments,
     without_empty_lines,
 )
+from inductorscope.formats.secrets import scrub
 from inductorscope.formats.units import MIB
 from inductorscope.formats.unpacking import Readable, open_plain
 
@@ -65,7 +67,7 @@ class Dropped:
 
 @dataclass(slots=True)
 class Piece:
-    """Some bytes of the log; all pieces in order are all of it, unpacked."""
+    """Some bytes of the log; all pieces in order are all of it, unpacked, but for secrets."""
 
     raw: bytes
     line: int
@@ -79,6 +81,10 @@ class Piece:
     """Where in `raw` the payload's lines begin, each with its TAB and line feed."""
     payload_exact: bool = False
     """Whether they are what a TAB, the line and a line feed for each line of the payload give."""
+    size: int = 0
+    """Bytes that the log has in its place: others than `raw` where a secret was removed."""
+    scrubbed: bool = False
+    """Whether one was."""
 
 
 class TraceLog(Iterator[LogRecord]):
@@ -99,6 +105,8 @@ class TraceLog(Iterator[LogRecord]):
         """Interned file names. A forked child's log can lack some of its parent's."""
         self.counts: Counter[str] = Counter()
         """Records of each kind; all beyond the first 10,000 kinds are `(others)`."""
+        self.removed: Counter[str] = Counter()
+        """Secrets that were removed, by kind."""
         self.number = 0
         """Lines read so far."""
         self.bytes_read = 0
@@ -133,7 +141,11 @@ class TraceLog(Iterator[LogRecord]):
     ) -> None:
         known = self.dropped.get(reason)
         if known is None:
-            shown = example[:EXAMPLE].decode("utf-8", "replace").replace("\0", "\\x00")
+            shown = (
+                scrub(example[: 4 * EXAMPLE])[0][:EXAMPLE]
+                .decode("utf-8", "replace")
+                .replace("\0", "\\x00")
+            )
             self.dropped[reason] = Dropped(reason, count, line or self.number, shown, kind)
         else:
             known.count += count
@@ -192,22 +204,28 @@ class TraceLog(Iterator[LogRecord]):
 
     def _read(self) -> Iterator[Piece]:
         for segment in segments(self._read_block, self._limits, self._repeats):
-            record = self._record(segment) if segment.head_end else None
-            if record is not None and self._holds_payload(record, segment):
-                yield self._with_payload(record, segment)
-                continue
             raw, end = segment.raw, segment.head_end
+            head = self._scrubbed(raw[:end]) if end <= self._limits.line else raw[:end]
+            record = self._record(segment, head) if end else None
+            if record is not None and self._holds_payload(record, segment):
+                yield self._with_payload(record, segment, head)
+                continue
             if record is not None:
-                yield self._piece(raw[:end], 1, record)
+                yield self._piece(head, 1, record, size=end)
             elif end:
                 yield from self._parts(raw, 0, end, ends=segment.whole or end < len(raw))
             if end < len(raw):
                 yield from self._orphaned(segment)
 
-    def _record(self, segment: Segment) -> LogRecord | None:
+    def _scrubbed(self, text: bytes) -> bytes:
+        text, found = scrub(text)
+        if found:
+            self.removed.update(found)
+        return text
+
+    def _record(self, segment: Segment, head: bytes) -> LogRecord | None:
         """Of a segment's first line; else says why not."""
         line, end = self.number + 1, segment.head_end
-        head = segment.raw[:end]
         remarks: list[Remark] = []
         record = None
         if end > self._limits.line or not (segment.whole or head.endswith(b"\n")):
@@ -252,20 +270,39 @@ class TraceLog(Iterator[LogRecord]):
         else:
             self.strings[number] = name
 
-    def _with_payload(self, record: LogRecord, segment: Segment) -> Piece:
+    def _with_payload(self, record: LogRecord, segment: Segment, head: bytes) -> Piece:
         raw, end, repeated = segment.raw, segment.head_end, segment.repeated
+        below: bytes | None = None
         if repeated is not None and repeated.claim == record.digest:
             record.payload_sound, record.repeated = True, True
             record.hold(lambda: _untabbed(raw[end + 1 : -1], repeated.lines - 1))
             record.lines, exact = 1 + repeated.lines, True
         else:
             exact = self._check_payload(record, segment)
-        piece = self._piece(raw, record.lines, record)
-        piece.payload_start, piece.payload_exact = end, exact
-        if exact and record.payload_sound and self._repeats is not None and record.digest:
+            below = self._scrub_payload(record, raw[end:], exact=exact)
+        scrubbed = below is not None or head != raw[:end]
+        kept = head + (raw[end:] if below is None else below) if scrubbed else raw
+        piece = self._piece(kept, record.lines, record, size=len(raw))
+        piece.payload_start, piece.payload_exact = len(head), exact
+        piece.scrubbed = scrubbed
+        learn = exact and record.payload_sound and below is None
+        if learn and self._repeats is not None and record.digest:
             place = Known(record.digest, piece.offset + end, len(raw) - end, record.lines - 1)
             self._repeats.learn(place)
         return piece
+
+    def _scrub_payload(self, record: LogRecord, lines: bytes, *, exact: bool) -> bytes | None:
+        """The payload's lines without its secrets, which the record's payload loses too; None where
+        there are none. Its MD5 was looked at before."""
+        payload = record.payload or b""
+        clean, found = scrub(payload)
+        if not found:
+            return None
+        self.removed.update(found)
+        record.payload = clean
+        if exact:
+            return b"\t" + clean.replace(b"\n", b"\n\t") + b"\n"
+        return scrub(lines)[0]
 
     def _check_payload(self, record: LogRecord, segment: Segment) -> bool:
         """Whether the payload's lines are what they give by the book, as `Piece` says."""
@@ -313,12 +350,16 @@ class TraceLog(Iterator[LogRecord]):
         for at in range(start, end, self._limits.part):
             part = raw[at : min(end, at + self._limits.part)]
             last = at + len(part) == end
-            yield self._piece(part, _lines(part, 0, len(part), ends=ends and last))
+            lines = _lines(part, 0, len(part), ends=ends and last)
+            yield self._piece(self._scrubbed(part), lines, size=len(part))
 
-    def _piece(self, raw: bytes, lines: int, record: LogRecord | None = None) -> Piece:
-        piece = Piece(raw, self.number + 1, lines, self._offset, record)
+    def _piece(
+        self, raw: bytes, lines: int, record: LogRecord | None = None, *, size: int
+    ) -> Piece:
+        """`size`: bytes of the log that it stands for."""
+        piece = Piece(raw, self.number + 1, lines, self._offset, record, size=size)
         self.number += lines
-        self._offset += len(raw)
+        self._offset += size
         return piece
 
 

@@ -13,9 +13,9 @@ import time
 from dataclasses import fields
 from pathlib import Path
 
+from inductorscope.processes.programs import MARK
 from inductorscope.settings import PREFIX, Settings
 
-MARK = f"{PREFIX}JOB"
 KILL_SECONDS = 10.0
 
 

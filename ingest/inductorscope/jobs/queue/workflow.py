@@ -19,10 +19,10 @@ from dbos import DBOS
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.engine import WORKFLOW, log
-from inductorscope.jobs.queue.processes import MARK, end_processes, environment
+from inductorscope.jobs.queue.processes import end_processes, environment
 from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt
 from inductorscope.jobs.work import folders
-from inductorscope.processes.programs import program
+from inductorscope.processes.programs import MARK, program
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.database.engine import Sessions
 

@@ -48,7 +48,7 @@ def _of_folder(graph: GraphFolder, files: dict[Path, File]) -> GraphSource:
     for role, path in graph.files.items():
         file = files[path]
         label = f"{graph.slug}/{path.name}"
-        source.texts[role] = GraphText(label, file.digest, file.size, path.read_bytes, file)
+        source.texts[role] = GraphText(label, file.stored_digest, file.size, path.read_bytes, file)
     if graph.kernels:
         wrapper = graph.files[CODE]
         source.texts[CODE] = _put_together([*graph.kernels, wrapper], files)

@@ -199,6 +199,7 @@ class _OneLog:
                 line=dropped.line,
                 example=dropped.example,
             )
+        self._reading.notes.secrets(self._file.path, taking.log.removed)
         return LogRead(
             self._file,
             summary,
@@ -260,7 +261,8 @@ class _OneLog:
         except TooLarge as error:
             self._reading.notes.add(self._file.path, f"too large to be kept: {error}")
             return
-        if not self._taking.packed and not (unchanged and content.size == self._file.size):
+        taken = self._taking.position
+        if not self._taking.packed and not (unchanged and taken == self._file.size):
             raise RuntimeError(f"{self._file.path} changed while it was being read. Read it again.")
         path = (
             self._file.path.removesuffix(".gz").removesuffix(".zst")

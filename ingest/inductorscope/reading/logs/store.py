@@ -1,4 +1,8 @@
-"""A log as it is kept: every payload once, and the rest of the log around references to them."""
+"""A log as it is kept: every payload once, and the rest of the log around references to them.
+
+It reads back byte for byte, but for the secrets that were removed. Its digest is that of the log as
+it was sent, also then: what is kept of it follows from that.
+"""
 
 from __future__ import annotations
 

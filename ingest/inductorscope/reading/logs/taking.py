@@ -110,7 +110,7 @@ class LogTaking:
     def pieces(self) -> Iterator[None]:
         """Takes the log in, a piece a step."""
         for piece in self.log.pieces():
-            self.position += len(piece.raw)
+            self.position += piece.size
             kept = None if piece.record is None else self._take(piece.record, piece)
             self.store.add(piece, kept)
             yield
@@ -163,7 +163,8 @@ class LogTaking:
             self._gathered.rows.append((entry, None))
             return None
         artifact = self._keep(record)
-        if piece.payload_exact and piece.payload_start is not None and not self.packed:
+        as_in_log = piece.payload_exact and not piece.scrubbed and not self.packed
+        if as_in_log and piece.payload_start is not None:
             start = piece.offset + piece.payload_start
             size = len(piece.raw) - piece.payload_start
             self._places.setdefault(artifact.digest, Place(self._place, start, size))

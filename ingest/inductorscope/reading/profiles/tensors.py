@@ -13,7 +13,7 @@ from pathlib import Path
 from inductorscope.formats.printed.intermediate_values import saved_value
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
 from inductorscope.intake.files import File
-from inductorscope.processes.programs import program
+from inductorscope.processes.programs import needed_variables, program
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.tensors_child import ASKED, FOUND, REFUSED
 from inductorscope.reading.texts import count_lines
@@ -65,7 +65,8 @@ def _printed(asked: list[list[str]], first: str, notes: Notes) -> bytes:
         try:
             ended = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, timeout=SECONDS, check=False,
+                stderr=subprocess.DEVNULL, env=needed_variables(), timeout=SECONDS,
+                check=False,
             ).returncode  # fmt: skip
         except subprocess.TimeoutExpired:
             notes.add(first, f"reading saved tensors took longer than {SECONDS} s and was stopped")

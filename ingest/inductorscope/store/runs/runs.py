@@ -49,6 +49,7 @@ from inductorscope.store.tables.models import (
     Run,
     RunSearch,
 )
+from inductorscope.store.tables.secrets import FoundSecret
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -88,9 +89,21 @@ def complete_run(session: Session, draft: RunDraft) -> int:
         "bytes_stored": stored,
     }
     session.execute(update(Run).where(Run.id == draft.id), values)
+    note_secrets(session, draft.id, draft.report)
     found = update(RunSearch).where(RunSearch.run_id == draft.id)
     session.execute(found, {"text": _search_text(draft)})
     return stored
+
+
+def note_secrets(session: Session, run_id: str, report: JsonObject) -> None:
+    """What a report tells of secrets that were removed, for the server to say when it starts."""
+    counts: Counter[str] = Counter()
+    for item in report.get("dropped", ()):
+        if item.get("kind") == "removed":
+            counts[item["reason"]] += item["count"]
+    rows = [{"run_id": run_id, "kind": kind, "count": counts[kind]} for kind in sorted(counts)]
+    if rows:
+        session.execute(insert(FoundSecret), rows)
 
 
 def bytes_stored(session: Session, run_id: str) -> int:

@@ -6,10 +6,12 @@ from inductorscope.store.tables.compile import CompileStory
 from inductorscope.store.tables.diagnoses import Diagnosis
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.secrets import FoundSecret
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
 
 BESIDE_MODELS = (
-    CompileStory, Diagnosis, KernelBenchmark, LineCost, NodeCost, TraceChunk, TraceKernel,
+    CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, NodeCost, TraceChunk,
+    TraceKernel,
 )  # fmt: skip
 """Tables from modules other than `models`."""
 

@@ -1,0 +1,120 @@
+"""Files of an upload without the secrets in them: what has any is read from a copy without."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+
+import zstandard
+
+from inductorscope.formats.secrets import Found, scrub_pieces
+from inductorscope.formats.unpacking import LONGEST_MAGIC, DamagedError, open_plain, packing_of
+from inductorscope.intake.files import File
+from inductorscope.intake.recognise import Intake
+from inductorscope.reading.notes import Notes
+
+HEAD = 8192
+LEVEL = 6
+"""Of gzip, for a copy of what was packed."""
+
+
+class CleanFiles(AbstractContextManager["CleanFiles"]):
+    """Holds the copies while the upload is read.
+
+    Logs are none of it: their reader removes secrets record by record. Files that are no text
+    (saved tensors, say) stay as they are.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        """`folder`: where copies go."""
+        self._folder = folder
+        self._copies: tempfile.TemporaryDirectory[str] | None = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._copies is not None:
+            self._copies.cleanup()
+
+    def clean(self, intake: Intake, notes: Notes) -> None:
+        """Puts a copy in the place of every file that holds secrets, and notes of which kinds. The
+        digests by which the run is known stay those of the files as they were sent."""
+        moved: dict[Path, Path] = {}
+        for number, file in enumerate(intake.files):
+            if file.role == "trace_log":
+                continue
+            found: Found = Counter()
+            for _ in _clean_pieces(file.absolute, found):
+                pass
+            if found:
+                sent = file.absolute
+                moved[sent] = self._copy(file, number)
+                notes.secrets(file.path, found)
+        if not moved:
+            return
+        for graph in intake.graphs:
+            graph.files = {role: moved.get(path, path) for role, path in graph.files.items()}
+            graph.kernels = [moved.get(path, path) for path in graph.kernels]
+
+    def _copy(self, file: File, number: int) -> Path:
+        """Under the names that the file has: readers go by them."""
+        if self._copies is None:
+            self._copies = tempfile.TemporaryDirectory(
+                prefix="inductorscope-clean-", dir=self._folder
+            )
+        parts = file.absolute.parts[-len(Path(file.path).parts) :]
+        copy = Path(self._copies.name, str(number), *parts)
+        copy.parent.mkdir(parents=True)
+        with file.absolute.open("rb") as stream:
+            packing = packing_of(stream.read(LONGEST_MAGIC))
+        pieces = _clean_pieces(file.absolute, Counter())
+        if packing is None:
+            with copy.open("wb") as target:
+                target.writelines(pieces)
+        elif packing == "gzip":
+            with (
+                copy.open("wb") as target,
+                gzip.GzipFile("", "wb", LEVEL, target, mtime=0) as packer,
+            ):
+                packer.writelines(pieces)
+        else:
+            with copy.open("wb") as target, zstandard.ZstdCompressor().stream_writer(target) as out:
+                for piece in pieces:
+                    out.write(piece)
+        with copy.open("rb") as stream:
+            file.kept = hashlib.file_digest(stream, "sha256").hexdigest()
+        file.absolute = copy
+        return copy
+
+
+def _clean_pieces(path: Path, found: Found) -> Iterator[bytes]:
+    """The plain bytes of a text without its secrets; nothing of what is no text. Of a damaged one,
+    what can be unpacked."""
+    with path.open("rb") as raw:
+        plain = open_plain(raw)
+        packed = plain is not raw
+        first = b""
+        try:
+            first = plain.read(HEAD)
+            if b"\0" in first and not packed:
+                return
+
+            def read(size: int) -> bytes:
+                nonlocal first
+                if first:
+                    head, first = first, b""
+                    return head
+                return plain.read(size)
+
+            yield from scrub_pieces(read, found)
+        except (DamagedError, OSError, EOFError):
+            return

@@ -1,0 +1,148 @@
+"""Secrets are removed from texts; nothing else is, and lines stay lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inductorscope.formats.secrets import OWN_SETTING, scrub, scrub_pieces
+
+LETTERS = "Zq8wRt5yUi3oPa7sDf1gHj9kLx2cVb4nMe6Qw0Er"
+"""For values that look like secrets and are put together here, so that no file holds any."""
+HUGGING_FACE = "hf_" + LETTERS[:34]
+GITHUB = "ghp_" + LETTERS[:36]
+SHAPED = [
+    HUGGING_FACE,
+    GITHUB,
+    "github_pat_" + LETTERS[:22] + "_" + LETTERS,
+    "glpat-" + LETTERS[:20],
+    "AKIA" + "ABCDEFGH12345678",
+    "AIza" + LETTERS[:35],
+    "xoxb-" + "123456789012-" + LETTERS[:24],
+    "sk-" + (LETTERS + LETTERS)[:48],
+    "sk-ant-api03-" + LETTERS,
+]
+ASSIGNED = [
+    "os.environ['INDUCTORSCOPE_TOKEN'] = 'VALUE'\n",
+    "os.environ['INDUCTORSCOPE_DATABASE_URL'] = 'postgresql://me:VALUE@db/runs'\n",
+    "INDUCTORSCOPE_TOKEN=VALUE\nHOME=/root\n",
+    "{'INDUCTORSCOPE_TOKEN': 'VALUE'}",
+    '{"INDUCTORSCOPE_TOKEN": "VALUE", "other": 1}',
+    '{"text": "{\\"INDUCTORSCOPE_TOKEN\\": \\"VALUE\\"}"}',
+    "{\"text\": \"os.environ['INDUCTORSCOPE_TOKEN'] = 'VALUE'\\nimport os\"}",
+    "os.environ['A_TORCH_SECRET'] = 'VALUE'\n",
+    "export WANDB_API_KEY=VALUE\n",
+    "aws_secret_access_key = VALUE\n",
+    "see postgresql+psycopg://me:VALUE@db.example:5432/runs for more\n",
+]
+
+
+@pytest.mark.parametrize("secret", SHAPED)
+def test_tokens_are_known_by_their_shape(secret: str) -> None:
+    clean, found = scrub(f'login(token="{secret}")  # here\n'.encode())
+    assert clean == b'login(token="<secret removed>")  # here\n'
+    assert found.total() == 1
+
+
+@pytest.mark.parametrize("form", ASSIGNED)
+def test_assignments_are_known_by_their_name(form: str) -> None:
+    value = "w0rd-of-the/hidden+kind"
+    if "://me" in form:
+        value = value.replace("/", ".")
+    clean, found = scrub(form.replace("VALUE", value).encode())
+    assert b"hidden" not in clean
+    assert b"<secret removed>" in clean
+    assert found.total() == 1
+
+
+def test_a_value_with_quotes_is_removed_to_its_end() -> None:
+    text = b"os.environ['INDUCTORSCOPE_TOKEN'] = 'one\"two\"three'\nimport os\n"
+    clean, found = scrub(text)
+    assert clean == b"os.environ['INDUCTORSCOPE_TOKEN'] = '<secret removed>'\nimport os\n"
+    assert found == {OWN_SETTING: 1}
+
+
+def test_private_keys_keep_their_lines() -> None:
+    key = "-----BEGIN RSA {0}-----\nMIIEow\nIBAAKC\n-----END RSA {0}-----\n".format("PRIVATE KEY")
+    clean, found = scrub(f"before\n{key}after\n".encode())
+    assert clean.count(b"\n") == 6
+    assert b"MIIEow" not in clean
+    assert found.total() == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "os.environ['INDUCTORSCOPE_DATA'] = '/data'\n",
+        "os.environ['INDUCTORSCOPE_TOKEN_TO_READ'] = '1'\n",
+        "os.environ['INDUCTORSCOPE_DATABASE_URL'] = 'sqlite:////data/inductorscope.db'\n",
+        "export INDUCTORSCOPE_TOKEN=$TOKEN\n",
+        "docs: https://user:password@host/ and https://github.com/a/b@main\n",
+        "def hf_bert_large_uncased_whole_word_masking_finetuned_squad(): ...\n",
+        "mask-sk-long-name-of-a-kernel-that-is-no-token = 1\n",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert scrub(text.encode()) == (text.encode(), Counter())
+
+
+def test_no_text_of_the_fixtures_holds_a_secret(fixtures: Path) -> None:
+    for path in fixtures.rglob("*"):
+        if path.is_file():
+            plain = path.read_bytes()
+            plain = gzip.decompress(plain) if path.suffix == ".gz" else plain
+            assert not scrub(plain)[1], path
+
+
+def test_no_text_of_the_shared_traces_does_either(shared: Path) -> None:
+    """But for one: a trace of somebody's model was recorded with a token in a name."""
+    for path in (shared / "traces").rglob("*"):
+        if path.is_file() and path.suffix != ".xz" and "h100-bert" not in path.name:
+            plain = path.read_bytes()
+            plain = gzip.decompress(plain) if path.suffix == ".gz" else plain
+            assert not scrub(plain)[1], path
+
+
+PIECES = [
+    *SHAPED, *ASSIGNED, "'", '"', "\\", "\n", "INDUCTORSCOPE_TOKEN", "=", ": ", "://", "a:", "@b",
+    "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "x" * 50, " ",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=10), max_size=30))
+def test_lines_stay_lines_and_twice_is_as_once(pieces: list[str]) -> None:
+    text = "".join(pieces).encode("utf-8", "surrogatepass")
+    clean, found = scrub(text)
+    assert clean.count(b"\n") == text.count(b"\n")
+    assert found or clean == text
+    again, more = scrub(clean)
+    assert (again, more) == (clean, Counter())
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_it_takes_linear_time(piece: str) -> None:
+    def seconds(times: int) -> float:
+        text = piece.encode() * (times // len(piece))
+        begun = time.process_time()
+        scrub(text)
+        return time.process_time() - begun
+
+    seconds(1000)
+    assert seconds(1_600_000) < 40 * max(seconds(100_000), 0.02)
+
+
+def test_in_pieces_it_is_the_same() -> None:
+    line = b"some text, and more of it\n"
+    secret = f"os.environ['INDUCTORSCOPE_TOKEN'] = 'top-hidden'\n{GITHUB}\n".encode()
+    text = (line * 40_000 + secret) * 12
+    found: Counter[str] = Counter()
+    clean = b"".join(scrub_pieces(io.BytesIO(text).read, found))
+    assert clean == scrub(text)[0]
+    assert found == scrub(text)[1]
+    assert found.total() == 24

@@ -1,0 +1,142 @@
+"""Secrets in what is uploaded are not stored, and the run says so."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inductorscope.answers.runs.read import read_page
+from inductorscope.reading import read_run
+from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.runs.found_secrets import tell_found
+from inductorscope.store.tables.all import TABLES
+from inductorscope.store.tables.models import Artifact, Run
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+TOKEN = "hidden-t0ken-of-a-server"
+PASSWORD = "hidden-passw0rd"
+HUB = "hf_" + "Zq8wRt5yUi3oPa7sDf1gHj9kLx2cVb4nMe"
+ENVIRON = (
+    f"os.environ['INDUCTORSCOPE_TOKEN'] = '{TOKEN}'\n"
+    f"os.environ['INDUCTORSCOPE_DATABASE_URL'] = 'postgresql://me:{PASSWORD}@db/runs'\n"
+)
+
+
+@pytest.fixture
+def factory(engine: Engine) -> Sessions:
+    return sessions(engine)
+
+
+@pytest.fixture
+def planted(fixtures: Path, tmp_path: Path) -> Path:
+    """A debug folder, a log, a source and a packed trace, each with a secret."""
+    root = tmp_path / "planted"
+    shutil.copytree(fixtures / "cuda-foo1", root)
+    (runnable,) = list(root.rglob("fx_graph_runnable.py")) or [root / "fx_graph_runnable.py"]
+    runnable.write_text(ENVIRON + (runnable.read_text() if runnable.exists() else ""))
+    payload = f"import os\n{ENVIRON}import torch\n"
+    head = {
+        "artifact": {"name": "fx_graph_runnable", "encoding": "string"},
+        "frame_id": 7, "frame_compile_id": 0, "attempt": 0,
+        "has_payload": hashlib.md5(payload[:-1].encode()).hexdigest(),
+    }  # fmt: skip
+    frame = {"line": 1, "name": "f", "filename": 0, "loc": f"login('{HUB}')"}
+    start = {
+        "dynamo_start": {"stack": [frame]}, "frame_id": 7, "frame_compile_id": 0, "attempt": 0,
+    }  # fmt: skip
+    prefix = "V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] "
+    body = "".join(f"\t{line}\n" for line in payload[:-1].split("\n"))
+    record = f"{prefix}{json.dumps(head)}\n{body}"
+    (root / "dedicated_log_torch_trace_x.log").write_text(
+        f"{prefix}{json.dumps(start)}\n{record}{record}"
+    )
+    (root / "train.py").write_text(f"import hub\nhub.login('{HUB}')\n")
+    events = {"schemaVersion": 1, "traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": f"load {HUB}", "ts": 1, "dur": 2, "pid": 1, "tid": 1},
+    ]}  # fmt: skip
+    (root / "another.json.gz").write_bytes(gzip.compress(json.dumps(events).encode()))
+    return root
+
+
+def everything(session: Session) -> bytes:
+    """All that the database holds, unpacked where it is packed."""
+    held = []
+    for digest in session.scalars(select(Artifact.digest).distinct()):
+        plain = read_blob(session, digest) or b""
+        held.append(gzip.decompress(plain) if plain[:2] == b"\x1f\x8b" else plain)
+    for name, table in TABLES.tables.items():
+        if name != "blobs":
+            held += [unpacked(value) for row in session.execute(select(table)) for value in row]
+    return b"\n".join(held)
+
+
+def unpacked(value: Any) -> bytes:  # any column
+    if isinstance(value, bytes):
+        import zstandard
+
+        try:
+            return zstandard.ZstdDecompressor().decompressobj().decompress(value)
+        except zstandard.ZstdError:
+            return value
+    return str(value).encode()
+
+
+@pytest.mark.parametrize("helpers", [0, 1])
+def test_nothing_of_them_is_stored(factory: Sessions, planted: Path, helpers: int) -> None:
+    result = read_run(planted, session_factory=factory, origin="upload", workers=helpers)
+    with factory() as session:
+        held = everything(session)
+        for secret in (TOKEN, PASSWORD, HUB):
+            assert secret.encode() not in held
+        assert b"INDUCTORSCOPE_TOKEN'] = '<secret removed>'" in held
+        page = read_page(session, result.run_id)
+        assert page is not None
+        assert not page.dropped
+        told = {(item.file.rpartition("/")[2], item.reason): item.count for item in page.secrets}
+        run = session.get_one(Run, result.run_id)
+        assert run.dropped_count == 0
+    own = "setting of Inductorscope"
+    assert told == {
+        ("fx_graph_runnable.py", own): 2,
+        ("dedicated_log_torch_trace_x.log", own): 4,
+        ("dedicated_log_torch_trace_x.log", "Hugging Face token"): 1,
+        ("train.py", "Hugging Face token"): 1,
+        ("another.json.gz", "Hugging Face token"): 1,
+    }
+    with factory.begin() as session:
+        assert (tell_found(session) or "").startswith(
+            f"1 stored run held an access token or a database address of Inductorscope ({run.id};"
+        )
+        assert tell_found(session) is None
+
+
+def test_the_run_is_known_by_what_was_sent(factory: Sessions, planted: Path) -> None:
+    first = read_run(planted, session_factory=factory, origin="upload")
+    again = read_run(planted, session_factory=factory, origin="upload")
+    assert (again.run_id, again.duplicate) == (first.run_id, True)
+
+
+def test_the_upload_itself_is_left_as_it_is(factory: Sessions, planted: Path) -> None:
+    before = {path: path.read_bytes() for path in planted.rglob("*") if path.is_file()}
+    read_run(planted, session_factory=factory, origin="upload")
+    assert before == {path: path.read_bytes() for path in planted.rglob("*") if path.is_file()}
+
+
+def test_the_log_reads_back_but_for_the_secrets(factory: Sessions, planted: Path) -> None:
+    log = planted / "dedicated_log_torch_trace_x.log"
+    read_run(log, session_factory=factory, origin="upload")
+    with factory() as session:
+        stored = session.scalars(select(Artifact).where(Artifact.role == "trace_log")).one()
+        kept = read_blob(session, stored.digest) or b""
+    expected = log.read_bytes()
+    for secret in (TOKEN, f"postgresql://me:{PASSWORD}@db/runs", HUB):
+        expected = expected.replace(secret.encode(), b"<secret removed>")
+    assert kept == expected
+    assert stored.size == len(expected)
