@@ -85,8 +85,8 @@ def _speed(facts: Facts) -> list[Verdict]:
 
 
 def _profile(facts: Facts) -> list[Verdict]:
-    told = held_up(facts.kernel_us, facts.compiled_ms)
-    return [] if told is None else [Verdict("warn", "profile held up", told)]
+    why = held_up(facts.kernel_us, facts.compiled_ms)
+    return [] if why is None else [Verdict("warn", "profile held up", why)]
 
 
 def held_up(kernel_us: float | None, compiled_ms: float | None) -> str | None:

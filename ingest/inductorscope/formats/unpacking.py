@@ -56,11 +56,6 @@ def packing_of(head: bytes) -> str | None:
     return None
 
 
-def is_packed(head: bytes) -> bool:
-    """Whether a stream that begins so is one that `open_plain` unpacks."""
-    return packing_of(head) is not None
-
-
 def open_plain(stream: BinaryIO) -> Readable:
     """The plain bytes of a stream, from where it stands; it must be able to seek."""
     start = stream.tell()

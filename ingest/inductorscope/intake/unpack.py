@@ -35,7 +35,7 @@ def unpack(
     """Puts the files of an upload below `into`, which is absent or empty.
 
     A folder keeps its name below `into`; one that holds nothing but one archive counts as that
-    archive. `progress` is told the
+    archive. `progress` takes the
     unpacked bytes so far. Parts that share their limits share a `spent`. Raises `Refused`, and
     whatever it raises, nothing is left in `into`.
     """

@@ -142,9 +142,9 @@ def _generated(
         )
         first = next(iter(operands.values()), Layout())
         work.dtype = first.dtype
-        told = kernel.facts.get("kernel_flop")
-        if work.products is None and isinstance(told, int) and told > 0:
-            work.products = told
+        flop = kernel.facts.get("kernel_flop")
+        if work.products is None and isinstance(flop, int) and flop > 0:
+            work.products = flop
     return work
 
 

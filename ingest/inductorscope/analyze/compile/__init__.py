@@ -1,1 +1,1 @@
-"""What compiling did and why, told from the records of TORCH_TRACE logs."""
+"""What compiling did and why, from the records of TORCH_TRACE logs."""

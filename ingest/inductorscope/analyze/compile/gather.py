@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from inductorscope.analyze.compile.model import Frame, LogTold, Story
+from inductorscope.analyze.compile.model import Frame, LogFacts, Story
 from inductorscope.analyze.compile.phases import Chunk, lay_out_phases
 from inductorscope.analyze.compile.records import HANDLERS
 from inductorscope.analyze.compile.settle import settle
@@ -25,7 +25,7 @@ class StoryGatherer:
         self.run = RunState()
         self.story = self.run.story
         self.logs: list[LogGatherer] = []
-        self.copies: list[LogTold] = []
+        self.copies: list[LogFacts] = []
 
     def log(self, path: str, rank: int | None) -> LogGatherer:
         gatherer = LogGatherer(self.run, len(self.logs), path, rank)
@@ -34,12 +34,12 @@ class StoryGatherer:
 
     def copy(self, path: str, rank: int | None, of: str) -> None:
         """A log that holds what another one does, byte for byte."""
-        number = next(log.number for log in self.logs if log.told.path == of)
-        told = LogTold(path, rank, None, 0, None, None, None, same_as=number)
-        self.copies.append(told)
+        number = next(log.number for log in self.logs if log.facts.path == of)
+        facts = LogFacts(path, rank, None, 0, None, None, None, same_as=number)
+        self.copies.append(facts)
 
     def finish(self) -> tuple[Story, list[Chunk]]:
-        """All told: the story, and its phases in pieces."""
+        """The whole story, and its phases in pieces."""
         self.story.frames = self._frames()
         chunks = lay_out_phases(self.story, [log.phases for log in self.logs])
         settle(self.story)
@@ -64,9 +64,9 @@ class LogGatherer(LogState):
     """Takes the records of one log in their order."""
 
     def add(self, record: LogRecord) -> None:
-        self.told.records += 1
-        if self.told.rank is None and record.rank is not None:
-            self.told.rank = record.rank
+        self.facts.records += 1
+        if self.facts.rank is None and record.rank is not None:
+            self.facts.rank = record.rank
         if record.kind == PHASE:
             if record.payload is not None:
                 self.phases.add(
@@ -75,8 +75,8 @@ class LogGatherer(LogState):
             return
         if record.kind == STRING:
             return
-        if self.told.pid is None:
-            self.told.pid = record.pid
+        if self.facts.pid is None:
+            self.facts.pid = record.pid
         if record.kind == TENSOR:
             self._any_tensor = True
             self._tensors.update(tensor_in_short(record.head).encode("utf-8", "replace"))
@@ -94,7 +94,7 @@ class LogGatherer(LogState):
         self.strings = dict(strings)
         for compile_ in self.story.compiles:
             if compile_.log == self.number:
-                compile_.rank = self.told.rank  # records tell it late: once processes are joined
+                compile_.rank = self.facts.rank  # records tell it late: once processes are joined
         self.phases.finish()
         outside = self._compiles.get(None)
         if outside is not None:  # what has no id is one compile, also before its first record
@@ -102,6 +102,6 @@ class LogGatherer(LogState):
                 if span.owner < 0:
                     span.owner = outside.number
         if self._any_tensor:
-            self.told.tensors = self._tensors.hexdigest()[:16]
+            self.facts.tensors = self._tensors.hexdigest()[:16]
         for reason, count in self.phases.unread.items():
             self.story.unread[reason] = self.story.unread.get(reason, 0) + count

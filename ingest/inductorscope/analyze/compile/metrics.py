@@ -50,10 +50,10 @@ class MetricGroup:
     """Figures that torch left out for this compile."""
 
 
-def group_metrics(told: Mapping[str, Any]) -> list[MetricGroup]:
+def group_metrics(facts: Mapping[str, Any]) -> list[MetricGroup]:
     """All fields, also those that only a later torch writes."""
     groups: dict[str, tuple[list[Metric], list[str]]] = {name: ([], []) for name in ORDER}
-    for name, value in told.items():
+    for name, value in facts.items():
         group = next(group for group, pattern in _GROUPS if pattern.search(name))
         if value is None or value == [] or value == {} or value == "":
             groups[group][1].append(name)

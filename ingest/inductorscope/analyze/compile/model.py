@@ -218,7 +218,7 @@ class Compile(msgspec.Struct):
     """Chunk, first, count."""
 
 
-class LogTold(msgspec.Struct):
+class LogFacts(msgspec.Struct):
     """One log of the story."""
 
     path: str
@@ -278,7 +278,7 @@ class Story(msgspec.Struct):
     """All but the phases one by one, which are kept apart."""
 
     version: int = STORY_VERSION
-    logs: list[LogTold] = []
+    logs: list[LogFacts] = []
     compiles: list[Compile] = []
     breaks: list[GraphBreak] = []
     recompiles: list[Recompile] = []

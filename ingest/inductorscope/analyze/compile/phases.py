@@ -110,10 +110,10 @@ def _timeline(owned: Iterable[list[Span]]) -> Chunk:
 
 
 def _times_of_logs(story: Story, logs: Sequence[PhaseEvents]) -> None:
-    for told, log in zip(story.logs, logs, strict=True):
+    for facts, log in zip(story.logs, logs, strict=True):
         if log.spans:
-            told.start_us = min(span.start_us for span in log.spans)
-            told.end_us = max(span.start_us + span.duration_us for span in log.spans)
+            facts.start_us = min(span.start_us for span in log.spans)
+            facts.end_us = max(span.start_us + span.duration_us for span in log.spans)
 
 
 def tells(name: str) -> bool:
@@ -153,7 +153,7 @@ def _became(story: Story, instant: Instant) -> None:
 
 
 def _value(instant: Instant, name: str, dim: object) -> str | None:
-    """Sizes are told as a whole shape, of which one changed."""
+    """Sizes are given as a whole shape, of which one changed."""
     text = instant.arguments.get(name)
     if text is None:
         return None
@@ -170,16 +170,16 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
     count = ""
     if stats:
         try:
-            told = msgspec.json.decode(stats)
+            facts = msgspec.json.decode(stats)
         except (msgspec.MsgspecError, RecursionError):
-            told = {}
-        if isinstance(told, dict):
-            if isinstance(told.get("num_choices"), int):
-                count = f" of {told['num_choices']:,} candidates"
-            best, time = told.get("best_kernel"), told.get("best_time")
+            facts = {}
+        if isinstance(facts, dict):
+            if isinstance(facts.get("num_choices"), int):
+                count = f" of {facts['num_choices']:,} candidates"
+            best, time = facts.get("best_kernel"), facts.get("best_time")
             if isinstance(best, str):
                 us = time * 1000 if isinstance(time, float | int) else None
-                choices.append(Choice(best[:300], us, str(told.get("best_kernel_desc", ""))[:500]))
+                choices.append(Choice(best[:300], us, str(facts.get("best_kernel_desc", ""))[:500]))
     shapes = _told(instant, "autotune_shape") or ""
     dtypes = _told(instant, "autotune_dtypes") or ""
     story.tunings.append(

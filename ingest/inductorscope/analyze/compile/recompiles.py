@@ -89,11 +89,11 @@ def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
                 (reason.log, reason.line) if reason is not None else None,
             )
         )
-    told = [one for one in found.values() if one.recompiles or not only_recompiled]
-    for history in told:
+    facts = [one for one in found.values() if one.recompiles or not only_recompiled]
+    for history in facts:
         history.changes = _changes(history)
         history.reached_limit = len(history.steps) >= USUAL_LIMIT
-    return sorted(told, key=lambda history: -history.recompiles)
+    return sorted(facts, key=lambda history: -history.recompiles)
 
 
 def _changes(history: History) -> list[Change]:

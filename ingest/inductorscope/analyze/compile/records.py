@@ -50,34 +50,34 @@ def _counted(compile_id: str | None, log: LogState, number: int) -> None:
 
 
 def _metrics(log: LogState, record: LogRecord, number: int) -> None:
-    told = record.body if isinstance(record.body, dict) else {}
+    facts = record.body if isinstance(record.body, dict) else {}
     compile_ = log.story.compiles[number]
-    if compile_.id is None and isinstance(told.get("compile_id"), str):
-        known = log.current(told["compile_id"])
+    if compile_.id is None and isinstance(facts.get("compile_id"), str):
+        known = log.current(facts["compile_id"])
         compile_ = known if known is not None else compile_
-    backward = record.kind == BACKWARD_METRICS or told.get("is_forward") is False
-    seconds = _seconds(told, _BACKWARD if backward else _FORWARD)
+    backward = record.kind == BACKWARD_METRICS or facts.get("is_forward") is False
+    seconds = _seconds(facts, _BACKWARD if backward else _FORWARD)
     if backward:
         compile_.backward_seconds = _sum(compile_.backward_seconds, seconds)
         return
     compile_.seconds = seconds if seconds is not None else compile_.seconds
-    compile_.function = _text(told.get("co_name")) or compile_.function
-    compile_.file = _text(told.get("co_filename")) or compile_.file
-    compile_.first_line = integer(told.get("co_firstlineno")) or compile_.first_line
-    compile_.guards = integer(told.get("guard_count"))
-    compile_.guard_us = _number(told.get("guard_latency_us"))
-    compile_.ops = integer(told.get("graph_op_count"))
-    compile_.nodes = integer(told.get("graph_node_count"))
-    compile_.inputs = integer(told.get("graph_input_count"))
-    compile_.cudagraph_skip = _text(told.get("cudagraph_skip_reason"))
+    compile_.function = _text(facts.get("co_name")) or compile_.function
+    compile_.file = _text(facts.get("co_filename")) or compile_.file
+    compile_.first_line = integer(facts.get("co_firstlineno")) or compile_.first_line
+    compile_.guards = integer(facts.get("guard_count"))
+    compile_.guard_us = _number(facts.get("guard_latency_us"))
+    compile_.ops = integer(facts.get("graph_op_count"))
+    compile_.nodes = integer(facts.get("graph_node_count"))
+    compile_.inputs = integer(facts.get("graph_input_count"))
+    compile_.cudagraph_skip = _text(facts.get("cudagraph_skip_reason"))
     compile_.outcome = "no code"  # until a code or a cache's hit says otherwise
-    fail = _text(told.get("fail_type"))
+    fail = _text(facts.get("fail_type"))
     if fail:
         compile_.outcome = "failed"
-        _failed(log, record, compile_.number, fail, told)
-    listed = told.get("restart_reasons")
+        _failed(log, record, compile_.number, fail, facts)
+    listed = facts.get("restart_reasons")
     restarts = [str(reason)[:LONGEST] for reason in listed] if isinstance(listed, list) else []
-    if not has_break_records(told):
+    if not has_break_records(facts):
         _broken(log, record, compile_.number, restarts)
     for reason in restarts:
         if log.run.room(log.story.failures, "restarts"):
@@ -95,11 +95,13 @@ def _broken(log: LogState, record: LogRecord, number: int, reasons: list[str]) -
             log.story.breaks.append(GraphBreak(number, log.number, record.line, None, None, reason))
 
 
-def _failed(log: LogState, record: LogRecord, number: int, kind: str, told: dict[str, Any]) -> None:
+def _failed(
+    log: LogState, record: LogRecord, number: int, kind: str, facts: dict[str, Any]
+) -> None:
     """Its error may have been logged already, with the traceback."""
-    message = _text(told.get("fail_reason")) or ""
-    file = _text(told.get("fail_user_frame_filename"))
-    at = integer(told.get("fail_user_frame_lineno"))
+    message = _text(facts.get("fail_reason")) or ""
+    file = _text(facts.get("fail_user_frame_filename"))
+    at = integer(facts.get("fail_user_frame_lineno"))
     for failure in log.story.failures:
         if failure.compile == number and not failure.restarted:
             failure.kind, failure.file, failure.at = kind, file, at
@@ -187,21 +189,21 @@ def _cache(log: LogState, record: LogRecord, number: int) -> None:
 
 
 def _symbol(log: LogState, record: LogRecord, number: int) -> None:
-    told = read_shape_record(record)
-    if told.symbol is None or not log.run.room(log.story.symbols, "symbols"):
+    facts = read_shape_record(record)
+    if facts.symbol is None or not log.run.room(log.story.symbols, "symbols"):
         return
-    source = (told.source or "")[:500]
-    frame = _user_frame(log, told)
+    source = (facts.source or "")[:500]
+    frame = _user_frame(log, facts)
     for known in reversed(log.story.symbols):
         if known.compile != number:
             break
-        if known.name == told.symbol and known.source == source:
+        if known.name == facts.symbol and known.source == source:
             return  # another attempt of the same compile
     log.story.symbols.append(
         Symbol(
-            number, log.number, record.line, told.symbol[:100], source, spoken(source),
-            None if told.val is None else told.val[:200],
-            None if told.vr is None else told.vr[:200],
+            number, log.number, record.line, facts.symbol[:100], source, spoken(source),
+            None if facts.val is None else facts.val[:200],
+            None if facts.vr is None else facts.vr[:200],
             record.kind == UNBACKED_SYMBOL, frame,
         )
     )  # fmt: skip
@@ -210,34 +212,34 @@ def _symbol(log: LogState, record: LogRecord, number: int) -> None:
 def _symbol_guard(log: LogState, record: LogRecord, number: int) -> None:
     if not log.run.room(log.story.symbol_guards, "guards on symbols"):
         return
-    told = read_shape_record(record)
-    text = told.expr or told.op or told.symbol or ""
-    if told.sources and BY_NAME[record.kind].guard == "specialisation":
-        text = ", ".join(spoken(source) for source in told.sources[:10])
+    facts = read_shape_record(record)
+    text = facts.expr or facts.op or facts.symbol or ""
+    if facts.sources and BY_NAME[record.kind].guard == "specialisation":
+        text = ", ".join(spoken(source) for source in facts.sources[:10])
     log.story.symbol_guards.append(
         SymbolGuard(
             number, log.number, record.line, BY_NAME[record.kind].guard, text[:LONGEST],
-            told.value if told.value is not None else told.result,
-            None if told.reason is None else told.reason[:LONGEST],
-            _user_frame(log, told), told.locals,
-            {name: spoken(source) for name, source in told.symbol_sources.items()},
+            facts.value if facts.value is not None else facts.result,
+            None if facts.reason is None else facts.reason[:LONGEST],
+            _user_frame(log, facts), facts.locals,
+            {name: spoken(source) for name, source in facts.symbol_sources.items()},
         )
     )  # fmt: skip
 
 
 def _expression(log: LogState, record: LogRecord, number: int) -> None:
-    told = read_shape_record(record)
-    if told.result is None or not log.run.room(log.story.expressions, "expressions"):
+    facts = read_shape_record(record)
+    if facts.result is None or not log.run.room(log.story.expressions, "expressions"):
         return
     ours = len(log.story.expressions)
-    made_from = [log.expressions[key] for key in told.argument_ids if key in log.expressions]
-    if told.result_id is not None:
-        log.expressions[told.result_id] = ours
+    made_from = [log.expressions[key] for key in facts.argument_ids if key in log.expressions]
+    if facts.result_id is not None:
+        log.expressions[facts.result_id] = ours
     log.story.expressions.append(
         Expression(
-            ours, told.result[:LONGEST], (told.method or "")[:100],
-            [argument[:500] for argument in told.arguments[:20]], made_from,
-            _user_frame(log, told), record.line,
+            ours, facts.result[:LONGEST], (facts.method or "")[:100],
+            [argument[:500] for argument in facts.arguments[:20]], made_from,
+            _user_frame(log, facts), record.line,
         )
     )  # fmt: skip
 
@@ -247,10 +249,10 @@ def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
         kernels = msgspec.json.decode(record.payload or b"")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return
-    for name, told in kernels.items() if isinstance(kernels, dict) else ():
-        if not isinstance(told, dict) or not log.run.room(log.story.kernels, "kernels"):
+    for name, facts in kernels.items() if isinstance(kernels, dict) else ():
+        if not isinstance(facts, dict) or not log.run.room(log.story.kernels, "kernels"):
             continue
-        chosen = told.get("only_config") or told.get("best_config") or []
+        chosen = facts.get("only_config") or facts.get("best_config") or []
         written = [
             f"{item[0]} {item[1]}"
             for item in (chosen if isinstance(chosen, list) else [])
@@ -258,28 +260,28 @@ def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
         ]
         if isinstance(chosen, dict):
             written = [f"{key} {value}" for key, value in chosen.items()]
-        count = integer(told.get("num_configs"))
-        state = _text(told.get("autotune_cache_state")) or ""
+        count = integer(facts.get("num_configs"))
+        state = _text(facts.get("autotune_cache_state")) or ""
         if count is not None:
             state = f"{state}, {count} configurations" if state else f"{count} configurations"
         log.story.kernels.append(
             KernelCompiled(
-                number, str(name)[:500], _number(told.get("compile_time_us")),
+                number, str(name)[:500], _number(facts.get("compile_time_us")),
                 ", ".join(written)[:500], state[:300],
             )
         )  # fmt: skip
 
 
 def _link(log: LogState, record: LogRecord, number: int) -> None:
-    told = record.body if isinstance(record.body, dict) else {}
-    name, url = _text(told.get("name")) or "link", _text(told.get("url"))
+    facts = record.body if isinstance(record.body, dict) else {}
+    name, url = _text(facts.get("name")) or "link", _text(facts.get("url"))
     compile_ = log.story.compiles[number]
     if url and url.startswith(("https://", "http://")) and len(compile_.links) < 20:
         compile_.links.append(f"{name[:100]} {url[:1000]}")
 
 
-def _user_frame(log: LogState, told: ShapeRecord) -> int | None:
-    frames = told.user_frames
+def _user_frame(log: LogState, facts: ShapeRecord) -> int | None:
+    frames = facts.user_frames
     return log.frame(frames[-1]) if frames else None
 
 
@@ -293,9 +295,9 @@ _BACKWARD = (
 )  # fmt: skip
 
 
-def _seconds(told: dict[str, Any], names: tuple[tuple[str, float], ...]) -> float | None:
+def _seconds(facts: dict[str, Any], names: tuple[tuple[str, float], ...]) -> float | None:
     for name, unit in names:
-        value = _number(told.get(name))
+        value = _number(facts.get(name))
         if value is not None:
             return value / unit
     return None

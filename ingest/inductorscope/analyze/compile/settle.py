@@ -1,4 +1,4 @@
-"""The last touches to a story: what one record says of what another one told."""
+"""Completes a story once all logs are read, where one record adds to another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def settle(story: Story) -> None:
         _outcome(compile_)
         _place(story, compile_)
     _new_values(story)
-    for number, told in enumerate(story.logs):
+    for number, facts in enumerate(story.logs):
         seconds = [
             value
             for compile_ in story.compiles
@@ -23,7 +23,7 @@ def settle(story: Story) -> None:
             for value in (compile_.seconds, compile_.backward_seconds)
             if value is not None
         ]
-        told.seconds = sum(seconds) if seconds else None
+        facts.seconds = sum(seconds) if seconds else None
 
 
 @lru_cache(4096)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inductorscope.analyze.compile.model import Compile, LogTold, Story
+from inductorscope.analyze.compile.model import Compile, LogFacts, Story
 from inductorscope.analyze.compile.phases import tells
 from inductorscope.formats.log.phase_events import PhaseEvents
 from inductorscope.formats.log.record import LogRecord, integer
@@ -47,7 +47,7 @@ class LogState:
         self.run = run
         self.story = run.story
         self.number = number
-        self.told = LogTold(path, rank, None, 0, None, None, None)
+        self.facts = LogFacts(path, rank, None, 0, None, None, None)
         self.strings: Mapping[int, str] = {}
         self.phases = PhaseEvents(self._owner, tells)
         self.expressions: dict[int, int] = {}
@@ -56,14 +56,14 @@ class LogState:
         self._occurrences: dict[str, int] = {}
         self._tensors = hashlib.sha256()
         self._any_tensor = False
-        self.story.logs.append(self.told)
+        self.story.logs.append(self.facts)
 
     def begin(self, record: LogRecord) -> Compile:
         """A compile that starts now; the same id earlier in the log was another one."""
         occurrence = self._occurrences.get(record.compile_id or "", -1) + 1
         self._occurrences[record.compile_id or ""] = occurrence
         begun = Compile(
-            len(self.story.compiles), self.number, self.told.rank, record.compile_id, occurrence,
+            len(self.story.compiles), self.number, self.facts.rank, record.compile_id, occurrence,
             record.line, record.line, record.pid,
         )  # fmt: skip
         self.story.compiles.append(begun)

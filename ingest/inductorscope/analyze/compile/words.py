@@ -48,11 +48,11 @@ def overview(story: Story) -> list[Said]:
     """The gravest first; what is as it should be comes last."""
     if not story.compiles:
         return []
-    places, told = break_places(story), histories(story)
+    places, recompiled = break_places(story), histories(story)
     said = [
         *_failures(story),
         *_breaks(story, places),
-        *_recompiles(told),
+        *_recompiles(recompiled),
         _graphs(story),
         *_time(story),
         *_caches(story),
@@ -116,9 +116,9 @@ def _failures(story: Story) -> list[Said]:
     said = Said("bad", "failed", [Part(count(len(failed), "compile") + " failed", "failures")])
     kinds = Counter((one.kind.rsplit(".", 1)[-1], one.message.strip().split("\n")[-1][:120])
                     for one in failed)  # fmt: skip
-    told = "; ".join(f"{kind}: {message}" if message else kind
+    causes = "; ".join(f"{kind}: {message}" if message else kind
                      for (kind, message), _ in kinds.most_common(SHOWN))  # fmt: skip
-    said.parts.append(Part(f": {told}"))
+    said.parts.append(Part(f": {causes}"))
     place = next(((one.file, one.at) for one in failed if one.file and one.at), None)
     if place is not None:
         said.parts += [Part(", at "), Part(_name(*place), "failures", place)]
@@ -147,15 +147,15 @@ def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Said]:
     return [said]
 
 
-def _recompiles(told: Sequence[History]) -> list[Said]:
-    total = sum(history.recompiles for history in told)
+def _recompiles(recompiled: Sequence[History]) -> list[Said]:
+    total = sum(history.recompiles for history in recompiled)
     if not total:
         return []
     said = Said(
         "warn", count(total, "recompile"), [Part("Recompiled "), Part(_times(total), "recompiles")]
     )
     groups: dict[str, list[str]] = {}
-    for history in told:
+    for history in recompiled:
         reason = "; ".join(map(change_in_words, history.changes)) or "for reasons not in the log"
         name = f"`{history.function}`" + (
             f" after line {history.resumed_at}" if history.resumed_at else ""
@@ -175,9 +175,9 @@ def _recompiles(told: Sequence[History]) -> list[Said]:
         said.parts.append(Part(f"; and {len(groups) - SHOWN:,} more reasons"))
     said.parts.append(Part("."))
     said.advice = next(
-        (one.advice for history in told for one in history.changes if one.advice), ""
+        (one.advice for history in recompiled for one in history.changes if one.advice), ""
     )
-    if any(history.reached_limit for history in told):
+    if any(history.reached_limit for history in recompiled):
         said.level = "bad"
         said.parts.append(Part(
             " One was compiled 8 times or more: at torch._dynamo.config.recompile_limit (8 unless"
@@ -317,8 +317,8 @@ def _ranks(story: Story) -> list[Said]:
     ranks = sorted({log.rank for log in story.logs if log.rank is not None})
     if len(ranks) < 2:
         return []
-    told = count(len(ranks), "rank")
-    return [Said("note", told, [Part(told, "ranks"), Part(RANKS)])]
+    ranked = count(len(ranks), "rank")
+    return [Said("note", ranked, [Part(ranked, "ranks"), Part(RANKS)])]
 
 
 def _name(file: str, line: int) -> str:

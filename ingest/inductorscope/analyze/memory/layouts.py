@@ -107,19 +107,19 @@ def layouts_of(
     """By the buffer's name; what no text tells stays empty in its layout."""
     result: dict[str, Layout] = {}
 
-    def learn(name: str, told: Layout | None) -> None:
+    def learn(name: str, layout: Layout | None) -> None:
         """What is not known yet; what is known stays."""
-        if told is None:
+        if layout is None:
             return
         known = result.get(name)
         if known is None:
-            result[name] = told
+            result[name] = layout
             return
-        dtype, device = known.dtype or told.dtype, known.device or told.device
-        if known.shape or not told.shape or known.stride:
+        dtype, device = known.dtype or layout.dtype, known.device or layout.device
+        if known.shape or not layout.shape or known.stride:
             result[name] = replace(known, dtype=dtype, device=device)
         else:
-            result[name] = Layout(told.shape, told.stride, dtype, device)
+            result[name] = Layout(layout.shape, layout.stride, dtype, device)
 
     for made in wrapper:
         if made.kind in {"allocate", "reuse", "reinterpret", "unpack"}:

@@ -67,7 +67,7 @@ def launch_numbers(wrapper: list[str], hints: Mapping[str, int]) -> dict[str, in
 
 
 def evaluated(expression: str, hints: Mapping[str, int]) -> int | None:
-    """The number that an expression of sizes comes to; None where it cannot be told."""
+    """The number that an expression of sizes comes to; None where it is unknown."""
     text = _CPP_NUMBER.sub("", expression.strip())
     if text.isdigit():
         return int(text) if len(text) < 19 else None

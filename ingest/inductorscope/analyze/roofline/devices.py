@@ -30,7 +30,7 @@ def _gpu(
     tera = 1e12
     matmul = {"float32": vector * tera, "float16": half * tera, "bfloat16": half * tera}
     if tf32 is not None:
-        matmul["tf32"] = tf32 * tera  # of float32, where torch is told that it may round
+        matmul["tf32"] = tf32 * tera  # of float32, where torch may round
     if fp64 is not None:
         matmul["float64"] = fp64 * tera
     if fp8 is not None:

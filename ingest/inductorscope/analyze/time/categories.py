@@ -118,10 +118,10 @@ def family_of(name: str, op: str | None) -> str:
     """'gemm', 'convolution', 'attention', 'communication' or 'other'."""
     if _COMMUNICATION.search(name) or (op is not None and _COMMUNICATION_OPERATOR.match(op)):
         return COMMUNICATION
-    told = None if op is None else operator_family(op)
-    if told is not None and told != OTHER:
-        return told
-    if name.startswith("void at::native::") and told == OTHER:
+    facts = None if op is None else operator_family(op)
+    if facts is not None and facts != OTHER:
+        return facts
+    if name.startswith("void at::native::") and facts == OTHER:
         return OTHER  # one of torch's own, whatever types it is made of
     for family, pattern in (
         (ATTENTION, _ATTENTION),

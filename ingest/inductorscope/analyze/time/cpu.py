@@ -52,7 +52,7 @@ def processor_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers, Timel
 def _self_times(
     events: TraceEvents, own: Floats, compiled: Truths
 ) -> tuple[list[SelfTime], Numbers]:
-    """Own times never overlap on one thread. Generated kernels of one name are told apart by the
+    """Own times never overlap on one thread. Generated kernels of one name are distinguished by the
     graph that called them."""
     columns, ops = events.columns, events.columns.ops
     generated = np.array([CPU_KERNEL.match(name) is not None for name in columns.names])

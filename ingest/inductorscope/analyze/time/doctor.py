@@ -85,7 +85,7 @@ def _ids(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
     if without.any():
         found.append(_of_events(
             events, np.flatnonzero(without), "warn", "device work bears no id at all",
-            "Who launched it cannot be told; kernels of Triton are still joined by name.",
+            "It is unknown what launched it; kernels of Triton are still joined by name.",
         ))  # fmt: skip
     lost = (launched.op == NOWHERE) & (launched.launch == NOWHERE) & ~without
     if lost.any():
@@ -100,7 +100,7 @@ def _ids(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
     if replayed.any():
         found.append(_of_events(
             events, np.flatnonzero(replayed), "note", "kernels ran in recorded graphs",
-            "All kernels of a replay share one launch, so they are told by their names.",
+            "All kernels of a replay share one launch, so they are joined by name.",
         ))  # fmt: skip
     return found
 

@@ -21,8 +21,8 @@ _SAME = {"bias_addmm": "addmm", "convolution_overrideable": "convolution"}
 def operation(name: str) -> str:
     """`extern_kernels.mm` and `torch.ops.aten.mm.default` → `mm`."""
     found = _OPERATION.search(name)
-    told = found.group(1) if found else name
-    return _SAME.get(told, told)
+    facts = found.group(1) if found else name
+    return _SAME.get(facts, facts)
 
 
 def nodes_in_order(
@@ -38,7 +38,7 @@ def nodes_in_order(
     for number, kernel in calls:
         waiting[operation(kernel)].append(number)
     found: dict[int, str] = {}
-    for told, numbers in waiting.items():
-        if len(numbers) == len(free[told]):
-            found.update(zip(numbers, free[told], strict=True))
+    for facts, numbers in waiting.items():
+        if len(numbers) == len(free[facts]):
+            found.update(zip(numbers, free[facts], strict=True))
     return found

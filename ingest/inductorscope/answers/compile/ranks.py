@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference
-from inductorscope.analyze.compile.model import Compile, LogTold, Story
+from inductorscope.analyze.compile.model import Compile, LogFacts, Story
 from inductorscope.analyze.compile.ranks import Apart, Compared, Item, compare_items, plain
 from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import RunStory, run_story
@@ -123,7 +123,7 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
     )
 
 
-def _read_of(number: int, log: LogTold) -> int:
+def _read_of(number: int, log: LogFacts) -> int:
     """The log that was read: of two with the same content, one."""
     return number if log.same_as is None else log.same_as
 
@@ -242,7 +242,7 @@ def _name(rank: int | None) -> str:
     return "the process without a rank" if rank is None else f"rank {rank}"
 
 
-def _rank(story: Story, number: int, log: LogTold, aparts: list[ApartRow]) -> RankRow:
+def _rank(story: Story, number: int, log: LogFacts, aparts: list[ApartRow]) -> RankRow:
     read = _read_of(number, log)
     mine = [one for one in story.compiles if one.log == read]
     return RankRow(

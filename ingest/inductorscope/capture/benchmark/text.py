@@ -196,7 +196,7 @@ def _eager(case: KernelCase) -> str:
 
 
 def _value(given: Given, layouts: dict[str, Layout]) -> str:
-    """A buffer seen as the node's value: in its shape, and with its strides where they are told."""
+    """A buffer seen as the node's value: in its shape, and with its strides where known."""
     buffer, wanted = layouts[given.buffer], given.layout
     if wanted is None or not wanted.shape or wanted.shape == buffer.shape:
         return f"given[{given.buffer!r}]"

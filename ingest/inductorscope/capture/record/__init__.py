@@ -2,7 +2,7 @@
 
 Works by standing beside Inductor's own functions: a line that is written into a buffer remembers
 the loop-body node being run; that node remembers the FX node whose lowering asked for it. Nothing
-is added to any text, because kernels are told apart by their source and common subexpressions by
+is added to any text, because kernels are distinguished by their source and common subexpressions by
 their expression: the code comes out byte for byte as without the record.
 
     origins    who is writing just now

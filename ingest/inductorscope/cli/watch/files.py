@@ -40,7 +40,7 @@ class Found:
 
 
 def logs_in(folder: Path) -> list[Found]:
-    """TORCH_TRACE logs below a folder, the oldest first; told by what they begin with."""
+    """TORCH_TRACE logs below a folder, the oldest first; recognised by their first bytes."""
     found = []
     for number, path in enumerate(sorted(folder.rglob("*"))):
         if number >= MOST_FILES:

@@ -1,4 +1,4 @@
-"""One statement of a kernel, and what can be told from its text alone.
+"""One statement of a kernel, and what its text alone says.
 
 Both backends name temporaries `tmp<N>` and hand the numbers out in the order in which loop-body
 operations are generated, whatever order the lines end up in. Statements therefore know their

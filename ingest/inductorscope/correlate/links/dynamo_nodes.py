@@ -3,7 +3,7 @@
 Names change on the way (`a` becomes `neg`). Inductor's own record tells which (`postToPre`). Where
 it is silent (a backward graph, an upload without it) the user's line tells: both graphs quote it,
 in the same order, or in the opposite one where gradients are computed; of a line in a loop the
-parameters tell the turn. What a line's nodes became cannot always be told apart: then all of them
+parameters tell the turn. What a line's nodes became is not always clear: then all of them
 are named, as candidates.
 """
 

@@ -115,20 +115,20 @@ def link_ir(collector: Collector, stage: str, parsed: IrText) -> None:
 def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]) -> None:
     """Definitions, quoted graph fragments, calls and the buffers of the wrapper's lines."""
     lines = lines_of(text)
-    told: list[tuple[int, str]] = []
+    references: list[tuple[int, str]] = []
     for kernel in code.kernels:
         collector.add_exact(CODE, kernel.comment_line, kernel.body_last, f"kernel:{kernel.name}")
         for line in range(kernel.comment_line, kernel.first_line):
             quoted = _FRAGMENT_NODE.match(lines[line - 1])
             if quoted is not None and (entity := f"fx:{quoted.group(1)}") in known:
-                told.append((line, entity))
+                references.append((line, entity))
     for call in code.calls:
-        told.append((call.line, f"call:{call.kernel}:{call.handle}"))
+        references.append((call.line, f"call:{call.kernel}:{call.handle}"))
         if not call.extern:
-            told.append((call.line, f"kernel:{call.kernel}"))
+            references.append((call.line, f"kernel:{call.kernel}"))
     first = max(code.wrapper_first, 1)
     for line, text_of_line in enumerate(lines[first - 1 : code.wrapper_last], first):
         if "buf" in text_of_line:
             names = list(dict.fromkeys(_BUFFER.findall(text_of_line)))
-            told += [(line, f"buf:{name}") for name in names[:MOST_BUFFERS_OF_A_LINE]]
-    collector.add_lines(CODE, told)
+            references += [(line, f"buf:{name}") for name in names[:MOST_BUFFERS_OF_A_LINE]]
+    collector.add_lines(CODE, references)

@@ -1,4 +1,4 @@
-"""Along which dimension values vary that follow from one index alone: rows are told from columns.
+"""Along which dimension values vary that follow from one index alone: down rows or across columns.
 
 What is computed from `iota` reads alike in every dimension of the same size. Where it is used, it
 lies along one of them: `[7, 1]` goes down, `[7]` across. In a loop body the stride of the index's

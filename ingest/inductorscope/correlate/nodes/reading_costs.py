@@ -138,7 +138,7 @@ class Costs(ByPlace):
         operation = self.region.operations[place]
         computed = operation.op not in LEAVES or operation.indirect
         scatters = node.op in SCATTERS
-        # A copy of what is itself only looked up; what is stored is told by its direct source.
+        # A copy of what is itself only looked up; what is stored is known by its direct source.
         folds = node.op in INDEXERS and self._folds(node)
         unread = (depth > 0 or folds) and not computed and cost >= BAD
         moves = node.op in MOVES and (

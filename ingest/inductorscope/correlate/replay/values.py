@@ -188,8 +188,8 @@ class ValueReplay(ControlReplay):
 
     def _scans_again(self, op: IrOp, known: Value, values: list[Value]) -> bool:
         """Loop bodies do not tell what a scan combines with: the largest and the smallest so far
-        read alike. Another one of the same values is told by a result that is in a buffer already,
-        and by being written next."""
+        read alike. Another scan of the same values is recognised by a result that is already in a
+        buffer, and by being written next."""
         results = self._results_used(op)
         taken = self.scanned.setdefault(known, set())
         if taken.isdisjoint(results):

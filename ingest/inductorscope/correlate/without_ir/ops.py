@@ -1,4 +1,4 @@
-"""Which `ops.*` a kernel's statement was written for, told from its text alone."""
+"""Which `ops.*` a kernel's statement was written for, from its text alone."""
 
 from __future__ import annotations
 

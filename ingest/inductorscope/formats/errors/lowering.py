@@ -64,18 +64,18 @@ def read_lowering_error(text: str) -> LoweringError | None:
     """The first one in the text; None where it tells of none."""
     kind = message = ""
     found: LoweringError | None = None
-    told = False
+    facts = False
     for line in text[:LONGEST].split("\n"):
         why = _WHY.search(line)
         missing = _MISSING.search(line)
         if (why is not None or missing is not None) and found is None:
-            told = True
+            facts = True
             if missing is not None:
                 kind = missing.group(1)
             elif why is not None:
                 kind, message = why.group(1), (why.group(2) or "").strip()
             continue
-        target = _TARGET.match(line) if told else None
+        target = _TARGET.match(line) if facts else None
         if target is not None:
             if found is not None:
                 break  # torch prints the same once more

@@ -283,7 +283,7 @@ class _Reader:
         return last
 
     def _other(self, line: str, number: int) -> None:
-        """No assignment to one name: types told ahead, and a joint graph's placeholders."""
+        """No assignment to one name: types declared ahead, and a joint graph's placeholders."""
         apart = _TAKEN_APART.match(line)
         if apart is not None:
             self._taken_apart(apart, line, number)
@@ -310,7 +310,7 @@ class _Reader:
         annotation: str,
         named: list[str] | None = None,
     ) -> None:
-        """`named`: the nodes that its arguments name, where they are told from other words."""
+        """`named`: the nodes that its arguments name, where they are known from other words."""
         known = self.known
         inputs: dict[str, None] = {}
         for argument in arguments if named is None else named:

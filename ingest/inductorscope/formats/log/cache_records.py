@@ -53,14 +53,14 @@ def read_cache_answer(name: str, payload: bytes) -> CacheAnswer | None:
     cache = CACHES.get(match.group(1), match.group(1).replace("_", " "))
     answer = CacheAnswer(cache, match.group(2).replace("_", " "))
     try:
-        told = _payload.decode(payload)
+        facts = _payload.decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return answer
-    answer.key = _text(told.key)
-    answer.reason = _text(told.cache_bypass_reason)
-    answer.detail = _text(told.cache_status_detailed)
-    answer.saved_ms = _number(told.time_saved_ms)
-    if answer.saved_ms is None and (nanoseconds := _number(told.time_saved_ns)) is not None:
+    answer.key = _text(facts.key)
+    answer.reason = _text(facts.cache_bypass_reason)
+    answer.detail = _text(facts.cache_status_detailed)
+    answer.saved_ms = _number(facts.time_saved_ms)
+    if answer.saved_ms is None and (nanoseconds := _number(facts.time_saved_ns)) is not None:
         answer.saved_ms = nanoseconds / 1e6
     return answer
 

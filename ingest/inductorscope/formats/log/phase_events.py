@@ -140,8 +140,8 @@ class PhaseEvents:
         if len(self.instants) >= MOST_INSTANTS:
             self.unread[f"instants beyond the first {MOST_INSTANTS:,}"] += 1
             return
-        name, told = event.name[:LONGEST], _values(event.args)
-        self.instants.append(Instant(name, self._owner(compile_id), told, line, duration_us))
+        name, facts = event.name[:LONGEST], _values(event.args)
+        self.instants.append(Instant(name, self._owner(compile_id), facts, line, duration_us))
 
     def finish(self) -> None:
         """Phases without an end are counted; what they would have lasted nothing tells."""

@@ -114,11 +114,11 @@ _described = msgspec.json.Decoder(_Described)
 def tensor_in_short(head: bytes) -> str:
     """What a `describe_tensor` says that all ranks of a job should agree on."""
     try:
-        told = _described.decode(head).describe_tensor
+        facts = _described.decode(head).describe_tensor
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ""
-    device = str(told.device).partition(":")[0]
-    return f"{told.dtype} {device} {told.size} {told.stride} {told.requires_grad}"
+    device = str(facts.device).partition(":")[0]
+    return f"{facts.dtype} {device} {facts.size} {facts.stride} {facts.requires_grad}"
 
 
 def _texts(values: dict[str, Any] | None) -> dict[str, str]:

@@ -70,7 +70,7 @@ class _CaptureFile(msgspec.Struct):
 
 
 def parse_key_averages(data: bytes) -> KeyAverages:
-    """Either form, told apart by its first character."""
+    """Either form, recognised by its first character."""
     if data.lstrip()[:1] in {b"{", b"["}:
         return parse_rows(data)
     return parse_table(data.decode("utf-8", "replace"))

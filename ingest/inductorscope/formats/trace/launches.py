@@ -3,7 +3,7 @@
 By the id that the kernel shares with an operator, else by the driver's call of the same
 correlation, which shares one, else by the operator that ran on its thread when the driver was
 called. A recorded graph launches all of its kernels with one call, so that
-their id says nothing of each; then a Triton kernel is told by its name, if one file has it.
+their id says nothing of each; then a Triton kernel is recognised by its name, if one file has it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which operators ran inside which compiled graph's call, and which calls are of the same graph.
 
 Every call of a compiled graph is a span, `## Call CompiledFxGraph <key> ##`, but the key is often
-`None`. So calls are told apart by what they launched: calls with the same set of generated kernels
-are calls of one graph.
+`None`. So calls are distinguished by what they launched: calls with the same set of generated
+kernels are calls of one graph.
 """
 
 from __future__ import annotations

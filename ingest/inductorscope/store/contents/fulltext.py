@@ -94,7 +94,7 @@ def unindex(session: Session, digests: Sequence[str]) -> None:
         found = stored_text(session, digest) if ids else None
         if found is None:
             continue
-        # FTS5 keeps no text here, so it has to be told what the rows held.
+        # FTS5 keeps no text here, so it needs to know what the rows held.
         given = [
             (number, plain)
             for number, (_, _, plain) in zip(ids, _pieces(found.read()), strict=True)
@@ -118,8 +118,8 @@ def matching_pieces_postgresql(words: Sequence[str]) -> tuple[str, dict[str, obj
     """The same for PostgreSQL."""
     if not words:
         return "SELECT id FROM text_frames", {}
-    told = " & ".join([*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"])
-    return "SELECT id FROM text_frames WHERE words @@ CAST(:words AS tsquery)", {"words": told}
+    facts = " & ".join([*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"])
+    return "SELECT id FROM text_frames WHERE words @@ CAST(:words AS tsquery)", {"words": facts}
 
 
 def _pieces(content: bytes) -> Iterator[tuple[int, int, str]]:

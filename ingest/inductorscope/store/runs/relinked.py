@@ -63,8 +63,10 @@ def renew_links(
     kernels: Sequence[KernelDraft],
     work_out_costs: WorkOutCosts,
 ) -> None:
-    """Links of graphs of the same texts; calls that nothing else told their nodes get those that
-    their lines were aligned with."""
+    """Renews the links of graphs that have the same texts.
+
+    Calls whose nodes were unknown get those that their lines were aligned with.
+    """
     values = {
         "engine": links.engine,
         "payload": links.payload,

@@ -168,8 +168,8 @@ def _run_values(draft: RunDraft) -> Values:
 
 def _dropped(report: JsonObject) -> int:
     """Things left out; repairs and guesses are none of it."""
-    told = report.get("dropped", ())
-    return sum(item["count"] for item in told if item.get("kind", "dropped") == "dropped")
+    items = report.get("dropped", ())
+    return sum(item["count"] for item in items if item.get("kind", "dropped") == "dropped")
 
 
 def _search_text(draft: RunDraft) -> str:

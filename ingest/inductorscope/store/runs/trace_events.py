@@ -82,9 +82,9 @@ def insert_trace(
     kernels: Sequence[TraceKernelDraft],
     chunks: Sequence[EventChunk],
 ) -> None:
-    told = [name for name in TraceKernelDraft.__dataclass_fields__ if name != "kernel"]
+    facts = [name for name in TraceKernelDraft.__dataclass_fields__ if name != "kernel"]
     rows = [
-        {name: storable.plain(getattr(kernel, name)) for name in told}
+        {name: storable.plain(getattr(kernel, name)) for name in facts}
         | {"profile_id": profile_id, "kernel_id": kernel.kernel.id if kernel.kernel else None}
         for kernel in kernels
     ]

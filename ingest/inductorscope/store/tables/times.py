@@ -37,7 +37,7 @@ class TraceKernel(Base):
     kernel_id: Mapped[int | None] = mapped_column(
         ForeignKey("kernels.id", ondelete="SET NULL"), index=True
     )
-    """The kernel of the run's code, where it is told."""
+    """The kernel of the run's code, where known."""
 
 
 class TraceChunk(Base):

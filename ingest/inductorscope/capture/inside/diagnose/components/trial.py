@@ -205,15 +205,15 @@ def _failed(error: BaseException) -> Verdict:
 
 
 def _judged(difference: Difference, seconds: float) -> Verdict:
-    told = Verdict(
+    verdict = Verdict(
         Ended.AGREES, "computes what eager computes", seconds=seconds, where=difference.where,
         max_abs=_finite(difference.max_abs), max_rel=_finite(difference.max_rel),
         tolerance=difference.tolerance,
     )  # fmt: skip
     if not difference.agrees:
-        told.outcome = Ended.DIFFERS
-        told.said = f"computes other numbers: of {difference.where}, {difference.why}"
-    return told
+        verdict.outcome = Ended.DIFFERS
+        verdict.said = f"computes other numbers: of {difference.where}, {difference.why}"
+    return verdict
 
 
 def _finite(value: float | None) -> float | None:

@@ -66,8 +66,8 @@ class Tester:
             return None if level == ACCURACY else failures.of_exception(error)
         if level == CRASH:
             return None
-        told = parts.difference(expected, found, parts.exact_results(graph, _fresh(inputs)))
-        return failures.of_numbers(told) if told else None
+        why = parts.difference(expected, found, parts.exact_results(graph, _fresh(inputs)))
+        return failures.of_numbers(why) if why else None
 
     def _compiled(self, graph: GraphModule, inputs: Sequence[Any]) -> Untyped:
         graph = copy.deepcopy(graph)

@@ -63,8 +63,8 @@ def of_exception(error: BaseException) -> Failure:
     return Failure("exception", type(inner).__name__, message[:LONGEST_MESSAGE], marks_of(message))
 
 
-def of_numbers(told: str) -> Failure:
-    return Failure("numbers", "different numbers", f"{DIFFER}: {told}", ())
+def of_numbers(text: str) -> Failure:
+    return Failure("numbers", "different numbers", f"{DIFFER}: {text}", ())
 
 
 def died(ran: Ran) -> Failure:
@@ -113,7 +113,7 @@ def in_words(failure: Failure) -> str:
     compiler = _COMPILER.search(failure.message) if _compiling(failure.message) else None
     first = next((line.strip() for line in failure.message.splitlines() if line.strip()), "")
     target = _TARGET.search(failure.message)
-    told = f"error: {compiler.group(1)}" if compiler else first
+    text = f"error: {compiler.group(1)}" if compiler else first
     if target is not None:
-        told = f"{told.rstrip(':')}, {target.group(0).strip()}"
-    return f"{failure.type}: {told}"[:500]
+        text = f"{text.rstrip(':')}, {target.group(0).strip()}"
+    return f"{failure.type}: {text}"[:500]

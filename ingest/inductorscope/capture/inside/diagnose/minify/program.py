@@ -114,8 +114,8 @@ def _shown(output: bytes) -> str:
 
 
 def _head(about: str) -> str:
-    told = textwrap.fill(about, 98, break_long_words=False)
-    return f'''"""{told}
+    comment = textwrap.fill(about, 98, break_long_words=False)
+    return f'''"""{comment}
 
 Needs torch alone (it failed with {torch.__version__}). It ends with an error while the fault is
 there, and says so when it is gone.
