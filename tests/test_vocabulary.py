@@ -21,13 +21,17 @@ from inductorscope.formats.vocabulary import (
     ROLES,
     STAGE_BY_ID,
     STAGES,
+    WORKS,
     Category,
+    Certainty,
     Role,
     Stage,
+    Work,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
 TOKENS = ROOT / "frontend" / "styles" / "tokens.css"
+PARTS = TOKENS.with_name("parts.css")
 OWN = (
     "ingest/inductorscope/formats/vocabulary.py",
     "ingest/inductorscope/formats/log/kinds.py",
@@ -93,8 +97,10 @@ def test_ids_stand_in_the_vocabulary_alone() -> None:
     assert found == set()
 
 
-@pytest.mark.parametrize("entry", [*STAGES, *ROLES, *CATEGORIES, *CERTAINTIES], ids=lambda e: e.id)
-def test_every_entry_is_complete(entry: Stage | Role | Category) -> None:
+@pytest.mark.parametrize(
+    "entry", [*STAGES, *ROLES, *CATEGORIES, *WORKS, *CERTAINTIES], ids=lambda e: e.id
+)
+def test_every_entry_is_complete(entry: Stage | Role | Category | Work | Certainty) -> None:
     assert re.fullmatch(r"[a-z][a-z_]*", entry.id)
     said = [getattr(entry, field.name) for field in fields(entry)]
     assert entry.title.strip() == entry.title != ""
@@ -116,8 +122,10 @@ def test_every_stage_says_what_to_upload_when_it_is_missing() -> None:
 
 def test_every_colour_of_charts_has_a_value_for_light_and_dark() -> None:
     tokens = TOKENS.read_text()
-    for category in CATEGORIES:
-        assert re.search(rf"--{category.hue}: light-dark\(", tokens), category
+    parts = PARTS.read_text()
+    for hue in {category.hue for category in CATEGORIES} | {work.hue for work in WORKS}:
+        assert re.search(rf"--{hue}: light-dark\(", tokens), hue
+        assert f".hue-{hue} {{" in parts
 
 
 def test_ids_are_unique_also_among_earlier_names() -> None:

@@ -1,7 +1,9 @@
 // Phases over time as an icicle: what runs inside a phase hangs below it. Click a phase to see it
 // alone; arrow keys walk, Enter goes in, Escape goes out.
+
 import { drawing, make } from "../shared/elements";
 import { microseconds, share } from "../shared/figures";
+import { workHue } from "../shared/naming";
 import { laneRows, neighbour, type Span, type Window, whole } from "./spans";
 
 const ROW = 20;
@@ -131,7 +133,7 @@ class Icicle {
     const group = drawing("g", { "data-span": number, class: dim ? "dim" : null });
     group.append(
       drawing("rect", {
-        class: `work-${span.kind}`,
+        class: `hue-${workHue(span.kind)}`,
         x: left,
         y,
         width: wide,

@@ -6,9 +6,11 @@ import {
   KERNEL_KINDS,
   STAGES,
   type StageEntry,
+  WORKS,
 } from "./vocabulary";
 
 const STAGE_BY_ID = new Map(STAGES.map((stage) => [stage.id, stage]));
+const HUE_OF_WORK = new Map(WORKS.map(({ id, hue }) => [id, hue]));
 const CATEGORY_BY_ID = new Map(CATEGORIES.map((category) => [category.id, category]));
 
 export function stageNamed(id: string): StageEntry | null {
@@ -41,4 +43,9 @@ export function kernelTitle(kind: string, category: string): string {
 /** The colour of a category; its title stands beside it, colour is never the only sign. */
 export function hueOf(category: string): string {
   return CATEGORY_BY_ID.get(category)?.hue ?? "other";
+}
+
+/** The colour of a phase of compiling, by the kind of its work. */
+export function workHue(work: string): string {
+  return HUE_OF_WORK.get(work) ?? "edge";
 }

@@ -64,6 +64,15 @@ MEMSET: Final = "memset"
 EAGER: Final = "eager"
 OVERHEAD: Final = "overhead"
 
+# Work of compiling, besides that of Dynamo and AOTAutograd.
+PASSES: Final = "passes"
+LOWERING: Final = "lowering"
+CODEGEN: Final = "codegen"
+CPP: Final = "cpp"
+TRITON: Final = "triton"
+TUNING: Final = "tuning"
+CACHES: Final = "caches"
+
 # Rows of a profiler's table that are no kernels.
 CPU_OP: Final = "cpu_op"
 ANNOTATION: Final = "annotation"
@@ -249,7 +258,10 @@ ROLES: tuple[Role, ...] = (
 )  # fmt: skip
 
 
-Hue = Literal["pointwise", "persistent", "reduction", "gemm", "attention", "other"]
+Hue = Literal[
+    "pointwise", "persistent", "reduction", "gemm", "attention", "other", "accent", "keyword",
+    "edge",
+]  # fmt: skip
 """Colours of charts; `styles/tokens.css` has their values for light and dark pages."""
 
 
@@ -315,6 +327,49 @@ KERNEL_KINDS = {"combo": "combo kernel", "multi": "multi-kernel"}
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What a phase of compiling does."""
+
+    id: str
+    title: str
+    hue: Hue
+    meaning: str
+
+
+WORKS: tuple[Work, ...] = (
+    Work(
+        DYNAMO, "Dynamo", "accent",
+        "Tracing Python bytecode into a graph, and building guards.",
+    ),
+    Work(
+        AOT, "AOTAutograd", "attention",
+        "Tracing through autograd and functionalisation: the joint graph, its two halves.",
+    ),
+    Work(
+        PASSES, "graph passes", "persistent",
+        "Passes over FX graphs: pre-grad, joint and post-grad, pattern matching.",
+    ),
+    Work(
+        LOWERING, "lowering and scheduling", "gemm",
+        "FX nodes to loops, fusing them, deciding their order.",
+    ),
+    Work(
+        CODEGEN, "code generation", "pointwise",
+        "Writing kernels and the wrapper that calls them, loading it.",
+    ),
+    Work(CPP, "C++ compilation", "reduction", "The C++ compiler, on kernels and wrapper."),
+    Work(
+        TRITON, "Triton compilation", "reduction",
+        "Triton's compiler, on kernels; waiting for its workers.",
+    ),
+    Work(TUNING, "autotuning", "keyword", "Running candidates to choose the fastest."),
+    Work(CACHES, "caches", "other", "Computing keys, asking caches, storing."),
+    Work(OTHER, "other", "edge", "Phases of names that are not known here."),
+)  # fmt: skip
+"""In the order of the work."""
+
+
+@dataclass(frozen=True, slots=True)
 class Certainty:
     """How surely a line is known to refer to something."""
 
@@ -358,6 +413,7 @@ FORMER_ROLES = _aliases(STAGES, ROLES)
 """Names that roles had in earlier versions, which addresses may still use."""
 CATEGORY_BY_ID = {category.id: category for category in CATEGORIES}
 FORMER_CATEGORIES = _aliases(CATEGORIES)
+WORK_BY_ID = {work.id: work for work in WORKS}
 FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
 SEARCHED = (*(stage.id for stage in STAGES if not stage.part_of), KERNEL_STACKS)
 """Roles whose texts can be searched, in the order of the stages."""

@@ -5,36 +5,18 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-DYNAMO, AOT, PASSES, LOWERING, CODEGEN, CPP, TRITON, TUNING, CACHES, OTHER = (
-    "dynamo", "aot", "passes", "lowering", "codegen", "cpp", "triton", "tuning", "caches", "other",
-)  # fmt: skip
-
-SPOKEN = {
-    DYNAMO: "Dynamo",
-    AOT: "AOTAutograd",
-    PASSES: "graph passes",
-    LOWERING: "lowering and scheduling",
-    CODEGEN: "code generation",
-    CPP: "C++ compilation",
-    TRITON: "Triton compilation",
-    TUNING: "autotuning",
-    CACHES: "caches",
-    OTHER: "other",
-}
-"""In the order of the work."""
-
-MEANING = {
-    DYNAMO: "Tracing Python bytecode into a graph, and building guards.",
-    AOT: "Tracing through autograd and functionalisation: the joint graph, its two halves.",
-    PASSES: "Passes over FX graphs: pre-grad, joint and post-grad, pattern matching.",
-    LOWERING: "FX nodes to loops, fusing them, deciding their order.",
-    CODEGEN: "Writing kernels and the wrapper that calls them, loading it.",
-    CPP: "The C++ compiler, on kernels and wrapper.",
-    TRITON: "Triton's compiler, on kernels; waiting for its workers.",
-    TUNING: "Running candidates to choose the fastest.",
-    CACHES: "Computing keys, asking caches, storing.",
-    OTHER: "Phases of names that are not known here.",
-}
+from inductorscope.formats.vocabulary import (
+    AOT,
+    CACHES,
+    CODEGEN,
+    CPP,
+    DYNAMO,
+    LOWERING,
+    OTHER,
+    PASSES,
+    TRITON,
+    TUNING,
+)
 
 # The first that is found in the name decides.
 _RULES = tuple(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from inductorscope.analyze.compile.kinds import CPP, TRITON, kind_of
+from inductorscope.analyze.compile.kinds import kind_of
 from inductorscope.analyze.compile.model import (
     BecameDynamic,
     CacheEvent,
@@ -18,6 +18,7 @@ from inductorscope.analyze.compile.model import (
 )
 from inductorscope.formats.log.guard_failures import spoken
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
+from inductorscope.formats.vocabulary import CPP, TRITON
 
 CHUNK = 4000
 """Phases that are kept, and read, together."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places
-from inductorscope.analyze.compile.kinds import SPOKEN
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import Change, History, histories
 from inductorscope.analyze.compile.settle import resumed
+from inductorscope.formats.vocabulary import WORK_BY_ID
 
 Level = Literal["good", "note", "warn", "bad"]
 Target = Literal["", "graphs", "breaks", "recompiles", "time", "caches", "failures", "symbols",
@@ -230,7 +230,7 @@ def _time(story: Story) -> list[Said]:
     busy = sum(kinds.values())
     if busy:
         kind, most = next(iter(kinds.items()))
-        said.parts.append(Part(f", {100 * most / busy:.0f} % of it in {SPOKEN[kind]}"))
+        said.parts.append(Part(f", {100 * most / busy:.0f} % of it in {WORK_BY_ID[kind].title}"))
     if len(story.logs) > 1:
         said.parts.append(Part(f", over {len(story.logs)} processes"))
     slowest = max(story.compiles, key=lambda one: (one.seconds or 0) + (one.backward_seconds or 0))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compile.kinds import SPOKEN
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.phases import work_of
 from inductorscope.answers.compile.parts import CompileRef, RunStory, ref_of
 from inductorscope.answers.compile.spans import waiting_for
+from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.store.runs.compile_story import phases_of
 
 MOST_NAMES = 500
@@ -67,7 +67,7 @@ def beside(session: Session, found: RunStory, a: str, b: str) -> Beside:
     names = dict.fromkeys([*first, *second]) if one is not None and other is not None else {}
     rows = [
         BesideRow(
-            name, work_of(name, waiting), SPOKEN[work_of(name, waiting)],
+            name, work_of(name, waiting), WORK_BY_ID[work_of(name, waiting)].title,
             first.get(name), second.get(name), _self(second.get(name)) - _self(first.get(name)),
         )
         for name in names

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inductorscope.analyze.compile.breaks import BreakPlace
-from inductorscope.analyze.compile.kinds import MEANING, SPOKEN
 from inductorscope.analyze.compile.model import CacheEvent, Failure
 from inductorscope.analyze.compile.recompiles import Change, History, Step
 from inductorscope.analyze.compile.words import Said, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
+from inductorscope.formats.vocabulary import WORK_BY_ID
 
 MOST_STEPS = 200
 MOST_GROUPS = 100
@@ -167,7 +167,9 @@ class CacheGroup:
 def work_rows(kinds: dict[str, float]) -> list[WorkRow]:
     whole = sum(kinds.values())
     return [
-        WorkRow(kind, SPOKEN[kind], MEANING[kind], us, us / whole if whole else 0.0)
+        WorkRow(
+            kind, WORK_BY_ID[kind].title, WORK_BY_ID[kind].meaning, us, us / whole if whole else 0.0
+        )
         for kind, us in kinds.items()
     ]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inductorscope.analyze.compile.kinds import CPP, TRITON
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.phases import Chunk, work_of
+from inductorscope.formats.vocabulary import CPP, TRITON
 
 LONGEST_GAP = 0.02
 """Of the busy time: longer pauses between phases are drawn as this."""
