@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cachetools import LRUCache
 from dbos import DBOSClient, EnqueueOptions
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
@@ -86,7 +86,7 @@ class JobsClient:
         self._write: Sessions = sessions(used)
         self._read: Sessions = sessions(used, read_only=True)
         self._client: DBOSClient = make_client(settings)
-        self._announced: OrderedDict[str, list[Announced]] = OrderedDict()
+        self._announced: LRUCache[str, list[Announced]] = LRUCache(KEPT_UPLOADS)
         self._guard = threading.Lock()
 
     def close(self) -> None:
@@ -206,8 +206,6 @@ class JobsClient:
                 known = _files_of(_upload(session, upload_id))
             with self._guard:
                 self._announced[upload_id] = known
-                while len(self._announced) > KEPT_UPLOADS:
-                    self._announced.popitem(last=False)
         return known
 
     # --- captures ---

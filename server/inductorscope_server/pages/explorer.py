@@ -15,7 +15,6 @@ from inductorscope.answers.explorer.graph import (
     explorer,
     explorer_head,
     explorer_page,
-    explorer_stamp,
     links_payload,
 )
 from inductorscope.answers.explorer.links import NO_LINKS, Links
@@ -30,13 +29,12 @@ from inductorscope_server.web.answers import (
     IfNoneMatch,
     as_json,
     json_bytes,
-    takes_zstd,
     whole,
 )
 from inductorscope_server.web.blobs import packed_json
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.ids import PLAIN, RunId, Slug
-from inductorscope_server.web.parts import Reading, Shared
+from inductorscope_server.web.parts import Reading
 
 html = APIRouter()
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
@@ -87,23 +85,16 @@ def load_beside(session: Reading, left: Named, right: Named) -> BesidePage:
     responses=documented(404, 422),
 )
 def get_explorer(
-    parts: Shared, session: Reading, run: RunId, slug: Slug, accept_encoding: AcceptEncoding = ""
+    session: Reading,
+    run: RunId,
+    slug: Slug,
+    accept_encoding: AcceptEncoding = "",
+    if_none_match: IfNoneMatch = "",
 ) -> Response:
     """Which artifact holds the text of which stage, and the kernels by time."""
-
-    def make() -> bytes:
-        text = json_bytes(explorer(session, run, slug))
-        return zstandard.ZstdCompressor(level=3).compress(text)
-
-    stamp = explorer_stamp(session, run, slug)
-    packed = make() if stamp is None else parts.kept.of(stamp, make)
-    sent = {"Vary": "Accept-Encoding"}
-    if takes_zstd(accept_encoding):
-        return Response(
-            packed, media_type="application/json", headers={**sent, "Content-Encoding": "zstd"}
-        )
-    plain = zstandard.ZstdDecompressor().decompress(packed)
-    return Response(plain, media_type="application/json", headers=sent)
+    text = json_bytes(explorer(session, run, slug))
+    content = packed_json(zstandard.ZstdCompressor(level=3).compress(text))
+    return whole(content, {"Content-Type": "application/json"}, accept_encoding, if_none_match)
 
 
 @api.get(

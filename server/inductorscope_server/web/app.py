@@ -70,7 +70,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     )
     app.state.parts = parts
     errors.install(app)
-    openapi.install(app)
+    openapi.install(app, [page.twin_struct for page in PAGES])
     _add_routes(app)
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, settings=settings)

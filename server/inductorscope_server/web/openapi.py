@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import functools
+import inspect
+import itertools
+import sys
+import typing
+from collections.abc import Iterable
+from dataclasses import is_dataclass
 from typing import Any
 
 from fastapi import FastAPI
@@ -42,16 +50,54 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def install(app: FastAPI) -> None:
-    """The description says also where the token goes; only some servers have one."""
+def install(app: FastAPI, structs: Iterable[type]) -> None:
+    """The description says also where the token goes, which only some servers have, and what the
+    fields of the structs mean."""
     plain = app.openapi
 
-    def with_token() -> dict[str, Any]:
+    def completed() -> dict[str, Any]:
         if app.openapi_schema is None:
             made = plain()
-            schemes = made.setdefault("components", {}).setdefault("securitySchemes", {})
-            schemes[SCHEME] = {"type": "http", "scheme": "bearer"}
+            parts = made.setdefault("components", {})
+            parts.setdefault("securitySchemes", {})[SCHEME] = {"type": "http", "scheme": "bearer"}
             made["security"] = [{}, {SCHEME: []}]
+            for struct in _nested(structs):
+                properties = parts["schemas"].get(struct.__name__, {}).get("properties", {})
+                for name, text in _field_texts(struct).items():
+                    properties.get(name, {}).setdefault("description", text)
         return plain()
 
-    app.openapi = with_token  # type: ignore[method-assign]  # as FastAPI's documentation does
+    app.openapi = completed  # type: ignore[method-assign]  # as FastAPI's documentation does
+
+
+def _nested(types: Iterable[object]) -> set[type]:
+    """The dataclasses in these types, and those in their fields."""
+    found: set[type] = set()
+    left = list(types)
+    while left:
+        each = left.pop()
+        left += typing.get_args(each)
+        if isinstance(each, type) and is_dataclass(each) and each not in found:
+            found.add(each)
+            left += typing.get_type_hints(each).values()
+    return found
+
+
+def _field_texts(struct: type) -> dict[str, str]:
+    """The strings that stand below fields in the source, those of base classes too."""
+    texts: dict[str, str] = {}
+    for base in reversed(struct.__mro__):
+        if not is_dataclass(base):
+            continue
+        body = _classes(base.__module__)[base.__name__].body
+        for field, text in itertools.pairwise(body):
+            match field, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(written))):
+                    texts[name] = " ".join(written.split())
+    return texts
+
+
+@functools.cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}

@@ -15,7 +15,6 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from inductorscope_server.web.kept import KeptAnswers
 from inductorscope_server.web.templating import Pages
 
 
@@ -30,7 +29,6 @@ class Parts:
     write: Sessions
     jobs: JobsClient
     pages: Pages
-    kept: KeptAnswers = field(default_factory=KeptAnswers)
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to stop: streams end themselves."""
 

@@ -1,4 +1,4 @@
-"""Answers kept in memory: the same as made anew, of what is there now, and never too many."""
+"""The explorer's answer and the files of the front end, packed: as fresh as what they are of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from inductorscope.correlate.links.model import CALLS
 from inductorscope.settings import Settings
 from inductorscope.store.tables.models import Graph, Links
 from inductorscope_server.web.app import create_app
-from inductorscope_server.web.kept import KeptAnswers
 from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.templating import Pages
 from sqlalchemy import select, update
@@ -25,31 +24,7 @@ def unpacked(content: bytes) -> bytes:
     return zstandard.ZstdDecompressor().decompress(content) if packed else content
 
 
-def test_an_answer_is_made_once_and_the_oldest_gives_way() -> None:
-    kept = KeptAnswers(most=10)
-    made: list[str] = []
-
-    def answer(name: str, size: int) -> bytes:
-        def make() -> bytes:
-            made.append(name)
-            return name.encode() * size
-
-        return kept.of((name, size), make)
-
-    assert answer("a", 4) == answer("a", 4) == b"aaaa"
-    assert made == ["a"]
-    answer("b", 4)
-    answer("a", 4)  # asked for last: b goes first
-    answer("c", 4)
-    answer("a", 4)
-    assert made == ["a", "b", "c"]
-    answer("b", 4)
-    assert made == ["a", "b", "c", "b"]
-    assert len(answer("d", 11)) == len(answer("d", 11)) == 11  # more than may be kept
-    assert made[-2:] == ["d", "d"]
-
-
-def test_the_explorer_is_kept_until_its_lines_are_linked_anew(filled: TestClient) -> None:
+def test_the_explorer_says_at_once_that_its_lines_are_linked(filled: TestClient) -> None:
     run = str(filled.get("/api/").json()["runs"][0]["id"])
     asked = urls.api_explorer(run, GRAPH)
     parts = filled.app.state.parts  # type: ignore[attr-defined]  # the application, to TestClient

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
 from dataclasses import dataclass, fields
 
 from sqlalchemy import or_, select
@@ -147,19 +146,6 @@ def links_payload(session: Session, run: str, slug: str) -> bytes | None:
     """The packed links of a graph."""
     query = select(Links.payload).join(Graph, Graph.id == Links.graph_id)
     return session.scalar(query.where(Graph.run_id == run, Graph.slug == slug))
-
-
-def explorer_stamp(session: Session, run: str, slug: str) -> tuple[Hashable, ...] | None:
-    """What the explorer of a graph depends on: it is the same as long as this is. None as long as
-    its run is being read, and where there is no such graph."""
-    query = (
-        select(Graph.id, Run.created_at, Run.read_at, Links.engine)
-        .join(Run, Run.id == Graph.run_id)
-        .outerjoin(Links, Links.graph_id == Graph.id)
-        .where(Graph.run_id == run, Graph.slug == slug, Run.state != READING)
-    )
-    row = session.execute(query).one_or_none()
-    return None if row is None else (run, slug, *row)
 
 
 def explorer(session: Session, run: str, slug: str) -> Explorer:

@@ -6,11 +6,11 @@ Contents are named by their digests, so what is kept never grows stale.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
+from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,13 +20,11 @@ from inductorscope.store.tables.models import Artifact
 
 LARGEST = 32 * 1024 * 1024
 """Bytes of a graph's texts that pages work on; reading takes linear time."""
-KEPT = 64 * 1024 * 1024
-"""Bytes of texts whose results are remembered, which may take some times as much."""
+KEPT = LARGEST
+"""Bytes of texts whose results are kept; a result may take a few times as much."""
 ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 
 Found = TypeVar("Found")
-Key = tuple[tuple[str, str], ...]
-"""Role and digest of each text."""
 
 
 class TooLong(ValueError):
@@ -68,39 +66,20 @@ def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
     return GraphTextsStored(artifacts, digests, sum(sizes.values()))
 
 
-class Remembered(Generic[Found]):
-    """The latest results of a pure function of texts. Safe among threads."""
+def remembered(
+    work: Callable[[dict[str, str]], Found], kept: int = KEPT
+) -> Callable[[Session, GraphTextsStored], Found]:
+    """A pure function of texts that keeps the latest results, of texts of `kept` bytes in all.
 
-    def __init__(self, work: Callable[[dict[str, str]], Found], kept: int = KEPT) -> None:
-        """`kept`: bytes of texts whose results are remembered, and the latest in any case."""
-        self._work = work
-        self._kept = kept
-        self._guard = threading.Lock()
-        self._known: OrderedDict[Key, tuple[Found, int]] = OrderedDict()
-        self._size = 0
-        self._at_work: dict[Key, threading.Lock] = {}
+    It may raise TooLong. Whoever asks while a result is worked out waits for it.
+    """
+    results: LRUCache[Hashable, tuple[int, Found]] = LRUCache(kept, getsizeof=lambda one: one[0])
 
-    def of(self, session: Session, stored: GraphTextsStored) -> Found:
-        """Raises TooLong. Who asks while it is worked out waits for it."""
-        key = tuple(sorted(stored.digests.items()))
-        with self._guard:
-            at_work = self._at_work.setdefault(key, threading.Lock())
-        try:
-            with at_work:
-                return self._found(key, session, stored)
-        finally:
-            with self._guard:
-                self._at_work.pop(key, None)
+    def key(_session: Session, stored: GraphTextsStored) -> Hashable:
+        return tuple(sorted(stored.digests.items()))
 
-    def _found(self, key: Key, session: Session, stored: GraphTextsStored) -> Found:
-        with self._guard:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key][0]
-        found = self._work(stored.read(session))
-        with self._guard:
-            self._known[key] = found, stored.size
-            self._size += stored.size
-            while self._size > self._kept and len(self._known) > 1:
-                self._size -= self._known.popitem(last=False)[1][1]
-        return found
+    @cached(results, key=key, condition=threading.Condition())
+    def result(session: Session, stored: GraphTextsStored) -> tuple[int, Found]:
+        return stored.size, work(stored.read(session))
+
+    return lambda session, stored: result(session, stored)[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.explorer.graph_texts import Remembered, graph_texts
+from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.parts import graph_of
 from inductorscope.correlate.explain import Explainer, Reason
 from inductorscope.correlate.links.model import Confidence
@@ -40,7 +40,7 @@ def _explainer(texts: dict[str, str]) -> Explainer:
     )
 
 
-_REMEMBERED: Remembered[Explainer] = Remembered(_explainer)
+_explainer_of = remembered(_explainer)
 
 
 def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> Reasons:
@@ -49,7 +49,7 @@ def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int
     recorded = _recorded(session, graph.id, stage, line)
     if recorded is not None:
         return Reasons(stage, line, [recorded])
-    explainer = _REMEMBERED.of(session, graph_texts(session, graph.id))
+    explainer = _explainer_of(session, graph_texts(session, graph.id))
     return Reasons(stage, line, explainer.reasons(stage, line))
 
 

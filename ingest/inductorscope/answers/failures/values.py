@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 
+from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -22,9 +22,8 @@ ROLE = INTERMEDIATE_VALUES
 ROWS = 100
 MOST_BYTES = 32 * 1024 * 1024
 """Of a log that is read when somebody looks; its beginning is read where it is longer."""
-KEPT = 8
-_kept: OrderedDict[str, ValueTable] = OrderedDict()
-_guard = threading.Lock()
+KEPT = MOST_BYTES
+"""Characters of texts whose tables are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +152,20 @@ def _finite(value: float | None) -> Figure:
 
 
 def _table(session: Session, source: ValueSource) -> tuple[ValueTable, bool]:
-    """Kept for a while by the text's digest."""
     digest = session.scalar(select(Artifact.digest).where(Artifact.id == source.artifact))
-    cut = source.size > MOST_BYTES
-    if digest is None:
-        return ValueTable(), cut
-    with _guard:
-        table = _kept.get(digest)
-        if table is not None:
-            _kept.move_to_end(digest)
-            return table, cut
-    table = value_table(_text(session, digest))
-    with _guard:
-        _kept[digest] = table
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
-    return table, cut
+    table = ValueTable() if digest is None else _table_of(session, digest)[1]
+    return table, source.size > MOST_BYTES
+
+
+@cached(
+    LRUCache(KEPT, getsizeof=lambda result: result[0]),
+    key=lambda _session, digest: digest,
+    condition=threading.Condition(),
+)
+def _table_of(session: Session, digest: str) -> tuple[int, ValueTable]:
+    """The characters of a text, and its table."""
+    text = _text(session, digest)
+    return len(text), value_table(text)
 
 
 def _text(session: Session, digest: str) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.analyze.memory.records import MemoryPlan, PlanTotals, Reuse, Step, Storage
-from inductorscope.answers.explorer.graph_texts import Remembered, TooLong, graph_texts
+from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts, remembered
 from inductorscope.answers.parts import (
     GraphName,
     RunName,
@@ -93,7 +93,7 @@ class MemoryPage:
     """Kinds of lines to choose from."""
 
 
-_PLANS = Remembered(
+_plan_of = remembered(
     lambda texts: memory_plan(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
 )
 _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
@@ -107,7 +107,7 @@ _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
     """None where the graph has no code. Raises TooLong."""
     stored = graph_texts(session, graph.id)
-    return _PLANS.of(session, stored) if CODE in stored.digests else None
+    return _plan_of(session, stored) if CODE in stored.digests else None
 
 
 def memory_page(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Literal
 
 from sqlalchemy import Select, func, select
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.bytes.graph import CallWork, graph_work
 from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
-from inductorscope.answers.explorer.graph_texts import Remembered, TooLong, graph_texts
+from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts, remembered
 from inductorscope.answers.parts import GraphName, RunName, each, graph_name, kernel_time, run_of
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
@@ -25,12 +24,12 @@ DRAWN = 400
 MOST_TEXT = 64 * 1024 * 1024
 """Bytes of texts that one page looks at; graphs that take longest come first."""
 KEPT_TEXT = 2 * MOST_TEXT
-"""What is worked out of so much is remembered. It takes a fraction of that."""
+"""Bytes of texts whose results are kept; a result takes a fraction of that."""
 
 Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over"]
 
-_WORK = Remembered(
+_work_of = remembered(
     lambda texts: graph_work(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD)),
     kept=KEPT_TEXT,
 )
@@ -110,7 +109,7 @@ class _Sum:
 def graph_works(session: Session, graph: Graph) -> list[CallWork]:
     """Of every call of a graph; empty where it has no code. Raises TooLong."""
     stored = graph_texts(session, graph.id)
-    return _WORK.of(session, stored) if CODE in stored.digests else []
+    return _work_of(session, stored) if CODE in stored.digests else []
 
 
 def run_peaks(run: Run) -> Peaks | None:
@@ -123,13 +122,6 @@ def step_time(session: Session, run: Run) -> tuple[float | None, str]:
         return run.compiled_ms * 1000, "the compiled step's wall time"
     known = kernel_time(session, run.id)
     return known, "the sum of all kernels' times" if known else ""
-
-
-def work_out(session: Session, run_id: str, stop: Callable[[], bool] = lambda: False) -> None:
-    """Works out what every call of a run has to do, which is remembered for its pages."""
-    graphs = session.scalars(_graphs_of(run_id)).all()
-    for _ in takewhile(lambda _: not stop(), _works(session, graphs, [])):
-        pass
 
 
 def roofline_page(
