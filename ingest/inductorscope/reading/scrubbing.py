@@ -15,6 +15,7 @@ import zstandard
 
 from inductorscope.formats.secrets import Found, scrub_pieces
 from inductorscope.formats.unpacking import LONGEST_MAGIC, DamagedError, open_plain, packing_of
+from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.recognise import Intake
 from inductorscope.reading.notes import Notes
@@ -50,7 +51,7 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
         digests by which the run is known stay those of the files as they were sent."""
         moved: dict[Path, Path] = {}
         for number, file in enumerate(intake.files):
-            if file.role == "trace_log":
+            if file.role == TRACE_LOG:
                 continue
             found: Found = Counter()
             for _ in _clean_pieces(file.absolute, found):
