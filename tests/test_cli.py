@@ -148,6 +148,21 @@ def test_every_command_explains_itself() -> None:
         assert run(name, "--help").returncode == 0
 
 
+def test_listing_runs_imports_neither_readers_nor_alembic(tmp_path: Path) -> None:
+    """They take longer than the answer."""
+    program = (
+        "import sys\n"
+        "from inductorscope.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'alembic', 'numpy', 'inductorscope.reading', 'inductorscope.correlate.graph'}\n"
+        "print(heavy & sys.modules.keys())\n"
+    )
+    command = [sys.executable, "-c", program, "runs", "--data", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
 def test_without_torch_nothing_but_capture_needs_it(fixtures: Path) -> None:
     """Torch is never imported by reading, linking or serving."""
     program = (

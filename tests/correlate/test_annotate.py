@@ -13,13 +13,14 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate import GraphTexts, graph_links
 from inductorscope.correlate.annotate.code import NodeText, Style, annotate, node_texts
 from inductorscope.correlate.annotate.files import annotate_file, listings
 from inductorscope.correlate.annotate.lone import lone_links
 from inductorscope.correlate.annotate.places import open_lines, plain
 from inductorscope.correlate.directory import NoGraphs
+from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import GraphLinks, StageLinks
+from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inductorscope.correlate import GraphTexts, graph_links
 from inductorscope.correlate.directory import read_texts
+from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
+from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.code.records import CodeCall, OutputCode
 from inductorscope.formats.graph.provenance import Provenance
 

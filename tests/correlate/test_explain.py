@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inductorscope.correlate import graph_links
 from inductorscope.correlate.directory import read_texts
 from inductorscope.correlate.explain import Explainer, explain
+from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.texts import GraphTexts
 

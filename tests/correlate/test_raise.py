@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.correlate import GraphTexts, graph_links
 from inductorscope.correlate.directory import read_texts
+from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import Confidence, GraphLinks
+from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.correlate.replay.kernel_lines import read_kernel_text
 from inductorscope.correlate.without_ir.kernel import raise_kernel
 from inductorscope.correlate.without_ir.records import RaisedBlock

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inductorscope.correlate import graph_links
 from inductorscope.correlate.directory import read_texts
+from inductorscope.correlate.graph import graph_links
 from inductorscope.correlate.links.model import GraphLinks
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inductorscope.correlate import GraphTexts, graph_links
+from inductorscope.correlate.graph import graph_links
+from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir

@@ -16,7 +16,8 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
-from inductorscope.correlate import GraphTexts, graph_links
+from inductorscope.correlate.graph import graph_links
+from inductorscope.correlate.links.texts import GraphTexts
 
 from tests.fuzz.mutations import hostile
 from tests.fuzz.parsers import PARSERS, TEXTS_OF_A_GRAPH, Parser, text
