@@ -60,7 +60,7 @@ test("an answer that is as likely is told, unless it is another call's", () => {
 test("what only the user's line tells is said to be one of several", () => {
   const index = indexOf([]);
   const reason = reasonOf(index, index.selectEntity("fx:mul") as Selected, lit("dynamo", 2));
-  assert.match(reason?.why[0] ?? "", /cannot be told/);
+  assert.match(reason?.why[0] ?? "", /nothing says which/);
 });
 
 test("a line that shares nothing with the selection has no reason", () => {

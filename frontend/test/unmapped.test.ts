@@ -59,7 +59,7 @@ test("lines that compute and name no node are listed with the reason, and no oth
   assert.deepEqual(
     found.map(({ line, reason }) => [line, reason]),
     [
-      [9, "The line is op0.mul; which FX node that belongs to could not be told."],
+      [9, "The line is op0.mul; its FX node is not known."],
       [10, "No operation of the kernel's loop bodies fits this line."],
     ],
   );
@@ -83,9 +83,9 @@ test("nodes that the code never names are listed with the reason", () => {
   assert.deepEqual(
     found.map(({ line, reason }) => [line, reason]),
     [
-      [6, "It names memory anew, and is no code of its own."],
+      [6, "It is another view of the same memory and needs no code."],
       [7, "Nothing uses its value, so no code was written for it."],
-      [8, "It picks one result of another node, and is no code of its own."],
+      [8, "It picks one result of another node and needs no code."],
     ],
   );
 });

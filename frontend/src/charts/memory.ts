@@ -37,7 +37,7 @@ const TALL = 11;
 const HUES: Record<string, string> = { output: "persistent", intermediate: "pointwise" };
 
 /** The unit of bytes that suits a whole axis. */
-export function unitOfBytes(most: number): { unit: string; size: number } {
+function unitOfBytes(most: number): { unit: string; size: number } {
   if (most >= 2 ** 30) return { unit: "GiB", size: 2 ** 30 };
   if (most >= 2 ** 20) return { unit: "MiB", size: 2 ** 20 };
   return most >= 2 ** 10 ? { unit: "KiB", size: 2 ** 10 } : { unit: "B", size: 1 };

@@ -1,4 +1,4 @@
-// Texts of records beside their list: a click shows one, with colours and a search of its own; the
+// Texts of records beside their list: a click shows one, with colours and a search; the
 // link still leads to the whole file in a tab.
 import { standardKeymap } from "@codemirror/commands";
 import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
@@ -25,7 +25,7 @@ const LOOK = EditorView.theme({
   ".cm-searchMatch": { backgroundColor: "color-mix(in srgb, var(--warn) 28%, transparent)" },
 });
 
-export function languageOf(name: string, text: string): string {
+function languageOf(name: string, text: string): string {
   if (/graph|code|runnable|program|ORIGINAL|MODIFIED/.test(name)) {
     return text.includes("#include") && !text.includes("import torch") ? "cpp" : "python";
   }

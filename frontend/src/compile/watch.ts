@@ -9,7 +9,7 @@ interface Watched {
 }
 
 /** The same page of another run. */
-export function sameOf(path: string, before: string, after: string): string {
+function sameOf(path: string, before: string, after: string): string {
   if (before === "" || path.startsWith("/watch/")) return `/runs/${after}/compile`;
   return path.replace(`/runs/${before}`, `/runs/${after}`);
 }

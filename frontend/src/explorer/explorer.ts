@@ -7,7 +7,7 @@
 //      and files the panes turn to (`state/state.ts`);
 //   4. `show` lets each pane fetch the text that it is to show now;
 //   5. `PaneRow.light` lights the lines and scrolls each pane to its first one;
-//   6. the status line, then list, tabs, chain and address follow.
+//   6. the status line, then list, tabs and chain follow.
 
 import { afterPaint, whenIdle } from "../shared/frames";
 import type { CodeOptions } from "./code/code";
@@ -110,14 +110,10 @@ export class Explorer implements RowHost {
     });
   }
 
-  /** Keep the state in the address, once the lines that light are painted. */
+  /** Keep the state in the address. */
   private push(): void {
     const query = write(this.state.address(this.comparison.at));
-    afterPaint(() =>
-      whenIdle(() => {
-        if (query !== location.search) history.pushState(null, "", query);
-      }),
-    );
+    if (query !== location.search) history.pushState(null, "", query);
   }
 
   /** Show what the state says; `reveal` scrolls each pane to what lights. */

@@ -4,7 +4,7 @@ let said: HTMLElement | null = null;
 let hiding = 0;
 
 /** Say something for a moment, to eye and ear. */
-export function announce(words: string): void {
+function announce(words: string): void {
   said ??= document.querySelector<HTMLElement>("#said");
   if (!said) return;
   said.textContent = words;

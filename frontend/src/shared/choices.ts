@@ -1,9 +1,9 @@
-// What one reader chose for all pages: kept in a cookie, and told by every page of the server. To ask a
-// store of the browser would take ten milliseconds before the first paint.
+// What a reader chose for all pages, such as the theme. It is kept in a cookie, so that the server can write
+// it into each page and no page flickers.
 const COOKIE = "inductorscope_choices";
 const LONG = 400 * 24 * 3600; // in seconds; browsers keep none for longer
 
-function told(): URLSearchParams {
+function ofPage(): URLSearchParams {
   return new URLSearchParams(document.documentElement.dataset.choices);
 }
 
@@ -14,11 +14,11 @@ function kept(): URLSearchParams {
 }
 
 export function chosen(name: string): string | null {
-  return told().get(name);
+  return ofPage().get(name);
 }
 
 export function choose(name: string, value: string): void {
-  const page = told();
+  const page = ofPage();
   page.set(name, value);
   document.documentElement.dataset.choices = `${page}`;
   try {

@@ -14,7 +14,7 @@ export function startJob(): void {
   const bar = page.querySelector<HTMLProgressElement>("progress");
   const log = page.querySelector<HTMLElement>(".log");
   let first = true;
-  const told = (progress: JobProgress) => {
+  const update = (progress: JobProgress) => {
     // The run can be looked at while it is being read.
     const run = document.querySelector<HTMLAnchorElement>("#job-run");
     if (run) {
@@ -39,7 +39,7 @@ export function startJob(): void {
     first = false;
     if (OVER.has(progress.state)) location.reload(); // the finished page is the server's to write
   };
-  follow(page.dataset.jobEvents, told, (isAway) => {
+  follow(page.dataset.jobEvents, update, (isAway) => {
     const step = field("step");
     if (step && isAway) step.textContent = "The server is away; waiting for it …";
   });

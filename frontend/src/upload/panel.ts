@@ -65,7 +65,7 @@ function watchJob(panel: Panel, job: string, again: () => void): void {
   const details = make("a", { class: "button", href: `/jobs/${job}` }, "Details");
   panel.act(details);
   let shown: string | null = null;
-  const told = (progress: JobProgress) => {
+  const update = (progress: JobProgress) => {
     const figure = figureOf(progress);
     const words =
       progress.state === "queued" ? "Waiting for a worker" : progress.step || "Starting";
@@ -85,7 +85,7 @@ function watchJob(panel: Panel, job: string, again: () => void): void {
       problem(panel, progress.message ?? "The job was cancelled.", again);
     }
   };
-  follow(`/api/jobs/${job}/events`, told, (isAway) => {
+  follow(`/api/jobs/${job}/events`, update, (isAway) => {
     if (isAway) panel.far("The server is away; waiting for it …", 0, null);
   });
 }

@@ -20,7 +20,7 @@ const RETRY_MS = 2000;
 /** Listen until the job is over. A server that is away for a while is waited for. */
 export function follow(
   url: string,
-  told: (progress: JobProgress) => void,
+  update: (progress: JobProgress) => void,
   away: (isAway: boolean) => void,
 ): () => void {
   let source: EventSource | null = null;
@@ -35,7 +35,7 @@ export function follow(
     source.onmessage = (event) => {
       const progress = JSON.parse(String(event.data)) as JobProgress;
       if (OVER.has(progress.state)) stop();
-      told(progress);
+      update(progress);
     };
     source.onerror = () => {
       away(true);

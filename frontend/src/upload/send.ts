@@ -70,9 +70,9 @@ function sendPiece(
     request.ontimeout = request.onerror;
     request.onabort = () => reject(stopped.reason);
     request.onload = () => {
-      const told = Number(request.getResponseHeader("Upload-Offset"));
-      if (request.status === 409) reject(new Conflict(told));
-      else if (request.status < 300) resolve(told || offset + piece.size);
+      const offsetThere = Number(request.getResponseHeader("Upload-Offset"));
+      if (request.status === 409) reject(new Conflict(offsetThere));
+      else if (request.status < 300) resolve(offsetThere || offset + piece.size);
       else reject(refusalOf(request.status, request.responseText));
     };
     stopped.addEventListener("abort", () => request.abort(), { once: true });

@@ -23,7 +23,7 @@ import type { Side } from "./level";
 import { levelled } from "./level-view";
 import { firstLine, setMarks } from "./lit-lines";
 import { Ruler } from "./ruler";
-import { Sight } from "./scroll-position";
+import { ScrollPosition } from "./scroll-position";
 import { wrapperSigns } from "./wrapper-kinds";
 
 export interface CodeEvents {
@@ -66,7 +66,7 @@ export class Code {
   private made: EditorView | null = null;
   /** It is put in with the first lines that light: drawn and laid out once, not twice. */
   private coming: Coming | null = null;
-  private window = new Sight(null);
+  private scrolled = new ScrollPosition(null);
   readonly ruler: Ruler;
   private readonly events: CodeEvents;
   private readonly folding = new Compartment();
@@ -171,7 +171,7 @@ export class Code {
     });
     this.made = new EditorView(goal ? { state, scrollTo: scrollTo(goal) } : { state });
     this.parent.prepend(this.made.dom);
-    this.window = new Sight(this.made.scrollDOM);
+    this.scrolled = new ScrollPosition(this.made.scrollDOM);
     this.listen(this.made);
   }
 
@@ -281,7 +281,7 @@ export class Code {
   /** Whether one of these lines stands in sight. */
   anyInSight(lines: readonly number[]): boolean {
     if (this.start !== null) return false;
-    const { top, height } = this.window.seen();
+    const { top, height } = this.scrolled.seen();
     if (!height) return false; // behind another tab
     return lines.some((line) => {
       if (!this.holds(line)) return false;
@@ -323,7 +323,9 @@ export class Code {
   /** What stays in sight before a deeply indented line: where the least indented line around it begins,
    * so that none is cut at its left, unless that leaves the line less than half of the pane. */
   private roomBefore(line: number): number {
-    const around = Math.ceil(this.window.seen().height / (this.made?.defaultLineHeight ?? 20) / 2);
+    const around = Math.ceil(
+      this.scrolled.seen().height / (this.made?.defaultLineHeight ?? 20) / 2,
+    );
     let least = this.indentOf(line);
     for (let other = line - around; other <= line + around && least > 0; other++) {
       if (this.text(other)?.trim()) least = Math.min(least, this.indentOf(other));
@@ -346,11 +348,11 @@ export class Code {
     const { made } = this;
     if (!made) return false;
     if (made.lineWrapping) return true;
-    const { left, width } = this.window.seen();
+    const { left, width } = this.scrolled.seen();
     if (!width) return true; // behind another tab there is nothing to scroll in
     const start = this.widthOf(this.indentOf(line));
     if (this.start !== null && this.room) return start <= this.room / 2; // not laid out yet
-    this.room = width - this.window.gutter();
+    this.room = width - this.scrolled.gutter();
     return start >= left && start <= left + this.room / 2;
   }
 
@@ -368,7 +370,7 @@ export class Code {
 
   close(): void {
     this.ruler.close();
-    this.window.close();
+    this.scrolled.close();
     this.made?.destroy();
   }
 }

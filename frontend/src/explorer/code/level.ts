@@ -27,6 +27,7 @@ export interface Side {
 }
 
 type Pair = [number, number];
+type Gap = [number, number, number, number];
 
 /** Lines of a gap that are compared each with each, multiplied, at most. */
 const MOST_COMPARED = 250_000;
@@ -35,12 +36,6 @@ const MOST_WORDS = 120;
 
 /** Pairs (from 0) of lines with equal tokens, increasing on both sides: lines that are unique on both
  * sides anchor, and what lies between two anchors is aligned the same way. */
-export function pairsOf(left: readonly string[], right: readonly string[]): Pair[] {
-  return between(left, right, [0, left.length, 0, right.length]);
-}
-
-type Gap = [number, number, number, number];
-
 function between(left: readonly string[], right: readonly string[], gap: Gap): Pair[] {
   const pairs: Pair[] = [];
   const open: Gap[] = [gap];
@@ -265,7 +260,7 @@ export function withoutNumbers(text: string): string {
     .replace(/\b([a-z]\w*?)(?:_\d+)+\b/g, "$1");
 }
 
-/** What a line computes, whatever it is of: `aten.mul.Tensor`, `tl.load`. */
+/** What a line computes: `aten.mul.Tensor`, `tl.load`. */
 export function operationOf(text: string): string {
   const called = /=\s*([A-Za-z_][\w.]*)\(/.exec(text)?.[1];
   return called ?? withoutNumbers(text);

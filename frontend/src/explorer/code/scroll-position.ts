@@ -1,5 +1,5 @@
-// Which part of a text is in sight, remembered: asking the document costs a layout of the page each
-// time, and lighting lines asks for every pane.
+// Which part of a text is in sight. Asking the document costs a layout of the page, and lighting lines asks
+// for every pane, so the answer is kept until the text scrolls or changes its size.
 
 export interface Seen {
   top: number;
@@ -8,12 +8,11 @@ export interface Seen {
   height: number;
 }
 
-export class Sight {
+export class ScrollPosition {
   private readonly element: HTMLElement | null;
   private readonly observer: ResizeObserver | null;
   private gutters = 0;
   private known: Seen | null = null;
-  /** Just after scrolling and sizing the layout is fresh: asking then costs nothing. */
   private readonly scrolled = () => {
     this.known = this.read();
   };

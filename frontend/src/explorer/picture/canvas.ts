@@ -13,7 +13,7 @@ export interface Lights {
   current: number | null;
 }
 
-export const NO_LIGHTS: Lights = {
+const NO_LIGHTS: Lights = {
   selected: new Set(),
   hovered: new Set(),
   found: new Set(),

@@ -14,7 +14,7 @@ export interface NodeColumns {
 }
 
 /** `torch.ops.aten.add.Tensor` → `add`. */
-export function shortTarget(target: string): string {
+function shortTarget(target: string): string {
   const parts = target.split(".");
   if (parts[0] === "torch" && parts[1] === "ops" && parts.length > 3) return parts[3] as string;
   return parts.at(-1) ?? target;

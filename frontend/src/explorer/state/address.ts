@@ -31,7 +31,7 @@ export interface Address {
   compared: number | null;
 }
 
-/** A graph whose compile ended before it was lowered shows the graphs that there are instead. */
+/** A graph whose compile ended before it was lowered shows the graphs it has instead. */
 function standard(stages: readonly string[], held: readonly string[]): string[] {
   const panes = OPENED.filter((stage) => stages.includes(stage));
   if (held.includes(POST_GRAD) || held.includes("code")) return panes;

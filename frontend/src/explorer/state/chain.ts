@@ -1,4 +1,4 @@
-// The tutorial's chain for whatever is selected: your line → Dynamo node → FX node → ops.* → kernel
+// The tutorial's chain of a selection: your line → Dynamo node → FX node → ops.* → kernel
 // lines → call → time. Pure.
 
 import { count, microseconds, share } from "../../shared/figures";

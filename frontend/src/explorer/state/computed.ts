@@ -29,7 +29,7 @@ export interface Computed {
 }
 
 /** Where a node is computed, by the operations of loop bodies that belong to it. */
-export function computedIn(index: LinkIndex, kernels: readonly Kernel[], node: string): Computed {
+function computedIn(index: LinkIndex, kernels: readonly Kernel[], node: string): Computed {
   const stage = index.has(IR_POST) ? IR_POST : IR_PRE;
   const bodies = new Set<string>();
   const found = new Set<string>();

@@ -1,4 +1,4 @@
-// What a pane is to show: which file, which of its lines, or why there is nothing. Pure.
+// What a pane shows: which file and lines, or why there is nothing. Pure.
 
 import { stageNamed } from "../../shared/naming";
 import type { GraphPicture, Kernel, KernelCall, StageFile } from "../shapes";

@@ -254,7 +254,7 @@ export class LinkIndex {
     return calls;
   }
 
-  /** Names of the selection for a person: FX nodes first, else whatever there is. */
+  /** Names of the selection for a person: FX nodes first, else those of another kind. */
   namesOf(selected: Selected): string[] {
     const all = [...selected.entities.keys()];
     if (selected.wholeKernel) all.length = Math.min(all.length, 1);

@@ -72,7 +72,7 @@ function groundsBefore(name: string, known: number): string {
   if (known === 3) return `Inductor recorded that ${name} came from this node (postToPre).`;
   if (known === 2)
     return `Both quote the same line of yours, and agree in operation, parameter or turn of the loop.`;
-  return "Both quote the same line of yours; which of its nodes it was cannot be told.";
+  return "Both quote the same line of yours; nothing says which of its nodes it was.";
 }
 
 function groundsOfIr(

@@ -15,7 +15,7 @@ export function summed(lit: readonly { key: string; matches: Matches }[], select
     matches.lines.forEach((line, at) => {
       if (origin?.key === key && origin.first <= line && line <= origin.last) return;
       lines += 1;
-      if (matches.known[at] === 1 && CANDIDATES.has(key)) return; // one of several, whatever the rest
+      if (matches.known[at] === 1 && CANDIDATES.has(key)) return; // one of several candidates
       leastKnown = Math.min(leastKnown, matches.known[at] ?? 0);
       bestKnown = Math.max(bestKnown, matches.known[at] ?? 0);
     });

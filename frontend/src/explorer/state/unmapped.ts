@@ -36,7 +36,7 @@ function reasonOfLine(index: LinkIndex, kernel: Kernel, line: number, aligned: b
       return `Shown as a guess within the kernel, as other readings may fit too: likely ${guessed.join(" or ")}.`;
     }
     const op = (ops[0] as string).slice("op:".length);
-    return `The line is ${op}; which FX node that belongs to could not be told.`;
+    return `The line is ${op}; its FX node is not known.`;
   }
   if (!index.has(IR_POST) && !index.has(IR_PRE)) {
     return "No IR was uploaded with the graph: lines are aligned with its loop bodies.";
@@ -85,8 +85,8 @@ function bodyOf(code: readonly string[], first: number, last: number): [number, 
 }
 
 function reasonOfNode(op: string, indexed: boolean, used: boolean): string {
-  if (indexed) return "It picks one result of another node, and is no code of its own.";
-  if (VIEWS.has(op)) return "It names memory anew, and is no code of its own.";
+  if (indexed) return "It picks one result of another node and needs no code.";
+  if (VIEWS.has(op)) return "It is another view of the same memory and needs no code.";
   if (!used) return "Nothing uses its value, so no code was written for it.";
   if (CONSTANTS.has(op)) return "A constant, written into the lines that use it.";
   return "No line, comment or call of the output code names it.";
