@@ -22,7 +22,7 @@ APPLICATION_VERSION = "1"
 """Pinned: left alone it is a hash of the code, and an upgrade would strand what waits."""
 QUEUE = "inductorscope"
 WORKFLOW = "inductorscope_job"
-POLL_SECONDS = 1.0
+POLL_SECONDS = 2.0
 """Between looks at the queue; enqueueing on this machine wakes workers sooner (`bell`)."""
 
 UNUSED_SECONDS = 60.0
@@ -67,7 +67,7 @@ def configuration(settings: Settings, executor_id: str) -> DBOSConfig:
         "system_database_url": url_for_engine(settings),
         "serializer": DBOSPortableJSON,
         "log_level": "WARNING",
-        "use_listen_notify": True,
+        "use_listen_notify": False,  # we send no events; its notifier wakes 100 times a second
         "run_migrations": False,
     }
 
