@@ -28,8 +28,8 @@ def plain(text: str) -> str:
 
 
 def indent_of(line: str) -> str:
-    found = _INDENT.match(line)
-    return found.group() if found is not None else ""
+    match = _INDENT.match(line)
+    return match.group() if match is not None else ""
 
 
 def file_sign(code: OutputCode) -> str:

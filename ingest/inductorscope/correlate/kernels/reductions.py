@@ -84,8 +84,8 @@ def _expanded(numbered: list[Statement], position: int) -> int:
 
 
 def _digits(name: str) -> str:
-    found = re.search(r"\d+", name)
-    return found.group() if found else "-1"
+    match = re.search(r"\d+", name)
+    return match.group() if match else "-1"
 
 
 def _result(numbered: list[Statement], position: int, last: int) -> str:

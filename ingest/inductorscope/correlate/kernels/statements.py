@@ -124,18 +124,18 @@ def describe(statement: Statement, left: str, right: str) -> Statement:
         if shorter == bare:
             break
         bare = shorter
-    statement.uses = tuple(dict.fromkeys(found.group() for found in TEMPORARY.finditer(plain)))
+    statement.uses = tuple(dict.fromkeys(match.group() for match in TEMPORARY.finditer(plain)))
     pointer = POINTER.search(plain)
     statement.pointer = pointer.group(1) if pointer else ""
-    tags = {found.group(1) for found in _FUNCTION.finditer(bare)} - _NO_FUNCTIONS
+    tags = {match.group(1) for match in _FUNCTION.finditer(bare)} - _NO_FUNCTIONS
     if not statement.pointer:  # the operators of a load are those of its index
-        tags.update(found.group(1) for found in _OPERATOR.finditer(bare))
-        tags.update("u" + found.group(1) for found in _UNARY.finditer(bare))
+        tags.update(match.group(1) for match in _OPERATOR.finditer(bare))
+        tags.update("u" + match.group(1) for match in _UNARY.finditer(bare))
     statement.tags = frozenset(tags)
     numbers = TEMPORARY.findall(left)
     if numbers:
         statement.number = float(min(int(number) for number in numbers))
-        statement.defines = tuple(found.group() for found in TEMPORARY.finditer(left))
+        statement.defines = tuple(match.group() for match in TEMPORARY.finditer(left))
     names = ACCUMULATOR.findall(left + " " + right)
     statement.accumulators = tuple(dict.fromkeys(f"tmp_acc{name}" for name in names))
     statement.literals = _literals(bare)
@@ -153,9 +153,9 @@ def _literals(bare: str) -> tuple[float, ...]:
     if re.search(r"\b[Ff]alse\b", text):
         return (0.0,)
     values: list[float] = []
-    for found in _LITERAL.finditer(text):
+    for match in _LITERAL.finditer(text):
         try:
-            values.append(float(found.group()))
+            values.append(float(match.group()))
         except ValueError:
             continue
     return tuple(values)

@@ -424,5 +424,5 @@ def _is_leaf(node: IrTextNode) -> bool:
 
 
 def _order(name: str) -> int:
-    found = _NUMBER.search(name)
-    return int(found.group()) if found and len(found.group()) < 12 else 0
+    match = _NUMBER.search(name)
+    return int(match.group()) if match and len(match.group()) < 12 else 0

@@ -74,10 +74,10 @@ def _factors(size: str) -> list[str]:
 
 def _stepped(size: str) -> str:
     """`s0 - 1)//2)) + 1` → `s0 + 1)//2`: one step more is the same as one more divisor."""
-    found = _STEPS.fullmatch(size)
-    if found is None:
+    match = _STEPS.fullmatch(size)
+    if match is None:
         return size
-    inside, sign, number, divisor, more = found.groups()
+    inside, sign, number, divisor, more = match.groups()
     added = int(f"{sign or ''}{number or 0}") + int(divisor) * int(more)
     if not added:
         return f"{inside}//{divisor}"

@@ -70,19 +70,19 @@ def unpacked_outputs(code: OutputCode, lines: list[str]) -> dict[str, tuple[str,
     """`buf10 = buf9[0]`: buffer → (where it came from, which output it is)."""
     outputs: dict[str, tuple[str, int]] = {}
     for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
-        found = _UNPACKED.match(line)
-        if found is not None:
-            outputs[found.group(1)] = (found.group(2), int(found.group(3)))
-        elif code.cpp and (found := _UNPACKED_CPP.match(line)) is not None:
-            outputs[found.group(1)] = (found.group(3), int(found.group(2)))
+        match = _UNPACKED.match(line)
+        if match is not None:
+            outputs[match.group(1)] = (match.group(2), int(match.group(3)))
+        elif code.cpp and (match := _UNPACKED_CPP.match(line)) is not None:
+            outputs[match.group(1)] = (match.group(3), int(match.group(2)))
     return outputs
 
 
 def argument_buffer(argument: str) -> str:
     """The buffer or input that an argument is made of: `reinterpret_tensor(buf4, …)` → `buf4`."""
-    for found in _IDENTIFIER.finditer(argument):
-        if found.group() not in _WRAPPERS:
-            return found.group()
+    for match in _IDENTIFIER.finditer(argument):
+        if match.group() not in _WRAPPERS:
+            return match.group()
     return ""
 
 
@@ -100,9 +100,9 @@ def _renamed(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
     for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
         if " = " not in line or ("# reuse" not in line and "reinterpret_tensor(" not in line):
             continue
-        found = _REUSE.match(line)
-        if found is not None:
-            yield found.group(1), found.group(2)
+        match = _REUSE.match(line)
+        if match is not None:
+            yield match.group(1), match.group(2)
 
 
 def _renamed_cpp(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:

@@ -102,7 +102,7 @@ class _Rewriter:
                 self.users.setdefault(name, []).append(op.name)
         for name in self._operands([block.result]):
             self.users.setdefault(name, []).append("")
-        counts = [int(found.group(1) or 0) for n in self.ops if (found := _COUNT.match(n))]
+        counts = [int(match.group(1) or 0) for n in self.ops if (match := _COUNT.match(n))]
         self.count = max(counts, default=-1)
         self.widened: set[str] = set()
         """Conversions to small floats that became conversions to `float`."""

@@ -111,13 +111,13 @@ class _Raiser:
         uses = list(statement.uses)
         if op == "where" and "blendv" in statement.tags:
             plain = _DECLTYPE.sub("", statement.text.partition("=")[2])
-            uses = [found.group() for found in TEMPORARY.finditer(plain)][:3]
+            uses = [match.group() for match in TEMPORARY.finditer(plain)][:3]
             return [uses[2], uses[1], uses[0]] if len(uses) == 3 else uses
         if op in ("where", "fma", "add", "mul", "sub", "truediv", "maximum", "minimum") and (
             len(uses) < 3
         ):
             right = _DECLTYPE.sub("", statement.text.partition("=")[2])
-            return [found.group() for found in TEMPORARY.finditer(right)][:3]
+            return [match.group() for match in TEMPORARY.finditer(right)][:3]
         return uses
 
     def _choice(self, raised: RaisedOp) -> None:
@@ -157,11 +157,11 @@ class _Raiser:
         """The head of a lambda is what its body returns."""
         returned = re.findall(r"return ([^;]*);", statement.text)
         chosen = [use for text in returned for use in TEMPORARY.findall(text)]
-        names = [found.group() for text in returned for found in TEMPORARY.finditer(text)]
+        names = [match.group() for text in returned for match in TEMPORARY.finditer(text)]
         if "blendv" in statement.tags and len(names) >= 3:
             last = [n for n in names if n != name][-3:]
             plain = _DECLTYPE.sub("", returned[-1])
-            last = [found.group() for found in TEMPORARY.finditer(plain)][:3]
+            last = [match.group() for match in TEMPORARY.finditer(plain)][:3]
             if len(last) == 3:
                 raised = RaisedOp(name, "masked_subblock", [last[1], last[2]])
                 self._move(last[0], raised)

@@ -14,8 +14,8 @@ _TO_WHAT = re.compile(r"(?:\.to\(tl\.|\.to<|convert<)(int\d+|uint\d+|int1|bool|f
 
 
 def dtype_of(text: str) -> str:
-    found = _TO_WHAT.search(text)
-    name = found.group(1) if found is not None else ""
+    match = _TO_WHAT.search(text)
+    name = match.group(1) if match is not None else ""
     return {"int1": "bool", "double": "float64"}.get(name, name)
 
 
@@ -60,7 +60,7 @@ def _cleaned(index: str) -> str:
 def stored_parts(statement: Statement) -> tuple[str, str]:
     """(index, name of the value) of a store."""
     index, rest = index_of(statement)
-    found = TEMPORARY.search(rest)
-    if found is None:  # `tmp5.store(out_ptr0 + …)`
-        found = TEMPORARY.search(statement.text)
-    return index, found.group() if found is not None else statement.uses[-1]
+    match = TEMPORARY.search(rest)
+    if match is None:  # `tmp5.store(out_ptr0 + …)`
+        match = TEMPORARY.search(statement.text)
+    return index, match.group() if match is not None else statement.uses[-1]

@@ -103,10 +103,10 @@ class CallSites:
             self.nodes = source_nodes(line)
 
     def _python(self, line: str, number: int) -> CodeCall | None:
-        found = _CALL.match(line)
-        if found is None:
+        match = _CALL.match(line)
+        if match is None:
             return None
-        results, callee = found.groups()
+        results, callee = match.groups()
         extern = callee.startswith(_EXTERN) and not callee.startswith(_NO_KERNEL)
         name = callee if extern else callee.removesuffix(".run").rpartition("kernels.")[2]
         called = name.removeprefix("call_")
@@ -114,8 +114,8 @@ class CallSites:
             name = called
         elif name not in self.names and not extern and not self._handled(name):
             return None
-        end = closing(line, found.end() - 1)
-        call = self._call(name, number, split_top(line[found.end() : end]))
+        end = closing(line, match.end() - 1)
+        call = self._call(name, number, split_top(line[match.end() : end]))
         stream = _STREAM.search(line)
         if stream is not None:
             call.stream = stream.group(1)

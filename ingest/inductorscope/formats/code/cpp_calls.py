@@ -55,11 +55,11 @@ class CppCalls:
         result = ""
         opened = line.find(_CHECK)
         inner = line[opened + len(_CHECK) :] if opened >= 0 else line
-        found = _CALLEE.match(inner)
-        if found is None:
+        match = _CALLEE.match(inner)
+        if match is None:
             return None
-        result, callee = found.group(1) or "", found.group(2)
-        arguments = split_top(inner[found.end() : closing(inner, found.end() - 1)])
+        result, callee = match.group(1) or "", match.group(2)
+        arguments = split_top(inner[match.end() : closing(inner, match.end() - 1)])
         callee = callee.rpartition("kernels.")[2]
         if callee == _LAUNCH and arguments:
             return self._launch(arguments)
@@ -98,5 +98,5 @@ class CppCalls:
 
 def plain(argument: str) -> str:
     """`(const float*)(arg6_1.data_ptr())` → `arg6_1`; other arguments stay as they are."""
-    found = _POINTER.match(argument)
-    return found.group(1) if found is not None else argument
+    match = _POINTER.match(argument)
+    return match.group(1) if match is not None else argument

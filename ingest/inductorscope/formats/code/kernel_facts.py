@@ -130,8 +130,8 @@ def heuristic_of(block: list[str], body_first: int) -> str:
     """`pointwise` of `@triton_heuristics.pointwise(`; the last one above the body counts."""
     heuristic = ""
     for line in block[: body_first + 1]:
-        found = _HEURISTIC.match(line) if line.startswith("@") else None
-        heuristic = found.group(1) or found.group(2) if found else heuristic
+        match = _HEURISTIC.match(line) if line.startswith("@") else None
+        heuristic = match.group(1) or match.group(2) if match else heuristic
     return heuristic
 
 
@@ -161,12 +161,12 @@ def read_facts(block: list[str], body_first: int, made_by: str) -> dict[str, obj
             except ValueError:
                 continue
             facts[key] = number if key == "kernel_num_gb" else int(min(number, 2**53))
-        found = _SIGNATURE.search(line)
-        if found is not None:
-            facts["signature"] = _mapping(line, found.end() - 1)
-        found = _SIZE_HINTS.search(line)
-        if found is not None:
-            opened = found.end() - 1
+        match = _SIGNATURE.search(line)
+        if match is not None:
+            facts["signature"] = _mapping(line, match.end() - 1)
+        match = _SIZE_HINTS.search(line)
+        if match is not None:
+            opened = match.end() - 1
             facts["size_hints"] = line[opened : closing(line, opened) + 1]
     return facts
 
@@ -195,10 +195,10 @@ def read_fragment(comments: list[str]) -> Fragment:
         if line.startswith("# Graph fragment:"):
             seen = True
         elif seen:
-            found = _FRAGMENT_NODE.match(line)
-            if found is not None:
+            match = _FRAGMENT_NODE.match(line)
+            if match is not None:
                 is_input = "PlaceHolder[" in line or "= placeholder[" in line
-                (fragment.inputs if is_input else fragment.nodes).append(found.group(1))
+                (fragment.inputs if is_input else fragment.nodes).append(match.group(1))
             elif _FRAGMENT_RETURN.match(line):
                 fragment.returns = _PERCENT.findall(line)
     return fragment

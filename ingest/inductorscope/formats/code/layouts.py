@@ -84,9 +84,9 @@ def given_layouts(lines: list[str]) -> dict[str, Layout]:
     """What the wrapper is called with, as the code's own `get_args` or benchmark makes it."""
     layouts: dict[str, Layout] = {}
     for line in lines:
-        found = _GIVEN.match(line) if " = rand_strided(" in line else None
-        if found is not None:
-            name, shape, stride, device, dtype = found.groups()
+        match = _GIVEN.match(line) if " = rand_strided(" in line else None
+        if match is not None:
+            name, shape, stride, device, dtype = match.groups()
             device = device.partition(":")[0]
             layouts[name] = Layout(sizes(shape), sizes(stride), dtype_of(dtype), device)
     return layouts

@@ -55,9 +55,9 @@ def _aot_id(text: str, definitions: Definitions) -> str:
         while (position := text.find(_AOT_WORDS, start, stop)) >= 0:
             line_start = max(position - 2, 0)
             for first in (position - 1, line_start):
-                found = _AOT_ID.match(text, first) if first >= 0 else None
-                if found is not None and (first == 0 or text[first - 1] == "\n"):
-                    return found.group(1)
+                match = _AOT_ID.match(text, first) if first >= 0 else None
+                if match is not None and (first == 0 or text[first - 1] == "\n"):
+                    return match.group(1)
             start = position + 1
     return ""
 

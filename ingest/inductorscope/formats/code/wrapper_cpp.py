@@ -86,10 +86,10 @@ class CppWrapper(PythonWrapper):
 
     def _empty(self, line: str, number: int) -> WrapperLine | None:
         """`…(aoti_torch_empty_strided(2, sizes, strides, dtype, device, 0, &buf0_handle));`"""
-        found = _EMPTY.search(line) if "aoti_torch_empty" in line else None
-        if found is None:
+        match = _EMPTY.search(line) if "aoti_torch_empty" in line else None
+        if match is None:
             return None
-        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
         handle = _HANDLE.match(arguments[-1]) if len(arguments) > 5 else None
         if handle is None:
             return None
@@ -101,22 +101,22 @@ class CppWrapper(PythonWrapper):
         return sized(WrapperLine(number, "allocate", [handle.group(1)]), layout)
 
     def _tensor(self, line: str, number: int) -> WrapperLine | None:
-        found = _TENSOR.match(line)
-        if found is None:
+        match = _TENSOR.match(line)
+        if match is None:
             return None
-        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
         if len(arguments) < 3:
             return None
-        name, device = found.groups()
+        name, device = match.groups()
         layout = Layout(sizes(arguments[0]), sizes(arguments[1]), dtype_of(arguments[2]), device)
         return sized(WrapperLine(number, "allocate", [name]), layout)
 
     def _pool(self, line: str, number: int) -> WrapperLine | None:
         """`…(aoti_torch__alloc_from_pool(pool, offset, dtype, 2, sizes, strides, &tmp_0));`"""
-        found = _POOL.search(line) if "alloc_from_pool" in line else None
-        if found is None:
+        match = _POOL.search(line) if "alloc_from_pool" in line else None
+        if match is None:
             return None
-        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
+        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
         if len(arguments) < 7:
             return None
         pool = self.layouts.get(arguments[0])
@@ -131,10 +131,10 @@ class CppWrapper(PythonWrapper):
 
     def _held(self, line: str, number: int) -> WrapperLine | None:
         """`auto buf0 = RAIIAtenTensorHandle(tmp_0);` owns what came out of a pool, or a view."""
-        found = _HELD.match(line)
-        if found is None:
+        match = _HELD.match(line)
+        if match is None:
             return None
-        name, handle = found.groups()
+        name, handle = match.groups()
         made = self.pooled.pop(handle, None)
         if made is None and handle in self.layouts:
             made = WrapperLine(number, "reinterpret", uses=[handle], layout=self.layouts[handle])
@@ -150,8 +150,8 @@ class CppWrapper(PythonWrapper):
         unpacked = _UNPACKED.match(line)
         if unpacked is not None and unpacked.group(2) in self.layouts:
             return WrapperLine(number, "unpack", [unpacked.group(1)], [unpacked.group(2)])
-        found = _MOVED.match(line)
-        name, before = (found[1], found[2] or found[3]) if found is not None else ("", "")
+        match = _MOVED.match(line)
+        name, before = (match[1], match[2] or match[3]) if match is not None else ("", "")
         if before not in self.layouts:
             return None
         made = WrapperLine(number, "reuse", [name], [before], [before])
@@ -159,13 +159,13 @@ class CppWrapper(PythonWrapper):
         return made
 
     def _view(self, line: str, number: int) -> WrapperLine | None:
-        found = _VIEW.match(line) if "reinterpret_tensor" in line else None
-        if found is None:
+        match = _VIEW.match(line) if "reinterpret_tensor" in line else None
+        if match is None:
             return None
-        arguments = split_top(line[found.end() + 1 : closing(line, found.end())])
-        if line.startswith("_wrapper", found.end() - len("_wrapper")):
+        arguments = split_top(line[match.end() + 1 : closing(line, match.end())])
+        if line.startswith("_wrapper", match.end() - len("_wrapper")):
             del arguments[1:2]  # how many dimensions there are
-        name, before = found.groups()
+        name, before = match.groups()
         kind: LineKind = "reuse" if "// reuse" in line else "reinterpret"
         made = WrapperLine(number, kind, [name], [before])
         old = self.layouts.get(before) or Layout()
@@ -175,16 +175,16 @@ class CppWrapper(PythonWrapper):
             made.offset = arguments[3].rstrip("L")
         return made
 
-    def _asserted(self, found: re.Match[str], line: str, number: int) -> WrapperLine:
+    def _asserted(self, match: re.Match[str], line: str, number: int) -> WrapperLine:
         made = WrapperLine(number, "assert", uses=self._names(line))
         opened = line.find("(", line.find("assert_size_stride"))
         arguments = split_top(line[opened + 1 : closing(line, opened)])
         if len(arguments) > 2:
-            known = self.layouts.get(found.group(1)) or Layout()
+            known = self.layouts.get(match.group(1)) or Layout()
             shape, stride = sizes(arguments[1]), sizes(arguments[2])
             made.layout = Layout(shape, stride, known.dtype, known.device)
-            if found.group(1) in self.layouts:
-                self.layouts[found.group(1)] = made.layout
+            if match.group(1) in self.layouts:
+                self.layouts[match.group(1)] = made.layout
         return made
 
     def _sizes(self, argument: str) -> tuple[str, ...]:

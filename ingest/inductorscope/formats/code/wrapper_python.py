@@ -120,11 +120,11 @@ class PythonWrapper:
         return made
 
     def _allocated(self, line: str, number: int) -> WrapperLine | None:
-        found = _ALLOCATE.match(line)
-        if found is None:
+        match = _ALLOCATE.match(line)
+        if match is None:
             return None
-        arguments = split_top(line[found.end() : closing(line, found.end() - 1)])
-        device, dtype = (found.group(2) or "").removesuffix("_pinned"), ""
+        arguments = split_top(line[match.end() : closing(line, match.end() - 1)])
+        device, dtype = (match.group(2) or "").removesuffix("_pinned"), ""
         plain: list[str] = []
         for argument in arguments:
             keyword = _KEYWORD.match(argument)
@@ -138,36 +138,36 @@ class PythonWrapper:
         shape = sizes(plain[0]) if plain else ()
         strided = len(plain) > 1 and plain[1][:1] in {"(", "["}
         stride = sizes(plain[1]) if strided else contiguous(shape)
-        made = WrapperLine(number, "allocate", [found.group(1)])
+        made = WrapperLine(number, "allocate", [match.group(1)])
         return sized(made, Layout(shape, stride, dtype, device))
 
     def _pooled(self, line: str, number: int) -> WrapperLine | None:
         """`buf2 = alloc_from_pool(pool4, 16384, torch.float32, (32, 64), (64, 1))`"""
-        found = _POOL.match(line)
-        if found is None:
+        match = _POOL.match(line)
+        if match is None:
             return None
         opened = line.find("(")
         arguments = split_top(line[opened + 1 : closing(line, opened)])
         if len(arguments) < 5:
             return None
-        pool = self.layouts.get(found.group(2))
-        made = WrapperLine(number, "allocate", [found.group(1)], [found.group(2)])
-        made.inside, made.offset = found.group(2), arguments[1]
+        pool = self.layouts.get(match.group(2))
+        made = WrapperLine(number, "allocate", [match.group(1)], [match.group(2)])
+        made.inside, made.offset = match.group(2), arguments[1]
         device = pool.device if pool is not None else ""
         layout = Layout(sizes(arguments[3]), sizes(arguments[4]), dtype_of(arguments[2]), device)
         return sized(made, layout)
 
     def _viewed(self, line: str, number: int) -> WrapperLine | None:
         """`buf4 = reinterpret_tensor(buf3, (64, 32), (1, 64), 0); del buf3  # reuse`"""
-        found = _VIEW.match(line)
-        if found is None:
+        match = _VIEW.match(line)
+        if match is None:
             return None
         opened = line.find("(")
         arguments = split_top(line[opened + 1 : closing(line, opened)])
         frees = _deleted(line)
         kind: LineKind = "reuse" if frees or "# reuse" in line else "reinterpret"
-        made = WrapperLine(number, kind, [found.group(1)], [found.group(2)], frees)
-        before = self.layouts.get(found.group(2)) or Layout()
+        made = WrapperLine(number, kind, [match.group(1)], [match.group(2)], frees)
+        before = self.layouts.get(match.group(2)) or Layout()
         if len(arguments) > 2:
             shape, stride = sizes(arguments[1]), sizes(arguments[2])
             made.layout = Layout(shape, stride, before.dtype, before.device)
@@ -176,27 +176,27 @@ class PythonWrapper:
 
     def _moved(self, line: str, number: int) -> WrapperLine | None:
         """`buf3 = buf1; del buf1  # reuse`; without the `del` where the memory is a pool's."""
-        found = _MOVED.match(line)
-        if found is None or found.group(2) not in self.layouts:
+        match = _MOVED.match(line)
+        if match is None or match.group(2) not in self.layouts:
             return None
-        name, before = found.groups()
+        name, before = match.groups()
         made = WrapperLine(number, "reuse", [name], [before], _deleted(line))
         made.layout = self.layouts[before]
         return made
 
     def _assertion(self, line: str, number: int) -> WrapperLine:
         made = WrapperLine(number, "assert", uses=self._names(line))
-        found = _ASSERT.match(line)
-        if found is None:
+        match = _ASSERT.match(line)
+        if match is None:
             return made
         opened = line.find("(")
         arguments = split_top(line[opened + 1 : closing(line, opened)])
         if len(arguments) > 2 and line.startswith("assert_size_stride"):
-            known = self.layouts.get(found.group(1)) or Layout()
+            known = self.layouts.get(match.group(1)) or Layout()
             shape, stride = sizes(arguments[1]), sizes(arguments[2])
             made.layout = Layout(shape, stride, known.dtype, known.device)
-            if found.group(1) in self.layouts:
-                self.layouts[found.group(1)] = made.layout
+            if match.group(1) in self.layouts:
+                self.layouts[match.group(1)] = made.layout
         return made
 
     def _names(self, line: str) -> list[str]:
@@ -225,5 +225,5 @@ def contiguous(shape: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _deleted(line: str) -> list[str]:
-    found = _DELETED.search(line)
-    return [name.strip() for name in found.group(1).split(",") if name.strip()] if found else []
+    match = _DELETED.search(line)
+    return [name.strip() for name in match.group(1).split(",") if name.strip()] if match else []

@@ -71,9 +71,9 @@ def quoted_frames(text: str) -> list[Frame]:
         if _USER_HEAD.match(line):
             inside = True
             continue
-        found = _FRAME.match(line) if inside else None
-        if found is not None and len(frames) < MOST_FRAMES:
-            frames.append(_frame(found))
+        match = _FRAME.match(line) if inside else None
+        if match is not None and len(frames) < MOST_FRAMES:
+            frames.append(_frame(match))
         elif inside and frames and line.strip() and not _CARETS.match(line):
             if line[:1] not in " \t":
                 inside = False
@@ -122,11 +122,11 @@ class _Reader:
         """A frame, its code, or the line that names the exception."""
         assert self.current is not None
         frames = self.current.frames
-        found = _FRAME.match(line)
-        if found is not None:
+        match = _FRAME.match(line)
+        if match is not None:
             self.flat = line[:1] not in (" ", "\t")
             if len(frames) < MOST_FRAMES:
-                frames.append(_frame(found))
+                frames.append(_frame(match))
             else:
                 self.current.left_out += 1
         elif line[:1] in (" ", "\t") or not line or self._is_code(line):
@@ -157,8 +157,8 @@ class _Reader:
         return self.chain
 
 
-def _frame(found: re.Match[str]) -> Frame:
-    return Frame(found.group(1), int(found.group(2)), (found.group(3) or "").strip(), "")
+def _frame(match: re.Match[str]) -> Frame:
+    return Frame(match.group(1), int(match.group(2)), (match.group(3) or "").strip(), "")
 
 
 def _with_code(frame: Frame, line: str) -> Frame:

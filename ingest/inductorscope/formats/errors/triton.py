@@ -65,14 +65,14 @@ def read_triton_error(text: str) -> TritonError | None:
 
 
 def _resources(text: str) -> TritonError | None:
-    found = _RESOURCE.search(text)
-    if found is None:
+    match = _RESOURCE.search(text)
+    if match is None:
         return None
-    end = text.find("\n", found.start())
-    said = text[found.start() : end if end >= 0 else len(text)]
+    end = text.find("\n", match.start())
+    said = text[match.start() : end if end >= 0 else len(text)]
     return TritonError(
-        "resources", said.strip()[:500], resource=found.group(1).strip(),
-        required=int(found.group(2)), limit=int(found.group(3)),
+        "resources", said.strip()[:500], resource=match.group(1).strip(),
+        required=int(match.group(2)), limit=int(match.group(3)),
     )  # fmt: skip
 
 

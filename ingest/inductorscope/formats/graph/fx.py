@@ -137,8 +137,8 @@ class _Reader:
             last = self._statement(line, number)
         return last
 
-    def _plain(self, found: re.Match[str], number: int) -> None:
-        name, annotation, target, args, indexed, index = found.groups()
+    def _plain(self, match: re.Match[str], number: int) -> None:
+        name, annotation, target, args, indexed, index = match.groups()
         if target is None:
             args = f"{indexed}, {index}"
             self._add(
@@ -186,10 +186,10 @@ class _Reader:
             self.stack = stack
 
     def _class(self, line: str) -> None:
-        found = _CLASS.match(line)
-        if found is None:
+        match = _CLASS.match(line)
+        if match is None:
             return  # a loop body, or something else that is no module
-        self._graph(found.group(1))
+        self._graph(match.group(1))
         self.inside = self.piece
         self.returned = 0
 
@@ -202,13 +202,13 @@ class _Reader:
         self.stack = _NO_STACK
 
     def _function(self, line: str, number: int) -> int:
-        found = _FORWARD.match(line)
-        if found is None and not self.piece:
+        match = _FORWARD.match(line)
+        if match is None and not self.piece:
             self.inside = False  # of the program around a graph
             return number
         last, whole = self._whole(number)
         if self.known:
-            self._graph(found.group(1) if found else "")
+            self._graph(match.group(1) if match else "")
         self.inside = True
         self.returned = 0
         self._signature(whole, number + 1)
@@ -236,13 +236,13 @@ class _Reader:
             annotation = annotation.split("=")[0].strip().strip("\"'")
             self._add(name, "placeholder", "placeholder", name, "", [], number, number, annotation)
 
-    def _taken_apart(self, found: re.Match[str], line: str, number: int) -> None:
+    def _taken_apart(self, match: re.Match[str], line: str, number: int) -> None:
         """The arguments that a joint graph is called with hold its placeholders."""
-        held = set(_NAME.findall(line, found.end()))
+        held = set(_NAME.findall(line, match.end()))
         nodes = self.result.nodes
         while nodes and nodes[-1].kind == "placeholder" and nodes[-1].name in held:
             self.known.pop(nodes.pop().name, None)
-        for name in filter(None, split_top(found.group(1))):
+        for name in filter(None, split_top(match.group(1))):
             annotation, at = self.types_ahead.get(name, ("", number))
             self._add(name, "placeholder", "placeholder", name, "", [], at, at, annotation)
 
@@ -264,20 +264,20 @@ class _Reader:
         return last
 
     def _statement(self, line: str, number: int) -> int:
-        found = _ASSIGN.match(line)
-        if found is None:
+        match = _ASSIGN.match(line)
+        if match is None:
             self._other(line, number + 1)
             return number
         last = number
-        right = line[found.end() :]
+        right = line[match.end() :]
         if "'''" in right or '"""' in right or right.count("(") != right.count(")"):
             last, whole = self._whole(number)
-            right = " ".join(whole)[found.end() :]
+            right = " ".join(whole)[match.end() :]
         pieces = split_top(right, ";")
         right = pieces[0] if pieces else ""
         if right == "None":  # a free that stands alone
             return last
-        name, annotation = found.group(1), found.group(2) or ""
+        name, annotation = match.group(1), match.group(2) or ""
         kind, op, target, args = right_side(right)
         self._add(name, kind, op, target, args, split_top(args), number + 1, last + 1, annotation)
         return last
@@ -288,10 +288,10 @@ class _Reader:
         if apart is not None:
             self._taken_apart(apart, line, number)
             return
-        found = _TYPED.match(line)
-        while found is not None:
-            self.types_ahead[found.group(1)] = found.group(2), number
-            found = _TYPED.match(line, found.end()) if found.end() < len(line) else None
+        match = _TYPED.match(line)
+        while match is not None:
+            self.types_ahead[match.group(1)] = match.group(2), number
+            match = _TYPED.match(line, match.end()) if match.end() < len(line) else None
 
     def _output(self, line: str, number: int, last: int) -> None:
         args = line[len("return") :].strip()

@@ -65,11 +65,11 @@ class FxText:
 
 def parse_annotation(text: str) -> tuple[str, tuple[str, ...] | None]:
     """`f32[4, 256][256, 1]cuda:0` → (`f32`, (`4`, `256`)); anything else has neither."""
-    found = _DTYPE.match(text)
-    if found is None:
+    match = _DTYPE.match(text)
+    if match is None:
         return "", None
-    opened = found.end() - 1
-    return found.group(1), tuple(split_top(text[opened + 1 : closing(text, opened)]))
+    opened = match.end() - 1
+    return match.group(1), tuple(split_top(text[opened + 1 : closing(text, opened)]))
 
 
 def parse_file_comment(comment: str) -> tuple[str, int, str, str] | None:
@@ -78,13 +78,13 @@ def parse_file_comment(comment: str) -> tuple[str, int, str, str] | None:
     if start is None:
         return None
     rest = comment[start.end() :]
-    found = _FILE_LINE.search(rest)
-    if found is None:
+    match = _FILE_LINE.search(rest)
+    if match is None:
         return None
-    function, _, code = rest[found.end() :].partition(", code: ")
-    if len(found.group(1)) > 9:  # no source has a billion lines
+    function, _, code = rest[match.end() :].partition(", code: ")
+    if len(match.group(1)) > 9:  # no source has a billion lines
         return None
-    return rest[: found.start()], int(found.group(1)), function.strip(), code
+    return rest[: match.start()], int(match.group(1)), function.strip(), code
 
 
 def short_name(target: str) -> str:

@@ -42,12 +42,12 @@ def parse_printed(line: str) -> PrintedNode | None:
         returned = line[len("return") :].strip().removeprefix("(").removesuffix(")")
         names = [name.lstrip("%") for name in split_top(returned) if name]
         return PrintedNode("output", "output", "output", "output", names, inputs=names)
-    found = _NODE.match(line)
-    if found is None or found.group(3) not in _KINDS:
+    match = _NODE.match(line)
+    if match is None or match.group(3) not in _KINDS:
         return None
-    name, annotation, written = found.groups()
-    end = closing(line, line.find("[target=", found.end() - len("[target=")))
-    target = line[found.end() : end]
+    name, annotation, written = match.groups()
+    end = closing(line, line.find("[target=", match.end() - len("[target=")))
+    target = line[match.end() : end]
     arguments: list[str] = []
     args = line.find("(args = (", end)
     if args >= 0:

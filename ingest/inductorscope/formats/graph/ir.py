@@ -93,9 +93,9 @@ class _Reader:
                 self._head(head, number)
                 number += 1
                 continue
-            found = _FIELD.match(line)
-            if found is not None and _NODE_NAME.search(found.group(1)):
-                number = self._field(found, number)
+            match = _FIELD.match(line)
+            if match is not None and _NODE_NAME.search(match.group(1)):
+                number = self._field(match, number)
                 continue
             if "_layout = " in line:
                 self._layout(line)
@@ -133,12 +133,12 @@ class _Reader:
             if above is not None and above is not member:
                 above.last_line = max(above.last_line, member.last_line)
 
-    def _field(self, found: re.Match[str], number: int) -> int:
+    def _field(self, match: re.Match[str], number: int) -> int:
         """One `name.field = value`; returns the line after it."""
-        _, name, _, value = found.groups()
+        _, name, _, value = match.groups()
         last = self._value_end(number, value)
         if name == "snodes":
-            self.member_of = found.group(1)
+            self.member_of = match.group(1)
             return number + 1
         node = self.node
         if node is None:
@@ -184,9 +184,9 @@ class _Reader:
         node.buffers.clear()
         for number in range(first, last + 1):
             line = self.lines[number]
-            found = _OUTPUT.match(line)
-            if found is not None:
-                buffer = IrBuffer(found.group(1), found.group(2))
+            match = _OUTPUT.match(line)
+            if match is not None:
+                buffer = IrBuffer(match.group(1), match.group(2))
                 node.buffers.append(buffer)
                 continue
             detail = _OUTPUT_FIELD.match(line)
@@ -223,7 +223,7 @@ class _Reader:
             self.result.layouts[name] = buffer
 
     def _loop_body(self, number: int) -> int:
-        found = _BODY_CLASS.match(self.lines[number])
+        match = _BODY_CLASS.match(self.lines[number])
         body = IrLoopBody(number + 1, number + 1)
         block: IrBlock | None = None
         number += 1
@@ -249,7 +249,7 @@ class _Reader:
                     body.indexes[assign.group(1)] = assign.group(2)
             body.last_line = number + 1
             number += 1
-        if self.node is None or found is None:
+        if self.node is None or match is None:
             self.result.problems.append(Problem(body.first_line, "a loop body of no node"))
         else:
             self.node.body = body

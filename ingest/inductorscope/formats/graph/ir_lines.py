@@ -67,8 +67,8 @@ def block_call(name: str, arguments: list[str]) -> tuple[str, list[str]]:
 
 def dependencies(text: str) -> list[str]:
     names: list[str] = []
-    for found in _DEPENDENCY.finditer(text):
-        quoted = _QUOTED.search(text, found.end(), found.end() + 400)
+    for match in _DEPENDENCY.finditer(text):
+        quoted = _QUOTED.search(text, match.end(), match.end() + 400)
         if quoted is not None:
             names.append(quoted.group(1))
     return list(dict.fromkeys(names))
@@ -84,8 +84,8 @@ def layout_of(value: str) -> IrLayout:
         if argument.startswith("'"):
             device = argument.strip("'")
         elif argument.startswith("torch."):
-            found = _DTYPE.match(argument)
-            dtype = found.group(1) if found else ""
+            match = _DTYPE.match(argument)
+            dtype = match.group(1) if match else ""
         elif equals and name == "size":
             size = tuple(split_top(inside.strip()[1:-1]))
         elif equals and name == "stride":

@@ -174,9 +174,9 @@ class Summariser:
         for pattern, attribute in (
             (_VERSION, "torch_version"), (_GIT, "torch_git"), (_GPU, "device_name"),
         ):  # fmt: skip
-            found = pattern.search(text)
-            if found:
-                setattr(self.summary, attribute, found.group(1))
+            match = pattern.search(text)
+            if match:
+                setattr(self.summary, attribute, match.group(1))
 
     def _recompile_reason(self, record: LogRecord) -> None:
         """Comes before the compile it is the reason of starts."""

@@ -77,10 +77,10 @@ class AutotuneTables:
         if fact := _FACT.match(text):
             setattr(self._open, fact.group(1), fact.group(2)[:LONGEST])
             return True
-        found = _CANDIDATE.match(text)
-        if found is None:
+        match = _CANDIDATE.match(text)
+        if match is None:
             return False  # warnings of compilers stand between the lines
-        name, ms, what = found.groups()
+        name, ms, what = match.groups()
         if len(self._open.candidates) < MOST_CANDIDATES:
             self._open.candidates.append(Candidate(name, _ms(ms), (what or "").strip()[:LONGEST]))
         else:
@@ -88,10 +88,10 @@ class AutotuneTables:
         return True
 
     def _begun(self, text: str, line: int, compile_id: str | None) -> bool:
-        found = _BEGIN.match(text)
-        if found is None:
+        match = _BEGIN.match(text)
+        if match is None:
             return False
-        self._open = Table(compile_id, line, found.group(1), found.group(2)[:LONGEST])
+        self._open = Table(compile_id, line, match.group(1), match.group(2)[:LONGEST])
         if len(self.tables) < MOST:
             self.tables.append(self._open)
         else:
@@ -99,10 +99,10 @@ class AutotuneTables:
         return True
 
     def _ended(self, text: str) -> bool:
-        found = _END.match(text)
-        if found is None or self._open is None:
+        match = _END.match(text)
+        if match is None or self._open is None:
             return False
-        seconds, precompile, choices = found.groups()
+        seconds, precompile, choices = match.groups()
         self._open.seconds = float(seconds)
         self._open.precompile_seconds = None if precompile is None else float(precompile)
         self._open.choices = None if choices is None else int(choices)

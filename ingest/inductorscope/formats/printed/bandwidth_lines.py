@@ -63,11 +63,11 @@ def kernel_of(
 ) -> KernelBandwidth | None:
     """The measures in a line, if it has any. `heading`: the kernel that the line is about where
     it does not say."""
-    found = _MEASURE.search(line) if "GB/s" in line else None
-    if found is None:
+    match = _MEASURE.search(line) if "GB/s" in line else None
+    if match is None:
         return None
-    before, after = line[: found.start()], line[found.end() :]
-    ms, gigabytes, gb_per_s = map(float, found.groups())
+    before, after = line[: match.start()], line[match.end() :]
+    ms, gigabytes, gb_per_s = map(float, match.groups())
     kernel = KernelBandwidth(number, ms, gigabytes, gb_per_s, slow=slow)
     which = _KERNEL.match(before if before.strip() else heading or "")
     if which:
@@ -95,8 +95,8 @@ def kernel_heading(line: str) -> str | None:
 
 
 def summary_of(line: str) -> tuple[float, float, float] | None:
-    found = _MEASURE.search(line)
-    if found is None:
+    match = _MEASURE.search(line)
+    if match is None:
         return None
-    ms, gigabytes, gb_per_s = map(float, found.groups())
+    ms, gigabytes, gb_per_s = map(float, match.groups())
     return ms, gigabytes, gb_per_s

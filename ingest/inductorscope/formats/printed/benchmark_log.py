@@ -186,23 +186,23 @@ class _Reader:
         return profiles[-1]
 
     def _scalar(self, line: str, number: int) -> None:
-        if found := _SECONDS.match(line):
-            self._seconds(float(found.group(1)) * 1e3, number)
-        elif found := _PEAK.match(line):
+        if match := _SECONDS.match(line):
+            self._seconds(float(match.group(1)) * 1e3, number)
+        elif match := _PEAK.match(line):
             profile = self._profile(number, "tabulate", "peak_bytes")
-            profile.peak_bytes = float(found.group(1)) * MEGABYTE
-        elif found := _PROFILE.match(line):
-            name = found.group(1)
+            profile.peak_bytes = float(match.group(1)) * MEGABYTE
+        elif match := _PROFILE.match(line):
+            name = match.group(1)
             profile = self._profile(number, "tabulate", "benchmark")
             profile.benchmark = None if name == "None" else name
-        elif found := _TRACE.match(line):
-            self._profile(number, "tabulate", "trace_path").trace_path = found.group(1)
-        elif found := _BUSY.search(line):
+        elif match := _TRACE.match(line):
+            self._profile(number, "tabulate", "trace_path").trace_path = match.group(1)
+        elif match := _BUSY.search(line):
             profile = self._profile(number, "tabulate", "busy_percent")
-            profile.device = found.group(1).lower()
-            profile.busy_percent = float(found.group(2))
-        elif found := _WALL.match(line):
-            self._profile(number, "tabulate").wall_ms = float(found.group(1))
+            profile.device = match.group(1).lower()
+            profile.busy_percent = float(match.group(2))
+        elif match := _WALL.match(line):
+            self._profile(number, "tabulate").wall_ms = float(match.group(1))
         elif line.startswith(_TABULATE):
             self._tabulate(line.removeprefix(_TABULATE), number)
 

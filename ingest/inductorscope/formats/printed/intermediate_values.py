@@ -124,8 +124,8 @@ def _head(line: str, number: int) -> IntermediateValue | None:
 def _count(value: IntermediateValue, line: str) -> None:
     """Elements that are not finite, among those that are printed."""
     value.nan, value.inf = value.nan or 0, value.inf or 0
-    for found in _NOT_FINITE.finditer(line):
-        if found.group(1).lower() == "nan":
+    for match in _NOT_FINITE.finditer(line):
+        if match.group(1).lower() == "nan":
             value.nan += 1
         else:
             value.inf += 1
@@ -163,5 +163,5 @@ def _number(text: str) -> float | None:
 
 def saved_value(name: str) -> tuple[str, str, str] | None:
     """(when, kernel, argument) of a saved file: `…before_launch_cpp_fused_0_buf0_cpu.pt`."""
-    found = _SAVED.search(name) if len(name) < 1000 else None
-    return (f"{found.group(1)}_launch", found.group(2), found.group(3)) if found else None
+    match = _SAVED.search(name) if len(name) < 1000 else None
+    return (f"{match.group(1)}_launch", match.group(2), match.group(3)) if match else None

@@ -142,7 +142,7 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
 
 
 def _extents(rule: str) -> list[tuple[int, int]]:
-    return [(found.start(), found.end()) for found in re.finditer(r"-+", rule)]
+    return [(match.start(), match.end()) for match in re.finditer(r"-+", rule)]
 
 
 def _headings(line: str) -> list[str]:
@@ -184,5 +184,5 @@ def _row(cells: dict[str, str]) -> KeyAverageRow | None:
 
 
 def _microseconds(cell: str | None) -> float | None:
-    found = _TIME.match(cell or "")
-    return float(found.group(1)) * _UNITS[found.group(2)] if found else None
+    match = _TIME.match(cell or "")
+    return float(match.group(1)) * _UNITS[match.group(2)] if match else None

@@ -183,11 +183,11 @@ class ColumnReader:
 
     def _marked(self, which: int, lane: int, start: float, duration: float, name: str) -> int:
         """Notes a span that structures the trace; the group it is kept in."""
-        if found := _GRAPH_CALL.match(name):
-            self._graph_calls.append(Span(lane, start, duration, found.group(1)))
+        if match := _GRAPH_CALL.match(name):
+            self._graph_calls.append(Span(lane, start, duration, match.group(1)))
             return _ANNOTATION
-        if found := _COMPILED.match(name):
-            self._compiled.append(Span(lane, start, duration, found.group(1)))
+        if match := _COMPILED.match(name):
+            self._compiled.append(Span(lane, start, duration, match.group(1)))
         elif name.startswith(_COMPILED_FUNCTION):
             self._compiled_functions.append(Span(lane, start, duration, name))
         elif _STEP.match(name):

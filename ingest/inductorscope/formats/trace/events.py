@@ -146,10 +146,10 @@ class EventReader:
             return True
         size = MIB
         while True:
-            found = _EVENTS.search(self._buffer)
-            if found:
-                self.header = self._buffer[: found.start()]
-                self._buffer = self._buffer[found.end() :]
+            match = _EVENTS.search(self._buffer)
+            if match:
+                self.header = self._buffer[: match.start()]
+                self._buffer = self._buffer[match.end() :]
                 return True
             if self._ended or size >= HEADER_LIMIT:
                 self.repair("no list of trace events was found", self._shown(self._buffer))
@@ -165,7 +165,7 @@ class EventReader:
         """Decodes up to the last place where one event ends and the next begins. Inside of
         arguments it can look the same, so some such places are tried."""
         for tail in (64 * 1024, MIB):
-            places = [found.start() for found in _SEPARATOR.finditer(
+            places = [match.start() for match in _SEPARATOR.finditer(
                 self._buffer, max(0, len(self._buffer) - tail))]  # fmt: skip
             if places:
                 break
@@ -184,8 +184,8 @@ class EventReader:
         if not self._ended:
             cut = -1
             while cut < 0:
-                for found in _SEPARATOR.finditer(self._buffer):
-                    cut = found.start() + 1
+                for match in _SEPARATOR.finditer(self._buffer):
+                    cut = match.start() + 1
                 if cut >= 0 or self._ended:
                     break
                 if len(self._buffer) >= MAX_EVENT:
@@ -272,15 +272,15 @@ class EventReader:
 
 
 def _end_of_skipped(text: str, at: int) -> int:
-    found = _SKIPPED.match(text, at)
-    return found.end() if found else at
+    match = _SKIPPED.match(text, at)
+    return match.end() if match else at
 
 
 def _length_before_mending(piece: str, mended_length: int) -> int:
     """How much of `piece` became the first `mended_length` characters when backslashes doubled."""
     added = 0
-    for found in _BARE_BACKSLASH.finditer(piece):
-        if found.start() + added >= mended_length:
+    for match in _BARE_BACKSLASH.finditer(piece):
+        if match.start() + added >= mended_length:
             break
         added += 1
     return mended_length - added

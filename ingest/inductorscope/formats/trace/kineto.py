@@ -175,8 +175,8 @@ def read_chrome_stream(
 
 def _device_names(around: bytes) -> list[str]:
     start = max(0, around.find(b'"deviceProperties"'))
-    found = _DEVICES.match(around[start : start + DEVICES_SIZE])
-    names = _NAME.findall(found.group(1)) if found else []
+    match = _DEVICES.match(around[start : start + DEVICES_SIZE])
+    names = _NAME.findall(match.group(1)) if match else []
     return [name.decode("utf-8", "replace") for name in names if name]
 
 
