@@ -55,7 +55,7 @@ cli.main()
         [*command, "--data", data], capture_output=True, text=True, check=False, cwd=hostile
     )
     assert (done.returncode, done.stderr.strip()) == (0, "")
-    assert done.stdout.endswith("The lines of its kernels are aligned too.\n")
+    assert done.stdout.endswith("The lines of its kernels are aligned.\n")
     (listed,) = json.loads(run("runs", "--data", data, "--json").stdout)
     again = run("relink", listed["id"][:6], "--data", data)
     assert (again.returncode, again.stdout) == (0, ""), "all is aligned"

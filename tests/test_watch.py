@@ -63,7 +63,7 @@ def watch(folder: Path, steps: list[object]) -> tuple[Watch, Reader]:
     reader = Reader()
     watched = Watch(folder, reader, reader.forgotten.append, lambda text: None, every=0.0)
     with pytest.raises(KeyboardInterrupt):
-        watched.go_on(Clock([*steps, *[lambda: time.sleep(0.02)] * 30]))
+        watched.follow(Clock([*steps, *[lambda: time.sleep(0.02)] * 30]))
     return watched, reader
 
 
@@ -177,7 +177,7 @@ def test_what_makes_no_run_yet_is_read_again_when_more_comes(tmp_path: Path) -> 
         *[lambda: time.sleep(0.02)] * 20,
     ]
     with pytest.raises(KeyboardInterrupt):
-        watched.go_on(Clock(steps))
+        watched.follow(Clock(steps))
     assert read == ["half.bin output_code.py"]
     assert watched.run == "the run"
     assert sum("Nothing here can be read" in text for text in told) == 1
@@ -197,7 +197,7 @@ def test_a_reading_that_gives_the_same_run_stays_ours(tmp_path: Path) -> None:
             *[lambda: time.sleep(0.02)] * 10,
         ]
     with pytest.raises(KeyboardInterrupt):
-        watched.go_on(Clock(steps))
+        watched.follow(Clock(steps))
     assert (watched.run, forgotten) == ("second", ["first"])
 
 
@@ -207,7 +207,7 @@ def test_when_it_ends_it_reads_the_last_record_too(tmp_path: Path, log: bytes) -
     watched = Watch(
         tmp_path, reader, reader.forgotten.append, lambda text: None, every=0.0, until_quiet=0.3
     )
-    assert watched.go_on(lambda seconds: time.sleep(0.02)) == "run 2"
+    assert watched.follow(lambda seconds: time.sleep(0.02)) == "run 2"
     assert [len(text) for read in reader.read for text in read.values()][-1] == len(log)
 
 

@@ -1,12 +1,12 @@
-"""How long work tells how far it is."""
+"""The callback through which work reports its progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int | None, str | None], None]
-"""Takes the step, how much of it is done, of how much, and the unit of both."""
+"""Takes the step, the amount done, the total (None if unknown) and the unit of both."""
 
 
 def silent(step: str, done: int, total: int | None, unit: str | None) -> None:
-    """Progress that nobody looks at."""
+    """Ignores progress."""

@@ -1,6 +1,6 @@
-"""Every setting, read once from the environment, with its default and its meaning.
+"""Settings, read once from the environment.
 
-`SETTINGS` is the one list: the docs are tested against it, `load()` reads by it.
+`Settings` is the only list of them: `load()` reads it and `docs/settings.md` is tested against it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def _default_data() -> Path:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of web process, worker and command line."""
+    """Settings of the web process, the workers and the command line."""
 
     data: Path
-    """Folder of the database file, uploads under way and capture working folders."""
+    """Folder of the database file, of unfinished uploads and of captures' working folders."""
     database_url: str
     """SQLAlchemy URL. Empty means SQLite in the data folder."""
     host: str = "127.0.0.1"
@@ -37,9 +37,9 @@ class Settings:
     port: int = 8765
     """Port of the web process."""
     hosts: str = ""
-    """Further names, separated by commas, that the server is reached by: a proxy's, say."""
+    """Further host names of the server, separated by commas: a proxy's, for example."""
     token: str = ""
-    """Secret that writing requests must carry (`Authorization: Bearer …`)."""
+    """Secret that requests which write must carry (`Authorization: Bearer …`)."""
     token_to_read: bool = False
     """Whether reading needs the token too."""
     workers: int = 1
@@ -80,7 +80,7 @@ class Settings:
 
 
 def load(**overrides: object) -> Settings:
-    """Settings from the environment; keyword arguments win (command-line options)."""
+    """Reads the settings from the environment; keyword arguments (command-line options) win."""
     values: dict[str, object] = {"data": _default_data(), "database_url": ""}
     for field in fields(Settings):
         name = PREFIX + field.name.upper()

@@ -1,5 +1,7 @@
-"""Figures with their units, plurals, and names cut to fit: for pages, sentences and the command
-line alike. A missing figure is a dash everywhere, so that nobody need ask."""
+"""Formats figures with units, plurals and shortened names, for pages and the command line.
+
+A missing figure is a dash everywhere.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ DASH = "—"
 THIN = "\u202f"
 """Narrow no-break space between figure and unit."""
 HEAD, TAIL = 17, 11
-"""Characters kept at both ends of a name cut in the middle."""
+"""Characters kept at each end of a name cut in the middle."""
 
 Figure = int | float | None
 
 
 def figure(value: float) -> str:
-    """Three significant digits below 1000, whole and grouped above."""
+    """Formats with three significant digits below 1000; above, as a grouped whole number."""
     size = abs(value)
     if size >= 1000:
         return f"{value:,.0f}".replace(",", THIN)
@@ -31,13 +33,13 @@ def _with(value: float, unit: str) -> str:
     return f"{figure(value)}{THIN}{unit}"
 
 
-def _given(value: Figure) -> bool:
+def _is_finite(value: Figure) -> bool:
     return value is not None and math.isfinite(value)
 
 
 def microseconds(value: Figure) -> str:
-    """A duration held in microseconds, in the unit that suits it."""
-    if value is None or not _given(value):
+    """Formats a duration given in microseconds, in the unit that suits its size."""
+    if value is None or not _is_finite(value):
         return DASH
     size = abs(value)
     if value == 0:
@@ -55,18 +57,18 @@ def microseconds(value: Figure) -> str:
 
 
 def milliseconds(value: Figure) -> str:
-    """A duration held in milliseconds."""
+    """Formats a duration given in milliseconds."""
     return microseconds(None if value is None else value * 1e3)
 
 
 def seconds(value: Figure) -> str:
-    """A duration held in seconds."""
+    """Formats a duration given in seconds."""
     return microseconds(None if value is None else value * 1e6)
 
 
 def size_in_bytes(value: Figure) -> str:
-    """A size, in binary units."""
-    if value is None or not _given(value):
+    """Formats a size in bytes, in binary units."""
+    if value is None or not _is_finite(value):
         return DASH
     if abs(value) < 1024:
         return f"{value:.0f}{THIN}B"
@@ -79,13 +81,13 @@ def size_in_bytes(value: Figure) -> str:
 
 
 def bandwidth(value: Figure) -> str:
-    """Bytes a second, as GB/s, the way data sheets give it."""
-    return _with(value / 1e9, "GB/s") if value is not None and _given(value) else DASH
+    """Formats bytes per second as GB/s, as data sheets do."""
+    return _with(value / 1e9, "GB/s") if value is not None and _is_finite(value) else DASH
 
 
 def operations(value: Figure) -> str:
-    """A number of operations, or of operations a second: the unit is what the caller adds."""
-    if value is None or not _given(value):
+    """Formats a number of operations with its prefix; the caller appends the unit."""
+    if value is None or not _is_finite(value):
         return DASH
     if value == 0:
         return "0"
@@ -96,8 +98,8 @@ def operations(value: Figure) -> str:
 
 
 def percent(value: Figure) -> str:
-    """A share from 0 to 1."""
-    if value is None or not _given(value):
+    """Formats a share from 0 to 1 as a percentage."""
+    if value is None or not _is_finite(value):
         return DASH
     if 0 < value < 0.001:
         return f"<{THIN}0.1{THIN}%"
@@ -105,34 +107,34 @@ def percent(value: Figure) -> str:
 
 
 def ratio(value: Figure) -> str:
-    """A speed-up."""
-    return f"{value:.2f}×" if value is not None and _given(value) else DASH
+    """Formats a speed-up."""
+    return f"{value:.2f}×" if value is not None and _is_finite(value) else DASH
 
 
 def count(value: Figure) -> str:
-    """A number of things."""
-    if value is None or not _given(value):
+    """Formats a count."""
+    if value is None or not _is_finite(value):
         return DASH
     return f"{value:,.0f}".replace(",", THIN) if value == int(value) else figure(value)
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """`1 graph`, `2 graphs`."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+def plural(number: int, singular: str, plural_form: str | None = None) -> str:
+    """Formats a count with its noun: `1 graph`, `2 graphs`."""
+    return f"{count(number)} {singular if number == 1 else plural_form or singular + 's'}"
 
 
 def dash(value: object) -> str:
-    """The value, or a dash where there is none."""
+    """Returns the value as text, or a dash for none."""
     return DASH if value is None or value == "" else str(value)
 
 
 def middle(name: str, head: int = HEAD, tail: int = TAIL) -> str:
-    """The name cut in the middle: kernels differ at both ends."""
+    """Shortens a name in the middle, because kernels' names differ at both ends."""
     return name if len(name) <= head + tail + 1 else f"{name[:head]}…{name[-tail:]}"
 
 
 def path_end(path: str, keep: int = 40) -> str:
-    """A path cut from the left, at a folder where one fits."""
+    """Shortens a path from the left, at a folder if one fits."""
     if len(path) <= keep:
         return path
     end = path[-keep:]
@@ -151,7 +153,7 @@ _STEPS: tuple[tuple[float, float, str], ...] = (
 
 
 def age(moment: datetime, now: datetime) -> str:
-    """How long ago, roughly."""
+    """Says roughly how long ago a moment was."""
     passed = (now - moment).total_seconds()
     if passed < 0:
         return "now"
@@ -166,12 +168,12 @@ def age(moment: datetime, now: datetime) -> str:
 
 
 def between(start: datetime | None, end: datetime | None) -> str:
-    """The time from start to end, or to now while there is no end."""
+    """Formats the time from start to end, or to now if there is no end yet."""
     if start is None:
         return DASH
     return seconds(((end or datetime.now(UTC)) - start).total_seconds())
 
 
 def step(share: float | None, steps: int = 100) -> int:
-    """A share as a whole number of steps, for `<meter>` and SVG: styles may not be inline."""
+    """Rounds a share to whole steps, for `<meter>` and SVG: inline styles are forbidden."""
     return 0 if share is None or not math.isfinite(share) else round(max(0, min(1, share)) * steps)

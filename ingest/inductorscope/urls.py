@@ -1,4 +1,4 @@
-"""Every address of the application, built in one place. Templates get this module as `urls`."""
+"""Builds every address of the application. Templates get this module as `urls`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ API = "/api"
 
 
 def _part(value: str | int) -> str:
-    """One path segment; what names hold (`~`, `:`, `.`) stays readable, the rest is escaped."""
+    """Escapes one path segment; characters common in names (`~`, `:`, `.`) stay readable."""
     return quote(str(value), safe="~:.@+,=!$'()*")
 
 
 def with_query(path: str, **query: str | int | None) -> str:
-    """The path with those parameters that are set."""
-    given = {name: value for name, value in query.items() if value not in (None, "")}
-    return f"{path}?{urlencode(given, safe=',:/~')}" if given else path
+    """Adds the query parameters that are set to the path."""
+    parameters = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(parameters, safe=',:/~')}" if parameters else path
 
 
 def api(path: str) -> str:
@@ -42,7 +42,7 @@ def time(run_id: str) -> str:
 
 
 def time_table(run_id: str, **query: str | int | None) -> str:
-    """A long table of times: `of` which, of which `profile`, and the rest chooses rows."""
+    """A long table of times: `of` names the table, `profile` the profile; the rest filters."""
     return with_query(f"{time(run_id)}/table", **query)
 
 
@@ -51,17 +51,17 @@ def read(run_id: str) -> str:
 
 
 def run_state(run_id: str, **query: str | int | None) -> str:
-    """How far the reading of a run is; `graphs` says how many the page shows already."""
+    """Progress of reading a run; `graphs` is the number that the page already shows."""
     return with_query(f"{run(run_id)}/state", **query)
 
 
 def log(run_id: str, **query: str | int | None) -> str:
-    """The logs of a run: `log`, `compile`, `kind` and `rank` choose records."""
+    """The logs of a run: `log`, `compile`, `kind` and `rank` select records."""
     return with_query(f"{run(run_id)}/log", **query)
 
 
 def compile_story(run_id: str) -> str:
-    """What compiling did and why; its other pages lie below."""
+    """What compiling did and why; its other pages are below it."""
     return f"{run(run_id)}/compile"
 
 
@@ -79,22 +79,22 @@ def compile_part(run_id: str, part: str) -> str:
 
 
 def compile_diff(run_id: str, before: int, after: int, plain: int | None = None) -> str:
-    """Two stored texts beside each other; `plain` leaves addresses out of account."""
+    """Two stored texts side by side; `plain` ignores memory addresses."""
     return with_query(f"{compile_story(run_id)}/diff", a=before, b=after, plain=plain)
 
 
 def failures(run_id: str) -> str:
-    """What went wrong, and what can be done to find out why; its other pages lie below."""
+    """What failed, and how to find out why; its other pages are below it."""
     return f"{run(run_id)}/failures"
 
 
 def failure_part(run_id: str, part: str, **query: str | int | None) -> str:
-    """`components`, `numbers`, `minify` or `values`: a page, and where its job is asked for."""
+    """`components`, `numbers`, `minify` or `values`: the page, and the form that starts its job."""
     return with_query(f"{failures(run_id)}/{_part(part)}", **query)
 
 
 def watch(key: str) -> str:
-    """Always the newest reading of a folder that is being watched."""
+    """The newest run of a watched folder."""
     return f"/watch/{_part(key)}"
 
 
@@ -118,7 +118,7 @@ def memory(run_id: str, slug: str, **query: str | int | None) -> str:
 
 
 def roofline(run_id: str, **query: str | int | None) -> str:
-    """Kernels of a run beside the machine's limits."""
+    """Kernels of a run against the machine's limits."""
     return with_query(f"{run(run_id)}/roofline", **query)
 
 
@@ -133,7 +133,7 @@ def run_memory(run_id: str) -> str:
 
 
 def kernel_key(name: str, handle: int | None) -> str:
-    """How addresses name a call of a kernel."""
+    """Names a kernel's call in addresses."""
     return f"{name}:{1 if handle is None else handle}"
 
 
@@ -142,12 +142,12 @@ def kernel(run_id: str, slug: str, name: str, handle: int | None) -> str:
 
 
 def kernel_benchmark(run_id: str, slug: str, name: str, handle: int | None) -> str:
-    """Where its form asks for a benchmark."""
+    """The form that requests a benchmark of the kernel."""
     return f"{kernel(run_id, slug, name, handle)}/benchmark"
 
 
 def api_kernel_case(run_id: str, slug: str, name: str, handle: int | None) -> str:
-    """The kernel's test case as a file that runs by itself."""
+    """The kernel's test case, a file that runs on its own."""
     return f"{API}{kernel(run_id, slug, name, handle)}/case.py"
 
 
@@ -165,7 +165,7 @@ def line_in_explorer(
     kernel: str | None = None,
     handle: int | None = None,
 ) -> str:
-    """The explorer with a line kept: of a source its path, of a kernel's line the kernel."""
+    """The explorer with a line selected; a source line needs its path, a kernel line its kernel."""
     panes = list(OPENED)
     if stage not in panes:
         panes[2] = stage

@@ -1,10 +1,10 @@
 """The command line: the app, and the options that commands share.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused or nothing in it to read, 4 the server
-could not be reached or refused.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused or unreadable, 4 server unreachable or
+refusing.
 
-Only the module of the command that was asked for is imported, and a command imports what costs time
-when it runs: `inductorscope --version` answers at once.
+Only the module of the requested command is imported, and a command defers its slow imports until it
+runs, so that `inductorscope --version` is fast.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ app = typer.Typer(
     "[bold]inductorscope serve[/] opens the dashboard; [bold]inductorscope capture[/] compiles and "
     "records a model; [bold]inductorscope ingest[/] reads the debug folders, logs and traces you "
     "have.\n\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 server out of reach.",
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 server unreachable.",
 )
 
 Data = Annotated[
     Path | None,
     typer.Option(
-        "--data", help="Folder of the database and of uploads under way.", show_default=False
+        "--data", help="Folder of the database and of unfinished uploads.", show_default=False
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[
-    str | None, typer.Option("--name", help="Name of the run. Default: the first path's.")
+    str | None, typer.Option("--name", help="Name of the run. Default: the name of the first path.")
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given several times.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.")]
 Server = Annotated[
     str, typer.Option("--server", help="Address of the server.", envvar="INDUCTORSCOPE_SERVER")
 ]
@@ -87,7 +87,7 @@ def print_json(value: object) -> None:
 
 
 def load_commands(wanted: str | None = None) -> None:
-    """Imports the module of a command, or of all; importing one adds the command."""
+    """Imports the module of one command or of all; importing a module adds its command."""
     names = sorted(file.stem for file in Path(__file__).with_name("commands").glob("[a-z]*.py"))
     module = (wanted or "").replace("-", "_")
     for name in [module] if module in names else names:
@@ -96,7 +96,7 @@ def load_commands(wanted: str | None = None) -> None:
 
 def main() -> None:
     """Entry point."""
-    # The app itself has no option that takes a value, so the first other word is the command.
+    # The app's options take no values, so the first word that is not an option is the command.
     load_commands(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
     try:
         app()

@@ -1,5 +1,5 @@
-"""Sending files to a server from anybody's machine: resumable, so that a dropped connection or a
-restarted server costs a moment and not the upload."""
+"""Sends files to a server from any machine. An upload resumes after a dropped connection or a
+restart of the server."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from inductorscope.formats.units import MIB
 
 CHUNK = 8 * MIB
 PATIENCE_SECONDS = float(os.environ.get("INDUCTORSCOPE_PATIENCE_SECONDS", "60"))
-"""How long a server may be away before we give up."""
+"""How long a server may be unavailable before the client gives up."""
 AWAY = (429, 502, 503, 504)
-"""What a server answers, or a proxy for it, that will be well again in a moment."""
+"""Status codes of a server or proxy that is unavailable for a moment."""
 
 Progress = Callable[[str, int, int], None]
 
 
 class ServerError(Exception):
-    """The server refused, or could not be reached; the message is for a person."""
+    """The server refused, or could not be reached. The message is for the user."""
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """What became of an upload."""
+    """The outcome of an upload."""
 
     job: str
     state: str
@@ -46,31 +46,33 @@ class LocalFile:
 
 
 def files_of(paths: list[Path]) -> list[LocalFile]:
-    """The files to send: each path, folders walked, named from the folder down."""
-    found = []
+    """Lists the files to send, those of folders included, named relative to the folder's parent."""
+    files = []
     for top in paths:
         if top.is_dir():
             for file in sorted(top.rglob("*")):
                 if file.is_file() and not file.is_symlink():
                     name = f"{top.resolve().name}/{file.relative_to(top).as_posix()}"
-                    found.append(LocalFile(file, name, file.stat().st_size))
+                    files.append(LocalFile(file, name, file.stat().st_size))
         else:
-            found.append(LocalFile(top, top.name, top.stat().st_size))
-    return found
+            files.append(LocalFile(top, top.name, top.stat().st_size))
+    return files
 
 
 class Client:
-    """One server, spoken to over its public API."""
+    """A client of one server's public API."""
 
     def __init__(self, server: str, token: str = "") -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(base_url=server.rstrip("/"), headers=headers, timeout=60.0)
 
-    def push(self, paths: list[Path], name: str | None, tags: list[str], tell: Progress) -> Pushed:
-        """Upload, then wait until the server has read everything."""
+    def push(
+        self, paths: list[Path], name: str | None, tags: list[str], progress: Progress
+    ) -> Pushed:
+        """Uploads the files and waits until the server has read them."""
         files = files_of(paths)
         if not files:
-            raise ServerError(f"There is no file in {', '.join(map(str, paths))}.")
+            raise ServerError(f"{', '.join(map(str, paths))}: no files to send.")
         wanted = {
             "name": name or name_of(paths),
             "tags": tags,
@@ -81,17 +83,17 @@ class Client:
         sent = 0
         for entry in upload["files"]:
             file = files[entry["index"]]
-            self._send_file(upload["id"], entry["index"], file, sent, total, tell)
+            self._send_file(upload["id"], entry["index"], file, sent, total, progress)
             sent += file.size
         job = self._send("POST", f"/api/uploads/{upload['id']}/finish").json()["job"]
-        return self._wait(str(job), tell)
+        return self._wait(str(job), progress)
 
     def delete(self, run: str) -> None:
-        """Takes a run away; one that is gone already is no trouble."""
+        """Deletes a run, if it still exists."""
         self._send("DELETE", f"/api/runs/{run}", accept=(204, 404))
 
     def _send_file(
-        self, upload: str, index: int, file: LocalFile, before: int, total: int, tell: Progress
+        self, upload: str, index: int, file: LocalFile, before: int, total: int, progress: Progress
     ) -> None:
         url = f"/api/uploads/{upload}/files/{index}"
         offset = 0
@@ -101,8 +103,8 @@ class Client:
                 chunk = stream.read(CHUNK)
                 if not chunk:
                     raise ServerError(
-                        f"{file.path} became shorter than its {file.size:,} bytes while it was "
-                        "being sent. Push again when nothing writes to it any more."
+                        f"{file.path} became shorter than its {file.size:,} bytes during the "
+                        "upload. Push again when no program writes to it."
                     )
                 answer = self._send(
                     "PATCH",
@@ -112,13 +114,13 @@ class Client:
                     accept=(204, 409),
                 )
                 offset = int(answer.headers["Upload-Offset"])
-                tell(f"Sending {file.name}", before + offset, total)
+                progress(f"Sending {file.name}", before + offset, total)
 
-    def _wait(self, job: str, tell: Progress) -> Pushed:
+    def _wait(self, job: str, progress: Progress) -> Pushed:
         while True:
             page = self._send("GET", f"/api/jobs/{job}").json()
             row = page.get("job", page)
-            tell(row["step"], row["done"] or 0, row["total"] or 0)
+            progress(row["step"], row["done"] or 0, row["total"] or 0)
             if row["state"] in ("done", "failed", "cancelled"):
                 return Pushed(job, row["state"], row["run_id"], row["duplicate"], row["message"])
             time.sleep(0.3)
@@ -133,7 +135,7 @@ class Client:
         headers: dict[str, str] | None = None,
         accept: tuple[int, ...] = (200, 201, 202, 204),
     ) -> httpx.Response:
-        """One request, tried again while the server is away."""
+        """Sends one request, and retries while the server is unavailable."""
         for wait in _waits():
             try:
                 answer = self._http.request(
@@ -157,7 +159,7 @@ class Client:
 
 
 def _waits() -> Iterator[float | None]:
-    """Pauses between tries, growing, and None for the last try."""
+    """Yields growing pauses between attempts, then None for the last attempt."""
     spent, wait = 0.0, 0.2
     while spent < PATIENCE_SECONDS:
         yield wait

@@ -1,4 +1,4 @@
-"""Reading paths of this machine straight into the database, without upload and worker."""
+"""Reads paths of this machine straight into the database, without upload or worker."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def read_paths(
     progress: Progress,
     workers: int = 0,
 ) -> ReadResult:
-    """Read all paths as one run.
+    """Reads all paths as one run.
 
-    A lone folder is read where it lies; anything else is first laid out in a working folder.
+    A single folder is read in place; anything else is first laid out in a working folder.
     """
     migrate(settings)
     settings.data.mkdir(parents=True, exist_ok=True)
@@ -65,9 +65,9 @@ def read_paths(
 
 
 def align_lines(settings: Settings, run: str, progress: Progress, *, workers: int = 0) -> bool:
-    """Aligns the lines of a run's kernels that reading left; whether there were any.
+    """Aligns the lines of a run's kernels that are not aligned yet; returns whether any were left.
 
-    May be interrupted: a worker, or `inductorscope relink`, does the rest.
+    Interrupting is safe: a worker, or `inductorscope relink`, does the rest.
     """
     engine = make_engine(settings)
     try:

@@ -9,10 +9,10 @@ from inductorscope.store.runs.runs import find_run_ids
 
 
 def one_run(session: Session, start: str) -> str:
-    """Its whole id. Ends the program where no run, or more than one, starts so."""
+    """Completes a run's id. Exits if no run, or more than one, starts with these characters."""
     ids = find_run_ids(session, start)
     if not ids:
         fail(f"No run starts with {start}; `inductorscope runs` lists them.", FAILED)
     if len(ids) > 1:
-        fail(f"{start} could be any of {', '.join(ids)}.", USAGE)
+        fail(f"{start} is ambiguous: {', '.join(ids)}.", USAGE)
     return ids[0]

@@ -10,7 +10,7 @@ from rich.progress import Progress as Bars
 
 
 class Progress:
-    """One bar on standard error that says what is being done; nothing when quiet."""
+    """A progress bar on standard error; prints nothing when quiet."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._bars = Bars(

@@ -1,4 +1,4 @@
-"""Reading files or sending them, with a progress bar, and printing what became of them."""
+"""Reads or sends files with a progress bar, and prints the outcome."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.reading import NothingToRead, ReadResult
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.settings import Settings
+from inductorscope.units import plural
 
 
 def ingest_and_print(
@@ -27,7 +28,7 @@ def ingest_and_print(
     origin: str,
     as_json: bool,
 ) -> None:
-    """Read paths into the database, print the run, and align the lines of its kernels."""
+    """Reads paths into the database, prints the run, and aligns the lines of its kernels."""
     return_large_blocks()
     with Progress(quiet=as_json) as progress:
         try:
@@ -50,12 +51,12 @@ def ingest_and_print(
 
 
 def align_and_print(settings: Settings, run: str, *, quiet: bool) -> None:
-    """Align the lines of a run's kernels, if that is still to be done."""
+    """Aligns the lines of a run's kernels, if that has not been done."""
     sys.stdout.flush()
     with Progress(quiet=quiet) as progress:
         aligned = align_lines(settings, run, progress, workers=cores())
     if aligned and not quiet:
-        typer.echo("The lines of its kernels are aligned too.")
+        typer.echo("The lines of its kernels are aligned.")
 
 
 def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
@@ -78,8 +79,9 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
             }
         )
         return
-    known = "was here already" if result.duplicate else f"read in {result.seconds:.1f} s"
-    typer.echo(f"Run {result.run_id} {known}: {result.graphs} graphs, {result.kernels} kernels.")
+    known = "already exists" if result.duplicate else f"read in {result.seconds:.1f} s"
+    graphs, kernels = plural(result.graphs, "graph"), plural(result.kernels, "kernel")
+    typer.echo(f"Run {result.run_id} {known}: {graphs}, {kernels}.")
     for item in result.dropped:
         typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
     typer.echo(url)
@@ -88,7 +90,7 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
 def push_and_print(
     server: str, token: str, paths: list[Path], name: str | None, tags: list[str], as_json: bool
 ) -> None:
-    """Send paths to a server, wait until it has read them, and print the run."""
+    """Sends paths to a server, waits until it has read them, and prints the run."""
     with Progress(quiet=as_json) as progress:
         try:
             done = Client(server, token).push(paths, name, tags, progress.bytes)
@@ -109,4 +111,4 @@ def push_and_print(
     elif done.run:
         typer.echo(f"{server.rstrip('/')}/runs/{done.run}")
     if done.state != "done":
-        fail(done.message or f"The server's job ended as {done.state}.", REFUSED)
+        fail(done.message or f"The server's job ended with the state {done.state}.", REFUSED)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def name_of(paths: list[Path]) -> str:
-    """The name of the first path, without the endings of archives.
+    """Returns the name of the first path, without the extension of an archive.
 
-    Where that is a name that every debug folder has, the name of the folder above.
+    If every debug folder has that name, it is the name of the folder above.
     """
     path = paths[0].resolve()
     while path.name in ("torch_compile_debug", "torchinductor", "torch_trace") or (

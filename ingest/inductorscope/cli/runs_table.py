@@ -1,4 +1,4 @@
-"""The table of runs on a terminal."""
+"""Prints the table of runs on a terminal."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ PIPED_COLUMNS = 200
 
 
 def print_runs(runs: Sequence[RunRow]) -> None:
-    """The runs as a table."""
+    """Prints the runs as a table."""
     if not runs:
         Console().print("No runs. Start with: inductorscope capture neg-maximum-cat", markup=False)
         return
     console = Console()
-    # Into a file or a pipe nothing is shortened; a narrow terminal has no room for all columns.
+    # A file or pipe gets all columns in full; a narrow terminal has no room for them.
     if not console.is_terminal:
         console.width = max(console.width, PIPED_COLUMNS)
     wide = console.width >= WIDE_COLUMNS
     table = Table(box=None, header_style="bold")
     table.add_column("Run", no_wrap=True, min_width=16)
-    # The name has what the others leave, as far as there is something to read.
+    # The name takes the width that the other columns leave, within a readable minimum.
     most = max(console.width - (105 if wide else 60), 12)
     table.add_column("Name", no_wrap=True, overflow="ellipsis", max_width=most)
     if wide:

@@ -1,1 +1,1 @@
-"""The commands, one file each. A file's name is the command's."""
+"""The commands, one file each, named like the command."""

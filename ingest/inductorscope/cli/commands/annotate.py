@@ -1,4 +1,4 @@
-"""`inductorscope annotate`: output code with comments that say which FX lines it computes."""
+"""`inductorscope annotate`: output code with comments that name its FX lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inductorscope.cli.app import FAILED, REFUSED, USAGE, app, fail
 
 
 class Style(StrEnum):
-    """One comment a line, as in the tutorial, or one a kernel."""
+    """One comment per line, as in the tutorial, or one per kernel."""
 
     line = "line"
     kernel = "kernel"
@@ -24,38 +24,38 @@ def annotate(
         Path,
         typer.Argument(
             help="A torch_compile_debug folder, a graph's folder, an output_code.py, or a pasted "
-            "listing with the listing of its FX graph beside it or in the same file."
+            "listing whose FX graph is next to it or in the same file."
         ),
     ],
     style: Annotated[
         Style, typer.Option(help="Comments above the lines of kernels, or one above each kernel.")
     ] = Style.line,
     graph: Annotated[
-        Path | None, typer.Option(help="File of the FX graph, where it lies elsewhere.")
+        Path | None, typer.Option(help="File of the FX graph, if it is elsewhere.")
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write; a folder for several listings."),
     ] = None,
 ) -> None:
-    """Write output code with the FX lines it computes as comments; it runs as before.
+    """Write output code with the FX lines it computes as comments; the code still runs.
 
-    Reads the files alone: no database, no torch. Prints the text unless `-o` names a file.
+    Needs no database and no torch. Prints the text unless `-o` names a file.
     """
     from inductorscope.correlate.annotate.files import annotate_file, listings
     from inductorscope.correlate.directory import NoGraphs
 
     try:
-        found = listings(path)
-        if len(found) > 1 and output is None:
-            fail(f"{path} holds {len(found)} listings: name a folder for them with -o.", USAGE)
-        for file in found:
+        files = listings(path)
+        if len(files) > 1 and output is None:
+            fail(f"{path} holds {len(files)} listings: name a folder for them with -o.", USAGE)
+        for file in files:
             text = annotate_file(file, style.value, graph)
             if output is None:
                 typer.echo(text, nl=False)
                 continue
             target = output
-            if len(found) > 1 or output.is_dir():
+            if len(files) > 1 or output.is_dir():
                 target = output / file.relative_to(path if path.is_dir() else path.parent)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""`inductorscope capture`: run a model here and now, then store what was recorded or send it on."""
+"""`inductorscope capture`: runs a model on this machine, then stores the recording or sends it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from inductorscope.cli.app import (
     load_settings,
 )
 
-# The names live in capture.spec; mypy wants an enum's members written out.
+# The names come from capture.spec; mypy expects the members of an enum written out.
 Dtype = Enum("Dtype", {name: name for name in DTYPES}, type=str)  # type: ignore[misc]
 Mode = Enum("Mode", {name: name for name in MODES}, type=str)  # type: ignore[misc]
 
@@ -50,7 +50,8 @@ def capture(
     tag: Tags = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
     dtype: Annotated[
-        Dtype | None, typer.Option(help="Convert parameters and floating-point inputs to it.")
+        Dtype | None,
+        typer.Option(help="Convert parameters and floating-point inputs to this type."),
     ] = None,
     train: Annotated[bool, typer.Option("--train/--infer", help="Forward and backward.")] = False,
     dynamic: Annotated[
@@ -62,7 +63,7 @@ def capture(
         str | None, typer.Option(help="Compile only functions of this name.")
     ] = None,
     values: Annotated[
-        bool, typer.Option("--values", help="Record what each kernel reads and writes.")
+        bool, typer.Option("--values", help="Record the values each kernel reads and writes.")
     ] = False,
     replay_record: Annotated[
         bool, typer.Option("--replay-record", help="Record frames for replay.")
@@ -73,17 +74,18 @@ def capture(
             "--config",
             metavar="KEY=VALUE",
             help="Any torch._inductor.config key, such as max_fusion_size=8 or cpp.simdlen=256; "
-            "may be given several times.",
+            "may be repeated.",
         ),
     ] = None,
     source: Annotated[
-        bool, typer.Option("--source/--no-source", help="Keep the source files frames name.")
+        bool,
+        typer.Option("--source/--no-source", help="Keep the source files that stack frames name."),
     ] = True,
     seconds: Annotated[float, typer.Option(help="Time to spend on timing.")] = 10.0,
-    repeats: Annotated[int | None, typer.Option(help="Exactly so many timing samples.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Exact number of timing samples.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a model, time it against eager, profile it, and store all that Inductor wrote."""
+    """Compile a model, time it against eager, profile it, and store everything Inductor wrote."""
     settings = load_settings(data=data)
     try:
         spec = CaptureSpec(
@@ -132,6 +134,6 @@ def _pairs(texts: list[str]) -> dict[str, str]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
-            fail(f"--config takes KEY=VALUE, and {text!r} holds no '='.", USAGE)
+            fail(f"--config takes KEY=VALUE, but {text!r} has no '='.", USAGE)
         pairs[key.strip()] = value.strip()
     return pairs

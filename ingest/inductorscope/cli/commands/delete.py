@@ -11,10 +11,10 @@ from inductorscope.cli.app import Data, app, load_settings
 
 @app.command()
 def delete(
-    run: Annotated[str, typer.Argument(help="The run's id, or the first characters of it.")],
+    run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
     data: Data = None,
 ) -> None:
-    """Delete a run and free what only it used."""
+    """Delete a run and the contents that only it uses."""
     settings = load_settings(data=data)
     from inductorscope.cli.one_run import one_run
     from inductorscope.store.database.engine import make_engine, sessions
@@ -25,4 +25,4 @@ def delete(
     with sessions(make_engine(settings)).begin() as session:
         run = one_run(session, run)
         freed = delete_run(session, run)
-    typer.echo(f"Deleted {run}, {freed:,} bytes freed.")
+    typer.echo(f"Deleted {run} and freed {freed:,} bytes.")

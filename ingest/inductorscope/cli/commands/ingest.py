@@ -1,4 +1,4 @@
-"""`inductorscope ingest`: files into the database of this machine."""
+"""`inductorscope ingest`: reads files into the database of this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ingest(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Debug folders at any level, logs, traces, archives; together one run."
+            help="Debug folders at any level, logs, traces, archives. All make one run."
         ),
     ],
     data: Data = None,

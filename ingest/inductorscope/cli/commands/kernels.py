@@ -1,4 +1,4 @@
-"""`inductorscope kernels`: what a profiler trace's time went to, as JSON."""
+"""`inductorscope kernels`: the kernels of a profiler trace, as JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def kernels(
 ) -> None:
     """Print the kernels of a profiler trace with their times and kinds, as JSON.
 
-    Times are µs of the whole trace. Launches are no kernels; what was wrong with the file is under
-    `repairs`. Without work on a device, the entries are operators and compiled kernels on the
-    processor, each without what it called itself. Reads the file alone: no database, no torch.
+    Times are µs over the whole trace. Launches do not count as kernels; `repairs` lists what was
+    wrong with the file. If the trace has no device work, the entries are operators and compiled
+    kernels on the CPU, each without the time of what it calls. Needs no database and no torch.
     """
     import msgspec
 
@@ -36,6 +36,6 @@ def kernels(
         fail(f"{trace} cannot be read: {error.strerror or error}.", REFUSED)
     if not read.events:
         why = "; ".join(repair.reason for repair in read.repairs) or "its list of events is empty"
-        fail(f"{trace} holds no events of a profiler: {why}.", REFUSED)
-    found = summary_of(read, break_down(read))
-    typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+        fail(f"{trace} holds no profiler events: {why}.", REFUSED)
+    summary = summary_of(read, break_down(read))
+    typer.echo(msgspec.json.format(msgspec.json.encode(summary), indent=1).decode())

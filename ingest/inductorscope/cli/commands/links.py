@@ -16,7 +16,7 @@ def links(
         Path, typer.Argument(help="A debug folder at any level, or one output_code.py.")
     ],
 ) -> None:
-    """Print, as JSON, which FX nodes and ops each kernel line came from."""
+    """Print as JSON which FX nodes and operations each kernel line computes."""
     from inductorscope.correlate.directory import NoGraphs, links_of_path
 
     try:

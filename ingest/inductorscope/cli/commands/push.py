@@ -1,4 +1,4 @@
-"""`inductorscope push`: files to a server."""
+"""`inductorscope push`: sends files to a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inductorscope.cli.app import USAGE, AsJson, Name, Server, Tags, app, fail
 @app.command()
 def push(
     paths: Annotated[
-        list[Path], typer.Argument(help="Folders, logs, traces, archives; together one run.")
+        list[Path], typer.Argument(help="Folders, logs, traces, archives. All make one run.")
     ],
     server: Server,
     name: Name = None,

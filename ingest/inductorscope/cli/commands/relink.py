@@ -1,4 +1,4 @@
-"""`inductorscope relink`: links of stored runs made again."""
+"""`inductorscope relink`: renews the links of stored runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import Annotated
 import typer
 
 from inductorscope.cli.app import REFUSED, Data, app, fail, load_settings
+from inductorscope.units import plural
 
 
 @app.command()
 def relink(
     run: Annotated[
-        str | None, typer.Argument(help="Only this run: its id, or the first characters of it.")
+        str | None, typer.Argument(help="Only this run: its id, or its first characters.")
     ] = None,
     data: Data = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Align lines that are not aligned yet, and renew links made by an older version.
 
-    Workers do both on their own.
+    Workers also do both.
     """
     settings = load_settings(data=data)
     from inductorscope.processes.allocation import return_large_blocks
@@ -43,4 +44,5 @@ def relink(
     if done is None:
         fail("A worker is already renewing the links.", REFUSED)
     if not quiet:
-        typer.echo(f"Renewed the links of {done.done:,} graphs; {done.failed:,} keep theirs.")
+        graphs = plural(done.done, "graph")
+        typer.echo(f"Renewed the links of {graphs}; {done.failed:,} keep their old links.")

@@ -11,11 +11,11 @@ from inductorscope.cli.app import Data, Server, app, load_settings
 
 @app.command()
 def report(
-    run: Annotated[str, typer.Argument(help="The run's id, or the first characters of it.")],
+    run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
     server: Server = "http://127.0.0.1:8765",
     data: Data = None,
 ) -> None:
-    """Print a run's failure as Markdown for an issue, with versions, kernel, error and verdicts."""
+    """Print a run's failure as Markdown for an issue: versions, kernel, error and verdicts."""
     from inductorscope.answers.failures.report import reported
     from inductorscope.cli.one_run import one_run
     from inductorscope.store.database.engine import make_engine, sessions

@@ -1,4 +1,4 @@
-"""`inductorscope retry`: asks again for a job that failed or was cancelled."""
+"""`inductorscope retry`: repeats a job that failed or was cancelled."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
 
 @app.command()
 def retry(
-    job: Annotated[str, typer.Argument(help="The job's id, as its page's address has it.")],
+    job: Annotated[str, typer.Argument(help="The job's id, as in the address of its page.")],
     data: Data = None,
 ) -> None:
-    """Ask a worker for the same again as a job that failed or was cancelled."""
+    """Run a job that failed or was cancelled again."""
     settings = load_settings(data=data)
     from inductorscope.jobs.api import JobsClient
     from inductorscope.jobs.errors import JobsError

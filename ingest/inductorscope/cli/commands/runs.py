@@ -12,8 +12,10 @@ from inductorscope.cli.app import AsJson, Data, app, load_settings
 @app.command()
 def runs(
     data: Data = None,
-    query: Annotated[str, typer.Argument(help="Words to look for in names, tags, versions.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    query: Annotated[
+        str, typer.Argument(help="Words to search for in names, tags and versions.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Most runs to list.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List the runs in the database, newest first."""

@@ -1,4 +1,4 @@
-"""`inductorscope serve`: the dashboard with its workers."""
+"""`inductorscope serve`: runs the dashboard and its workers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def serve(
         typer.Option(help="Built-in model to capture when the database is empty.", metavar="MODEL"),
     ] = None,
 ) -> None:
-    """Serve the dashboard, with workers that read uploads and run captures.
+    """Serve the dashboard, and run workers that read uploads and run captures.
 
-    A web process or worker that dies is started again and resumes its work.
+    A web process or worker that dies is restarted and resumes its work.
     """
     settings = load_settings(data=data, host=host, port=port, workers=workers)
     from inductorscope.jobs.queue.supervisor import StartError, supervise

@@ -1,4 +1,4 @@
-"""`inductorscope truth`: the exact record of a capture, to score links by."""
+"""`inductorscope truth`: exact links of a capture, to score inferred ones against."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Annotated
 import typer
 
 from inductorscope.cli.app import REFUSED, app, fail
+from inductorscope.units import plural
 
 
 @app.command()
 def truth(
-    path: Annotated[Path, typer.Argument(help="Folder of a captured run, with its line record.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; made if absent.")],
+    path: Annotated[Path, typer.Argument(help="Folder of a capture that recorded its lines.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; created if missing.")],
 ) -> None:
-    """Write the exact record of a captured run as truth that inferred links are scored by."""
+    """Write the exact links of a capture, against which inferred links are scored."""
     from inductorscope.capture.truth import NoTruth, write_truth
 
     try:
         written = write_truth(path, out)
     except (NoTruth, OSError) as error:
         fail(str(error), REFUSED)
-    typer.echo(f"{out}: {written.graphs} graphs, {written.lines} lines with their truth.")
+    typer.echo(f"{out}: exact links of {written.lines} lines in {plural(written.graphs, 'graph')}.")

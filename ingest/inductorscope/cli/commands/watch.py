@@ -19,7 +19,7 @@ def watch(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="Folder that TORCH_TRACE names, or in which torch_compile_debug is written; it "
+            help="Folder that TORCH_TRACE names, or in which torch_compile_debug is written. It "
             "need not exist yet."
         ),
     ] = None,
@@ -29,7 +29,7 @@ def watch(
     server: Annotated[
         str | None,
         typer.Option(
-            help="Send to this server. Default: read into the database of this machine.",
+            help="Send to this server. Default: the database of this machine.",
             envvar="INDUCTORSCOPE_SERVER",
         ),
     ] = None,
@@ -37,19 +37,19 @@ def watch(
         str, typer.Option(help="The server's token, if it has one.", envvar="INDUCTORSCOPE_TOKEN")
     ] = "",
     data: Data = None,
-    every: Annotated[float, typer.Option(min=0.2, help="Seconds between looks.")] = 2.0,
+    every: Annotated[float, typer.Option(min=0.2, help="Seconds between checks.")] = 2.0,
     until_quiet: Annotated[
         float | None,
-        typer.Option(min=1.0, help="End when nothing grew for so many seconds.", metavar="SECONDS"),
+        typer.Option(min=1.0, help="Stop after this long without a change.", metavar="SECONDS"),
     ] = None,
     all_logs: Annotated[
-        bool, typer.Option("--all", help="All of the folder, not the newest run's only.")
+        bool, typer.Option("--all", help="Read all logs of the folder, not just the newest run's.")
     ] = False,
 ) -> None:
-    """Read a folder's newest run while it is being written; its page grows by itself.
+    """Read a folder's newest run while it is being written; its page updates itself.
 
-    Prints the address once. Each look reads what the logs and debug folders hold by then, logs up
-    to their last whole record, and takes the reading before away. Ends with Ctrl-C.
+    Prints the page's address. Each check reads the logs, up to their last complete record, and the
+    debug folders, and replaces the previous run. Stop with Ctrl-C.
     """
     from inductorscope.cli.client import ServerError
     from inductorscope.cli.watch.files import NothingToWatch, folder_of_process
@@ -62,16 +62,16 @@ def watch(
     except NothingToWatch as error:
         fail(str(error), REFUSED)
     if place.is_file():
-        fail(f"{place} is a file; name the folder that it is in.", USAGE)
+        fail(f"{place} is a file. Name the folder that contains it.", USAGE)
     settings = load_settings(data=data)
     base = server or f"http://{settings.host}:{settings.port}"
-    read, forget = _at_server(server, token) if server else _here(settings)
+    read, forget = _server_reader(server, token) if server else _local_reader(settings)
     watched = Watch(
         place, read, forget, typer.echo, every=every, until_quiet=until_quiet, all_logs=all_logs
     )
     typer.echo(f"{base.rstrip('/')}/watch/{watched.key}")
     try:
-        watched.go_on()
+        watched.follow()
     except KeyboardInterrupt:
         typer.echo("Stopped watching.")
     except ServerError as error:
@@ -80,7 +80,7 @@ def watch(
         fail(f"{error.filename}: {error.strerror}.", FAILED)
 
 
-def _here(settings: Settings) -> tuple[Read, Forget]:
+def _local_reader(settings: Settings) -> tuple[Read, Forget]:
     from inductorscope.cli.local import align_lines, read_paths
     from inductorscope.cli.watch.loop import UnreadableYetError
     from inductorscope.intake.unpack import Refused
@@ -112,7 +112,7 @@ def _here(settings: Settings) -> tuple[Read, Forget]:
     return read, forget
 
 
-def _at_server(server: str, token: str) -> tuple[Read, Forget]:
+def _server_reader(server: str, token: str) -> tuple[Read, Forget]:
     from inductorscope.cli.client import Client
     from inductorscope.cli.watch.loop import UnreadableYetError
 
@@ -121,7 +121,9 @@ def _at_server(server: str, token: str) -> tuple[Read, Forget]:
     def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
         done = client.push([root], name, [tag], lambda step, sent, total: None)
         if done.run is None:
-            raise UnreadableYetError(done.message or f"The server's job ended as {done.state}.")
+            raise UnreadableYetError(
+                done.message or f"The server's job ended with the state {done.state}."
+            )
         return done.run, not done.duplicate
 
     return read, client.delete

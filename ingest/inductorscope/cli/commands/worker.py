@@ -14,7 +14,7 @@ def worker(
     data: Data = None,
     count: Annotated[int, typer.Option(min=1, help="Worker processes to keep alive.")] = 1,
 ) -> None:
-    """Run workers alone, beside web processes that use the same database and data folder."""
+    """Run workers only, for web processes that use the same database and data folder."""
     settings = load_settings(data=data)
     from inductorscope.jobs.queue.supervisor import StartError, supervise
 

@@ -7,9 +7,9 @@ from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
 
 @app.command(hidden=True)
 def worker_health(data: Data = None) -> None:
-    """Exit 0 when a worker of this machine gave a sign of life lately; for container checks."""
+    """Exit 0 if a worker of this machine sent a heartbeat recently, for container checks."""
     settings = load_settings(data=data)
     from inductorscope.jobs.queue.health import living_workers
 
     if not living_workers(settings):
-        fail("No worker of this machine gave a sign of life lately.", FAILED)
+        fail("No worker of this machine sent a heartbeat recently.", FAILED)

@@ -1,1 +1,1 @@
-"""Reading a folder again and again while a program writes to it."""
+"""Rereads a folder while a program writes to it."""

@@ -1,5 +1,5 @@
-"""Logs and debug folders that are still being written: which belong to the newest run of a folder,
-and copies of logs as far as they are whole."""
+"""Finds the logs and debug folders of the newest run while they are still being written, and copies
+the complete records of a log."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _DEBUG = re.compile(r"^run_(\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d_\d{6})-pid_\d+$")
 
 
 class NothingToWatch(ValueError):
-    """What was named holds no log and cannot; the message is for a person."""
+    """The folder or process named writes no logs. The message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A log, or all that one process put into its debug folder, and from when to when."""
+class Output:
+    """A log, or the debug folder of one process, with the times of its first and last write."""
 
     path: Path
     began: float
     changed: float
     size: int
-    files: tuple[Found, ...] = ()
-    """Of a debug folder: each is written at once, so none has half a record at its end."""
+    files: tuple[Output, ...] = ()
+    """Files of a debug folder. Each is written in one go, so none ends in half a record."""
 
 
-def logs_in(folder: Path) -> list[Found]:
-    """TORCH_TRACE logs below a folder, the oldest first; recognised by their first bytes."""
-    found = []
+def logs_in(folder: Path) -> list[Output]:
+    """Returns the TORCH_TRACE logs below a folder, oldest first, recognised by content."""
+    outputs = []
     for number, path in enumerate(sorted(folder.rglob("*"))):
         if number >= MOST_FILES:
             break
@@ -52,16 +52,16 @@ def logs_in(folder: Path) -> list[Found]:
             with path.open("rb") as stream:
                 begin = _BEGIN.search(stream.read(LOOK_AT))
         except OSError:
-            continue  # gone, or not ours to read
+            continue  # deleted meanwhile, or not readable
         if begin is not None:
             began = _time(begin, facts.st_mtime)
-            found.append(Found(path, began, facts.st_mtime, facts.st_size))
-    return sorted(found, key=lambda log: (log.began, log.path))
+            outputs.append(Output(path, began, facts.st_mtime, facts.st_size))
+    return sorted(outputs, key=lambda log: (log.began, log.path))
 
 
-def debug_folders_in(folder: Path) -> list[Found]:
-    """What TORCH_COMPILE_DEBUG writes below a folder, process by process, the oldest first."""
-    found: list[Found] = []
+def debug_folders_in(folder: Path) -> list[Output]:
+    """Returns the TORCH_COMPILE_DEBUG folders below a folder, one per process, oldest first."""
+    outputs: list[Output] = []
     left = MOST_FILES
     for place in sorted(path for path in (folder, *folder.rglob("run_*")) if path.is_dir()):
         name = _DEBUG.match(place.name)
@@ -72,27 +72,27 @@ def debug_folders_in(folder: Path) -> list[Found]:
             try:
                 facts = path.stat(follow_symlinks=False)
             except OSError:
-                continue  # gone
+                continue  # deleted meanwhile
             if stat.S_ISREG(facts.st_mode):
-                files.append(Found(path, facts.st_mtime, facts.st_mtime, facts.st_size))
+                files.append(Output(path, facts.st_mtime, facts.st_mtime, facts.st_size))
         left -= len(files)
         if files:
             changed = max(file.changed for file in files)
             began = min(_time_of_name(name.group(1), changed), changed)
             size = sum(file.size for file in files)
-            found.append(Found(place, began, changed, size, tuple(files)))
-    return sorted(found, key=lambda one: (one.began, one.path))
+            outputs.append(Output(place, began, changed, size, tuple(files)))
+    return sorted(outputs, key=lambda output: (output.began, output.path))
 
 
-def files_of(run: list[Found]) -> list[Found]:
-    """Logs, and the files of debug folders but for logs that are in the run already."""
-    logs = [one for one in run if not one.files]
+def files_of(run: list[Output]) -> list[Output]:
+    """Returns the logs, then the files of debug folders that are not among them."""
+    logs = [output for output in run if not output.files]
     known = {log.path for log in logs}
-    return logs + [file for one in run for file in one.files if file.path not in known]
+    return logs + [file for output in run for file in output.files if file.path not in known]
 
 
-def newest(logs: list[Found]) -> list[Found]:
-    """Those of the newest run: of processes that lived at the same time as the last one."""
+def newest(logs: list[Output]) -> list[Output]:
+    """Returns the logs of the newest run: of processes that overlap in time with the last one."""
     if not logs:
         return []
     run = [logs[-1]]
@@ -105,16 +105,16 @@ def newest(logs: list[Found]) -> list[Found]:
 
 
 def folder_of_process(pid: int) -> Path:
-    """Where a running process writes its logs, as its environment says."""
+    """Returns the folder that a running process writes its logs to, from its environment."""
     try:
-        given = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         working = Path(f"/proc/{pid}/cwd").readlink()
     except OSError as error:
         raise NothingToWatch(
-            f"Process {pid} cannot be looked at: {error.strerror}. Name the folder that it writes "
+            f"Process {pid} cannot be inspected: {error.strerror}. Name the folder that it writes "
             "to instead."
         ) from error
-    variables = dict(item.split(b"=", 1) for item in given if b"=" in item)
+    variables = dict(item.split(b"=", 1) for item in environment if b"=" in item)
     trace = variables.get(b"TORCH_TRACE")
     if trace:
         return working / os.fsdecode(trace)
@@ -127,9 +127,9 @@ def folder_of_process(pid: int) -> Path:
 
 
 def copy_whole(log: Path, target: Path) -> int:
-    """Copies a log up to where its last record begins, which may be half written; how many bytes.
+    """Copies a log up to its last record, which may be half written; returns the bytes copied.
 
-    A log that did not change for a while is copied whole by the caller.
+    The caller copies a log whole once it has not changed for a while.
     """
     end = _last_record(log)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def copy_whole(log: Path, target: Path) -> int:
 
 
 def _last_record(log: Path) -> int:
-    """Where the last line begins that starts a record."""
+    """Returns the offset of the last line that starts a record."""
     with log.open("rb") as stream:
         stream.seek(0, os.SEEK_END)
         start = end = stream.tell()
@@ -172,9 +172,9 @@ def _time_of_name(text: str, changed: float) -> float:
 
 
 def _time(begin: re.Match[bytes], changed: float) -> float:
-    """Logs tell no year: the one that comes before the file's last change."""
+    """Returns the time of a record. Logs give no year: the latest before the last change fits."""
     month, day, hour, minute, second = map(int, begin.groups())
-    last = datetime.fromtimestamp(changed)  # logs tell local time
+    last = datetime.fromtimestamp(changed)  # logs use local time
     try:
         time = datetime(last.year, month, day, hour, minute, second)
         if time > last + timedelta(days=1):

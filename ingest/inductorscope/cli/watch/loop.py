@@ -1,4 +1,4 @@
-"""Reading the newest run of a folder again whenever its logs, or its debug folders, have grown."""
+"""Rereads the newest run of a folder each time its logs or debug folders have grown."""
 
 from __future__ import annotations
 
@@ -12,55 +12,56 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inductorscope.cli.watch.files import (
-    Found,
+    Output,
     copy_whole,
     debug_folders_in,
     files_of,
     logs_in,
     newest,
 )
+from inductorscope.units import plural
 
 TAG = "watch:"
-"""How the tag begins by which pages find the newest reading of what is being watched."""
+"""Prefix of the tag by which pages find the newest run of a watched folder."""
 PATIENCE = 3
-"""A reading is not begun before so many times the last one's duration have passed."""
+"""Pause between readings, as a multiple of the last reading's duration."""
 QUIET_SECONDS = 4.0
-"""A log that did not change for so long is taken as it is, its last record too."""
+"""A log unchanged for this long is read to its end, last record included."""
 
 Read = Callable[[Path, str, str], tuple[str, bool]]
-"""Reads a folder under a name and a tag; the run's id, and whether it is a new run. Raises
-UnreadableYetError."""
+"""Reads a folder under a name and a tag; returns the run's id and whether the run is new. Raises
+`UnreadableYetError`."""
 Forget = Callable[[str], None]
-"""Takes an earlier reading away."""
-Tell = Callable[[str], None]
+"""Deletes an earlier run of the same folder."""
+Report = Callable[[str], None]
 
 
 class UnreadableYetError(Exception):
-    """What is there makes no run; more may come. The message is for a person."""
+    """The folder holds no complete run yet. The message is for the user."""
 
 
 @dataclass
 class Watch:
-    """One folder being watched."""
+    """A watched folder."""
 
     folder: Path
     read: Read
     forget: Forget
-    tell: Tell
+    report: Report
     every: float = 2.0
     until_quiet: float | None = None
-    """Ends when nothing changed for so many seconds; None: watches on."""
+    """Stops after this many seconds without a change; None: never stops."""
     all_logs: bool = False
     run: str | None = None
-    _mine: bool = False
-    """Whether the run is a reading of ours: what was there before stays."""
+    _run_is_new: bool = False
+    """Whether this watch created the run; runs that existed before are never deleted."""
     _seen: dict[Path, int] = field(default_factory=dict)
     _half: set[Path] = field(default_factory=set)
-    """Logs of which the last record was left out."""
+    """Logs read without their last record."""
 
     @property
     def key(self) -> str:
-        """The same for the same folder of the same machine."""
+        """Identifies the folder of this machine in addresses."""
         place = f"{socket.gethostname()}:{self.folder.resolve()}"
         return hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:12]
 
@@ -68,10 +69,10 @@ class Watch:
     def tag(self) -> str:
         return TAG + self.key
 
-    def go_on(self, sleep: Callable[[float], None] = time.sleep) -> str | None:
-        """Until interrupted or quiet; the last run's id."""
+    def follow(self, sleep: Callable[[float], None] = time.sleep) -> str | None:
+        """Watches until interrupted or quiet; returns the last run's id."""
         waited = quiet_since = time.monotonic()
-        self.tell(f"Waiting for logs and debug folders in {self.folder}")
+        self.report(f"Waiting for logs and debug folders in {self.folder}")
         pause = 0.0
         while True:
             logs = self._logs()
@@ -87,58 +88,58 @@ class Watch:
                 return self.run
             sleep(self.every)
 
-    def _logs(self) -> list[Found]:
+    def _logs(self) -> list[Output]:
         if not self.folder.is_dir():
             return []
-        found = [*logs_in(self.folder), *debug_folders_in(self.folder)]
-        found.sort(key=lambda one: one.began)
-        return found if self.all_logs else newest(found)
+        outputs = [*logs_in(self.folder), *debug_folders_in(self.folder)]
+        outputs.sort(key=lambda output: output.began)
+        return outputs if self.all_logs else newest(outputs)
 
-    def _changed(self, logs: list[Found]) -> bool:
+    def _changed(self, logs: list[Output]) -> bool:
         return any(self._seen.get(log.path) != log.size for log in logs)
 
-    def _to_read(self, logs: list[Found]) -> bool:
-        """What was left out of a log is read once nothing comes any more."""
+    def _to_read(self, logs: list[Output]) -> bool:
+        """Whether a file changed, or a log whose last record was left out has become quiet."""
         return self._changed(logs) or any(log.path in self._half and _is_quiet(log) for log in logs)
 
-    def _read_once(self, logs: list[Found], *, whole: bool = False) -> float:
-        """How many seconds it took. `whole`: with the last record of each log too."""
+    def _read_once(self, logs: list[Output], *, whole: bool = False) -> float:
+        """Returns the seconds it took. `whole`: includes the last record of each log."""
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="inductorscope-watch-") as work:
             root = Path(work) / self.folder.resolve().name
             written = 0
             half = set()
-            logs_found = {one.path for one in logs if not one.files}
+            log_paths = {log.path for log in logs if not log.files}
             for log in files_of(logs):
                 target = root / log.path.relative_to(self.folder)
-                if whole or log.path not in logs_found or _is_quiet(log):
+                if whole or log.path not in log_paths or _is_quiet(log):
                     target.parent.mkdir(parents=True, exist_ok=True)
                     written += _copied(log, target)
                 else:
                     written += copy_whole(log.path, target)
                     half.add(log.path)
             if written:
-                self._take(root, f"{written:,} bytes of {_said(logs)}")
+                self._read_copy(root, f"{written:,} bytes of {_summary(logs)}")
         self._seen, self._half = {log.path: log.size for log in logs}, half
         return time.monotonic() - started
 
-    def _take(self, root: Path, what: str) -> None:
-        """Reads a copy, and takes the reading before away."""
+    def _read_copy(self, root: Path, amount: str) -> None:
+        """Reads the copy and deletes the previous run."""
         try:
             run, is_new = self.read(root, self.folder.resolve().name, self.tag)
         except UnreadableYetError as error:
-            self.tell(f"Not read, {what}: {error} Read again when more comes.")
+            self.report(f"{amount} not read: {error} Trying again when the files grow.")
             return
-        before, mine = self.run, self._mine
+        before, before_is_new = self.run, self._run_is_new
         if run != before:
-            self.run, self._mine = run, is_new
-            if before is not None and mine:
+            self.run, self._run_is_new = run, is_new
+            if before is not None and before_is_new:
                 self.forget(before)
-        self.tell(f"Read {what}: run {run}")
+        self.report(f"Read {amount}: run {run}")
 
 
-def _copied(file: Found, target: Path) -> int:
-    """How many bytes; none where it is gone by now."""
+def _copied(file: Output, target: Path) -> int:
+    """Returns the bytes copied; 0 if the file is gone."""
     try:
         shutil.copyfile(file.path, target)
     except FileNotFoundError:
@@ -146,16 +147,16 @@ def _copied(file: Found, target: Path) -> int:
     return file.size
 
 
-def _said(found: list[Found]) -> str:
-    folders = sum(bool(one.files) for one in found)
-    logs = len(found) - folders
+def _summary(outputs: list[Output]) -> str:
+    folders = sum(bool(output.files) for output in outputs)
+    logs = len(outputs) - folders
     parts = []
     if logs:
-        parts.append(f"{logs} {'log' if logs == 1 else 'logs'}")
+        parts.append(plural(logs, "log"))
     if folders:
-        parts.append(f"{folders} debug {'folder' if folders == 1 else 'folders'}")
+        parts.append(plural(folders, "debug folder"))
     return " and ".join(parts)
 
 
-def _is_quiet(log: Found) -> bool:
+def _is_quiet(log: Output) -> bool:
     return time.time() - log.changed >= QUIET_SECONDS
