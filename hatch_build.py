@@ -124,4 +124,9 @@ if __name__ == "__main__":  # `python hatch_build.py ci`: npm with the Node that
     npm, _, environment = _tools()
     front = Path(__file__).parent / "frontend"
     _write_vocabulary(front)
+    if sys.argv[1] == "run" and _lock_changed(front):
+        install = [*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(install, cwd=front, env=environment, check=True)
+        (front / "node_modules" / ".dev").touch()
+    environment["PYTHON"] = sys.executable  # describes the API, from which types are made
     sys.exit(subprocess.run([*npm, *sys.argv[1:]], cwd=front, env=environment).returncode)

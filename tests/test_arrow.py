@@ -41,8 +41,13 @@ ARROW = {
     "": {"cli"},
 }
 
-# Modules that something outside the product loads: Alembic, and whoever changes the tables.
-LOADED_FROM_OUTSIDE = ("inductorscope.store.migrations", "inductorscope.store.database.revise")
+# Modules that something outside the product loads: Alembic, whoever changes the tables, and the
+# front end's type checker.
+LOADED_FROM_OUTSIDE = (
+    "inductorscope.store.migrations",
+    "inductorscope.store.database.revise",
+    "inductorscope_server.describe",
+)
 
 
 def module_of(file: Path) -> str:

@@ -39,7 +39,16 @@ const picture: GraphPicture = {
   ],
   kernels: [],
   graph_time_us: null,
-  coverage: {},
+  coverage: {
+    lines: 0,
+    lines_exact: 0,
+    lines_inferred: 0,
+    lines_kernel: 0,
+    nodes: 0,
+    nodes_exact: 0,
+    nodes_inferred: 0,
+    nodes_kernel: 0,
+  },
   aligning: false,
   notes: [],
 };

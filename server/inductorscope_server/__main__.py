@@ -12,6 +12,7 @@ from types import FrameType
 
 import uvicorn
 from inductorscope.jobs.errors import without_password
+from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.database.errors import MigrationError
 from inductorscope.store.runs.found_secrets import tell_found
@@ -137,6 +138,7 @@ def _first_line(error: Exception) -> str:
 
 def main() -> int:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    return_large_blocks()
     try:
         serve(load())
     except SettingError as error:

@@ -1,25 +1,10 @@
 // Entry of the memory page: what is held along the wrapper, and the lives of its buffers.
 
+import type { Life, Point } from "../shared/api";
 import { bytes } from "../shared/figures";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
 import { type Chart, type Colours, plot } from "./plot";
-
-interface Point {
-  line: number;
-  live: number;
-  inputs: number;
-}
-
-interface Life {
-  number: number;
-  name: string;
-  role: string;
-  nbytes: number;
-  born: number;
-  freed: number;
-  at_peak: boolean;
-}
 
 export interface Memory {
   points: Point[];

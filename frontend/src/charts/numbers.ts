@@ -1,19 +1,8 @@
 // Entry of the page of wrong numbers: the error of each node along the graph.
+import type { NumbersPoint as Point } from "../shared/api";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
 import { type Chart, type Colours, plot } from "./plot";
-
-interface Point {
-  at: number;
-  node: string;
-  kernel: string;
-  status: string;
-  how: string;
-  excess: number | null;
-  max_abs: number | null;
-  allowed: number | null;
-  accumulated: number | null;
-}
 
 interface Numbers {
   points: Point[];

@@ -1,33 +1,14 @@
 // Entry of the roofline page: kernels below the limits of memory and arithmetic.
 
+import type { KernelWork as Kernel, Peaks } from "../shared/api";
 import { microseconds, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
 import { type Chart, type Colours, plot } from "./plot";
 
-interface Kernel {
-  graph: string;
-  name: string;
-  handle: number | null;
-  kind: string;
-  category: string;
-  time_us: number | null;
-  bytes: number | null;
-  products: number | null;
-  operations: number | null;
-  dtype: string;
-  standing: {
-    bytes_per_s: number | null;
-    operations_per_s: number | null;
-    share: number | null;
-    saves: number | null;
-    over: string;
-  };
-}
-
 export interface Roofline {
-  peaks: { memory: number; matmul: Record<string, number>; vector: number };
+  peaks: Peaks;
   kernels: Kernel[];
   kernel_url: string;
 }

@@ -1,4 +1,5 @@
 // What the time page carries for its charts.
+import type { MapPart as Tile } from "../shared/api";
 
 export interface Timing {
   median_ms?: number;
@@ -21,14 +22,7 @@ export interface Group {
   compiled_us: number;
 }
 
-/** A tile: a file, a line of it, or a kernel of that line. */
-export interface Tile {
-  id: string;
-  parent: string;
-  label: string;
-  us: number;
-  category: string | null;
-}
+export type { Tile };
 
 export interface TimeData {
   eager_ms: number | null;

@@ -1,18 +1,8 @@
 // Phases as they are drawn: which row, which part of the window, which one is next to another.
 
-export interface Span {
-  name: string;
-  kind: string;
-  start_us: number;
-  duration_us: number;
-  self_us: number;
-  x_us: number;
-  lane: number;
-  depth: number;
-  compile: number;
-  id: string;
-  label: string;
-}
+import type { SpanRow as Span } from "../shared/api";
+
+export type { Span };
 
 export interface Window {
   from: number;

@@ -1,12 +1,9 @@
 // Pages of a folder that is being watched grow by themselves: when there is a newer reading, what
 // the page shows is taken from it, and the address follows.
+import type { Watched } from "../shared/api";
 import { ask } from "../shared/server";
 
 const PAUSE_MS = 1500;
-
-interface Watched {
-  run: { id: string; name: string } | null;
-}
 
 /** The same page of another run. */
 function sameOf(path: string, before: string, after: string): string {

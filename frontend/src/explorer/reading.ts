@@ -1,13 +1,9 @@
 // A graph can be looked at while its run is still being read: says which step the run is at, and loads the
 // page anew when more has come. The address holds the state of the page, so nothing is lost.
+
+import type { RunState } from "../shared/api";
 import { ask } from "../shared/server";
 import type { GraphPicture, Links } from "./shapes";
-
-interface RunState {
-  state: "reading" | "complete";
-  step: string | null;
-  share: number | null;
-}
 
 const READING_MS = 1500;
 const ALIGNING_MS = 3000;

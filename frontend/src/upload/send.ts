@@ -1,15 +1,11 @@
 // Sending files in pieces that a lost connection or a restarted server costs one of.
+import type { UploadState } from "../shared/api";
 import { ask, Refusal, refusalOf } from "../shared/server";
 import type { Picked } from "./collect";
 
 const PIECE = 8 * 1024 * 1024;
 const PATIENCE_MS = 120_000;
 const LANES = 4;
-
-interface Begun {
-  id: string;
-  files: { index: number; received: number }[];
-}
 
 export interface Watch {
   sent(bytes: number, total: number): void;
@@ -104,7 +100,7 @@ class Sending {
 
   /** Ask how much of a file arrived, after something went wrong. */
   private async lookAgain(id: string, index: number): Promise<void> {
-    const state = await ask<Begun>(`/api/uploads/${id}`);
+    const state = await ask<UploadState>(`/api/uploads/${id}`);
     this.received[index] = state.files.find((file) => file.index === index)?.received ?? 0;
   }
 
@@ -144,7 +140,7 @@ class Sending {
 
   async run(name: string): Promise<string> {
     const files = this.picked.map(({ path, file }) => ({ path, size: file.size }));
-    const begin = () => ask<Begun>("/api/uploads", { method: "POST", body: { name, files } });
+    const begin = () => ask<UploadState>("/api/uploads", { method: "POST", body: { name, files } });
     const begun = await patiently(begin, this.watch, this.stopped);
     const left = files.map((_, index) => index);
     const lane = async () => {

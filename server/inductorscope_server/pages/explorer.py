@@ -112,8 +112,8 @@ def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
 @api.get(
     "/links",
     summary="Which lines belong together",
-    response_class=Response,
-    responses={200: {"model": Links}, **documented(404, 422)},
+    response_model=Links,
+    responses=documented(404, 422),
 )
 def get_links(
     session: Reading,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from inductorscope import __version__, urls
 from inductorscope.jobs.api import JobsClient
 from inductorscope.settings import Settings
@@ -70,11 +71,18 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     )
     app.state.parts = parts
     errors.install(app)
-    openapi.install(app, [page.twin_struct for page in PAGES])
     _add_routes(app)
+    openapi.install(app, _answers())
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, settings=settings)
     return app
+
+
+def _answers() -> list[object]:
+    """The types of all answers."""
+    routes = [route for module in (*API, *ACTIONS, health) for route in module.api.routes]
+    models = [route.response_model for route in routes if isinstance(route, APIRoute)]
+    return [*models, *(page.twin_struct for page in PAGES)]
 
 
 def _add_routes(app: FastAPI) -> None:

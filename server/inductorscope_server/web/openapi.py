@@ -50,7 +50,7 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def install(app: FastAPI, structs: Iterable[type]) -> None:
+def install(app: FastAPI, answers: Iterable[object]) -> None:
     """The description says also where the token goes, which only some servers have, and what the
     fields of the structs mean."""
     plain = app.openapi
@@ -61,8 +61,10 @@ def install(app: FastAPI, structs: Iterable[type]) -> None:
             parts = made.setdefault("components", {})
             parts.setdefault("securitySchemes", {})[SCHEME] = {"type": "http", "scheme": "bearer"}
             made["security"] = [{}, {SCHEME: []}]
-            for struct in _nested(structs):
-                properties = parts["schemas"].get(struct.__name__, {}).get("properties", {})
+            for struct in _nested(answers):
+                schema = parts["schemas"].get(struct.__name__, {})
+                properties = schema.get("properties", {})
+                schema["required"] = list(properties)  # no answer leaves a field out
                 for name, text in _field_texts(struct).items():
                     properties.get(name, {}).setdefault("description", text)
         return plain()

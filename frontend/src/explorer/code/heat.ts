@@ -1,6 +1,8 @@
 // The strip of time beside a source: how much of the run's kernel time a line takes part in.
+
 import { type Extension, StateEffect, StateField } from "@codemirror/state";
 import { GutterMarker, gutter } from "@codemirror/view";
+import type { FileHeat } from "../../shared/api";
 import { count, microseconds, share } from "../../shared/figures";
 import { ask } from "../../shared/server";
 import { firstLine } from "./lit-lines";
@@ -13,16 +15,6 @@ export interface LineTime {
   /** `shared_us` in the kernels' time. */
   share: number;
   kernels: number;
-}
-
-/** What the server says of one file: parallel columns. */
-interface FileHeat {
-  path: string;
-  lines: number[];
-  time_us: number[];
-  shared_us: number[];
-  share: number[];
-  kernels: number[];
 }
 
 /** Line of a file to its time. */

@@ -1,6 +1,7 @@
 // "How is this known?": a note above the status line, for the match one walked to or for the lines
 // that light in each pane.
 
+import type { Reasons } from "../../shared/api";
 import { button, make } from "../../shared/elements";
 import { certainty } from "../../shared/naming";
 import { ask } from "../../shared/server";
@@ -18,11 +19,6 @@ const EXPLAINED = new Set(
 );
 /** Operations of a line that are explained. */
 const SENTENCES = 3;
-
-/** What the engine says of a line's operations. */
-interface Answer {
-  reasons: { code: string; sentence: string; nodes: string[] }[];
-}
 
 export interface ReasonsHost {
   readonly root: HTMLElement;
@@ -130,7 +126,7 @@ export class ReasonsView {
     const { run, graph } = this.host.state.picture;
     const query = new URLSearchParams({ stage: key, line: String(line) });
     const url = `/api/runs/${run.id}/graphs/${encodeURIComponent(graph.slug)}/reason?${query}`;
-    const answer = await ask<Answer>(url).catch(() => null); // then the links' own words have to do
+    const answer = await ask<Reasons>(url).catch(() => null); // then the links' own words have to do
     const meant = (answer?.reasons ?? []).filter(
       ({ nodes }) => entity.startsWith("op:") || nodes.includes(entity),
     );
