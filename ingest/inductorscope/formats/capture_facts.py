@@ -1,6 +1,6 @@
-"""`capture.json`: what is known about a capture besides the files torch wrote. Torch-free.
+"""`capture.json`: the facts of a capture that no file of torch holds. Imports no torch.
 
-The child writes it, also when compiling failed; whoever stores the run reads it.
+The captured program writes it, also when compiling fails; storing the run reads it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Timing(msgspec.Struct):
     p90: float
     samples: list[float]
     calls_per_sample: int = 1
-    """Short calls are timed several at a time; a sample is their mean."""
+    """Calls per sample. Short calls are timed several at a time; a sample is their mean."""
 
 
 class ProfileFacts(msgspec.Struct):
@@ -54,21 +54,21 @@ class RecordFacts(msgspec.Struct):
 
     made: bool
     reason: str = ""
-    """Why there is none, or what it lacks."""
+    """Why there is no record, or what it lacks."""
     lines: int = 0
     graphs: int = 0
 
 
 class PeakFacts(msgspec.Struct):
-    """What the machine did at most: copies and matrix products of its own, when it captured."""
+    """The machine's peak rates, measured during the capture with copies and matrix products."""
 
     device: str
     memory_bytes_per_s: float
-    """Read and written by a copy that no cache holds."""
+    """Bytes a second, read and written, of a copy that fits into no cache."""
     cache_bytes_per_s: float | None = None
-    """The same of a small one."""
+    """The same for a small copy."""
     matmul_flops: dict[str, float] = msgspec.field(default_factory=dict)
-    """Type → operations a second."""
+    """Data type → operations a second."""
     seconds: float = 0.0
     """What measuring took."""
 
@@ -77,9 +77,9 @@ class CompileTimes(msgspec.Struct):
     """`torch._dynamo.utils.compile_times()` after the first compiled call."""
 
     text: str
-    """As it prints them."""
+    """The text as torch prints it."""
     seconds: dict[str, list[float]]
-    """Function of the compiler → what each of its calls took, those within it included."""
+    """Function of the compiler → time of each of its calls, nested calls included."""
 
 
 class ExplainedFrame(msgspec.Struct, array_like=True):
@@ -92,7 +92,7 @@ class ExplainedFrame(msgspec.Struct, array_like=True):
 
 
 class ExplainedBreak(msgspec.Struct):
-    """Why one graph ended where it did."""
+    """A graph break, and its reason."""
 
     reason: str
     stack: list[ExplainedFrame]
@@ -100,51 +100,51 @@ class ExplainedBreak(msgspec.Struct):
 
 
 class Explained(msgspec.Struct):
-    """`torch._dynamo.explain` of the model, run when everything else was done."""
+    """The result of `torch._dynamo.explain` for the model, run last."""
 
     graphs: int = 0
     breaks: int = 0
     ops: int = 0
     ops_per_graph: list[dict[str, int]] = msgspec.field(default_factory=list)
-    """Operator → how often, of each graph."""
+    """Operator → count, for each graph."""
     reasons: list[ExplainedBreak] = msgspec.field(default_factory=list)
     guards: int = 0
     seconds: float = 0.0
     """What explaining took."""
     failed: str = ""
-    """Why there is none."""
+    """Why there is no explanation."""
 
 
 class LoopFacts(msgspec.Struct):
-    """One loop nest of the C++ backend, and whether it computes several elements at a time."""
+    """One loop nest of the C++ backend, and whether it is vectorised."""
 
     graph: str
-    """Its debug folder's name."""
+    """Name of the debug folder."""
     kernel: str
     nodes: list[str]
-    """Of the schedule: op3."""
+    """Name of the scheduler node, such as op3."""
     ranges: list[str]
-    """Sizes of its loops, outermost first."""
+    """Sizes of the loops, outermost first."""
     reductions: int = 0
-    """How many of the loops, from the innermost, are reductions."""
+    """How many loops, counted from the innermost, are reductions."""
     vectors: list[int] = msgspec.field(default_factory=list)
-    """Elements at a time, for each vectorised loop; none: not vectorised."""
+    """Elements at a time, for each vectorised loop; empty if none is."""
     loops: list[int] = msgspec.field(default_factory=list)
     """Which loops are vectorised, from 0."""
     reason: str = ""
-    """Why it is not vectorised, or not all the way."""
+    """Why it is not vectorised, or only in part."""
 
 
 class VectorFacts(msgspec.Struct):
-    """What the C++ backend decided about vectors."""
+    """What the C++ backend decided about vectorising."""
 
     instructions: str
-    """The set of vector instructions that it generates code for; empty: none."""
+    """The vector instruction set that code is generated for; empty if none."""
     nests: list[LoopFacts] = msgspec.field(default_factory=list)
 
 
 class CaptureFacts(msgspec.Struct, omit_defaults=False):
-    """All of `capture.json`."""
+    """The content of `capture.json`."""
 
     schema: int = 1
     state: State = "failed"
@@ -157,34 +157,34 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     device: str = "cpu"
     """'cpu' or 'cuda'."""
     device_name: str | None = None
-    """Name of the device that ran the model: CPU model or GPU model."""
+    """The device that ran the model: name of the CPU or GPU."""
     cpu_name: str | None = None
     gpu_name: str | None = None
     cores: int | None = None
     threads: int | None = None
     options: dict[str, Any] = msgspec.field(default_factory=dict)
-    """The capture's spec as asked for."""
+    """The capture's spec as requested."""
     config: dict[str, str] = msgspec.field(default_factory=dict)
-    """Keys of torch._inductor.config that matter and their values while compiling."""
+    """The relevant keys of torch._inductor.config and their values while compiling."""
     env: dict[str, str] = msgspec.field(default_factory=dict)
     timings: dict[str, Timing] = msgspec.field(default_factory=dict)
-    """Under 'eager' and 'compiled'."""
+    """Keys are 'eager' and 'compiled'."""
     first_call_s: float | None = None
-    """The first compiled call, which compiles; for a script the whole script."""
+    """Time of the first compiled call, which compiles; of a script, the whole script."""
     profiles: dict[str, ProfileFacts] = msgspec.field(default_factory=dict)
     sources: list[str] = msgspec.field(default_factory=list)
-    """Paths, as stack frames name them, of the source files kept."""
+    """Paths of the source files kept, as stack frames name them."""
     record: RecordFacts | None = None
     peaks: PeakFacts | None = None
-    """The machine's own limits, for rooflines."""
+    """The machine's limits, for rooflines."""
     compile_times: CompileTimes | None = None
     explained: Explained | None = None
     vectors: VectorFacts | None = None
     missing: list[str] = msgspec.field(default_factory=list)
-    """What this capture lacks and why, in sentences."""
+    """What this capture lacks and why, as sentences."""
 
     def write(self, out: Path) -> None:
-        """Write `capture.json` so that no reader ever sees half of it."""
+        """Write `capture.json` atomically."""
         text = msgspec.json.format(msgspec.json.encode(self), indent=1)
         part = out / f".{FACTS}.part"
         part.write_bytes(text)
@@ -199,12 +199,12 @@ class SourceFiles(msgspec.Struct):
 
 
 def read_facts(folder: Path) -> CaptureFacts | None:
-    """The facts of a capture's folder, or None when it holds none that can be read."""
+    """The facts in a capture's folder, or None when they are missing or unreadable."""
     return read_facts_file(folder / FACTS)
 
 
 def read_facts_file(path: Path) -> CaptureFacts | None:
-    """The facts in a `capture.json`, or None when there is none or it is not ours."""
+    """The facts in a `capture.json`, or None when it is missing or of another format."""
     try:
         return parse_facts(path.read_bytes())
     except OSError:
@@ -212,7 +212,7 @@ def read_facts_file(path: Path) -> CaptureFacts | None:
 
 
 def parse_facts(data: bytes) -> CaptureFacts | None:
-    """The facts in the text of a `capture.json`, or None when it is not ours."""
+    """The facts in the text of a `capture.json`, or None when it is of another format."""
     try:
         return msgspec.json.decode(data, type=CaptureFacts)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

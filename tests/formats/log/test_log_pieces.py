@@ -192,7 +192,7 @@ def test_a_line_over_the_limit_costs_itself_only() -> None:
         (b"x" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
         (b"\0" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
         (b"\r" * 9000, [("a line of more than 1000 bytes", 1, 1, "dropped")]),
-        (b"x\n" * 9000, [("a line that is no record", 9000, 1, "dropped")]),
+        (b"x\n" * 9000, [("a line that is not a record", 9000, 1, "dropped")]),
     ],
 )
 def test_logs_of_one_thing_only(data: bytes, dropped: list[tuple[str, int, int, str]]) -> None:

@@ -118,9 +118,9 @@ def test_a_bad_record_costs_itself_only() -> None:
     assert [each.kind for each in records] == ["a", "b"]
     found = {dropped.reason: (dropped.count, dropped.line) for dropped in log.dropped.values()}
     assert found == {
-        "a record whose metadata is no JSON object": (1, 2),
+        "a record whose metadata is not a JSON object": (1, 2),
         "a payload whose record could not be read": (1, 3),
-        "a line that is no record": (1, 4),
+        "a line that is not a record": (1, 4),
     }
 
 
@@ -216,7 +216,7 @@ def test_numbers_that_no_database_holds() -> None:
         ("(unknown)", 0)
     ]
     assert [dropped.reason for dropped in log.dropped.values()] == [
-        "an interned string of another shape"
+        "an interned string of another form"
     ]
     assert not read(record("a").replace(" 419 ", f" {huge} "))[0]
 

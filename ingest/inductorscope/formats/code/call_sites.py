@@ -42,20 +42,20 @@ _NO_KERNEL = (
     "inductor_ops._alloc",
     *cpp_calls.NO_KERNEL,
 )
-# Lines of the wrapper that make up most of it and never call a kernel.
+# Beginnings of the most frequent wrapper lines that never call a kernel.
 _NEVER = ("del ", "assert_size_stride(", "assert_alignment(", "static constexpr ", "RAIIAten")
 _STREAM = re.compile(r"stream=(\w+)")
 
 
 class CallSites:
-    """Walks the lines outside of kernels, once."""
+    """Collects calls from the lines outside of kernels, in one pass."""
 
     def __init__(
         self, lines: list[str], gaps: list[tuple[int, int]], code: OutputCode, declared: set[str]
     ) -> None:
         self.lines = lines
         self.gaps = gaps
-        """Lines outside of kernels: first and the one after the last, from 0."""
+        """Ranges of lines outside of kernels, from 0; the end is exclusive."""
         self.code = code
         self.names = declared | {kernel.name for kernel in code.kernels}
         self.cpp = cpp_calls.CppCalls(self.names)
@@ -78,7 +78,7 @@ class CallSites:
                     self.handles, self.nodes = [], []
 
     def _wrapper(self) -> Iterator[int]:
-        """Lines of the wrapper after its first, which holds the name of the entry function."""
+        """Lines of the wrapper after its first, which names the entry function."""
         code = self.code
         for first, after in self.gaps:
             self.handles, self.nodes = [], []
@@ -90,7 +90,7 @@ class CallSites:
                     yield number
                     if code.cpp and line.startswith("}"):
                         return
-                elif line[:2] == "# " or not line:  # most of what stands between kernels
+                elif line[:2] == "# " or not line:  # the most frequent lines between kernels
                     continue
                 elif any(word in line for word in _ENTRY_WORDS) and _ENTRY.match(line):
                     code.wrapper_first = code.wrapper_last = number + 1
@@ -136,7 +136,7 @@ class CallSites:
         return call
 
     def _handled(self, name: str) -> bool:
-        """Whether the comment above names it."""
+        """Whether the comment above names the callee."""
         last = name.rpartition(".")[2]
         return any(split_handle(key)[0].rpartition(".")[2] == last for key in self.handles)
 

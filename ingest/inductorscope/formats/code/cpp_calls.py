@@ -1,4 +1,4 @@
-"""One statement of a C++ wrapper that calls something: whom, with what, and what it makes."""
+"""Calls in statements of a C++ wrapper: callee, arguments and results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from inductorscope.formats.text import closing, split_top
 
-# Shims that manage memory or ask a tensor something; all other `aoti_torch_…` compute.
+# Shims that manage memory or query a tensor; all other `aoti_torch_…` compute.
 NO_KERNEL = tuple(
     f"aoti_torch_{name}"
     for name in (
@@ -42,7 +42,7 @@ class CppCall:
 
 
 class CppCalls:
-    """Reads statements in order: older launches pack their arguments a line before."""
+    """Reads statements in order, since older launches pack their arguments one line earlier."""
 
     def __init__(self, kernels: set[str]) -> None:
         self.kernels = kernels

@@ -1,7 +1,7 @@
-"""Where kernels are defined in output code.
+"""Kernel definitions in output code.
 
 Python: `name = async_compile.triton('name', '''…''')`. C++ of AOTInductor quotes the same call,
-without a name before it, in a comment. C++ kernels of a C++ wrapper are functions of their own:
+without a name before it, in a comment. C++ kernels of a C++ wrapper are plain functions:
 `extern "C" void cpp_fused_add_0(…) {`. Listings that people paste hold bare functions, too.
 """
 
@@ -28,20 +28,20 @@ _HELPER = "_triton_helper_fn"
 
 @dataclass(slots=True)
 class Definition:
-    """Lines count from 0."""
+    """One definition; lines count from 0."""
 
     name: str
     made_by: str
-    """What `async_compile` calls it; `cpp` and `triton` for bare functions."""
+    """The method of `async_compile`; `cpp` or `triton` for bare functions."""
     first: int
     last: int
     indent: str = ""
     bare: bool = False
-    """A function by itself, not handed to `async_compile`."""
+    """Whether it is a function that is not passed to `async_compile`."""
 
 
 class Definitions:
-    """Finds them all, in order; the text between them is for other readers."""
+    """Finds all definitions, in order, and the text between them."""
 
     def __init__(self, text: str, lines: list[str]) -> None:
         self.text = text
@@ -49,9 +49,9 @@ class Definitions:
         self.found: list[Definition] = []
         self.problems: list[Problem] = []
         self.gaps: list[tuple[int, int, int]] = []
-        """Pieces of text outside of kernels: first line, where they start, where they end."""
+        """Pieces of text outside of kernels: first line, start, end."""
         self.declared: set[str] = set()
-        """C++ kernels that are declared; AOTInductor may keep their code in another file."""
+        """C++ kernels that are only declared; AOTInductor may keep their code in another file."""
         self._compiled()
         self._functions()
         if not self.found:
@@ -63,7 +63,7 @@ class Definitions:
         position = number = counted = 0
         gap = (0, 0)
         while (position := text.find(_CALL, position)) >= 0:
-            # A head is short: never look back over a line that goes on for ever.
+            # A head is short, so a search back over a very long line is bounded.
             start = text.rfind("\n", max(0, position - _LONGEST_HEAD), position) + 1
             far = not start and position > _LONGEST_HEAD
             head = None if far else _DEFINITION.match(text, start)
@@ -87,7 +87,7 @@ class Definitions:
         self.gaps.append((gap[0], gap[1], len(text)))
 
     def _end(self, start: int, number: int) -> int:
-        """Where the definition that starts there ends, somewhere on its last line."""
+        """The position where the definition ends, somewhere on its last line."""
         text = self.text
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
@@ -114,7 +114,7 @@ class Definitions:
         return start
 
     def _functions(self) -> None:
-        """`extern "C" void cpp_fused_add_0(…)` with a body; declarations have none."""
+        """Adds `extern "C" void cpp_fused_add_0(…)` with a body; declarations have none."""
         text = self.text
         for first, start, stop in self.gaps:
             position, number, counted = start, first, start
@@ -143,7 +143,7 @@ class Definitions:
                 position = end + 1
 
     def _jitted(self) -> None:
-        """Bare `@triton.jit` functions, when nothing was handed to `async_compile`."""
+        """Adds bare `@triton.jit` functions, when nothing is passed to `async_compile`."""
         text = self.text
         heads = [head for head in _JIT.finditer(text) if not head.group(2).startswith(_HELPER)]
         number = counted = 0

@@ -1,4 +1,4 @@
-"""What one kernel's text says about itself: where it computes, its category, its numbers."""
+"""Facts in a kernel's text: its body, category, parameters and configuration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PERCENT = re.compile(r"%(\w+)")
 
 @dataclass(slots=True)
 class Body:
-    """Lines (from 0) of the function that computes, and what its parameters are called."""
+    """Lines (from 0) of the function that computes, and the names of its parameters."""
 
     first: int
     last: int
@@ -109,7 +109,7 @@ def _body_end(lines: list[str], head: int, last: int, *, cpp: bool) -> int:
 
 
 def classify(name: str, made_by: str, block: list[str], body_first: int) -> tuple[str, str]:
-    """(kind, category) of a kernel, whose lines up to its body are looked at."""
+    """(kind, category) of a kernel, from its lines up to the body."""
     if made_by.startswith("cpp"):
         return "cpp", CPP_FUSED
     if made_by == "multi_kernel":

@@ -1,4 +1,4 @@
-"""Shapes, strides, types and sizes in bytes of the buffers that a wrapper handles."""
+"""Shapes, strides, types and sizes in bytes of a wrapper's buffers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from inductorscope.formats.text import split_top
 
-# Bytes an element; torch's names and C++'s.
+# Bytes per element, by torch's and C++'s names.
 ITEM_BYTES = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "complex64": 8, "complex128": 16,
     "complex32": 4, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "uint16": 2,
@@ -29,7 +29,7 @@ _GIVEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """As written: a size may be a name (`s0`) or an expression."""
+    """A layout as written: a size may be a name (`s0`) or an expression."""
 
     shape: tuple[str, ...] = ()
     stride: tuple[str, ...] = ()
@@ -37,10 +37,10 @@ class Layout:
     device: str = ""
 
     def nbytes(self) -> tuple[int | None, str]:
-        """Bytes of the memory it spans, or None and the reason why that is not known."""
+        """Bytes of the memory it spans, or None and the reason."""
         item = ITEM_BYTES.get(self.dtype)
         if item is None:
-            named = f"of type {self.dtype}" if self.dtype else "of a type that is not written"
+            named = f"of type {self.dtype}" if self.dtype else "of a type that is not named"
             return None, f"the size of an element {named} is not known"
         if len(self.shape) != len(self.stride):
             return None, "the shape and the strides differ in length"
@@ -56,7 +56,7 @@ class Layout:
 
 
 def sizes(text: str) -> tuple[str, ...]:
-    """`(32, 128)`, `{32L, 128L}` or `[8, ]` → (`32`, `128`); a text without brackets has none."""
+    """`(32, 128)`, `{32L, 128L}` or `[8, ]` → (`32`, `128`); empty for a text without brackets."""
     text = text.strip()
     if len(text) < 2 or text[0] not in "([{":
         return ()
@@ -81,7 +81,7 @@ def dtype_of(text: str) -> str:
 
 
 def given_layouts(lines: list[str]) -> dict[str, Layout]:
-    """What the wrapper is called with, as the code's own `get_args` or benchmark makes it."""
+    """Layouts of the wrapper's arguments, as the code's `get_args` or benchmark makes them."""
     layouts: dict[str, Layout] = {}
     for line in lines:
         match = _GIVEN.match(line) if " = rand_strided(" in line else None

@@ -10,7 +10,7 @@
     ''', device_str='cuda')
 
 Then `def call(…)`, in a `Runner` class since 2.9. With `cpp_wrapper` and AOTInductor the wrapper
-is C++, by itself or in a Python string, and its comments start with `//`.
+is C++, alone or in a Python string, and its comments start with `//`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _kernel(lines: list[str], definition: Definition, floor: int) -> CodeKernel:
     block = lines[first : last + 1]
     if definition.indent:
         block = [line.removeprefix(definition.indent) for line in block]
-    # A bare function ends with its own last line, others with the end of their quotes.
+    # A bare function ends with its last line, others with the end of their quotes.
     end = len(block) - (0 if definition.bare else 1)
     body = kernel_facts.find_body([*block, ""] if definition.bare else block, 0, end)
     name, made_by = definition.name, definition.made_by
@@ -108,7 +108,7 @@ def _read_comments(kernel: CodeKernel, comments: list[str]) -> None:
 
 
 def _name_calls(code: OutputCode) -> None:
-    """Handles of calls that carry none: their order; nodes of the first call of a kernel."""
+    """Numbers calls without a handle in order; copies the nodes of a kernel's first call."""
     kernels = code.by_name()
     seen: set[str] = set()
     for position, call in enumerate(code.calls):

@@ -1,4 +1,4 @@
-"""What is read from output code: kernels, and the calls of them."""
+"""Records of output code: kernels and their calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CodeKernel:
     first_line: int
     last_line: int
     comment_line: int
-    """Where its leading comments start; `first_line` when it has none."""
+    """The first line of its leading comments; `first_line` when it has none."""
     body_first: int
     """The first line of the function that computes."""
     body_last: int
@@ -33,9 +33,9 @@ class CodeKernel:
     heuristic: str = ""
     """Of a Triton kernel, as written: `pointwise`, `cooperative_reduction`, `user_autotune`, …"""
     members: list[str] = field(default_factory=list)
-    """Of a kernel that chooses between others when it runs: those."""
+    """The kernels that a multi-kernel chooses between when it runs."""
     original_path: str = ""
-    """Of a Triton kernel of the user's own: its file and line."""
+    """File and line of a user-defined Triton kernel."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class CodeCall:
     line: int
     arguments: list[str]
     fx_nodes: list[str] = field(default_factory=list)
-    """From comments; empty when they don't say."""
+    """From comments; empty when they name none."""
     source_nodes: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     extern: bool = False
@@ -61,7 +61,7 @@ class OutputCode:
     calls: list[CodeCall] = field(default_factory=list)
     aot_id: str = ""
     cpp: bool = False
-    """The wrapper is C++ (AOTInductor, `cpp_wrapper`)."""
+    """Whether the wrapper is C++ (AOTInductor, `cpp_wrapper`)."""
     wrapper_first: int = 0
     wrapper_last: int = 0
     stream: str = ""

@@ -43,7 +43,8 @@ _COPY = re.compile(r".*aoti_torch_(?:copy_|zero_|assign_tensors)\w*\(")
 
 
 class CppWrapper(PythonWrapper):
-    """Sizes stand in arrays, and a tensor is made in two lines: a handle, and what owns it."""
+    """Reads a C++ wrapper. Sizes are in arrays; a tensor takes two lines: a handle and its
+    owner."""
 
     def __init__(self, calls: dict[int, CodeCall], given: dict[str, Layout]) -> None:
         super().__init__(calls, given)
@@ -130,7 +131,7 @@ class CppWrapper(PythonWrapper):
         return WrapperLine(number, "other", uses=[arguments[0]])
 
     def _held(self, line: str, number: int) -> WrapperLine | None:
-        """`auto buf0 = RAIIAtenTensorHandle(tmp_0);` owns what came out of a pool, or a view."""
+        """`auto buf0 = RAIIAtenTensorHandle(tmp_0);` owns memory of a pool, or a view."""
         match = _HELD.match(line)
         if match is None:
             return None
@@ -164,7 +165,7 @@ class CppWrapper(PythonWrapper):
             return None
         arguments = split_top(line[match.end() + 1 : closing(line, match.end())])
         if line.startswith("_wrapper", match.end() - len("_wrapper")):
-            del arguments[1:2]  # how many dimensions there are
+            del arguments[1:2]  # the number of dimensions
         name, before = match.groups()
         kind: LineKind = "reuse" if "// reuse" in line else "reinterpret"
         made = WrapperLine(number, kind, [name], [before])

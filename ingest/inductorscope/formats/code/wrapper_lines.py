@@ -1,4 +1,4 @@
-"""The wrapper as typed lines: what each does to memory, and which buffers it names.
+"""The wrapper as typed lines: the effect of each on memory, and the buffers it names.
 
     buf2 = empty_strided_cuda((32, 64), (64, 1), torch.float32)      allocate
     buf3 = buf2; del buf2  # reuse                                   reuse

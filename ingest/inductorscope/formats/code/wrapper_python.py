@@ -1,4 +1,4 @@
-"""Lines of a Python wrapper as records, and what they share with those of a C++ wrapper."""
+"""Lines of a Python wrapper as records, and code shared with C++ wrappers."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class WrapperLine:
     uses: list[str] = field(default_factory=list)
     frees: list[str] = field(default_factory=list)
     layout: Layout | None = None
-    """Of what it defines, where that is written; of an assertion, what it asserts."""
+    """Layout of the buffer it defines, where written; of an assertion, the asserted one."""
     nbytes: int | None = None
     """Bytes of an allocation; None for other lines, and when `reason` says why."""
     reason: str = ""
     inside: str = ""
     """Of an allocation out of a pool: the pool, whose bytes count once, where it is allocated."""
     offset: str = ""
-    """As written: bytes into the pool, or elements into the tensor looked at anew."""
+    """As written: bytes into the pool, or elements into the viewed tensor."""
     call: CodeCall | None = None
     operands: dict[str, Layout] = field(default_factory=dict)
-    """Of a call: layouts of the buffers it names, as far as they are known there."""
+    """Of a call: the known layouts of the buffers it names."""
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -42,7 +42,7 @@ _ALLOCATE = re.compile(r"(\w+) = (?:torch\.)?(?:tracked_)?empty(?:_strided)?(?:_
 _POOL = re.compile(r"(\w+) = alloc_from_pool\((\w+),")
 _VIEW = re.compile(r"(\w+) = (?:reinterpret_tensor|as_strided)\((\w+)(?=[,.])")
 _MOVED = re.compile(r"(\w+) = (\w+);")
-# `buf5 = buf4[0]`; the only output of a call goes without an index: `buf5 = buf4`.
+# `buf5 = buf4[0]`; a call's only output has no index: `buf5 = buf4`.
 _UNPACKED = re.compile(r"(\w+(?= = \w+\[)|\w*buf\d+) = (\w+)(?:\[\d+\])?$")
 _BUFFER = re.compile(r"(\w*buf\d+) = ")
 _INPUTS = re.compile(r"((?:\w+, ?)*\w+),? = args$")
@@ -54,14 +54,14 @@ _KEYWORD = re.compile(r"(device|dtype)=(.+)")
 
 
 class PythonWrapper:
-    """Reads line by line: a name is a buffer once a line before has defined it."""
+    """Reads line by line: a name is a buffer once an earlier line has defined it."""
 
     def __init__(self, calls: dict[int, CodeCall], given: dict[str, Layout]) -> None:
         self.calls = calls
         self.given = given
         self.found: list[WrapperLine] = []
         self.layouts: dict[str, Layout | None] = {}
-        """Every buffer known so far."""
+        """All buffers defined so far."""
 
     def read(self, line: str, number: int) -> None:
         made = self._line(line, number)
@@ -175,7 +175,7 @@ class PythonWrapper:
         return made
 
     def _moved(self, line: str, number: int) -> WrapperLine | None:
-        """`buf3 = buf1; del buf1  # reuse`; without the `del` where the memory is a pool's."""
+        """`buf3 = buf1; del buf1  # reuse`; no `del` where the memory belongs to a pool."""
         match = _MOVED.match(line)
         if match is None or match.group(2) not in self.layouts:
             return None
@@ -200,20 +200,20 @@ class PythonWrapper:
         return made
 
     def _names(self, line: str) -> list[str]:
-        """Buffers that a line names, each once."""
+        """Returns the buffers that a line names, each once."""
         known = self.layouts
         return [name for name in dict.fromkeys(_IDENTIFIER.findall(line)) if name in known]
 
 
 def sized(made: WrapperLine, layout: Layout) -> WrapperLine:
-    """The line with its layout, and the bytes of it."""
+    """Returns the line with its layout and size in bytes."""
     made.layout = layout
     made.nbytes, made.reason = layout.nbytes()
     return made
 
 
 def contiguous(shape: tuple[str, ...]) -> tuple[str, ...]:
-    """Strides of a tensor without gaps, when its sizes are numbers; else none."""
+    """Strides of a contiguous tensor with numeric sizes; empty for others."""
     if len(shape) > 64 or not all(size.isdigit() and len(size) < 19 for size in shape):
         return ()
     strides: list[int] = []

@@ -1,4 +1,4 @@
-"""What C++ compilers and linkers say: g++, clang, and torch's error around them.
+"""Messages of C++ compilers and linkers: g++, clang, and torch's error around them.
 
     CppCompileError: C++ compile error
     Command:
@@ -19,9 +19,9 @@ import re
 from dataclasses import dataclass, field
 
 LONGEST = 1_000_000
-"""Characters that are read of one text."""
+"""The most characters read of one text."""
 MOST = 500
-"""Diagnostics kept; a template that fails can bring thousands of notes."""
+"""The most diagnostics kept; a failing template can produce thousands of notes."""
 
 _PLACED = re.compile(
     r"^\s*((?:[A-Za-z]:\\)?[^\s:][^:\n]{0,1000}):(\d{1,9}):(?:(\d{1,9}):)? "
@@ -47,14 +47,14 @@ _COMMAND = re.compile(r"^\s*Command:\s*$")
 
 @dataclass(slots=True)
 class Diagnostic:
-    """One thing a compiler or linker said, with the notes that follow it."""
+    """One message of a compiler or linker, with the notes that follow it."""
 
     severity: str
     message: str
     line: int
-    """Of the text it was read from, from 1."""
+    """Line of the text, from 1."""
     file: str = ""
-    """Empty when no file is blamed."""
+    """Empty when no file is named."""
     at: int | None = None
     column: int | None = None
     """From 1."""
@@ -63,9 +63,9 @@ class Diagnostic:
     code: str = ""
     """The line of code it quotes."""
     marks: str = ""
-    """What stands below it: `~~~~^~~`."""
+    """The marks below that line: `~~~~^~~`."""
     tool: str = ""
-    """Who said it, when it is no compiler: `collect2`, `ld`."""
+    """The program, when it is not the compiler: `collect2`, `ld`."""
     notes: list[Diagnostic] = field(default_factory=list)
 
     @property
@@ -75,19 +75,19 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class CompilerOutput:
-    """All of it."""
+    """The diagnostics of one text."""
 
     command: str = ""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     left_out: int = 0
-    """Diagnostics beyond the most that are kept."""
+    """Number of diagnostics not kept."""
 
     def errors(self) -> list[Diagnostic]:
         return [each for each in self.diagnostics if each.grave]
 
 
 def read_compiler_output(text: str) -> CompilerOutput:
-    """Every diagnostic in the text; what is around them is passed over."""
+    """Returns every diagnostic in the text; skips everything else."""
     reader = _Reader()
     for number, line in enumerate(text[:LONGEST].split("\n"), 1):
         reader.line(number, line.rstrip("\r"))
@@ -146,7 +146,7 @@ class _Reader:
             return
         key = (one.file or one.tool, one.at, one.column, one.message)
         if key in self.seen or len(self.found.diagnostics) >= MOST:
-            # torch repeats a message in what it raises around it
+            # torch repeats the message in the exception that it raises
             self.found.left_out += key not in self.seen
             return
         self.seen.add(key)

@@ -39,7 +39,7 @@ class LoweringArgument:
     text: str
     """Its first line."""
     origin: str = ""
-    """The FX node that made it."""
+    """The FX node that produced it."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class LoweringError:
     target: str
     """`aten._foobar.default`."""
     kind: str = ""
-    """`missing lowering`, `missing decomposition`, or the type of what the lowering raised."""
+    """`missing lowering`, `missing decomposition`, or the type of the exception."""
     message: str = ""
     arguments: list[LoweringArgument] = field(default_factory=list)
     user: list[Frame] = field(default_factory=list)
@@ -61,7 +61,7 @@ class LoweringError:
 
 
 def read_lowering_error(text: str) -> LoweringError | None:
-    """The first one in the text; None where it tells of none."""
+    """The first lowering error in the text, or None."""
     kind = message = ""
     found: LoweringError | None = None
     facts = False
@@ -78,7 +78,7 @@ def read_lowering_error(text: str) -> LoweringError | None:
         target = _TARGET.match(line) if facts else None
         if target is not None:
             if found is not None:
-                break  # torch prints the same once more
+                break  # torch prints the list twice
             found = LoweringError(target.group(1), kind, message)
             continue
         if found is not None:

@@ -8,7 +8,7 @@
 
     The above exception was the direct cause of the following exception:
 
-Logs indent them. Messages quote the user's own frames without a head, after `Found from :` or
+Logs indent them. Messages quote the user's frames without a heading, after `Found from :` or
 `from user code:`.
 """
 
@@ -21,7 +21,7 @@ from typing import Literal
 from inductorscope.formats.log.record import Frame
 
 LONGEST = 400_000
-"""Characters that are read of one text."""
+"""The most characters read of one text."""
 MOST_FRAMES = 2_000
 
 Relation = Literal["", "cause", "context"]
@@ -48,15 +48,15 @@ class Raised:
     frames: list[Frame] = field(default_factory=list)
     """Outermost first."""
     relation: Relation = ""
-    """How the one before led to this: its `cause`, or the `context` it came in."""
+    """How the exception before led to this one: as its `cause` or `context`."""
     user: list[Frame] = field(default_factory=list)
     """Frames of the user's program that the message quotes."""
     left_out: int = 0
-    """Frames beyond the most that are kept."""
+    """Number of frames not kept."""
 
 
 def read_traceback(text: str) -> list[Raised]:
-    """The chain in the order in which it happened, the last one last; empty without a traceback."""
+    """The chain of exceptions in order of time; empty without a traceback."""
     reader = _Reader()
     for line in text[:LONGEST].split("\n"):
         reader.line(line.rstrip("\r"))
@@ -90,7 +90,7 @@ class _Reader:
         self.message: list[str] | None = None
         self.relation: Relation = ""
         self.flat = False
-        """Whether frames are not indented: documents that quote them lose that."""
+        """Whether frames are not indented, as in documents that quote them."""
 
     def line(self, line: str) -> None:
         head = _HEAD.match(line)
@@ -138,7 +138,7 @@ class _Reader:
             self.message = [(raised.group(2) or "") if raised else line]
 
     def _is_code(self, line: str) -> bool:
-        """Without indentation the first line after a frame is its code."""
+        """Whether a line is code. Without indentation, only the first line after a frame is."""
         assert self.current is not None
         frames = self.current.frames
         unsaid = self.flat and bool(frames) and not _HEAD.match(line)

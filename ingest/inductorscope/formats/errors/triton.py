@@ -1,4 +1,4 @@
-"""What Triton and the assembler behind it say when a kernel does not compile or does not fit.
+"""Messages of Triton and its assembler when a kernel does not compile or does not fit.
 
 triton.compiler.errors.CompilationError: at 12:11:
     tmp0 = tl.load(in_ptr0 + (x0), xmask)
@@ -34,25 +34,25 @@ _ENDS = re.compile(r"^(?:\s*$|Traceback |The above exception|During handling|Set
 
 @dataclass(slots=True)
 class TritonError:
-    """One kernel that was refused."""
+    """One rejected kernel."""
 
     what: str
     """`compile`, `resources` or `ptxas`."""
     message: str = ""
     kernel: str = ""
-    """The kernel's name, where the text tells it."""
+    """The kernel's name, where the text has it."""
     line: int | None = None
-    """Within the kernel's function."""
+    """Line within the kernel's function."""
     column: int | None = None
     excerpt: list[str] = field(default_factory=list)
-    """What it quotes of the kernel; the last line is the one refused."""
+    """The quoted lines of the kernel; the last one is the rejected one."""
     resource: str = ""
     required: int | None = None
     limit: int | None = None
 
 
 def read_triton_error(text: str) -> TritonError | None:
-    """The first one in the text; None where it tells of none."""
+    """The first Triton error in the text, or None."""
     text = text[:LONGEST]
     if "CompilationError" not in text and "out of resource" not in text and "ptxas" not in text:
         return None
@@ -77,7 +77,7 @@ def _resources(text: str) -> TritonError | None:
 
 
 def _compilation(lines: list[str]) -> TritonError | None:
-    """The innermost place: Triton quotes callers first."""
+    """The innermost place, which is the last: Triton quotes callers first."""
     found: TritonError | None = None
     reading = False
     for number, line in enumerate(lines):

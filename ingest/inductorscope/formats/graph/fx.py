@@ -6,7 +6,7 @@ class <lambda>(torch.nn.Module):
         neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
 
 AOTAutograd writes a parameter and an output a line, with a comment each; a joint graph takes its
-arguments apart in its first lines. `print(graph)` has a notation of its own, see `fx_printed`.
+arguments apart in its first lines. `print(graph)` uses another notation, see `fx_printed`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORWARD = re.compile(r"def (\w*forward\w*)\(")
 # `neg: "u8[1, 8]" = ` or `neg = `; an annotation never holds a quote.
 _ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=(?!=)\s*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
-# A name that is used: neither a keyword (`index=0`) nor an attribute (`torch.index`).
+# A name in use: neither a keyword (`index=0`) nor an attribute (`torch.index`).
 _USED = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*+(?!\s*=(?!=))")
 # Nine lines of ten: `neg: "u8[1, 8]" = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None` or
 # `getitem: "f32[8]" = var_mean[0]`, with nothing in the arguments that nests deeper or is quoted.
@@ -60,7 +60,7 @@ _NO_STACK: _Stack = ("", 0, "", "")
 
 
 def parse_fx(text: str) -> FxText:
-    """Every node of every class in the text."""
+    """Returns every node of every class in the text."""
     return _Reader(text).read()
 
 
@@ -72,7 +72,7 @@ class _Reader:
         self.piece = "def " not in text
         self.inside = self.piece
         self.returned = 0
-        """How far the `return` was indented: what is less so, after it, is no part of the graph."""
+        """Indentation of the `return`: less indented lines after it are not part of the graph."""
         self.patience = 2 * len(self.lines)
         self.types_ahead: dict[str, tuple[str, int]] = {}
         self.graph_class = ""
@@ -80,8 +80,8 @@ class _Reader:
         self.known: dict[str, FxTextNode] = {}
         self.stack = _NO_STACK
         self.comment = 0
-        """The line of the stack comment that the next nodes stand below."""
-        # Graphs repeat their comments, types and operators: each is taken apart once.
+        """The line of the stack comment above the next nodes."""
+        # Graphs repeat comments, types and operators: each is parsed once.
         self.stacks: dict[str, _Stack | None] = {}
         self.types: dict[str, tuple[str, tuple[str, ...] | None]] = {}
         self.short_names: dict[str, str] = {}
@@ -113,7 +113,7 @@ class _Reader:
         return self.result
 
     def _line(self, line: str, number: int) -> int:
-        """A line of another kind than most, counted from 0; returns the last one it takes."""
+        """Reads a less frequent kind of line, from 0; returns the last line it covers."""
         last = number
         if line.startswith("class "):
             self.comment = 0
@@ -157,7 +157,7 @@ class _Reader:
         self._add(name, "call", op, target, args, arguments, number, number, annotation or "")
 
     def _whole(self, number: int) -> tuple[int, list[str]]:
-        """Lines of a statement that brackets may carry on, without the comments between."""
+        """Lines of a statement that brackets may continue, without the comments between."""
         first = self.lines[number].strip()
         depth = balance(first)
         pieces = [first]
@@ -188,13 +188,13 @@ class _Reader:
     def _class(self, line: str) -> None:
         match = _CLASS.match(line)
         if match is None:
-            return  # a loop body, or something else that is no module
+            return  # a loop body or another class that is no module
         self._graph(match.group(1))
         self.inside = self.piece
         self.returned = 0
 
     def _graph(self, name: str) -> None:
-        """From here on, nodes are of a graph of this name."""
+        """Starts a graph of this name."""
         count = self.classes[name] = self.classes.get(name, 0) + 1
         self.graph_class = name if count == 1 else f"{name}~{count}"
         self.known = {}
@@ -204,7 +204,7 @@ class _Reader:
     def _function(self, line: str, number: int) -> int:
         match = _FORWARD.match(line)
         if match is None and not self.piece:
-            self.inside = False  # of the program around a graph
+            self.inside = False  # part of the program around a graph
             return number
         last, whole = self._whole(number)
         if self.known:
@@ -237,7 +237,7 @@ class _Reader:
             self._add(name, "placeholder", "placeholder", name, "", [], number, number, annotation)
 
     def _taken_apart(self, match: re.Match[str], line: str, number: int) -> None:
-        """The arguments that a joint graph is called with hold its placeholders."""
+        """Reads the line that unpacks a joint graph's arguments: they are its placeholders."""
         held = set(_NAME.findall(line, match.end()))
         nodes = self.result.nodes
         while nodes and nodes[-1].kind == "placeholder" and nodes[-1].name in held:
@@ -247,7 +247,7 @@ class _Reader:
             self._add(name, "placeholder", "placeholder", name, "", [], at, at, annotation)
 
     def _printed(self, number: int) -> int:
-        """`graph():` and the lines below it, in the notation of `print(graph)`."""
+        """Reads `graph():` and the lines below it, in the notation of `print(graph)`."""
         self._graph("graph")
         last = number
         for last in range(number, len(self.lines)):
@@ -275,7 +275,7 @@ class _Reader:
             right = " ".join(whole)[match.end() :]
         pieces = split_top(right, ";")
         right = pieces[0] if pieces else ""
-        if right == "None":  # a free that stands alone
+        if right == "None":  # a line that only frees names
             return last
         name, annotation = match.group(1), match.group(2) or ""
         kind, op, target, args = right_side(right)
@@ -283,7 +283,8 @@ class _Reader:
         return last
 
     def _other(self, line: str, number: int) -> None:
-        """No assignment to one name: types declared ahead, and a joint graph's placeholders."""
+        """Reads a line that assigns to no single name: declared types, a joint graph's
+        placeholders."""
         apart = _TAKEN_APART.match(line)
         if apart is not None:
             self._taken_apart(apart, line, number)
@@ -310,7 +311,7 @@ class _Reader:
         annotation: str,
         named: list[str] | None = None,
     ) -> None:
-        """`named`: the nodes that its arguments name, where they are known from other words."""
+        """Adds a node. `named`: the nodes its arguments name, where already known."""
         known = self.known
         inputs: dict[str, None] = {}
         for argument in arguments if named is None else named:
@@ -338,7 +339,7 @@ class _Reader:
 
 
 def _stack_of(comment: str) -> _Stack | None:
-    """What a comment says of where the next nodes come from; None when it says nothing of it."""
+    """The stack of the next nodes from a comment; None for other comments."""
     if comment.startswith("# No stacktrace"):
         return _NO_STACK
     parsed = parse_file_comment(comment)

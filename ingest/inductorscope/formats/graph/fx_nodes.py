@@ -1,4 +1,4 @@
-"""Nodes of FX graphs, and the pieces of text they are read from."""
+"""Nodes of FX graphs, and parsers of their parts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FxTextNode:
     stack_function: str = ""
     stack_code: str = ""
     comment_line: int = 0
-    """Of the stack comment that it stands below; 0 where there is none."""
+    """Line of the stack comment above it; 0 without one."""
     users: list[str] = field(default_factory=list)
 
 
@@ -64,7 +64,7 @@ class FxText:
 
 
 def parse_annotation(text: str) -> tuple[str, tuple[str, ...] | None]:
-    """`f32[4, 256][256, 1]cuda:0` → (`f32`, (`4`, `256`)); anything else has neither."""
+    """`f32[4, 256][256, 1]cuda:0` → (`f32`, (`4`, `256`)); empty for other texts."""
     match = _DTYPE.match(text)
     if match is None:
         return "", None
@@ -82,7 +82,7 @@ def parse_file_comment(comment: str) -> tuple[str, int, str, str] | None:
     if match is None:
         return None
     function, _, code = rest[match.end() :].partition(", code: ")
-    if len(match.group(1)) > 9:  # no source has a billion lines
+    if len(match.group(1)) > 9:  # no source file has a billion lines
         return None
     return rest[: match.start()], int(match.group(1)), function.strip(), code
 

@@ -37,7 +37,7 @@ class PrintedNode:
 
 
 def parse_printed(line: str) -> PrintedNode | None:
-    """The node of one line; None when it is none."""
+    """The node of one line, or None."""
     if line.startswith("return"):
         returned = line[len("return") :].strip().removeprefix("(").removesuffix(")")
         names = [name.lstrip("%") for name in split_top(returned) if name]

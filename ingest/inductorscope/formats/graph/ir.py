@@ -10,9 +10,9 @@
             get_index = self.get_index('index0')
             load = ops.load('arg1_1', get_index)
 
-A fused node comes first, its members follow with their loop bodies; nodes of a branch or a loop
-bear its name: `true_graph_0_op0`. Until 2.4 a node is called as the one buffer that it makes, which
-has no lines of its own (`buf0.users = …`, `buf0_layout = …`), and members are indented.
+A fused node comes first, then its members with their loop bodies; nodes of a branch or a loop bear
+its name: `true_graph_0_op0`. Until 2.4 a node has the name of its only buffer, which has no
+separate lines (`buf0.users = …`, `buf0_layout = …`), and members are indented.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["IrBlock", "IrBuffer", "IrLoopBody", "IrOp", "IrText", "IrTextNode", 
 # `op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)`
 _HEAD = re.compile(r"(\w++): ([A-Z]\w*)\((.*)\)\s*$")
 _NODE_NAME = re.compile(r"(?:\A|_)(?:op|buf)\d")
-# What makes one buffer and is called like it; fused nodes make none themselves.
+# Nodes that have the name of their only buffer; fused nodes have none.
 _BUFFER_NAME = re.compile(r"(?:[A-Za-z]\w*_)?buf\d+\Z")
 _SEVERAL = ("Fused", "OuterLoopFused", "Foreach", "Grouped")
 # `op0.writes = …`
@@ -74,9 +74,9 @@ class _Reader:
         self.result = IrText()
         self.node: IrTextNode | None = None
         self.layout_texts: dict[str, IrLayout] = {}
-        """Layouts repeat: each is taken apart once."""
+        """Layouts repeat: each is parsed once."""
         self.member_of: str | None = None
-        """Set by `X.snodes[i] =`: whose member the next head is."""
+        """Set by `X.snodes[i] =`: the fused node whose member comes next."""
 
     def read(self) -> IrText:
         number = 0
@@ -109,7 +109,7 @@ class _Reader:
         return self.result
 
     def _complete(self, buffer: IrBuffer) -> None:
-        """What does not say its layout has it where others use it."""
+        """Fills in layouts that only the users of a buffer name."""
         known = self.result.layouts.get(buffer.name)
         if known is not None and not buffer.dtype:
             buffer.device, buffer.dtype = known.device, known.dtype
@@ -126,7 +126,7 @@ class _Reader:
         self.result.nodes.append(self.node)
 
     def _close_fused(self) -> None:
-        """A fused node ends where its last member ends; members are read after it."""
+        """Ends fused nodes where their last member ends, which is read after them."""
         nodes = self.result.by_name()
         for member in reversed(self.result.nodes):
             above = nodes.get(member.parent) if member.parent else None
@@ -134,7 +134,7 @@ class _Reader:
                 above.last_line = max(above.last_line, member.last_line)
 
     def _field(self, match: re.Match[str], number: int) -> int:
-        """One `name.field = value`; returns the line after it."""
+        """Reads one `name.field = value`; returns the line after it."""
         _, name, _, value = match.groups()
         last = self._value_end(number, value)
         if name == "snodes":
@@ -160,7 +160,7 @@ class _Reader:
         return last + 1
 
     def _value_end(self, number: int, value: str) -> int:
-        """The last line of a value that brackets carry on; deeper lines belong to it."""
+        """The last line of a value that brackets continue; deeper lines belong to it."""
         depth = balance(value)
         last = number
         following = number + 1
@@ -227,7 +227,7 @@ class _Reader:
         body = IrLoopBody(number + 1, number + 1)
         block: IrBlock | None = None
         number += 1
-        # Where a page lost the indentation, what a line says must tell.
+        # Without indentation, as on some web pages, the content of a line decides.
         flat = number < len(self.lines) and self.lines[number].startswith("var_ranges = ")
         while number < len(self.lines):
             line = self.lines[number]

@@ -1,4 +1,4 @@
-"""Single lines and values of `ir_*_fusion.txt`, taken apart."""
+"""Parsers of single lines and values of `ir_*_fusion.txt`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IrLayout = tuple[str, str, tuple[str, ...] | None, tuple[str, ...] | None]
 
 
 def outdented(lines: list[str]) -> list[str]:
-    """Members of a fused node stand where all nodes stand, also those of a member."""
+    """Removes the indentation of a fused node's members, nested ones included."""
     result: list[str] = []
     indents: list[int] = []
     for line in lines:
@@ -55,7 +55,7 @@ def operation(value: str) -> tuple[str, list[str]]:
 
 
 def plain_operation(op: str) -> str:
-    """Until 2.6 what was computed in doubles was called `libdevice_sin`, now `sin`."""
+    """The current name of an operation: until 2.6, `sin` of doubles was `libdevice_sin`."""
     return op.removeprefix("libdevice_")
 
 

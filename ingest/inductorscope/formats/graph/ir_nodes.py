@@ -59,7 +59,7 @@ class IrTextNode:
     detail: str
     """`ComputedBuffer`, `ExternKernelOut`, `MultiOutput`, …"""
     members: list[str]
-    """Of a fused node, the names of its innermost members in order; of others, its own name."""
+    """Names of a fused node's innermost members in order; of other nodes, just its name."""
     first_line: int
     last_line: int
     parent: str | None = None
@@ -75,12 +75,13 @@ class IrTextNode:
 class IrText:
     nodes: list[IrTextNode] = field(default_factory=list)
     layouts: dict[str, IrBuffer] = field(default_factory=dict)
-    """`arg0_1_layout = FixedLayout(…)`: what loop bodies say about the buffers they use."""
+    """`arg0_1_layout = FixedLayout(…)`: the layouts that loop bodies state for the buffers they
+    use."""
     problems: list[Problem] = field(default_factory=list)
 
     def by_name(self) -> dict[str, IrTextNode]:
         return {node.name: node for node in self.nodes}
 
     def top(self) -> list[IrTextNode]:
-        """Nodes that are nobody's member, in order: what is scheduled."""
+        """Scheduled nodes in order: those that are no member of another."""
         return [node for node in self.nodes if node.parent is None]

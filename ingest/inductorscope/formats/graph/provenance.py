@@ -4,8 +4,8 @@
      "cppCodeToPost": {"triton_poi_fused_neg_0:1": ["neg"]}, "postToCppCode": {…}}
 
 "cppCode" means any kernel. Older files key by the bare kernel name, newer ones by `name:handle`.
-Before, there were two: `inductor_triton_kernel_to_post_grad_nodes`, {kernel: [node, …]}, and
-`inductor_post_to_pre_grad_nodes`, which tells how passes made each node:
+Earlier versions wrote two files: `inductor_triton_kernel_to_post_grad_nodes`, {kernel: [node, …]},
+and `inductor_post_to_pre_grad_nodes`, the history of each node through the passes:
 
     {"relu": [{"name": "relu", "from_node": [{"name": "relu_1", "from_node": []}]}]}
 """
@@ -23,17 +23,17 @@ class Provenance:
     kernel_to_post: dict[tuple[str, int | None], list[str]] = field(default_factory=dict)
     post_to_pre: dict[str, list[str]] = field(default_factory=dict)
     generation: int = 0
-    """0: nothing about kernels; 1: keyed by kernel name; 2: by name and call."""
+    """0: no kernels; 1: keyed by kernel name; 2: by name and call."""
     problems: list[Problem] = field(default_factory=list)
     pre_to_post: dict[str, list[str]] = field(default_factory=dict)
     post_to_kernels: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
     kernel_to_pre: dict[tuple[str, int | None], list[str]] = field(default_factory=dict)
-    """Only where the file says so itself (`kernel_information.json`)."""
+    """Only where the file has it (`kernel_information.json`)."""
     version: float | None = None
 
 
 def split_handle(key: str) -> tuple[str, int | None]:
-    """`name:3` → (`name`, 3). AOTInductor's names hold colons themselves: the last one counts."""
+    """`name:3` → (`name`, 3). AOTInductor's names contain colons, so the last one counts."""
     name, colon, handle = key.rpartition(":")
     if colon and handle.isascii() and handle.isdigit() and len(handle) < 10:
         return name, int(handle)
@@ -73,7 +73,7 @@ def _lists(value: object, result: Provenance) -> dict[str, list[str]]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        result.problems.append(Problem(None, "a mapping of nodes is no JSON object"))
+        result.problems.append(Problem(None, "a mapping of nodes is not a JSON object"))
         return {}
     return {
         str(key): [str(item) for item in items]
@@ -104,7 +104,7 @@ def _node_sources(content: dict[str, object]) -> dict[str, list[str]]:
             continue
         names: dict[str, None] = {}
         waiting = list(reversed(sources))
-        while waiting:  # JSON nests no deeper than its reader allows, but no call does here
+        while waiting:  # the JSON reader bounds the depth; a loop needs no recursion
             source = waiting.pop()
             if not isinstance(source, dict):
                 continue
@@ -124,6 +124,6 @@ def _bare(content: dict[str, object]) -> dict[str, list[str]]:
         for name, nodes in content.items()
         if isinstance(nodes, list)
         and all(isinstance(node, str) for node in nodes)
-        # Stack traces of kernels look the same otherwise: {kernel: ["  File …"]}.
+        # Stack traces of kernels have the same form: {kernel: ["  File …"]}.
         and not any(node.lstrip().startswith("File ") for node in nodes)
     }

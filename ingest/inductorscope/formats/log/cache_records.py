@@ -1,4 +1,4 @@
-"""What a cache answered: artifacts such as `fx_graph_cache_miss`, `aotautograd_cache_bypass`."""
+"""Answers of caches: artifacts such as `fx_graph_cache_miss`, `aotautograd_cache_bypass`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CACHES = {
     "autotune": "autotuning",
 }
 OUTCOMES = frozenset({"hit", "miss", "bypass", "disabled", "pickle_failure", "exception"})
-"""`hash` and `entries` tell what a cache held, and no answer."""
+"""`hash` and `entries` describe a cache's content and are no answers."""
 LONGEST = 2000
 
 
@@ -30,7 +30,7 @@ class CacheAnswer:
     key: str | None = None
     reason: str | None = None
     saved_ms: float | None = None
-    """Time that the hit saved, as torch measured it when it compiled."""
+    """Time that the hit saved, as torch measured it when compiling."""
     detail: str | None = None
 
 
@@ -46,7 +46,7 @@ _payload = msgspec.json.Decoder(_Payload)
 
 
 def read_cache_answer(name: str, payload: bytes) -> CacheAnswer | None:
-    """The answer that an artifact (or an event) of this name tells; None where it tells none."""
+    """The answer in an artifact (or an event) of this name, or None."""
     match = _NAME.match(name)
     if match is None or match.group(2) not in OUTCOMES:
         return None

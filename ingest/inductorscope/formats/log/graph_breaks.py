@@ -1,4 +1,4 @@
-"""What torch writes about a graph break: the place, the reason, what it advises, and the stack.
+"""Torch's text about a graph break: place, reason, hints and stack.
 
     Graph break in user code at /home/user/models/models.py:113
     Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call:
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from inductorscope.formats.log.record import Frame
 
 LONGEST = 100_000
-"""Characters that are read of one text."""
+"""The most characters read of one text."""
 MOST_FRAMES = 200
 
 _PLACE = re.compile(
@@ -40,7 +40,7 @@ _FIELD = re.compile(r"^ {1,4}(Explanation|Hint|Developer debug context): ?(.*)$"
 
 @dataclass(slots=True)
 class BreakText:
-    """One graph break, as torch tells it."""
+    """One graph break, as torch describes it."""
 
     file: str | None = None
     line: int | None = None
@@ -49,7 +49,7 @@ class BreakText:
     explanation: str = ""
     hints: list[str] = field(default_factory=list)
     context: str = ""
-    """What torch's developers want to know."""
+    """The context for torch's developers."""
     link: str | None = None
     stack: list[Frame] = field(default_factory=list)
     """Frames of the user's program, innermost last."""
@@ -58,7 +58,7 @@ class BreakText:
 
 
 def read_graph_break(text: str) -> BreakText:
-    """Everything that the text tells; what it does not stays empty."""
+    """Reads the text of a graph break; missing parts stay empty."""
     text = text[:LONGEST]
     found = BreakText()
     place = _PLACE.search(text)
@@ -96,7 +96,7 @@ def _reason(body: str, found: BreakText) -> None:
                 found.context = named.group(2).strip()
         elif not line.strip():
             if not current and title:
-                before, title = title, []  # what was being done; the reason itself follows
+                before, title = title, []  # the activity; the reason follows
             current = "" if current == "" else current
         elif line.lstrip().startswith("For more details"):
             current = "link"

@@ -1,4 +1,4 @@
-"""Why a frame was compiled again: the guards that failed, from `recompile_reasons`.
+"""Why a frame was recompiled: the guards that failed, from `recompile_reasons`.
 
 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 9
 1/0: L['flag'] == 1                                # return y * flag  # models.py:116 in f
@@ -36,23 +36,23 @@ class GuardFailure:
     """A guard of an earlier compile that did not hold."""
 
     earlier: str | None
-    """Id of the compile whose guard it is."""
+    """Id of the compile that installed the guard."""
     text: str
     """As torch wrote it, without the place."""
     subject: str
-    """What changed, as the program calls it: `x.size(0)`, `flag`, `len(args)`."""
+    """What changed, in the program's words: `x.size(0)`, `flag`, `len(args)`."""
     kind: str
     """`size`, `stride`, `value`, `length`, `dtype`, `requires_grad`, …, else `guard`."""
     old: str | None = None
     new: str | None = None
     code: str | None = None
-    """Line of the user's program that the guard was made for, where the text tells."""
+    """The user's line that the guard was made for, where the text has it."""
     place: str | None = None
     """Its file, line and function."""
 
 
 def read_guard_failures(text: str) -> list[GuardFailure]:
-    """One for each compile that might have served, the newest first as in the text."""
+    """One failure for each compile that was tried, the newest first as in the text."""
     lines: list[str] = []
     if text.lstrip().startswith("["):
         try:

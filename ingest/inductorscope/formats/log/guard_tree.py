@@ -26,29 +26,29 @@ _COMMENTS = re.compile(r" {2,}# ")
 
 @dataclass(slots=True)
 class GuardNode:
-    """A guard, or what guards below it look at."""
+    """A guard, or a manager: a value that the guards below it check."""
 
     depth: int
     kind: str
-    """`TENSOR_MATCH`, …; `manager` for what is only looked into."""
+    """`TENSOR_MATCH`, …, or `manager`."""
     text: str
     source: str = ""
-    """Of a manager: what it looks at, as Dynamo writes it."""
+    """The value that a manager's guards check, as Dynamo writes it."""
     type: str = ""
     code: str | None = None
-    """Line of the user's program that it is there for."""
+    """The user's line that it was made for."""
     place: str | None = None
     line: int = 0
-    """In the text, from 1."""
+    """Line of the text, from 1."""
 
 
 @dataclass(slots=True)
 class GuardTree:
     nodes: list[GuardNode] = field(default_factory=list)
     latency_us: float | None = None
-    """What checking all of them takes, as torch measured it."""
+    """Time to check all guards, as torch measured it."""
     cut: bool = False
-    """Whether there are more than were read."""
+    """Whether some guards were not read."""
 
     @property
     def guards(self) -> int:

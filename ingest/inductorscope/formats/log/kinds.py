@@ -1,6 +1,6 @@
-"""The kinds of records of TORCH_TRACE logs: what each is, what reading makes of it, where it shows.
+"""The kinds of records of TORCH_TRACE logs: meaning, handler and the pages that show them.
 
-A new kind is one entry here. Kinds that are not here are read, counted and shown as they are.
+A new kind is one entry here. Unknown kinds are read, counted and shown as they are.
 `make docs` writes the tables of `docs/logs.md`.
 """
 
@@ -29,7 +29,7 @@ from inductorscope.formats.vocabulary import (
     READABLE,
 )
 
-# Kinds that code asks for by name.
+# Kinds that code refers to by name.
 ARTIFACT: Final = "artifact"
 GRAPH_DUMP: Final = "graph_dump"
 DYNAMO_START: Final = "dynamo_start"
@@ -46,7 +46,7 @@ PHASE: Final = "chromium_event"
 STRING: Final = "str"
 
 NAMED = frozenset({ARTIFACT, GRAPH_DUMP})
-"""Kinds whose records have a name that says what they are."""
+"""Kinds whose records have a name, which distinguishes them."""
 
 Part = Literal["", "compile", "autograd", "before code", "code", "kernels", "after code"]
 Story = Literal[
@@ -57,31 +57,31 @@ Story = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of record, or the artifacts of one name."""
+    """A kind of record, or artifacts of one name."""
 
     name: str
     meaning: str
     shown: str
-    """On which pages, for the documentation."""
+    """The pages that show it, for the documentation."""
     part: Part = ""
-    """Where its text stands among those of a graph: of the whole compile, of AOTAutograd, before
-    the code that ends the graph, the code, its kernels, or after it."""
+    """The place of its text among those of a graph: the whole compile, AOTAutograd, before the code
+    that ends the graph, the code, its kernels, or after it."""
     role: str = LOG_ARTIFACT
     """The role in which its text is kept."""
     direction: str = ""
-    """Which of AOTAutograd's graphs it is."""
+    """Direction of AOTAutograd's graph."""
     counted: bool = False
-    """Whether its records are counted only: they come by the thousand and say little one by one."""
+    """Whether its records are only counted: there are thousands, and each says little."""
     story: Story = ""
-    """Which handler of `analyze.compile.records` reads it, if it tells of compiling."""
+    """Name of the handler in `analyze.compile.records` that reads it, if any."""
     guard: str = ""
-    """What the story calls a guard of this kind."""
+    """The name of a guard of this kind on the page Story."""
     passes: bool = False
-    """Whether passes made it of the graph before, with which pages compare it."""
+    """Whether passes made it from the graph before; pages compare the two."""
     figures: bool = False
-    """Whether it holds the figures of a compile."""
+    """Whether it holds the metrics of a compile."""
     ranks: str = ""
-    """Under which name ranks are compared by it."""
+    """The name under which the page Ranks compares it."""
 
 
 KEPT = "records of a compile"
@@ -109,7 +109,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("aot_inference_graph", "AOTAutograd's graph without a backward",
         "records of a compile; Explorer, stage *AOT graph*", part="autograd", role=AOT,
         direction=INFERENCE, passes=True),
-    Kind("aot_joint_graph", "AOTAutograd's forward and backward in one",
+    Kind("aot_joint_graph", "AOTAutograd's forward and backward in one graph",
         "records of a compile; Explorer, stage *Joint graph*", part="autograd", role=JOINT,
         passes=True),
     Kind("inductor_pre_grad_graph", "the graph before autograd",
@@ -125,10 +125,10 @@ KINDS: tuple[Kind, ...] = (
     Kind("optimize_ddp_split_child", "a part of a graph split for DDP", KEPT),
     Kind("compiled_autograd_graph", "compiled autograd's graph", "records of a compile; Explorer",
         part="compile", role=DYNAMO, passes=True),
-    Kind(GRAPH_DUMP, "a graph by name", "records of a compile, under its own name"),
+    Kind(GRAPH_DUMP, "a graph with a name", "records of a compile, under its own name"),
     Kind("dump_file", "a generated source file", "Log records"),
     Kind("link", "a link to another page", "head of its compile", story="link"),
-    Kind(ARTIFACT, "a text or JSON by name", "by its name, below"),
+    Kind(ARTIFACT, "a text or JSON with a name", "by its name, below"),
     Kind("guard_added", "a guard on a size, with its reason",
         "Symbols, *What was demanded*, with how the expression came about; its compile",
         story="guard", guard="guard"),
@@ -138,7 +138,7 @@ KINDS: tuple[Kind, ...] = (
         "Symbols, as *became a constant*, with the line that caused it", story="guard",
         guard="specialisation"),
     Kind("create_symbol", "a size that became a symbol", "Symbols; its compile", story="symbol"),
-    Kind(UNBACKED_SYMBOL, "a size only known when running", "Symbols, marked *unbacked*",
+    Kind(UNBACKED_SYMBOL, "a size known only at run time", "Symbols, marked *unbacked*",
         story="symbol"),
     Kind("expression_created", "an expression of sizes", "Symbols, *How it came about*",
         counted=True, story="expression"),
@@ -151,14 +151,14 @@ KINDS: tuple[Kind, ...] = (
         "Symbols; Story, as a failure of export", story="guard", guard="missing fake kernel"),
     Kind("mismatched_fake_kernel", "an operator whose fake implementation is wrong",
         "Symbols; Story, as a failure of export", story="guard", guard="mismatched fake kernel"),
-    Kind(METRICS, "figures of a compile",
+    Kind(METRICS, "metrics of a compile",
         "all fields, grouped, with units, on its compile; times, guards, failures and "
         "restarts in Story, Compiles and Time", story="figures", figures=True),
-    Kind(BACKWARD_METRICS, "figures of a backward's compile",
+    Kind(BACKWARD_METRICS, "metrics of a backward's compile",
         "all fields on its compile; time of the backward", story="figures", figures=True),
-    Kind("compilation_metrics_runtime", "figures of a compile, from running",
+    Kind("compilation_metrics_runtime", "metrics of a compile, from run time",
         "all fields on its compile", figures=True),
-    Kind("bwd_compilation_metrics_runtime", "figures of a backward's compile, from running",
+    Kind("bwd_compilation_metrics_runtime", "metrics of a backward's compile, from run time",
         "all fields on its compile", figures=True),
     Kind("describe_storage", "a storage of an input", "counted on Log records", counted=True),
     Kind(TENSOR, "an input tensor", "counted on Log records; Ranks compare them", counted=True),
@@ -167,14 +167,14 @@ KINDS: tuple[Kind, ...] = (
         "Time: phases over time, by kind of work and by name; autotuning; what became dynamic",
         counted=True),
     Kind(STRING, "a name that stacks refer to", "names of files in every stack", counted=True),
-    Kind("stack", "a stack by itself", "Log records"),
+    Kind("stack", "a stack", "Log records"),
     Kind("inductor_input_graph", "the graph Inductor was given", "Log records"),
     Kind("export", "an exported program's metadata", "Log records"),
     Kind("propagate_real_tensors", "a value that real tensors gave",
         "Symbols, as *decided by real data*", story="guard", guard="real tensors"),
-    Kind("guard_on_data_dependent_error", "a condition that only data decide",
+    Kind("guard_on_data_dependent_error", "a condition that depends on data",
         "Symbols, as *undecidable*", story="guard", guard="undecidable"),
-    Kind("cudagraph", "a figure of CUDA graphs", "Log records"),
+    Kind("cudagraph", "a metric of CUDA graphs", "Log records"),
 )  # fmt: skip
 
 ARTIFACTS: tuple[Kind, ...] = (
@@ -201,17 +201,17 @@ ARTIFACTS: tuple[Kind, ...] = (
     Kind(RUNNABLE, "the graph as a program that reproduces it",
         "records of a compile; Explorer; torch's version and the device of the run",
         part="before code", role=FX_RUNNABLE),
-    Kind("fx_graph_cache_hit", "the FX graph's cache had it",
+    Kind("fx_graph_cache_hit", "a hit in the FX graph cache",
         "Story, *Caches*; its compile, with the components of the key", story="cache"),
-    Kind("fx_graph_cache_miss", "the FX graph's cache had it not",
+    Kind("fx_graph_cache_miss", "a miss in the FX graph cache",
         "Story, *Caches*; its compile, with the components of the key", story="cache"),
-    Kind("fx_graph_cache_bypass", "the FX graph's cache was not asked",
+    Kind("fx_graph_cache_bypass", "the FX graph cache was bypassed",
         "Story, *Caches*; its compile, with the components of the key", story="cache"),
-    Kind("aotautograd_cache_hit", "AOTAutograd's cache had it",
+    Kind("aotautograd_cache_hit", "a hit in AOTAutograd's cache",
         "Story, *Caches*; its compile, with the components of the key", story="cache"),
-    Kind("aotautograd_cache_miss", "AOTAutograd's cache had it not",
+    Kind("aotautograd_cache_miss", "a miss in AOTAutograd's cache",
         "Story, *Caches*; its compile, with the components of the key", story="cache"),
-    Kind("aotautograd_cache_bypass", "AOTAutograd's cache was not asked",
+    Kind("aotautograd_cache_bypass", "AOTAutograd's cache was bypassed",
         "Story, *Caches*; its compile, with the components of the key", story="cache"),
     Kind("aotautograd_cache_hash", "the key of AOTAutograd's cache", KEPT),
     Kind(GRAPH_BREAK, "why the graph breaks, with both stacks",
@@ -226,9 +226,9 @@ ARTIFACTS: tuple[Kind, ...] = (
     Kind("triton_kernel_info", "kernels: configuration, autotuning, time to compile",
         "Time, *Kernels by time to compile*", part="after code", role=KERNEL_COMPILES,
         story="kernels"),
-    Kind("inductor_provenance_tracking_node_mappings", "which node became which kernel",
+    Kind("inductor_provenance_tracking_node_mappings", "nodes and the kernels they became",
         "Explorer, links", part="after code", role=PROVENANCE),
-    Kind("inductor_provenance_tracking_kernel_stack_traces", "the user's lines of each kernel",
+    Kind("inductor_provenance_tracking_kernel_stack_traces", "the user's lines for each kernel",
         "Explorer, links; annotated code", part="after code", role=KERNEL_STACKS),
     Kind("inductor_post_to_pre_grad_nodes", "nodes before and after autograd", "Explorer, links",
         part="after code", role=PROVENANCE_NODES),
@@ -248,7 +248,7 @@ ARTIFACTS: tuple[Kind, ...] = (
     Kind("inductor_aot_header_code", "AOTInductor's header", KEPT),
     Kind("graph_execution", "graphs in the order they ran", "Ranks, *order of graphs*; records",
         ranks="order of graphs"),
-    Kind("min_cut_information", "what the backward keeps, what it computes anew", KEPT),
+    Kind("min_cut_information", "what the backward keeps and what it recomputes", KEPT),
     Kind("runtime_wrapper_orchestration", "what runs around the compiled code", KEPT),
     Kind("torch._functorch.config", "AOTAutograd's settings", KEPT),
     Kind("torch_version", "torch's version", "records; version of the run"),
@@ -258,9 +258,9 @@ ARTIFACTS: tuple[Kind, ...] = (
 
 BYTECODE: tuple[Kind, ...] = (
     Kind("_ORIGINAL_BYTECODE", "Python's bytecode of the function", KEPT),
-    Kind("_MODIFIED_BYTECODE", "the bytecode Dynamo put in its place", KEPT),
+    Kind("_MODIFIED_BYTECODE", "the bytecode Dynamo replaced it with", KEPT),
 )  # fmt: skip
-"""Artifacts whose name begins with the function's; these are the ends of their names."""
+"""Artifacts whose names start with the function's name, by the end of the name."""
 
 BY_NAME = {kind.name: kind for kind in (*ARTIFACTS, *KINDS)}
 COUNTED = frozenset(kind.name for kind in KINDS if kind.counted)
@@ -269,22 +269,22 @@ _ARTIFACTS = {kind.name: kind for kind in ARTIFACTS}
 
 
 def called(kind: str, name: str | None) -> str:
-    """What a record is called: an artifact by its name, any other by its kind."""
+    """The name of an artifact, or else the kind of the record."""
     return name if name and kind in NAMED else kind
 
 
 def is_of_graph(what: str) -> bool:
-    """Whether a record of this name holds a text of a graph, which is always kept."""
+    """Whether a record of this name holds a text of a graph; such texts are always kept."""
     return what in BY_NAME and BY_NAME[what].role != LOG_ARTIFACT
 
 
 def role_of(what: str) -> str:
-    """The role in which the text of a record of this name is kept."""
+    """The role of the text of a record of this name."""
     return BY_NAME[what].role if what in BY_NAME else LOG_ARTIFACT
 
 
 def meaning(kind: str) -> str | None:
-    """What a record of a kind is, or an `artifact:NAME`; None for a kind that is not known."""
+    """The meaning of a kind or an `artifact:NAME`; None when unknown."""
     if not kind.startswith(f"{ARTIFACT}:"):
         return _KINDS[kind].meaning if kind in _KINDS else None
     name = kind.removeprefix(f"{ARTIFACT}:")

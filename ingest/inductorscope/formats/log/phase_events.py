@@ -1,9 +1,9 @@
-"""Phases of compiling, from the `chromium_event` records of a TORCH_TRACE log: begins and ends,
-paired as they come.
+"""Phases of compiling, from the `chromium_event` records of a TORCH_TRACE log: pairs of begins and
+ends.
 
     {"name": "backend_compile", "ts": 1795224378043265.8, "args": {…}, "ph": "B", …}
 
-Begins and ends of several threads may be mixed: compiling of files runs beside everything else.
+Begins and ends of several threads may be mixed: files compile in parallel with the rest.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from typing import Any
 import msgspec
 
 MOST_SPANS = 1_000_000
-"""Spans of one log that are kept; further ones are counted."""
+"""The most spans kept of one log; further ones are counted."""
 MOST_OPEN = 1000
 MOST_INSTANTS = 20_000
 LONGEST = 300
 LATEST_US = 1e17
 TUNING = "_autotuning"
-"""How phases end in which candidates were tried; their ends tell which won."""
+"""The end of the names of autotuning phases; their end events name the winner."""
 
 LABELS = ("kernel_name", "autotune_shape", "fn_name", "pass_name")
-"""What of a phase's arguments says what it was busy with, the first that is there."""
+"""Arguments that describe a phase's work; the first one present counts."""
 
 
 class Span(msgspec.Struct, gc=False, array_like=True):
-    """One phase from its begin to its end."""
+    """One phase, from begin to end."""
 
     name: str
     start_us: float
     """Since the epoch."""
     duration_us: float
     self_us: float
-    """Without the phases in it."""
+    """Time without the phases nested in it."""
     depth: int
     owner: int = -1
-    """Whose it is, as the reader numbers compiles."""
+    """Number of its compile, as the reader counts them."""
     label: str = ""
-    """The kernel, shape or function that it was busy with, if it says so."""
+    """The kernel, shape or function it worked on, where known."""
     attempt: int = 0
 
 
 class Instant(msgspec.Struct, gc=False):
-    """What an event tells besides its time: one without duration, or the end of an autotuning."""
+    """An event without duration, or the end of an autotuning, with its arguments."""
 
     name: str
     owner: int
@@ -93,22 +93,22 @@ def _nobody(_compile_id: str | None) -> int:
 
 
 class PhaseEvents:
-    """Takes the events of one log in their order."""
+    """Reads the events of one log in order."""
 
     def __init__(
         self,
         owner: Callable[[str | None], int] = _nobody,
-        tells: Callable[[str], bool] = lambda name: True,
+        wanted: Callable[[str], bool] = lambda name: True,
     ) -> None:
-        """`owner`: the number of the compile that an id stands for just now. `tells`: whether
-        instants of a name are wanted; logs hold them by the thousand."""
+        """`owner`: the number of the compile that an id currently stands for. `wanted`: whether to
+        keep instants of a name; logs hold thousands."""
         self._owner = owner
-        self._tells = tells
+        self._wanted = wanted
         self.spans: list[Span] = []
-        """In the order of their ends."""
+        """Sorted by their ends."""
         self.instants: list[Instant] = []
         self.unread: Counter[str] = Counter()
-        """What could not be used, by reason."""
+        """Number of events not used, by reason."""
         self._open: dict[int, list[_Open]] = {}
         self._names: dict[str, str] = {}
 
@@ -120,7 +120,7 @@ class PhaseEvents:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             found = _lenient(payload)
             if found is None:
-                self.unread["an event of compile times that is no JSON"] += 1
+                self.unread["an event of compile times that is not JSON"] += 1
                 return
             event = found
         if not 0 <= event.ts <= LATEST_US:
@@ -135,7 +135,7 @@ class PhaseEvents:
     def _tell(
         self, event: _Event, compile_id: str | None, line: int, duration_us: float | None = None
     ) -> None:
-        if not self._tells(event.name):
+        if not self._wanted(event.name):
             return
         if len(self.instants) >= MOST_INSTANTS:
             self.unread[f"instants beyond the first {MOST_INSTANTS:,}"] += 1
@@ -144,12 +144,13 @@ class PhaseEvents:
         self.instants.append(Instant(name, self._owner(compile_id), facts, line, duration_us))
 
     def finish(self) -> None:
-        """Phases without an end are counted; what they would have lasted nothing tells."""
+        """Counts phases without an end, whose duration is unknown."""
         for stack in self._open.values():
             for phase in stack:
                 self.unread[f"phase {phase.name} without an end"] += 1
         self._open = {}
-        self._owner = _nobody  # it may know us: a circle would keep all events
+        # It may refer to this object, and the cycle would keep all events alive.
+        self._owner = _nobody
 
     def _begin(self, event: _Event, compile_id: str | None, attempt: int, pid: int) -> None:
         stack = self._open.setdefault(pid, [])
@@ -158,7 +159,7 @@ class PhaseEvents:
             return
         parent = stack[-1] if stack else None
         if compile_id is None and parent is not None:
-            compile_id = parent.compile_id  # threads beside the compile do not say whose they are
+            compile_id = parent.compile_id  # other threads do not name their compile
         name = self._names.setdefault(event.name, event.name[:LONGEST])
         stack.append(_Open(name, event.ts, parent, compile_id, attempt))
 
@@ -213,7 +214,7 @@ def _values(raw: msgspec.Raw) -> dict[str, Any]:
 
 
 def _lenient(payload: bytes) -> _Event | None:
-    """What is no strict JSON: control characters in texts, NaN."""
+    """Decodes invalid JSON: control characters in strings, NaN."""
     try:
         value = json.loads(payload.decode("utf-8", "replace"), strict=False)
         arguments = msgspec.json.encode(value.get("args") or {})

@@ -1,4 +1,4 @@
-"""One record of a TORCH_TRACE log: its prefix, and metadata that is decoded when asked for."""
+"""One record of a TORCH_TRACE log: its prefix, and metadata that is decoded on demand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NO_KIND = "(no kind)"
 LARGEST = 2**63
 
 # V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {…
-# Seen besides: `[rank0]:` and torchrun's `[default0]:` in front, no level, YYYYMMDD as some glog
-# writes it, numbers padded with spaces, ` [0/0]` behind the bracket, paths of Windows.
+# Variants: a prefix `[rank0]:` or torchrun's `[default0]:`, no level, YYYYMMDD by some glog
+# versions, numbers padded with spaces, ` [0/0]` after the bracket, Windows paths.
 _PREFIX = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\[[^\]\s]{1,40}\]: ?){0,4}([A-Z]?)(\d{4}|\d{8}) "
     rb"(\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) {1,20}(\d{1,18}) {1,20}(.{1,1000}?):(\d{1,9})\]"
@@ -41,7 +41,7 @@ class _Context(msgspec.Struct, gc=False):
 
 
 class _Head(_Context, forbid_unknown_fields=True, gc=False):
-    """All of the metadata but what stands under its kind."""
+    """The metadata without the value of its kind."""
 
     subgraph_name: msgspec.Raw = msgspec.Raw()
     stack: msgspec.Raw = msgspec.Raw()
@@ -55,8 +55,8 @@ class _Head(_Context, forbid_unknown_fields=True, gc=False):
 
 MOST_DECODERS = 200
 _decoders: dict[bytes, msgspec.json.Decoder[_Head]] = {}
-"""For metadata that begins with its kind, as torch writes it: one look tells that it has no other
-and what its context is."""
+"""Matches metadata that begins with its kind, as torch writes it, and shows in one step that there
+is no other kind and what the context is."""
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _context = msgspec.json.Decoder(_Context)
@@ -76,7 +76,7 @@ class Frame:
 
 @dataclass(slots=True)
 class LogRecord:
-    """One record. `metadata` and what is taken from it are decoded when first asked for."""
+    """One record. `metadata` and values derived from it are decoded on first use."""
 
     kind: str
     line: int
@@ -87,28 +87,28 @@ class LogRecord:
     """`0/1`, with compiled autograd `!2/0/1`; without the attempt."""
     attempt: int | None
     digest: str | None
-    """MD5 of the payload, as the log claims it."""
+    """MD5 of the payload, according to the log."""
     lines: int = 1
-    """Lines of the log, those of the payload included."""
+    """Number of lines in the log, including the payload."""
     payload_sound: bool | None = None
-    """Whether the payload has that MD5; None without a payload."""
+    """Whether the payload matches its MD5; None without a payload."""
     head: bytes = b""
     """The metadata as logged."""
     prefix: tuple[bytes, bytes, bytes, bytes, bytes] = (b"", b"", b"", b"", b"")
-    """What stands ahead of it: level, date, time, module and its line."""
+    """The prefix: level, date, time, module and line."""
     repeated: bool = False
-    """Whether its payload, sound, came before in the same log."""
+    """Whether the same valid payload came earlier in the log."""
     _metadata: dict[str, Any] | None = None
     _payload: bytes | Callable[[], bytes] | None = None
 
     @property
     def level(self) -> str:
-        """One letter; empty where the log has none."""
+        """One letter, or empty."""
         return self.prefix[0].decode()
 
     @property
     def date(self) -> str:
-        """MMDD, in some logs YYYYMMDD. There is no time zone."""
+        """MMDD, in some logs YYYYMMDD, without a time zone."""
         return self.prefix[1].decode()
 
     @property
@@ -131,19 +131,19 @@ class LogRecord:
         self._payload = payload
 
     def hold(self, make: Callable[[], bytes]) -> None:
-        """What gives the payload, for whoever asks for it."""
+        """Sets the function that loads the payload on demand."""
         self._payload = make
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """All of it, kind and context."""
+        """The whole metadata: kind and context."""
         if self._metadata is None:
             self._metadata = _object(self.head) or {}
         return self._metadata
 
     @property
     def body(self) -> Any:  # noqa: ANN401 (JSON)
-        """What stands under its kind."""
+        """The value of its kind."""
         return self.metadata.get(self.kind)
 
     @property
@@ -156,7 +156,7 @@ class LogRecord:
 
     @property
     def name(self) -> str | None:
-        """Of an artifact: which one."""
+        """The name of an artifact."""
         return _text(self.body.get("name")) if isinstance(self.body, dict) else None
 
     @property
@@ -166,17 +166,17 @@ class LogRecord:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a line that people should know."""
+    """A note about a line, shown to users."""
 
     reason: str
     fate: Literal["dropped", "repaired", "guessed"]
 
 
 def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | None:
-    """The record that a line begins, if it does. `number`: which line of the log it is."""
+    """The record that starts on a line, if any. `number`: the line in the log."""
     prefix = _PREFIX.match(line)
     if prefix is None:
-        remarks.append(Remark("a line that is no record", "dropped"))
+        remarks.append(Remark("a line that is not a record", "dropped"))
         return None
     head = line[prefix.end() :]
     level, date, time, pid, module, at, first = prefix.groups()
@@ -191,17 +191,17 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             metadata = _object(head)  # NaN and Infinity occur, which msgspec does not take
             if metadata is None:
-                remarks.append(Remark("a record whose metadata is no JSON object", "dropped"))
+                remarks.append(Remark("a record whose metadata is not a JSON object", "dropped"))
                 return None
             if isinstance(error, UnicodeDecodeError):
-                remarks.append(Remark("metadata that is no UTF-8, which was replaced", "repaired"))
+                remarks.append(
+                    Remark("metadata with invalid UTF-8, which was replaced", "repaired")
+                )
             keys, context = metadata, msgspec.convert(metadata, _Context)
         kinds = [key for key in keys if key not in CONTEXT]
         kind = kinds[0] if kinds else "stack" if "stack" in keys else NO_KIND
         if len(kinds) > 1:
-            remarks.append(
-                Remark("a record of several kinds, of which the first was taken", "guessed")
-            )
+            remarks.append(Remark("a record of several kinds; the first was used", "guessed"))
     return LogRecord(
         kind, number, int(pid),
         integer(context.rank), _compile_id(context), integer(context.attempt),
@@ -211,8 +211,8 @@ def read_head(line: bytes, number: int, remarks: list[Remark]) -> LogRecord | No
 
 
 def _context_of(kind: bytes | None, head: bytes) -> _Context | None:
-    """The context of plain metadata of that kind and of no other; None where it may be anything
-    else, and has to be looked at closely."""
+    """The context of metadata in torch's usual form, with this kind alone; None when it has to be
+    decoded to know."""
     if kind is None or not head.isascii():
         return None
     decoder = _decoders.get(kind)
@@ -231,7 +231,7 @@ def _context_of(kind: bytes | None, head: bytes) -> _Context | None:
 
 
 def interned_string(record: LogRecord) -> tuple[str, int] | None:
-    """What a record of kind `str` interns: a file name and its number."""
+    """The file name and number that a record of kind `str` interns."""
     try:
         name, number = _interned.decode(_keys.decode(record.head)["str"])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -244,7 +244,7 @@ def interned_string(record: LogRecord) -> tuple[str, int] | None:
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    """By msgspec if that takes it, else leniently; None if it is no JSON object."""
+    """Decodes with msgspec, else leniently; None if it is not a JSON object."""
     try:
         return _values.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -252,7 +252,7 @@ def _object(data: bytes) -> dict[str, Any] | None:
     try:
         text = data.decode("utf-8", "replace")
         value = json.loads(text, strict=False, parse_int=_any_integer)
-        if _SURROGATE.search(text):  # perhaps without its other half, which no file can hold
+        if _SURROGATE.search(text):  # a surrogate may be alone, which UTF-8 cannot encode
             plain = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
             value = json.loads(plain)
     except (ValueError, RecursionError):
@@ -274,7 +274,7 @@ def _compile_id(context: _Context) -> str | None:
 
 
 def integer(value: object) -> int | None:
-    """A whole number that any database can hold; a bool is none."""
+    """A whole number within the range of all databases, else None; bools do not count."""
     return value if type(value) is int and -LARGEST <= value < LARGEST else None
 
 

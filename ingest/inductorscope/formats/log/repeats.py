@@ -1,8 +1,8 @@
-"""Payloads of a log that it holds already, known again without being read.
+"""Recognises payloads that occurred earlier in a log without reading them again.
 
-A log of many compiles says much of it several times. A record names its payload's MD5 ahead of it;
-where that payload was there before, sound and with nothing odd about it, comparing the two takes a
-tenth of what searching its end, checking its MD5 and taking its TABs out would.
+A log of many compiles repeats many payloads. A record names its payload's MD5 first; if a valid
+payload with that MD5 came before, comparing the two takes a tenth of the time of searching its end,
+checking its MD5 and removing its TABs.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from typing import BinaryIO
 CLAIM = b'"has_payload": "'
 MD5_DIGITS = 32
 LEAST = 4096
-"""Bytes of a payload that is worth remembering."""
+"""The least bytes of a payload to remember."""
 MOST = 20_000
-"""Payloads that are remembered."""
+"""The most payloads to remember."""
 
 Again = Callable[[int, int], bytes]
-"""Bytes of the log at an offset, so many: fewer if it has become shorter."""
+"""Reads bytes of the log: (offset, size); fewer if the log has become shorter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A payload as it stands in the log: its lines with their TABs and line feeds."""
+    """A payload as written in the log: its lines with their TABs and line feeds."""
 
     claim: str
-    """Its MD5, which was found right."""
+    """Its verified MD5."""
     offset: int
     size: int
     lines: int
 
 
 class Repeats:
-    """The payloads that came before."""
+    """The payloads seen so far."""
 
     def __init__(self, again: Again, least: int = LEAST) -> None:
         self._again = again
@@ -48,13 +48,13 @@ class Repeats:
             self._known.setdefault(known.claim.encode(), known)
 
     def claimed(self, data: bytes, start: int, end: int) -> Known | None:
-        """The payload that a record's line announces, if it came before."""
+        """The earlier payload that a record's line announces, if any."""
         at = data.rfind(CLAIM, start, end) + len(CLAIM)
         return self._known.get(data[at : at + MD5_DIGITS]) if at >= len(CLAIM) + start else None
 
     def stands_at(self, known: Known, data: bytes, at: int) -> bool:
-        """Whether the payload follows here, and ends where it ended before. One that does not is
-        forgotten: a log that lies costs no more than reading what it says once more."""
+        """Whether the payload follows at this place, with the same end. If not, it is forgotten, so
+        a wrong MD5 costs no more than one extra read."""
         end = at + known.size
         if data[end : end + 1] not in {b"", b"\t", b"\r", b"\n"}:
             before = self._again(known.offset, known.size)
@@ -65,7 +65,7 @@ class Repeats:
 
 
 def repeats_of(stream: BinaryIO) -> Repeats | None:
-    """Of a plain file that can be read at any place, from where it stands."""
+    """For a plain file with random access, from its current position."""
     if not (isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO)):
         return None
     file, start = stream.fileno(), stream.tell()

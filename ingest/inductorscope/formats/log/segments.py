@@ -1,7 +1,7 @@
-"""Blocks of a TORCH_TRACE log, cut before each line that continues nothing.
+"""Segments of a TORCH_TRACE log, cut before each line that is no continuation.
 
 A segment is such a line and all lines after it that begin with a TAB or are empty. Boundaries are
-searched for in whole blocks, and what is too large to hold comes in parts.
+searched in whole blocks, and large segments come in parts.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from inductorscope.formats.log.repeats import Known, Repeats
 from inductorscope.formats.units import MIB
 
 _NO_RECORD = {b"", b"\t", b"\r", b"\n"}
-"""How no record begins."""
+"""Bytes that no record starts with."""
 
 _BOUNDARY = re.compile(rb"\n[^\t]")
 _EMPTY_LINES = re.compile(rb"(?:\r?\n)++")
-"""Possessive: a run of millions would fill the memory with places to go back to."""
+"""Possessive: backtracking over a run of millions would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a log is held at once; bytes where nothing else is said."""
+    """Bounds on what is held in memory; bytes unless stated otherwise."""
 
     line: int = 16 * MIB
-    """Metadata of that size can take 30 times as much once it is decoded."""
+    """Decoded, metadata can take 30 times its size."""
     payload: int = 64 * MIB
     part: int = 4 * MIB
     block: int = MIB
     strings: int = 1_000_000
-    """Interned strings, a number."""
+    """Number of interned strings."""
     string_bytes: int = 64 * MIB
 
 
@@ -40,23 +40,23 @@ LIMITS = Limits()
 
 @dataclass(slots=True)
 class Segment:
-    """Some whole lines, or a part of what is too large to hold."""
+    """Some whole lines, or a part of a segment too large to hold."""
 
     raw: bytes
     head_end: int
-    """Where the line that begins it ends, with its line feed; 0 when it has no such line."""
+    """The end of its first line, including the line feed; 0 when it continues another segment."""
     empty_lines: bool
-    """Whether some of its lines are empty."""
+    """Whether it has empty lines."""
     whole: bool
-    """Whether that is all of it; what is left follows as segments that continue it."""
+    """Whether it is complete; otherwise continuing segments follow."""
     repeated: Known | None = None
-    """The payload that all but its first line is, where that stands in the log before."""
+    """The earlier payload that the lines after the first repeat, if any."""
 
 
 def segments(
     read: Callable[[int], bytes], limits: Limits = LIMITS, repeats: Repeats | None = None
 ) -> Iterator[Segment]:
-    """`read` gives as many bytes as it is asked for, and fewer only at the end."""
+    """Yields the segments. `read` returns fewer bytes than requested only at the end."""
     cutter = _Cutter(limits, repeats)
     while block := read(cutter.wanted):
         yield from cutter.cut(block)
@@ -68,19 +68,19 @@ class _Cutter:
         self.limits = limits
         self.repeats = repeats
         self.awaited = 0
-        """Bytes that a payload which came before has to have, of which some are still to come."""
+        """Bytes needed to compare an earlier payload, some not read yet."""
         self.held = b""
-        """The segment that has begun and not ended."""
+        """The unfinished segment."""
         self.searched = 0
-        """Up to here there is no boundary in it."""
+        """Position up to which it holds no boundary."""
         self.first = True
         self.empty_lines = False
         self.overflown = False
-        """Whether its beginning was given out already."""
+        """Whether its beginning was yielded already."""
 
     @property
     def wanted(self) -> int:
-        """More while much is held, so that joining takes linear time."""
+        """Bytes to read next: more while much is held, so that joining takes linear time."""
         least = max(self.limits.block, min(len(self.held), 16 * self.limits.block))
         return max(least, self.awaited - len(self.held))
 
@@ -114,19 +114,19 @@ class _Cutter:
                     position = empty.end() - 1
                     continue
                 if following + 1 == len(data):
-                    break  # what follows the carriage return is in the next block
+                    break  # the byte after the carriage return is in the next block
             yield self._segment(data[start:following], whole=True)
             start = position = following
         self.held = data[start:]
-        del data  # not held twice while the segments are used
+        del data  # freed while the caller uses the segments
         self.searched = 0 if self.awaited else max(0, len(self.held) - 2)
         if self._too_much():
             raw, self.held, self.searched = self.held[:-2], self.held[-2:], 0
             yield self._segment(raw, whole=False)
 
     def _repeated(self, data: bytes, start: int) -> Segment | None:
-        """The segment that begins here, if its payload is one that came before. `awaited` says
-        where more has to be read to know."""
+        """The segment at this place, if its payload came earlier. Sets `awaited` when it has to
+        read more to decide."""
         assert self.repeats is not None
         self.awaited = 0
         if self.empty_lines or self.overflown or data[start : start + 1] in _NO_RECORD:
@@ -136,7 +136,7 @@ class _Cutter:
         if known is None or head_end - start > self.limits.line:
             return None
         end = head_end + known.size
-        if end >= len(data):  # one byte more tells that it ends there
+        if end >= len(data):  # one more byte shows that it ends there
             self.awaited = end + 1 - start
             return None
         if not self.repeats.stands_at(known, data, head_end):
@@ -167,8 +167,8 @@ class _Cutter:
 
 
 def without_empty_lines(lines: bytes) -> tuple[bytes, int]:
-    """The lines without those that are empty, and how many these are. Each pass halves what runs
-    there are, so that no list of them is needed."""
+    """The lines without empty ones, and the number removed. Each pass halves the runs of line
+    feeds, so that no list of lines is needed."""
     text = b"\n" + lines
     if text.endswith(b"\n\r"):
         text = text[:-1] + b"\n"

@@ -1,4 +1,4 @@
-"""Records about symbolic sizes, without the stacks of torch's own that make them large.
+"""Records about symbolic sizes, without torch's internal stacks, which make them large.
 
 {"create_symbol": {"symbol": "s77", "val": "9", "vr": "[2, int_oo]", "source":
  "L['x'].size()[0]", "user_stack": [{"line": 112, "name": "f", "filename": 2, …}], …}, …}
@@ -17,7 +17,7 @@ MOST_LOCALS = 50
 
 
 class ShapeRecord(msgspec.Struct, gc=False):
-    """What the kinds have in common; each has some of it."""
+    """The fields of all such kinds; each kind has some of them."""
 
     symbol: str | None = None
     val: str | None = None
@@ -34,7 +34,7 @@ class ShapeRecord(msgspec.Struct, gc=False):
     argument_ids: list[int | None] = []
     user_stack: list[Any] | None = None
     stack: msgspec.Raw = msgspec.Raw(b"null")
-    """All frames, torch's too: large, and decoded only where nothing else tells the place."""
+    """All frames, torch's too: large, and decoded only where no other field has the place."""
     frame_locals: _Locals | None = None
     symbol_to_sources: dict[str, Any] | None = None
     op: str | None = None
@@ -56,7 +56,7 @@ class ShapeRecord(msgspec.Struct, gc=False):
 
     @property
     def locals(self) -> dict[str, str]:
-        """What the user's frame held."""
+        """The local variables of the user's frame."""
         held = self.frame_locals.locals if self.frame_locals is not None else None
         return _texts(held)
 
@@ -77,7 +77,7 @@ _record = msgspec.json.Decoder(ShapeRecord)
 
 
 def read_shape_record(record: LogRecord) -> ShapeRecord:
-    """What such a record tells; empty where it is of another shape."""
+    """Reads such a record; empty for records of another form."""
     try:
         return _record.decode(_outer.decode(record.head)[record.kind])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
@@ -112,7 +112,7 @@ _described = msgspec.json.Decoder(_Described)
 
 
 def tensor_in_short(head: bytes) -> str:
-    """What a `describe_tensor` says that all ranks of a job should agree on."""
+    """The part of a `describe_tensor` record on which all ranks of a job should agree."""
     try:
         facts = _described.decode(head).describe_tensor
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

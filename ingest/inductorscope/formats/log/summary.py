@@ -1,4 +1,4 @@
-"""What a TORCH_TRACE log says about a run as a whole."""
+"""Summary of a TORCH_TRACE log."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, LogRec
 Item = TypeVar("Item", int, str)
 
 MAX_REASON = 4000
-"""Characters of a reason, and of any text among the metrics."""
+"""The most characters of a reason, and of a text among the metrics."""
 MOST_LISTED = 10_000
-"""Of each kind; what a log has beyond is counted only."""
+"""The most entries of each list; further ones are only counted."""
 
 # # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S{1,80})", re.M)
-# # torch git version: 70d99e998b4955e0049d13a98d77ae1b14db1f45, `# torch cuda version: …` beside it
+# # torch git version: 70d99e998b4955e0049d13a98d77ae1b14db1f45, next to `# torch cuda version: …`
 _GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
 # # NVIDIA H200 : 1
 _GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
 
 
 def has_break_records(metrics: dict[str, Any]) -> bool:
-    """Whether the torch that wrote them logs graph breaks. Until 2.4 it did not: the reasons why
-    Dynamo started anew tell most of them."""
+    """Whether the torch that wrote the log records graph breaks. Until 2.4 it did not: most are
+    among the reasons why Dynamo restarted."""
     return "config_suppress_errors" in metrics or "restart_reasons" not in metrics
 
 
@@ -52,7 +52,7 @@ class GraphBreak:
 
 @dataclass(slots=True)
 class Recompile:
-    """A frame compiled again, and the guards that failed where the log tells."""
+    """A recompile of a frame, and the guards that failed, where logged."""
 
     compile_id: str
     reason: str
@@ -61,7 +61,7 @@ class Recompile:
 
 @dataclass(slots=True)
 class Compilation:
-    """One compile of a frame, from its `compilation_metrics`; of a frame's backward likewise."""
+    """One compile of a frame or its backward, from its `compilation_metrics`."""
 
     compile_id: str | None
     backward: bool
@@ -69,7 +69,7 @@ class Compilation:
     file: str | None
     first_line: int | None
     seconds: float | None
-    """Of the whole, restarts included."""
+    """Duration of the whole compile, restarts included."""
     backend_seconds: float | None
     inductor_seconds: float | None
     fail_type: str | None
@@ -79,27 +79,27 @@ class Compilation:
 
 @dataclass(slots=True)
 class LogSummary:
-    """The log in short."""
+    """Summary of one log."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """Records of each kind; artifacts also as `artifact:<name>`. All beyond the first 10,000 names
-    are `(others)`."""
+    """Number of records of each kind; artifacts also as `artifact:<name>`. Names beyond the first
+    10,000 are counted as `(others)`."""
     torch_version: str | None = None
     torch_git: str | None = None
     device_name: str | None = None
     compile_ids: list[str] = field(default_factory=list)
-    """In the order they first occur."""
+    """In order of first occurrence."""
     ranks: list[int] = field(default_factory=list)
     pids: list[int] = field(default_factory=list)
     graph_breaks: list[GraphBreak] = field(default_factory=list)
     recompiles: list[Recompile] = field(default_factory=list)
     compilations: list[Compilation] = field(default_factory=list)
-    """Each list has at most 10,000 entries; `dropped` says where there are more."""
+    """Each list has at most 10,000 entries; `dropped` counts the rest."""
     dropped: list[Dropped] = field(default_factory=list)
 
 
 class Summariser:
-    """Gathers a summary record by record, for callers that read the records themselves too."""
+    """Builds a summary record by record, for callers that read the records too."""
 
     def __init__(self) -> None:
         self.summary = LogSummary()
@@ -142,7 +142,8 @@ class Summariser:
             listed[item] = None
 
     def _room(self, listed: Collection[object], item: object, what: str, record: LogRecord) -> bool:
-        """Whether one more can be listed; says so where not. Dictionaries list each item once."""
+        """Whether a list has room for one more; otherwise counts it as dropped. Dictionaries list
+        each item once."""
         if len(listed) < MOST_LISTED or (isinstance(listed, dict) and item in listed):
             return True
         reason = f"{what} beyond the first {MOST_LISTED:,}: counted only"
@@ -179,13 +180,13 @@ class Summariser:
                 setattr(self.summary, attribute, match.group(1))
 
     def _recompile_reason(self, record: LogRecord) -> None:
-        """Comes before the compile it is the reason of starts."""
+        """Reads the reason of a recompile, which precedes the compile's start."""
         reason = record.payload_text[:MAX_REASON]
         self._recompile(record, reason)
 
     def _start(self, record: LogRecord) -> None:
-        """Older logs give no reasons: a frame that starts a compile beyond its first says enough.
-        Restarts of one compile are attempts and no recompiles."""
+        """Counts a frame's compiles after the first as recompiles: older logs have no reasons.
+        Restarts of one compile are attempts, not recompiles."""
         frame = (record.compile_id or "").rpartition("/")
         if frame[2].isdigit() and int(frame[2]) > 0:
             self._recompile(record, "")
@@ -223,7 +224,7 @@ class Summariser:
             self.summary.compilations.append(compilation)
 
 
-# What the whole compile's time is called; the first that a log has.
+# Names of the whole compile's time; the first one present counts.
 _FORWARD_SECONDS = (
     "entire_frame_compile_time_s", "dynamo_cumulative_compile_time_us", "duration_us",
     "backend_compile_time_s", "inductor_compile_time_s",

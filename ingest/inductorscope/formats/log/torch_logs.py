@@ -1,4 +1,4 @@
-"""What `TORCH_LOGS=fusion,perf_hints,schedule` prints: which nodes were not fused, and why.
+"""Output of `TORCH_LOGS=fusion,perf_hints,schedule`: which nodes were not fused, and why.
 
 V1121 11:13:16.660000 13776 torch/_inductor/scheduler.py:2059] [0/0] [__fusion] cannot fuse op0 with op9: no shared data
 I1121 11:13:16.578000 13776 torch/_inductor/graph.py:1002] [0/0] [__perf_hints] Using FallbackKernel: torch.ops.aten.cumsum.default
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from inductorscope.formats.printed.autotune_tables import AutotuneTables
 
 LONGEST = 20_000
-"""Characters of a line that are looked at."""
+"""The most characters read of a line."""
 MOST = 50_000
 MOST_ORIGINS = 200
 HEAD_LINES = 400
@@ -51,7 +51,7 @@ class LoggedNode:
     name: str
     kind: str
     origins: list[str] = field(default_factory=list)
-    """FX nodes that it computes."""
+    """The FX nodes that it computes."""
     file: str | None = None
     line: int | None = None
     code: str | None = None
@@ -59,7 +59,7 @@ class LoggedNode:
 
 @dataclass(slots=True)
 class Fusion:
-    """Two nodes that were, or were not, fused; as often as it was tried."""
+    """Two nodes that were fused or not, and the number of attempts."""
 
     compile_id: str | None
     one: str
@@ -68,12 +68,12 @@ class Fusion:
     reason: str
     count: int
     line: int
-    """Of the log, the first time."""
+    """Line of the log, of the first attempt."""
 
 
 @dataclass(slots=True)
 class Hint:
-    """Something else that the compiler said about speed."""
+    """Another message of the compiler about speed."""
 
     compile_id: str | None
     topic: str
@@ -84,9 +84,9 @@ class Hint:
 
 
 def looks_like_torch_logs(text: str) -> bool:
-    """Whether TORCH_LOGS printed it, of several parts of torch: one listing is no log.
+    """Whether a text is output of TORCH_LOGS from several parts of torch; a single listing is not.
 
-    A table of autotuning, and a word on fusing or speed, are what such a text is read for.
+    Such a text is read for tables of autotuning and messages about fusion or speed.
     """
     places: set[str] = set()
     lines = other = 0
@@ -105,7 +105,7 @@ def looks_like_torch_logs(text: str) -> bool:
 
 
 class TorchLogs:
-    """Takes the lines of one log in their order."""
+    """Reads the lines of one log in order."""
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[str | None, str], LoggedNode] = {}
@@ -114,9 +114,9 @@ class TorchLogs:
         self.tables = AutotuneTables()
         self.lines = 0
         self._compile_id: str | None = None
-        """Of the last line that names one: tables of autotuning do not."""
+        """Compile id of the last line that names one; tables of autotuning do not."""
         self.beyond = 0
-        """Things beyond the most that are kept."""
+        """Number of entries not kept."""
 
     def add(self, text: str) -> None:
         self.lines += 1

@@ -1,10 +1,10 @@
-"""TORCH_TRACE logs, streamed: records with their payloads checked, and a count of all the rest.
+"""TORCH_TRACE logs, streamed: records with checked payloads, and counts of unreadable lines.
 
     V1121 01:24:58.555000 8487 torch/_dynamo/utils.py:2350] {"chromium_event": {}, …, "has_payload": "<md5>"}
     <TAB>payload line 1
 
-A bad line costs itself only: what could not be read is counted by reason, with an example. Secrets
-are removed before anybody sees a record.
+A bad line affects only itself: unreadable lines are counted by reason, with an example. Secrets are
+removed before a record is returned.
 """  # noqa: E501 (a sample line is shown whole)
 
 from __future__ import annotations
@@ -46,50 +46,50 @@ __all__ = [
 EXAMPLE = 160
 UNKNOWN_FILE = "(unknown)"
 MOST_KINDS = 10_000
-"""Kinds that are counted each by its name."""
+"""The most kinds counted by name."""
 OTHERS = "(others)"
-EMPTY_LINE = "an empty line, which holds nothing"
+EMPTY_LINE = "an empty line"
 
 Fate = Literal["dropped", "repaired", "guessed"]
 
 
 @dataclass(slots=True)
 class Dropped:
-    """What could not be read as it stands, by reason, with the first as an example."""
+    """Lines that could not be read as they are: reason, count and first example."""
 
     reason: str
     count: int
     line: int
     example: str
     kind: Fate = "dropped"
-    """'repaired' and 'guessed' are there nevertheless."""
+    """'repaired' and 'guessed' ones are part of the result."""
 
 
 @dataclass(slots=True)
 class Piece:
-    """Some bytes of the log; all pieces in order are all of it, unpacked, but for secrets."""
+    """Some bytes of the log; all pieces joined are the unpacked log without secrets."""
 
     raw: bytes
     line: int
-    """Line of the log that its first byte is in, from 1."""
+    """Line of its first byte in the log, from 1."""
     lines: int
-    """Lines that end in it."""
+    """Number of lines that end in it."""
     offset: int
     record: LogRecord | None = None
-    """None for what is no record."""
+    """None for bytes outside of records."""
     payload_start: int | None = None
-    """Where in `raw` the payload's lines begin, each with its TAB and line feed."""
+    """Start of the payload's lines in `raw`, each with its TAB and line feed."""
     payload_exact: bool = False
-    """Whether they are what a TAB, the line and a line feed for each line of the payload give."""
+    """Whether those lines are exactly TAB, line and line feed for each line of the payload."""
     size: int = 0
-    """Bytes that the log has in its place: others than `raw` where a secret was removed."""
+    """Bytes it takes in the log: not those of `raw` where a secret was removed."""
     scrubbed: bool = False
     """Whether one was."""
 
 
 class TraceLog(Iterator[LogRecord]):
     """The records of one log, or with `pieces` every byte. Iterate once; `dropped`, `strings` and
-    `counts` grow meanwhile."""
+    `counts` grow while iterating."""
 
     def __init__(
         self,
@@ -98,24 +98,24 @@ class TraceLog(Iterator[LogRecord]):
         limits: Limits = LIMITS,
         repeats: Repeats | None = None,
     ) -> None:
-        """Reads no more than `max_bytes` of plain bytes, and says so where it stops. `repeats`:
-        finds payloads again that came before."""
+        """Reads at most `max_bytes` unpacked bytes and reports where it stops. `repeats`:
+        recognises payloads that came earlier."""
         self.dropped: dict[str, Dropped] = {}
         self.strings: dict[int, str] = {}
         """Interned file names. A forked child's log can lack some of its parent's."""
         self.counts: Counter[str] = Counter()
         """Records of each kind; all beyond the first 10,000 kinds are `(others)`."""
         self.removed: Counter[str] = Counter()
-        """Secrets that were removed, by kind."""
+        """Number of removed secrets, by kind."""
         self.number = 0
-        """Lines read so far."""
+        """Number of lines read so far."""
         self.bytes_read = 0
         self._string_bytes = 0
         self._offset = 0
         self._limits = limits
         self._max_bytes = max_bytes
         self._repeats = repeats
-        # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
+        # `read1` returns what is available: `read` of a cut gzip file fails without returning it.
         self._source = getattr(stream, "read1", stream.read)
         self._orphans: str | None = "a payload line before any record"
         self._pieces = self._read()
@@ -128,7 +128,7 @@ class TraceLog(Iterator[LogRecord]):
         return next(self._records)
 
     def pieces(self) -> Iterator[Piece]:
-        """All that the log holds. Joined it is the log again, as far as that was readable."""
+        """Yields the whole log in pieces; joined they are the log, as far as it was readable."""
         return self._pieces
 
     def drop(
@@ -151,8 +151,8 @@ class TraceLog(Iterator[LogRecord]):
             known.count += count
 
     def frames(self, stack: object, fallback: Mapping[int, str] | None = None) -> list[Frame]:
-        """A stack as the log has it, with names; of what is no frame, nothing. `fallback`: file
-        names that another log of the same run interned."""
+        """The frames of a logged stack, with file names; skips what is not a frame. `fallback`:
+        file names that another log of the same run interned."""
         found = []
         for entry in stack if isinstance(stack, list) else []:
             if not isinstance(entry, dict):
@@ -177,7 +177,7 @@ class TraceLog(Iterator[LogRecord]):
         return (self.strings if number in self.strings else fallback).get(number, UNKNOWN_FILE)
 
     def _read_block(self, size: int) -> bytes:
-        """So many bytes, fewer at the end only."""
+        """Reads `size` bytes, fewer only at the end."""
         if self._max_bytes is not None:
             size = min(size, self._max_bytes + 1 - self.bytes_read)
         parts = []
@@ -224,7 +224,7 @@ class TraceLog(Iterator[LogRecord]):
         return text
 
     def _record(self, segment: Segment, head: bytes) -> LogRecord | None:
-        """Of a segment's first line; else says why not."""
+        """The record on a segment's first line; otherwise counts the reason."""
         line, end = self.number + 1, segment.head_end
         remarks: list[Remark] = []
         record = None
@@ -245,7 +245,7 @@ class TraceLog(Iterator[LogRecord]):
         return record
 
     def _holds_payload(self, record: LogRecord, segment: Segment) -> bool:
-        """Whether its payload is there and is no more than can be held."""
+        """Whether its payload is present and small enough to hold."""
         if record.digest is None:
             self._orphans = "a payload line after a record that announces none"
             return False
@@ -259,7 +259,7 @@ class TraceLog(Iterator[LogRecord]):
     def _intern(self, record: LogRecord) -> None:
         interned = interned_string(record)
         if interned is None:
-            self.drop("an interned string of another shape", record.head, record.line)
+            self.drop("an interned string of another form", record.head, record.line)
             return
         name, number = interned
         self._string_bytes += len(name)
@@ -292,8 +292,8 @@ class TraceLog(Iterator[LogRecord]):
         return piece
 
     def _scrub_payload(self, record: LogRecord, lines: bytes, *, exact: bool) -> bytes | None:
-        """The payload's lines without its secrets, which the record's payload loses too; None where
-        there are none. Its MD5 was looked at before."""
+        """The payload's lines without secrets, removed from the record's payload too; None without
+        secrets. Its MD5 was checked before."""
         payload = record.payload or b""
         clean, found = scrub(payload)
         if not found:
@@ -305,7 +305,7 @@ class TraceLog(Iterator[LogRecord]):
         return scrub(lines)[0]
 
     def _check_payload(self, record: LogRecord, segment: Segment) -> bool:
-        """Whether the payload's lines are what they give by the book, as `Piece` says."""
+        """Whether the payload's lines are exact, as `Piece.payload_exact` defines it."""
         raw, end = segment.raw, segment.head_end
         newlines = raw.count(b"\n")
         ended = raw.endswith(b"\n")
@@ -320,7 +320,7 @@ class TraceLog(Iterator[LogRecord]):
             plain = payload.replace(b"\r\n", b"\n").removesuffix(b"\r")
             if _md5(plain) == record.digest:
                 payload, exact, record.payload_sound = plain, False, True
-                reason = "a payload with carriage returns added, which were taken out"
+                reason = "a payload with added carriage returns, which were removed"
                 self.drop(reason, plain, record.line, kind="repaired")
         record.payload = payload
         if not record.payload_sound:
@@ -335,7 +335,7 @@ class TraceLog(Iterator[LogRecord]):
         return region
 
     def _orphaned(self, segment: Segment) -> Iterator[Piece]:
-        """Lines after the first that belong to no payload."""
+        """Counts lines after the first that belong to no payload."""
         raw, start = segment.raw, segment.head_end
         lines = _lines(raw, start, len(raw), ends=segment.whole)
         if segment.empty_lines and (empty := without_empty_lines(raw[start:])[1]):
@@ -356,7 +356,7 @@ class TraceLog(Iterator[LogRecord]):
     def _piece(
         self, raw: bytes, lines: int, record: LogRecord | None = None, *, size: int
     ) -> Piece:
-        """`size`: bytes of the log that it stands for."""
+        """Makes a piece. `size`: its bytes in the log."""
         piece = Piece(raw, self.number + 1, lines, self._offset, record, size=size)
         self.number += lines
         self._offset += size
@@ -375,20 +375,20 @@ def read_trace_log(
 
 
 def payload_in(lines: bytes) -> bytes:
-    """The payload of whole lines that each begin with a TAB, as `Piece.payload_exact` says."""
+    """The payload of whole lines that each begin with a TAB, as in `Piece.payload_exact`."""
     return _untabbed(lines[1:-1], lines.count(b"\n") - 1)
 
 
 def _untabbed(lines: bytes, newlines: int) -> bytes:
-    """Lines without the TAB at the front of each but the first."""
-    bare = lines.translate(None, b"\t")  # twice as fast, and right where there are no other TABs
+    """Lines without their leading TABs, except the first line's."""
+    bare = lines.translate(None, b"\t")  # twice as fast, and correct where there are no other TABs
     if len(lines) - len(bare) == newlines:
         return bare
     return lines.replace(b"\n\t", b"\n")
 
 
 def _lines(raw: bytes, start: int, end: int, *, ends: bool) -> int:
-    """`ends`: whether what follows the last line feed is a line too."""
+    """Number of lines. `ends`: whether text after the last line feed counts."""
     return raw.count(b"\n", start, end) + (ends and raw[end - 1 : end] != b"\n")
 
 
