@@ -1,1 +1,1 @@
-"""What the pages ask the database, one module a page; each answers with typed records."""
+"""Answers: one struct a page, for its template and as JSON, and the queries that fill it."""

@@ -1,10 +1,10 @@
-"""What an answer raises when the thing it was asked about is not in this database."""
+"""Raised when the requested object is not in the database."""
 
 from __future__ import annotations
 
 
 class NotHere(LookupError):
-    """Something is not in this database; `what` and `do` are sentences for a person."""
+    """Something is not in the database; `what` and `do` are sentences for the user."""
 
     def __init__(self, what: str, do: str | None = None) -> None:
         super().__init__(what)
@@ -15,7 +15,7 @@ class NotHere(LookupError):
 def no_run(run: str) -> NotHere:
     return NotHere(
         f"There is no run {run} here.",
-        "It may have been deleted; upload its files again and it comes back under the same id.",
+        "It may have been deleted. Upload its files again to get it back under the same id.",
     )
 
 

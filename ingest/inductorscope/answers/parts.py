@@ -42,7 +42,7 @@ class GraphRow(GraphName):
     call_count: int
     time_us: float | None
     share: float | None
-    """Of the run's kernel time, 0 to 1."""
+    """Share of the run's kernel time, 0 to 1."""
     coverage: Coverage | None
     aligning: bool
     """Whether the lines of its kernels are still to be aligned."""
@@ -56,13 +56,13 @@ class KernelRow:
     """Slug of its graph."""
     name: str
     handle: int | None
-    """Of its first call; with the name it makes the kernel's address."""
+    """Handle of its first call; with the name it makes the kernel's address."""
     kind: str
     category: str
     call_count: int
     time_us: float | None
     time_calls: float | None
-    """Calls of one step that the profile saw; times `each_us` it makes `time_us`."""
+    """Calls per step in the profile; multiplied by `each_us` they give `time_us`."""
     each_us: float | None
     """Time of one call."""
     share: float | None
@@ -71,7 +71,7 @@ class KernelRow:
 
 @dataclass(frozen=True, slots=True)
 class CategoryTime:
-    """Time of one kind of kernel, per step."""
+    """Time per step of one category of kernels."""
 
     category: str
     kernels: int
@@ -81,7 +81,7 @@ class CategoryTime:
 
 
 def kernel_time(session: Session, run: str) -> float | None:
-    """Kernel time of one step over all graphs; None when no profile names any kernel."""
+    """Kernel time of one step over all graphs; None if no profile names any kernel."""
     return session.scalar(select(func.sum(Kernel.time_us)).join(Graph).where(Graph.run_id == run))
 
 
@@ -90,7 +90,7 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 
 def each(kernel: Kernel) -> float | None:
-    """Time of one call: what the profile saw divided by the calls it saw."""
+    """Time of one call: the profiled time divided by the profiled calls."""
     if kernel.time_us is None or not kernel.time_calls:
         return None
     return kernel.time_us / kernel.time_calls
@@ -125,7 +125,7 @@ def graph_rows(session: Session, run: str) -> list[GraphRow]:
 
 
 def kernel_rows(session: Session, run: str, limit: int | None = None) -> list[KernelRow]:
-    """The slowest first, those without a time after them in order of the code."""
+    """The slowest first; those without a time follow in the order of the code."""
     whole = kernel_time(session, run)
     handle = (
         select(func.min(KernelCall.handle))
@@ -158,7 +158,7 @@ def kernel_rows(session: Session, run: str, limit: int | None = None) -> list[Ke
 
 
 def categories(session: Session, run: str) -> list[CategoryTime]:
-    """Time by kind of kernel, of those that have a time."""
+    """Time by category, of the kernels that have a time."""
     whole = kernel_time(session, run)
     if not whole:
         return []
@@ -177,7 +177,7 @@ def categories(session: Session, run: str) -> list[CategoryTime]:
 
 
 def summed(parts: Sequence[Coverage | None]) -> Coverage | None:
-    """Coverage of all graphs together; None when nothing was linked."""
+    """Coverage of all graphs together; None if nothing was linked."""
     known = [part for part in parts if part is not None]
     if not known:
         return None
@@ -193,19 +193,19 @@ def run_of(session: Session, run_id: str) -> Run:
 
 
 def run_name(session: Session, run: str) -> RunName:
-    found = session.execute(select(Run.id, Run.name).where(Run.id == run)).one_or_none()
-    if found is None:
+    row = session.execute(select(Run.id, Run.name).where(Run.id == run)).one_or_none()
+    if row is None:
         raise no_run(run)
-    return RunName(*found)
+    return RunName(*row)
 
 
 def graph_of(session: Session, run: str, slug: str) -> Graph:
     query = select(Graph).where(Graph.run_id == run, Graph.slug == slug)
-    found = session.scalars(query).one_or_none()
-    if found is None:
+    graph = session.scalars(query).one_or_none()
+    if graph is None:
         run_of(session, run)
         raise no_graph(run, slug)
-    return found
+    return graph
 
 
 def graph_name(graph: Graph) -> GraphName:
@@ -213,6 +213,6 @@ def graph_name(graph: Graph) -> GraphName:
 
 
 def graphs_of(session: Session, run: str) -> list[GraphName]:
-    """All graphs of a run, in order; none where there is no such run."""
+    """All graphs of a run in order; empty if there is no such run."""
     query = select(Graph.slug, Graph.name, Graph.direction).where(Graph.run_id == run)
     return [GraphName(*row) for row in session.execute(query.order_by(Graph.position))]

@@ -1,4 +1,4 @@
-"""Phases of two compiles beside each other."""
+"""Compares the phases of two compiles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PhaseSum:
 
 @dataclass(frozen=True, slots=True)
 class BesideRow:
-    """A phase in both; None where a compile has none of this name."""
+    """A phase of either compile; None where a compile has none of this name."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class BesideRow:
     a: PhaseSum | None
     b: PhaseSum | None
     more_us: float
-    """What the second takes more by itself, without what is in it."""
+    """Self time of the second minus that of the first, in µs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Beside:
     """Two compiles, chosen by id or by number."""
 
     names: list[str]
-    """What may be chosen."""
+    """Names of the compiles to choose from."""
     a: str
     b: str
     one: CompileRef | None
@@ -54,17 +54,17 @@ class Beside:
     trouble: str
 
 
-def beside(session: Session, found: RunStory, a: str, b: str) -> Beside:
-    story = found.story or Story()
-    one, other = _chosen(story, a), _chosen(story, b)
-    unknown = [text for text, compile_ in ((a, one), (b, other)) if text and compile_ is None]
+def beside(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
+    story = run_story.story or Story()
+    left, right = _chosen(story, a), _chosen(story, b)
+    unknown = [text for text, compile_ in ((a, left), (b, right)) if text and compile_ is None]
     trouble = f"This run has no compile {', nor '.join(unknown)}." if unknown else ""
     first, second = (
-        {} if compile_ is None else _sums(session, found.run.id, compile_)
-        for compile_ in (one, other)
+        {} if compile_ is None else _sums(session, run_story.run.id, compile_)
+        for compile_ in (left, right)
     )
     waiting = waiting_for(story)
-    names = dict.fromkeys([*first, *second]) if one is not None and other is not None else {}
+    names = dict.fromkeys([*first, *second]) if left is not None and right is not None else {}
     rows = [
         BesideRow(
             name, work_of(name, waiting), WORK_BY_ID[work_of(name, waiting)].title,
@@ -74,7 +74,7 @@ def beside(session: Session, found: RunStory, a: str, b: str) -> Beside:
     ]  # fmt: skip
     return Beside(
         _names(story.compiles), a, b,
-        None if one is None else ref_of(one), None if other is None else ref_of(other),
+        None if left is None else ref_of(left), None if right is None else ref_of(right),
         sum(item.self_us for item in first.values()),
         sum(item.self_us for item in second.values()),
         sorted(rows, key=lambda row: -abs(row.more_us)), trouble,
@@ -82,7 +82,7 @@ def beside(session: Session, found: RunStory, a: str, b: str) -> Beside:
 
 
 def name_of(compile_: Compile, twice: bool) -> str:
-    """`0/1`, or its number too where the id alone does not tell."""
+    """`0/1`, or with its number where several compiles have the same id."""
     if compile_.id is not None and not twice:
         return compile_.id
     rank = "" if compile_.rank is None else f", rank {compile_.rank}"
@@ -93,7 +93,9 @@ def _names(compiles: list[Compile]) -> list[str]:
     seen: dict[str | None, int] = {}
     for compile_ in compiles:
         seen[compile_.id] = seen.get(compile_.id, 0) + 1
-    return [name_of(one, seen[one.id] > 1) for one in compiles if one.spans[2]][:MOST_NAMES]
+    return [name_of(compile_, seen[compile_.id] > 1) for compile_ in compiles if compile_.spans[2]][
+        :MOST_NAMES
+    ]
 
 
 def _chosen(story: Story, text: str) -> Compile | None:
@@ -102,7 +104,7 @@ def _chosen(story: Story, text: str) -> Compile | None:
     if number is not None:
         place = int(number.group(1))
         return story.compiles[place] if place < len(story.compiles) else None
-    return next((one for one in story.compiles if wanted and one.id == wanted), None)
+    return next((compile_ for compile_ in story.compiles if wanted and compile_.id == wanted), None)
 
 
 def _sums(session: Session, run_id: str, compile_: Compile) -> dict[str, PhaseSum]:
@@ -115,5 +117,5 @@ def _sums(session: Session, run_id: str, compile_: Compile) -> dict[str, PhaseSu
     return sums
 
 
-def _self(one: PhaseSum | None) -> float:
-    return 0.0 if one is None else one.self_us
+def _self(phase: PhaseSum | None) -> float:
+    return 0.0 if phase is None else phase.self_us

@@ -39,7 +39,7 @@ class DiffPage:
     difference: Difference | None
     why_not: str
     plain: bool
-    """Whether addresses and temporary names were left out of account."""
+    """Whether addresses and temporary names were ignored."""
 
 
 def diff_page(
@@ -52,8 +52,8 @@ def diff_page(
             f"Run {run_id} does not hold both of the files {a} and {b}.",
             "Choose two texts on the page of a compile.",
         )
-    found, why = compared(session, a, b, without_noise=without_noise)
-    return DiffPage(RunName(run.id, run.name), before, after, found, why, without_noise)
+    difference, why = compared(session, a, b, without_noise=without_noise)
+    return DiffPage(RunName(run.id, run.name), before, after, difference, why, without_noise)
 
 
 def compared(
@@ -67,12 +67,17 @@ def compared(
         ).one()
         if row.size > LARGEST:
             return None, (
-                f"One of them has {row.size / 1e6:.1f} MB; texts up to {LARGEST // 2**20} MiB are"
-                " compared here. Download both and compare them with a tool of yours."
+                f"One of them has {row.size / 1e6:.1f} MB; only texts up to "
+                f"{LARGEST // 2**20} MiB are compared here. Download both and compare them with "
+                "another tool."
             )
         lines = (read_blob(session, row.digest) or b"").decode("utf-8", "replace").split("\n")
         if len(lines) > MOST_LINES:
-            return None, f"One of them has {len(lines):,} lines; up to {MOST_LINES:,} are compared."
+            return (
+                None,
+                f"One of them has {len(lines):,} lines; only texts up to {MOST_LINES:,} lines are "
+                "compared.",
+            )
         texts.append(lines)
     one, other = texts
     keys = (
@@ -82,16 +87,16 @@ def compared(
 
 
 def _side(session: Session, run_id: str, artifact: int) -> DiffSide | None:
-    found = session.get(Artifact, artifact)
-    if found is None or found.run_id != run_id:
+    stored = session.get(Artifact, artifact)
+    if stored is None or stored.run_id != run_id:
         return None
     entry = session.scalars(
         select(LogEntry).where(LogEntry.run_id == run_id, LogEntry.artifact_id == artifact).limit(1)
     ).first()
-    what = found.path.rpartition("/")[2]
+    what = stored.path.rpartition("/")[2]
     if entry is not None:
         what = called(entry.kind, entry.name)
     return DiffSide(
         artifact, what, None if entry is None else entry.compile_id,
-        None if entry is None else entry.rank, found.path, found.line_count, found.size,
+        None if entry is None else entry.rank, stored.path, stored.line_count, stored.size,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Fusing: which nodes were not fused and why, and what else the compiler said about speed."""
+"""Fusion: which nodes were not fused and why, and what else the compiler logged about speed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.fusing import ask, in_words
 from inductorscope.analyze.compile.model import Fusion, LoggedNode, Spoken, Story
-from inductorscope.answers.compile.parts import run_story
-from inductorscope.answers.compile.torch_says import LoopsTold, loops, said_by_torch
+from inductorscope.answers.compile.parts import read_run_story
+from inductorscope.answers.compile.torch_says import LoopTable, loops, torch_report
 from inductorscope.answers.parts import RunName
 from inductorscope.store.tables.models import Graph
 
@@ -37,10 +37,10 @@ class FusionRow:
     meaning: str
     count: int
     log: int | None
-    """The text it is from, as a stored file."""
+    """The stored file with the text."""
     line: int
     graph: str | None
-    """The graph of its compile, where there is just one."""
+    """The graph of its compile, if there is exactly one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +71,26 @@ class FusingPage:
     a: str
     b: str
     answers: list[str]
-    """To the question about a and b."""
+    """Answers about nodes a and b."""
     names: list[str]
-    """What may be asked for: nodes, and FX nodes."""
+    """Names to choose from: scheduler nodes and FX nodes."""
     fusions: list[FusionRow]
     total: int
     whole: int
     reasons: list[ReasonCount]
     hints: list[HintRow]
     more_hints: int
-    loops: LoopsTold | None
-    """Which loops of C++ kernels are vectorised, and why not the others."""
+    loops: LoopTable | None
+    """Which loops of C++ kernels are vectorised, and why the others are not."""
     loops_missing: str
 
 
 def fusing_page(session: Session, run_id: str, q: str = "", a: str = "", b: str = "") -> FusingPage:
-    found = run_story(session, run_id)
-    story = found.story or Story()
-    logs = found.texts_spoken
+    run_story = read_run_story(session, run_id)
+    story = run_story.story or Story()
+    logs = run_story.texts_spoken
     graphs = _graphs(session, run_id)
-    says = said_by_torch(session, run_id)
+    says = torch_report(session, run_id)
     told_loops = loops(session, run_id, says)
     words = q.lower().split()
     every = [
@@ -113,8 +113,8 @@ def fusing_page(session: Session, run_id: str, q: str = "", a: str = "", b: str 
         name for log in story.spoken for node in log.nodes for name in (node.name, *node.origins)
     )
     return FusingPage(
-        run=found.name,
-        known=found.story is not None,
+        run=run_story.name,
+        known=run_story.story is not None,
         logs=len(story.spoken),
         q=q,
         a=a,
@@ -136,15 +136,15 @@ def fusing_page(session: Session, run_id: str, q: str = "", a: str = "", b: str 
 
 
 def _graphs(session: Session, run_id: str) -> dict[str, str | None]:
-    """Compile id → its graph; None where it has several."""
-    found: dict[str, str | None] = {}
+    """Maps compile ids to their graph; None where a compile has several."""
+    slugs: dict[str, str | None] = {}
     query = select(Graph.compile_id, Graph.slug).where(
         Graph.run_id == run_id, Graph.compile_id.is_not(None)
     )
     for compile_id, slug in session.execute(query):
         if compile_id is not None:
-            found[compile_id] = None if compile_id in found else slug
-    return found
+            slugs[compile_id] = None if compile_id in slugs else slug
+    return slugs
 
 
 def _row(

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile
 from inductorscope.analyze.compile.settle import resumed
-from inductorscope.answers.compile.parts import CompileRef, ref_of, run_story
+from inductorscope.answers.compile.parts import CompileRef, read_run_story, ref_of
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
@@ -67,14 +67,14 @@ class CompileList:
     page: int
     pages: int
     total: int
-    """How many match."""
+    """Number of compiles that match."""
     whole: int
-    """How many there are."""
+    """Number of all compiles."""
     counts: dict[str, int]
-    """How many there are of what can be chosen."""
+    """Number of compiles by what can be filtered."""
     ranked: bool
     longest: float
-    """Seconds of the longest, for the bars."""
+    """Seconds of the longest compile, for the bars."""
     compiles: list[CompileRow]
 
 
@@ -87,24 +87,26 @@ def compile_list(
     order: Literal["asc", "desc"] = "asc",
     page: int = 1,
 ) -> CompileList:
-    found = run_story(session, run_id)
-    every = found.story.compiles if found.story is not None else []
-    logs = [log.path for log in found.story.logs] if found.story is not None else []
+    run_story = read_run_story(session, run_id)
+    every = run_story.story.compiles if run_story.story is not None else []
+    logs = [log.path for log in run_story.story.logs] if run_story.story is not None else []
     words = q.lower().split()
     matching = [
-        one for one in every if (not only or _ONLY[only](one)) and (not words or _holds(one, words))
+        compile_
+        for compile_ in every
+        if (not only or _ONLY[only](compile_)) and (not words or _holds(compile_, words))
     ]
     if sort != "number" or order == "desc":
-        matching.sort(key=lambda one: _key(one, sort), reverse=order == "desc")
+        matching.sort(key=lambda compile_: _key(compile_, sort), reverse=order == "desc")
     pages = max(1, -(-len(matching) // PAGE))
     page = min(page, pages)
     shown = matching[(page - 1) * PAGE : page * PAGE]
-    ids = {one.id for one in shown if one.id is not None}
+    ids = {compile_.id for compile_ in shown if compile_.id is not None}
     graphs = graphs_of_compiles(session, run_id, logs, ids) if ids else {}
     return CompileList(
-        run=found.name,
-        watch=watch_key(found.run.tags),
-        known=found.story is not None,
+        run=run_story.name,
+        watch=watch_key(run_story.run.tags),
+        known=run_story.story is not None,
         q=q,
         only=only,
         sort=sort,
@@ -114,36 +116,53 @@ def compile_list(
         total=len(matching),
         whole=len(every),
         counts={name: sum(map(test, every)) for name, test in _ONLY.items()},
-        ranked=any(one.rank is not None for one in every),
-        longest=max((_seconds(one) for one in every), default=0.0),
-        compiles=[_row(one, logs, graphs) for one in shown],
+        ranked=any(compile_.rank is not None for compile_ in every),
+        longest=max((_seconds(compile_) for compile_ in every), default=0.0),
+        compiles=[_row(compile_, logs, graphs) for compile_ in shown],
     )
 
 
-def _holds(one: Compile, words: list[str]) -> bool:
-    text = f"{one.id or 'no id'} {one.function or ''} {one.file or ''} {one.outcome}".lower()
+def _holds(compile_: Compile, words: list[str]) -> bool:
+    parts = (compile_.id or "no id", compile_.function or "", compile_.file or "", compile_.outcome)
+    text = " ".join(parts).lower()
     return all(word in text for word in words)
 
 
-def _seconds(one: Compile) -> float:
-    return (one.seconds or 0.0) + (one.backward_seconds or 0.0)
+def _seconds(compile_: Compile) -> float:
+    return (compile_.seconds or 0.0) + (compile_.backward_seconds or 0.0)
 
 
-def _key(one: Compile, sort: Sort) -> tuple[float, str]:
+def _key(compile_: Compile, sort: Sort) -> tuple[float, str]:
     if sort == "function":
-        return 0.0, one.function or ""
+        return 0.0, compile_.function or ""
     if sort == "seconds":
-        return _seconds(one), ""
-    value = {"number": one.number, "guards": one.guards, "nodes": one.nodes}[sort]
+        return _seconds(compile_), ""
+    value = {"number": compile_.number, "guards": compile_.guards, "nodes": compile_.nodes}[sort]
     return (-1.0 if value is None else float(value)), ""
 
 
 def _row(
-    one: Compile, logs: list[str], graphs: dict[tuple[str, str | None], list[CompileGraph]]
+    compile_: Compile, logs: list[str], graphs: dict[tuple[str, str | None], list[CompileGraph]]
 ) -> CompileRow:
-    name, at = resumed(one.function or "")
+    name, at = resumed(compile_.function or "")
     return CompileRow(
-        ref_of(one), name, at, one.file, one.first_line, one.outcome, one.attempts, one.breaks,
-        one.recompile, one.hits, one.seconds, one.backward_seconds, one.guards, one.nodes,
-        one.ops, one.codes, graphs.get((logs[one.log], one.id), []), one.phases, logs[one.log],
-    )  # fmt: skip
+        ref_of(compile_),
+        name,
+        at,
+        compile_.file,
+        compile_.first_line,
+        compile_.outcome,
+        compile_.attempts,
+        compile_.breaks,
+        compile_.recompile,
+        compile_.hits,
+        compile_.seconds,
+        compile_.backward_seconds,
+        compile_.guards,
+        compile_.nodes,
+        compile_.ops,
+        compile_.codes,
+        graphs.get((logs[compile_.log], compile_.id), []),
+        compile_.phases,
+        logs[compile_.log],
+    )

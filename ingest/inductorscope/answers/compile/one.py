@@ -1,4 +1,4 @@
-"""One compile: what became of it, all it left in the log in order, guards, symbols, figures."""
+"""One compile: its outcome, its log records in order, guards, symbols, figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.records import metrics_of
 from inductorscope.analyze.compile.settle import resumed
-from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, ref_of, run_story
+from inductorscope.answers.compile.parts import (
+    CompileRef,
+    FrameRow,
+    RunStory,
+    read_run_story,
+    ref_of,
+)
 from inductorscope.answers.compile.rows import (
     BreakRow,
     CacheRow,
@@ -52,7 +58,7 @@ FIGURES = {kind.name for kind in KINDS if kind.figures}
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """Something that the compile left in the log."""
+    """A record of the compile."""
 
     what: str
     meaning: str
@@ -62,9 +68,9 @@ class RecordRow:
     size: int | None
     lines: int | None
     before: int | None
-    """The artifact of which a pass made it."""
+    """Artifact of the text before this pass."""
     earlier: int | None
-    """The same of the function's compile before."""
+    """Artifact of the same record in the function's previous compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class CompileOnePage:
     previous: CompileRef | None
     next: CompileRef | None
     earlier: CompileRef | None
-    """The function's compile before this one."""
+    """The function's previous compile."""
     later: CompileRef | None
     log: str
     log_artifact: int | None
@@ -124,18 +130,20 @@ class CompileOnePage:
 
 
 def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePage:
-    found = run_story(session, run_id)
-    story = found.story
+    run_story = read_run_story(session, run_id)
+    story = run_story.story
     if story is None or not 0 <= number < len(story.compiles):
         raise NotHere(
-            f"Run {run_id} has no compile number {number}.",
-            "Its list of compiles names them all.",
+            f"Run {run_id} has no compile {number}.",
+            f"Its compiles are listed at /runs/{run_id}/compile/list.",
         )
-    one = story.compiles[number]
-    records, more = _records(found, one)
-    before = _same_function(story, one)
+    compile_ = story.compiles[number]
+    records, more = _records(run_story, compile_)
+    before = _same_function(story, compile_)
     earlier = before[-1] if before else None
-    beside = {row.what: row.artifact for row in (_records(found, earlier)[0] if earlier else ())}
+    beside = {
+        row.what: row.artifact for row in (_records(run_story, earlier)[0] if earlier else ())
+    }
     records = [
         RecordRow(
             row.what, row.meaning, row.line, row.attempt, row.artifact, row.size, row.lines,
@@ -144,59 +152,59 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         for row in records
     ]  # fmt: skip
     guards = next((row for row in records if row.what in GUARDS and row.artifact), None)
-    name, at = resumed(one.function or "")
-    source = found.sources.get(one.file or "")
+    name, at = resumed(compile_.function or "")
+    source = run_story.sources.get(compile_.file or "")
     logs = [log.path for log in story.logs]
-    log = logs[one.log]
+    log = logs[compile_.log]
     mine = [place for place in break_places(story) if number in place.compiles]
     steps = [
         step for history in histories(story) for step in history.steps
         if step.compile.number == number
     ]  # fmt: skip
     wanted = [step.record for step in steps if step.record]
-    texts = found.records(wanted)
+    texts = run_story.records(wanted)
     return CompileOnePage(
-        run=found.name,
-        ref=ref_of(one),
-        previous=found.ref(number - 1),
-        next=found.ref(number + 1),
+        run=run_story.name,
+        ref=ref_of(compile_),
+        previous=run_story.ref(number - 1),
+        next=run_story.ref(number + 1),
         earlier=None if earlier is None else ref_of(earlier),
         later=next(
-            (ref_of(other) for other in story.compiles[number + 1 :] if _same(one, other)), None
+            (ref_of(each) for each in story.compiles[number + 1 :] if _same(compile_, each)), None
         ),
         log=log,
-        log_artifact=_log_artifact(found, log),
-        line=one.line,
+        log_artifact=_log_artifact(run_story, log),
+        line=compile_.line,
         function=name,
         resumed_at=at,
-        file=one.file,
-        first_line=one.first_line,
+        file=compile_.file,
+        first_line=compile_.first_line,
         file_artifact=None if source is None else source[0],
-        outcome=one.outcome,
-        attempts=one.attempts,
-        seconds=one.seconds,
-        backward_seconds=one.backward_seconds,
-        seconds_from=one.seconds_from,
-        guard_count=one.guards,
-        guard_us=one.guard_us,
-        ops=one.ops,
-        nodes=one.nodes,
-        inputs=one.inputs,
-        cudagraph_skip=one.cudagraph_skip,
-        links=[_link(link) for link in one.links],
-        stack=found.frames(one.stack),
+        outcome=compile_.outcome,
+        attempts=compile_.attempts,
+        seconds=compile_.seconds,
+        backward_seconds=compile_.backward_seconds,
+        seconds_from=compile_.seconds_from,
+        guard_count=compile_.guards,
+        guard_us=compile_.guard_us,
+        ops=compile_.ops,
+        nodes=compile_.nodes,
+        inputs=compile_.inputs,
+        cudagraph_skip=compile_.cudagraph_skip,
+        links=[_link(link) for link in compile_.links],
+        stack=run_story.frames(compile_.stack),
         graphs=(
-            []
-            if one.id is None
-            else graphs_of_compiles(session, run_id, logs, {one.id}).get((log, one.id), [])
+            graphs_of_compiles(session, run_id, logs, {compile_.id}).get((log, compile_.id), [])
+            if compile_.id is not None
+            else []
         ),
-        step=step_row(found, steps[0], texts) if steps else None,
-        breaks=break_rows(found, mine),
-        failures=failure_rows(found, [item for item in story.failures if item.compile == number]),
-        caches=cache_rows(found, [item for item in story.caches if item.compile == number]),
-        symbols=symbol_rows(found, [item for item in story.symbols if item.compile == number]),
+        step=step_row(run_story, steps[0], texts) if steps else None,
+        breaks=break_rows(run_story, mine),
+        failures=failure_rows(run_story, [row for row in story.failures if row.compile == number]),
+        caches=cache_rows(run_story, [item for item in story.caches if item.compile == number]),
+        symbols=symbol_rows(run_story, [item for item in story.symbols if item.compile == number]),
         symbol_guards=symbol_guard_rows(
-            found, [item for item in story.symbol_guards if item.compile == number]
+            run_story, [item for item in story.symbol_guards if item.compile == number]
         ),
         kernels=[
             CompiledKernel(item.name, None, item.us, item.configuration, item.state)
@@ -211,48 +219,48 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
             for item in story.tunings
             if item.compile == number
         ],
-        work=work_rows(dict(sorted(one.phases.items(), key=lambda item: -item[1]))),
-        spans=span_rows(story, phases_of(session, run_id, one)),
+        work=work_rows(dict(sorted(compile_.phases.items(), key=lambda item: -item[1]))),
+        spans=span_rows(story, phases_of(session, run_id, compile_)),
         records=records,
         more_records=more,
         guards=_guards(session, guards),
         guards_artifact=None if guards is None else guards.artifact,
         guards_earlier=None if guards is None else guards.earlier,
-        metrics=_metrics(found, one, log, records),
+        metrics=_metrics(run_story, compile_, log, records),
     )  # fmt: skip
 
 
-def _same(one: Compile, other: Compile) -> bool:
+def _same(compile_: Compile, other: Compile) -> bool:
     return (
-        one.id is not None
+        compile_.id is not None
         and other.id is not None
-        and one.log == other.log
-        and one.id.rpartition("/")[0] == other.id.rpartition("/")[0]
-        and one.function == other.function
-        and one.first_line == other.first_line
+        and compile_.log == other.log
+        and compile_.id.rpartition("/")[0] == other.id.rpartition("/")[0]
+        and compile_.function == other.function
+        and compile_.first_line == other.first_line
     )
 
 
-def _same_function(story: Story, one: Compile) -> list[Compile]:
-    return [other for other in story.compiles[: one.number] if _same(one, other)]
+def _same_function(story: Story, compile_: Compile) -> list[Compile]:
+    return [other for other in story.compiles[: compile_.number] if _same(compile_, other)]
 
 
-def _records(found: RunStory, one: Compile) -> tuple[list[RecordRow], bool]:
-    """In the log's order, up to where the same id begins anew."""
-    story = found.story
+def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], bool]:
+    """The compile's records in the order of the log, up to where its id starts again."""
+    story = run_story.story
     assert story is not None
     later = [
-        other.line for other in story.compiles[one.number + 1 :]
-        if other.log == one.log and other.id == one.id
+        other.line for other in story.compiles[compile_.number + 1 :]
+        if other.log == compile_.log and other.id == compile_.id
     ]  # fmt: skip
     query = (
         select(LogEntry, Artifact.size, Artifact.line_count)
         .outerjoin(Artifact, Artifact.id == LogEntry.artifact_id)
         .where(
-            LogEntry.run_id == found.run.id,
-            LogEntry.log == story.logs[one.log].path,
-            LogEntry.compile_id.is_not_distinct_from(one.id),
-            LogEntry.line >= (one.line if one.id is not None else 0),
+            LogEntry.run_id == run_story.run.id,
+            LogEntry.log == story.logs[compile_.log].path,
+            LogEntry.compile_id.is_not_distinct_from(compile_.id),
+            LogEntry.line >= (compile_.line if compile_.id is not None else 0),
         )
         .order_by(LogEntry.id)
         .limit(MOST_RECORDS + 1)
@@ -261,7 +269,7 @@ def _records(found: RunStory, one: Compile) -> tuple[list[RecordRow], bool]:
         query = query.where(LogEntry.line < later[0])
     rows = []
     before: int | None = None
-    for entry, size, lines in found.session.execute(query):
+    for entry, size, lines in run_story.session.execute(query):
         named = entry.kind in NAMED and bool(entry.name)
         what = called(entry.kind, entry.name)
         known = BY_NAME.get(what)
@@ -278,13 +286,13 @@ def _records(found: RunStory, one: Compile) -> tuple[list[RecordRow], bool]:
     return rows[:MOST_RECORDS], len(rows) > MOST_RECORDS
 
 
-def _log_artifact(found: RunStory, log: str) -> int | None:
+def _log_artifact(run_story: RunStory, log: str) -> int | None:
     query = select(Artifact.id).where(
-        Artifact.run_id == found.run.id,
+        Artifact.run_id == run_story.run.id,
         Artifact.role == TRACE_LOG,
         Artifact.path.in_([log, log.removesuffix(".gz"), log.removesuffix(".zst")]),
     )
-    return found.session.scalar(query)
+    return run_story.session.scalar(query)
 
 
 def _guards(session: Session, row: RecordRow | None) -> Guards | None:
@@ -295,20 +303,22 @@ def _guards(session: Session, row: RecordRow | None) -> Guards | None:
     return None if text is None else guards_of(text.decode("utf-8", "replace"))
 
 
-def _metrics(found: RunStory, one: Compile, log: str, records: list[RecordRow]) -> list[MetricsRow]:
-    """Read from the log itself: its records have no payload."""
+def _metrics(
+    run_story: RunStory, compile_: Compile, log: str, records: list[RecordRow]
+) -> list[MetricsRow]:
+    """Reads the metrics from the log itself: their records have no payload."""
     wanted = [row for row in records if row.what in FIGURES]
-    artifact = _log_artifact(found, log)
+    artifact = _log_artifact(run_story, log)
     if not wanted or artifact is None:
         return []
-    digest = found.session.scalar(select(Artifact.digest).where(Artifact.id == artifact))
-    text = None if digest is None else stored_text(found.session, digest)
+    digest = run_story.session.scalar(select(Artifact.digest).where(Artifact.id == artifact))
+    text = None if digest is None else stored_text(run_story.session, digest)
     rows = []
     for row in wanted[:10]:
         raw = b"".join(text.lines(row.line, row.line)) if text is not None else b""
-        told_ = metrics_of(raw)
-        if told_:
-            rows.append(MetricsRow(row.what, row.line, group_metrics(told_)))
+        values = metrics_of(raw)
+        if values:
+            rows.append(MetricsRow(row.what, row.line, group_metrics(values)))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""What the pages of compiling share: the story, links to records and sources."""
+"""What the pages about compiling share: the story, links to records and sources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CodeLine:
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
-    """A frame of a stack, with the stored file where there is one."""
+    """A frame of a stack, with its stored file if there is one."""
 
     file: str
     line: int
@@ -48,18 +48,18 @@ class FrameRow:
     code: str | None
     artifact: int | None
     ours: bool
-    """Whether it is the user's, and not torch's or Python's."""
+    """Whether the frame is in the user's code, not in torch's or Python's."""
 
 
 @dataclass(slots=True)
 class RunStory:
-    """A run, and its story where it has one."""
+    """A run, with its story if it has one."""
 
     session: Session
     run: Run
     story: Story | None
     sources: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Path of a source file → its artifact, and the content's digest."""
+    """Path of a source file → its artifact and the content's digest."""
 
     texts_spoken: dict[str, int] = field(default_factory=dict)
     """Path of a TORCH_LOGS text → its artifact."""
@@ -94,7 +94,7 @@ class RunStory:
     def code_around(
         self, file: str | None, line: int | None, code: str | None = None
     ) -> list[CodeLine]:
-        """Lines of a stored source around one; only that one where just its text is known."""
+        """Lines of a stored source around `line`; only `code` if the source is not stored."""
         source = self.sources.get(file or "")
         if line is None:
             return []
@@ -107,22 +107,22 @@ class RunStory:
                          first + at == line)
                 for at, raw in enumerate(lines)
             ]  # fmt: skip
-            shown = [_filled(one, code) for one in shown]
+            shown = [_filled(shown_line, code) for shown_line in shown]
             while shown and not shown[0].text.strip():
                 shown.pop(0)
             while shown and not shown[-1].text.strip():
                 shown.pop()
-            if any(one.marked for one in shown):
+            if any(shown_line.marked for shown_line in shown):
                 return shown
         return [CodeLine(line, code[:LONGEST_LINE], marked=True)] if code else []
 
     def records(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-        """Log and line of records → the artifact that holds their payload, where they have one."""
+        """Maps log and line of records to the artifact that holds their payload, if any."""
         assert self.story is not None
         wanted = list(places)[:2000]
         lines = sorted({line for _, line in wanted})
         logs = {log.path: number for number, log in enumerate(self.story.logs)}
-        found: dict[tuple[int, int], int] = {}
+        artifacts: dict[tuple[int, int], int] = {}
         for start in range(0, len(lines), 500):
             rows = select(LogEntry.log, LogEntry.line, LogEntry.artifact_id).where(
                 LogEntry.run_id == self.run.id,
@@ -131,12 +131,12 @@ class RunStory:
             )
             for log, line, artifact in self.session.execute(rows):
                 if artifact is not None:
-                    found[logs.get(log, -1), line] = artifact
-        return {place: found[place] for place in wanted if place in found}
+                    artifacts[logs.get(log, -1), line] = artifact
+        return {place: artifacts[place] for place in wanted if place in artifacts}
 
 
 def _filled(line: CodeLine, code: str | None) -> CodeLine:
-    """A source put together from stack comments lacks lines that no node comes from."""
+    """Fills a line that is missing from a source rebuilt from stack comments."""
     if not line.marked or line.text.strip() or not code:
         return line
     return CodeLine(line.number, code[:LONGEST_LINE], marked=True)
@@ -146,21 +146,21 @@ def ref_of(compile_: Compile) -> CompileRef:
     return CompileRef(compile_.number, compile_.id or "no id", compile_.rank, compile_.occurrence)
 
 
-def run_story(session: Session, run_id: str) -> RunStory:
+def read_run_story(session: Session, run_id: str) -> RunStory:
     run = run_of(session, run_id)
-    found = RunStory(session, run, load_story(session, run_id))
+    result = RunStory(session, run, load_story(session, run_id))
     rows = select(Artifact.path, Artifact.id, Artifact.digest, Artifact.derived).where(
         Artifact.run_id == run_id, Artifact.role == SOURCE
     )
     for path, artifact, digest, derived in session.execute(rows):
-        if path not in found.sources or not derived:
-            found.sources[path] = (artifact, digest)
-    if found.story is not None and found.story.spoken:
+        if path not in result.sources or not derived:
+            result.sources[path] = (artifact, digest)
+    if result.story is not None and result.story.spoken:
         texts = select(Artifact.path, Artifact.id).where(
-            Artifact.run_id == run_id, Artifact.path.in_([log.path for log in found.story.spoken])
+            Artifact.run_id == run_id, Artifact.path.in_([log.path for log in result.story.spoken])
         )
-        found.texts_spoken = {path: artifact for path, artifact in session.execute(texts)}  # noqa: C416  # rows
-    return found
+        result.texts_spoken = {path: artifact for path, artifact in session.execute(texts)}  # noqa: C416  # rows
+    return result
 
 
 def has_log(session: Session, run_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""The ranks of a job beside each other: what each did, and where they part."""
+"""Compares the ranks of a job: what each did, and where they part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.difference import Difference
 from inductorscope.analyze.compile.model import Compile, LogFacts, Story
 from inductorscope.analyze.compile.ranks import Apart, Compared, Item, compare_items, plain
 from inductorscope.answers.compile.diff import compared
-from inductorscope.answers.compile.parts import RunStory, run_story
+from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.parts import RunName
 from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, called
 from inductorscope.store.contents.texts import read_blob
@@ -36,7 +36,7 @@ class RankRow:
     rank: int | None
     log: str
     same_as: int | None
-    """Rank whose log is the same, byte for byte."""
+    """The rank whose log is the same, byte for byte."""
     seconds: float | None
     graphs: int
     compiles: int
@@ -45,9 +45,9 @@ class RankRow:
     hits: int
     failed: int
     areas: dict[str, int]
-    """Differences from the first rank, by what they are about."""
+    """Number of differences from the first rank, by area."""
     parts_at: str
-    """The first thing in which it differs from the first rank, in words."""
+    """The first difference from the first rank, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +73,23 @@ class RanksPage:
     same: bool
     first_apart: ApartRow | None
     shown: ApartRow | None
-    """The first of the differences that texts of both ranks tell."""
+    """The first difference for which both ranks have a text."""
     difference: Difference | None
-    """Of those texts."""
+    """The difference of those texts."""
     why_not: str
     aparts: list[ApartRow]
     more: bool
 
 
 def ranks_page(session: Session, run_id: str) -> RanksPage:
-    found = run_story(session, run_id)
-    story = found.story or Story()
+    run_story = read_run_story(session, run_id)
+    story = run_story.story or Story()
     logs = sorted(
         enumerate(story.logs), key=lambda item: (item[1].rank is None, item[1].rank or 0, item[0])
     )[:MOST_RANKS]
-    items = {number: _items(found, story, number) for number, log in logs if log.same_as is None}
+    items = {
+        number: _items(run_story, story, number) for number, log in logs if log.same_as is None
+    }
     rows, aparts = [], []
     reference = _read_of(*logs[0]) if logs else 0
     first = logs[0][1].rank if logs else None
@@ -108,8 +110,8 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
     if shown is not None and shown.one is not None and shown.other is not None:
         difference, why = compared(session, shown.one, shown.other, without_noise=True)
     return RanksPage(
-        run=found.name,
-        known=found.story is not None,
+        run=run_story.name,
+        known=run_story.story is not None,
         first=first,
         ranks=rows,
         areas=[area for area in ORDER if any(area in row.areas for row in rows)],
@@ -124,21 +126,21 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
 
 
 def _read_of(number: int, log: LogFacts) -> int:
-    """The log that was read: of two with the same content, one."""
+    """The log that was read: logs with the same content are read once."""
     return number if log.same_as is None else log.same_as
 
 
 class _Same:
-    """Whether two texts differ in nothing but addresses and the like."""
+    """Compares two texts, ignoring addresses and the like."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[str, str] = {}
 
-    def __call__(self, one: Item, other: Item) -> bool:
-        if one.artifact is None or other.artifact is None:
+    def __call__(self, left: Item, right: Item) -> bool:
+        if left.artifact is None or right.artifact is None:
             return False
-        return self._short(one.digest) == self._short(other.digest)
+        return self._short(left.digest) == self._short(right.digest)
 
     def _short(self, digest: str) -> str:
         known = self._known.get(digest)
@@ -152,37 +154,46 @@ class _Same:
         return known
 
 
-def _items(found: RunStory, story: Story, log: int) -> list[Item]:
-    """In the order of the log, with each compile's begin as an item of its own."""
+def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
+    """Items in the order of the log; the start of each compile is an item too."""
     query = (
         select(
             LogEntry.compile_id, LogEntry.kind, LogEntry.name, LogEntry.line,
             LogEntry.artifact_id, Artifact.digest,
         )
         .join(Artifact, Artifact.id == LogEntry.artifact_id)
-        .where(LogEntry.run_id == found.run.id, LogEntry.log == story.logs[log].path)
+        .where(LogEntry.run_id == run_story.run.id, LogEntry.log == story.logs[log].path)
         .order_by(LogEntry.id)
         .limit(MOST_ITEMS)
     )  # fmt: skip
     counts: Counter[tuple[str | None, str]] = Counter()
     items = []
-    for row in found.session.execute(query):
+    for row in run_story.session.execute(query):
         what = called(row.kind, row.name)
-        if not _told_by_all(what):
+        if not _in_every_log(what):
             continue
         nth = counts[row.compile_id, what]
         counts[row.compile_id, what] += 1
         items.append(Item(row.compile_id, 0, what, nth, row.digest, row.artifact_id, row.line))
-    for one in story.compiles:
-        if one.log == log and one.id is not None:
-            place = f"{one.function} {(one.file or '').rpartition('/')[2]} {one.first_line}"
+    for compile_ in story.compiles:
+        if compile_.log == log and compile_.id is not None:
+            file = (compile_.file or "").rpartition("/")[2]
+            place = f"{compile_.function} {file} {compile_.first_line}"
             items.append(
-                Item(one.id, one.occurrence, DYNAMO_START, one.occurrence, place, None, one.line)
+                Item(
+                    compile_.id,
+                    compile_.occurrence,
+                    DYNAMO_START,
+                    compile_.occurrence,
+                    place,
+                    None,
+                    compile_.line,
+                )
             )
     return sorted(items, key=lambda item: item.line)
 
 
-def _told_by_all(what: str) -> bool:
+def _in_every_log(what: str) -> bool:
     return what in AREAS or what.endswith("_graph") or "_cache_" in what
 
 
@@ -192,7 +203,7 @@ def _area(what: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two ranks that are compared, and the logs that were read of them."""
+    """Two compared ranks, and the logs read for them."""
 
     story: Story
     first: int | None
@@ -202,21 +213,21 @@ class _Pair:
 
 
 def _apart(pair: _Pair, apart: Apart) -> ApartRow:
-    one, other = apart.one, apart.other
+    left, right = apart.one, apart.other
     where = f"compile {apart.compile_id}" if apart.compile_id else "no compile"
     if apart.what == DYNAMO_START:
         text = (
-            f"as {apart.compile_id}, {_compiled(pair, pair.reference, pair.first, one)}; "
-            f"{_compiled(pair, pair.read, pair.rank, other)}"
+            f"as {apart.compile_id}, {_compiled(pair, pair.reference, pair.first, left)}; "
+            f"{_compiled(pair, pair.read, pair.rank, right)}"
         )
-    elif one is not None and other is not None:
+    elif left is not None and right is not None:
         text = f"{apart.what} of {where} is not the same"
     else:
-        has, lacks = (pair.first, pair.rank) if other is None else (pair.rank, pair.first)
+        has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
         text = f"{_name(has)} has {apart.what} of {where}, {_name(lacks)} has none"
     return ApartRow(
         _area(apart.what), apart.what, apart.compile_id, pair.rank,
-        None if one is None else one.artifact, None if other is None else other.artifact, text,
+        None if left is None else left.artifact, None if right is None else right.artifact, text,
     )  # fmt: skip
 
 
@@ -231,8 +242,8 @@ def _compiled(pair: _Pair, log: int, rank: int | None, item: Item | None) -> str
 def _find(story: Story, log: int, item: Item) -> Compile | None:
     return next(
         (
-            one for one in story.compiles
-            if one.log == log and one.id == item.compile_id and one.line == item.line
+            compile_ for compile_ in story.compiles
+            if compile_.log == log and compile_.id == item.compile_id and compile_.line == item.line
         ),
         None,
     )  # fmt: skip
@@ -244,18 +255,18 @@ def _name(rank: int | None) -> str:
 
 def _rank(story: Story, number: int, log: LogFacts, aparts: list[ApartRow]) -> RankRow:
     read = _read_of(number, log)
-    mine = [one for one in story.compiles if one.log == read]
+    mine = [compile_ for compile_ in story.compiles if compile_.log == read]
     return RankRow(
         log.rank,
         log.path,
         None if log.same_as is None else story.logs[log.same_as].rank,
         story.logs[read].seconds,
-        sum(one.codes or (one.outcome == "compiled") for one in mine),
+        sum(compile_.codes or (compile_.outcome == "compiled") for compile_ in mine),
         len(mine),
-        sum(one.breaks for one in mine),
-        sum(one.recompile for one in mine),
-        sum(one.hits for one in mine),
-        sum(one.outcome == "failed" for one in mine),
+        sum(compile_.breaks for compile_ in mine),
+        sum(compile_.recompile for compile_ in mine),
+        sum(compile_.hits for compile_ in mine),
+        sum(compile_.outcome == "failed" for compile_ in mine),
         dict(Counter(apart.area for apart in aparts)),
         aparts[0].text if aparts else "",
     )

@@ -21,7 +21,7 @@ class SaidPart:
     text: str
     to: str
     artifact: int | None
-    """The user's file, stored."""
+    """Artifact of the user's file."""
     line: int | None
 
 
@@ -66,7 +66,7 @@ class BreakRow:
     code: list[CodeLine]
     stack: list[FrameRow]
     record: int | None
-    """The record's text, as a stored file."""
+    """Artifact of the record's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class StepRow:
     seconds: float | None
     failures: list[FailedGuard]
     more: int
-    """Guards of still older compiles that failed too."""
+    """Number of failed guards of older compiles."""
     became: list[str]
     record: int | None
 
@@ -133,7 +133,7 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True)
 class RestartRow:
-    """Compiles that were given up and begun again for one reason."""
+    """Compiles that restarted for one reason."""
 
     reason: str
     count: int
@@ -174,56 +174,67 @@ def work_rows(kinds: dict[str, float]) -> list[WorkRow]:
     ]
 
 
-def said_row(found: RunStory, one: Said) -> SaidRow:
+def said_row(run_story: RunStory, sentence: Said) -> SaidRow:
     parts = []
-    for part in one.parts:
-        source = found.sources.get(part.place[0]) if part.place is not None else None
+    for part in sentence.parts:
+        source = run_story.sources.get(part.place[0]) if part.place is not None else None
         parts.append(
             SaidPart(
                 part.text, part.to, None if source is None else source[0],
                 None if part.place is None else part.place[1],
             )
         )  # fmt: skip
-    return SaidRow(one.level, one.label, parts, one.advice)
+    return SaidRow(sentence.level, sentence.label, parts, sentence.advice)
 
 
-def break_rows(found: RunStory, places: Sequence[BreakPlace]) -> list[BreakRow]:
-    records = found.records(place.records[0] for place in places) if found.story else {}
+def break_rows(run_story: RunStory, places: Sequence[BreakPlace]) -> list[BreakRow]:
+    records = run_story.records(place.records[0] for place in places) if run_story.story else {}
     rows = []
     for place in places:
-        source = found.sources.get(place.file or "")
+        source = run_story.sources.get(place.file or "")
         rows.append(
             BreakRow(
-                place.name, place.file, place.line, None if source is None else source[0],
-                place.function, place.short, place.title, place.explanation, place.hints,
-                place.advice, place.context, place.link, place.count,
-                found.refs(place.compiles[:MOST_STEPS]), found.refs(place.resumed[:MOST_STEPS]),
-                found.code_around(place.file, place.line, place.code),
-                [found.frame(frame) for frame in place.stack],
+                place.name,
+                place.file,
+                place.line,
+                None if source is None else source[0],
+                place.function,
+                place.short,
+                place.title,
+                place.explanation,
+                place.hints,
+                place.advice,
+                place.context,
+                place.link,
+                place.count,
+                run_story.refs(place.compiles[:MOST_STEPS]),
+                run_story.refs(place.resumed[:MOST_STEPS]),
+                run_story.code_around(place.file, place.line, place.code),
+                [run_story.frame(frame) for frame in place.stack],
                 records.get(place.records[0]),
             )
-        )  # fmt: skip
+        )
     return rows
 
 
-def history_rows(found: RunStory, changed: Sequence[History]) -> list[HistoryRow]:
+def history_rows(run_story: RunStory, changed: Sequence[History]) -> list[HistoryRow]:
     wanted = [
         step.record for history in changed for step in history.steps[:MOST_STEPS] if step.record
     ]
-    records = found.records(wanted) if found.story else {}
-    return [history_row(found, history, records) for history in changed]
+    records = run_story.records(wanted) if run_story.story else {}
+    return [history_row(run_story, history, records) for history in changed]
 
 
 def history_row(
-    found: RunStory, history: History, records: dict[tuple[int, int], int]
+    run_story: RunStory, history: History, records: dict[tuple[int, int], int]
 ) -> HistoryRow:
-    source = found.sources.get(history.file or "")
+    source = run_story.sources.get(history.file or "")
     return HistoryRow(
         history.function, history.resumed_at, history.file, history.line,
         None if source is None else source[0], history.rank, history.frame, len(history.steps),
         history.recompiles, history.seconds,
         [_change(change) for change in history.changes],
-        [step_row(found, step, records) for step in history.steps[:MOST_STEPS]],
+        [step_row(run_story, step, records) for step in history.steps[:MOST_STEPS]],
         max(0, len(history.steps) - MOST_STEPS), history.reached_limit,
     )  # fmt: skip
 
@@ -232,8 +243,8 @@ def _change(change: Change) -> ChangeRow:
     return ChangeRow(change_in_words(change), change.advice)
 
 
-def step_row(found: RunStory, step: Step, records: dict[tuple[int, int], int]) -> StepRow:
-    ref = found.ref(step.compile.number)
+def step_row(run_story: RunStory, step: Step, records: dict[tuple[int, int], int]) -> StepRow:
+    ref = run_story.ref(step.compile.number)
     assert ref is not None
     both = [step.compile.seconds, step.compile.backward_seconds]
     known = [value for value in both if value is not None]
@@ -242,68 +253,84 @@ def step_row(found: RunStory, step: Step, records: dict[tuple[int, int], int]) -
         step.compile.outcome,
         sum(known) if known else None,
         [
-            FailedGuard(one.earlier, one.text, one.subject, one.old, one.new, one.place)
-            for one in step.failures[:1]
+            FailedGuard(
+                change.earlier, change.text, change.subject, change.old, change.new, change.place
+            )
+            for change in step.failures[:1]
         ],
         max(0, len(step.failures) - 1),
         [
-            f"{one.subject}{f' ({one.old} → {one.new})' if one.old and one.new else ''}"
-            for one in step.became
+            f"{each.subject}{f' ({each.old} → {each.new})' if each.old and each.new else ''}"
+            for each in step.became
         ],
         records.get(step.record) if step.record else None,
     )
 
 
-def failure_rows(found: RunStory, failures: Sequence[Failure]) -> list[FailureRow]:
-    if found.story is None:
+def failure_rows(run_story: RunStory, failures: Sequence[Failure]) -> list[FailureRow]:
+    if run_story.story is None:
         return []
-    records = found.records((one.log, one.line) for one in failures)
+    records = run_story.records((failure.log, failure.line) for failure in failures)
     rows = []
-    for one in failures:
-        source = found.sources.get(one.file or "")
+    for failure in failures:
+        source = run_story.sources.get(failure.file or "")
         rows.append(
             FailureRow(
-                found.ref(one.compile), found.story.compiles[one.compile].function or "",
-                one.kind, one.message, one.restarted, one.file, one.at,
-                None if source is None else source[0], one.trace,
-                records.get((one.log, one.line)),
+                run_story.ref(failure.compile),
+                run_story.story.compiles[failure.compile].function or "",
+                failure.kind,
+                failure.message,
+                failure.restarted,
+                failure.file,
+                failure.at,
+                None if source is None else source[0],
+                failure.trace,
+                records.get((failure.log, failure.line)),
             )
-        )  # fmt: skip
+        )
     return rows
 
 
-def cache_rows(found: RunStory, caches: Sequence[CacheEvent]) -> list[CacheRow]:
-    if found.story is None:
+def cache_rows(run_story: RunStory, caches: Sequence[CacheEvent]) -> list[CacheRow]:
+    if run_story.story is None:
         return []
-    records = found.records((one.log, one.line) for one in caches)
+    records = run_story.records((event.log, event.line) for event in caches)
     return [
         CacheRow(
-            found.ref(one.compile), one.cache, one.outcome, one.key, one.reason, one.saved_ms,
-            one.detail, records.get((one.log, one.line)),
+            run_story.ref(event.compile),
+            event.cache,
+            event.outcome,
+            event.key,
+            event.reason,
+            event.saved_ms,
+            event.detail,
+            records.get((event.log, event.line)),
         )
-        for one in caches
-    ]  # fmt: skip
+        for event in caches
+    ]
 
 
-def restart_rows(found: RunStory, restarts: Sequence[Failure]) -> list[RestartRow]:
+def restart_rows(run_story: RunStory, restarts: Sequence[Failure]) -> list[RestartRow]:
     reasons: dict[str, list[int]] = {}
-    for one in restarts:
-        reasons.setdefault(one.message.split("\n")[0], []).append(one.compile)
+    for failure in restarts:
+        reasons.setdefault(failure.message.split("\n")[0], []).append(failure.compile)
     return [
-        RestartRow(reason, len(numbers), found.refs(dict.fromkeys(numbers[:MOST_STEPS])))
+        RestartRow(reason, len(numbers), run_story.refs(dict.fromkeys(numbers[:MOST_STEPS])))
         for reason, numbers in list(reasons.items())[:MOST_GROUPS]
     ]
 
 
-def cache_groups(found: RunStory, caches: Sequence[CacheEvent]) -> list[CacheGroup]:
+def cache_groups(run_story: RunStory, caches: Sequence[CacheEvent]) -> list[CacheGroup]:
     groups: dict[tuple[str, str, str | None], list[CacheEvent]] = {}
-    for one in caches:
-        groups.setdefault((one.cache, one.outcome, one.reason or one.detail), []).append(one)
+    for event in caches:
+        groups.setdefault((event.cache, event.outcome, event.reason or event.detail), []).append(
+            event
+        )
     return [
         CacheGroup(
             cache, outcome, reason, len(events),
-            sum(one.saved_ms or 0.0 for one in events) or None,
-            found.refs(dict.fromkeys(one.compile for one in events[:MOST_STEPS])),
+            sum(event.saved_ms or 0.0 for event in events) or None,
+            run_story.refs(dict.fromkeys(event.compile for event in events[:MOST_STEPS])),
         )
         for (cache, outcome, reason), events in list(groups.items())[:MOST_GROUPS]
     ]  # fmt: skip

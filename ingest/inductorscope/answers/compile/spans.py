@@ -10,23 +10,23 @@ from inductorscope.analyze.compile.phases import Chunk, work_of
 from inductorscope.formats.vocabulary import CPP, TRITON
 
 LONGEST_GAP = 0.02
-"""Of the busy time: longer pauses between phases are drawn as this."""
+"""Longest pause that is drawn to scale, as a share of the busy time."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """A phase to be drawn."""
+    """A phase in the drawing."""
 
     name: str
     kind: str
     start_us: float
-    """Since the first."""
+    """Since the start of the first phase."""
     duration_us: float
     self_us: float
     x_us: float
-    """Where it is drawn: like its start, with long idle times cut short."""
+    """Where it is drawn: at its start, with long pauses cut short."""
     lane: int
-    """Its log; logs are drawn below each other."""
+    """Its log; each log has its own row."""
     depth: int
     compile: int
     id: str
@@ -34,14 +34,14 @@ class SpanRow:
 
 
 def waiting_for(story: Story) -> str:
-    """What a compile waits for while its workers compile kernels."""
+    """The kind of work that a compile waits for while its workers compile kernels."""
     return CPP if any(row.name == "compile_file" for row in story.phases) else TRITON
 
 
 def span_rows(story: Story, spans: Chunk) -> list[SpanRow]:
-    """To be drawn, with times since the first of each log."""
+    """Rows of the drawing, with times since the first phase of each log."""
     waiting = waiting_for(story)
-    ids = [one.id or "no id" for one in story.compiles]
+    ids = [compile_.id or "no id" for compile_ in story.compiles]
     lanes: dict[int, Chunk] = {}
     for span in spans:
         owned = 0 <= span.owner < len(story.compiles)
@@ -62,7 +62,7 @@ def span_rows(story: Story, spans: Chunk) -> list[SpanRow]:
 
 
 def squeezed(spans: Sequence[tuple[float, float]]) -> list[float]:
-    """Where spans (begin, duration) are drawn when times in which nothing was compiled are short.
+    """Where spans (start, duration) are drawn when long pauses are cut short.
 
     Between two compiles the program runs, perhaps for hours.
     """

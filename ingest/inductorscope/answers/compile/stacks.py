@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile, Story
-from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, ref_of, run_story
+from inductorscope.answers.compile.parts import (
+    CompileRef,
+    FrameRow,
+    RunStory,
+    read_run_story,
+    ref_of,
+)
 from inductorscope.answers.parts import RunName
 
 MOST_NODES = 5000
@@ -26,12 +32,12 @@ class StackCompile:
 
 @dataclass(slots=True)
 class StackNode:
-    """A frame, and what it calls; frames with one callee only stand together."""
+    """A frame and the frames it calls; a chain of frames with one callee each is one node."""
 
     frames: list[FrameRow]
     seconds: float
     count: int
-    """Compiles that start below."""
+    """Compiles that start below this node."""
     failed: int
     compiles: list[StackCompile] = field(default_factory=list)
     children: list[StackNode] = field(default_factory=list)
@@ -43,7 +49,7 @@ class StacksPage:
     known: bool
     roots: list[StackNode]
     without: list[StackCompile]
-    """Compiles whose stack the log does not tell."""
+    """Compiles without a stack in the log."""
     cut: bool
 
 
@@ -55,14 +61,14 @@ class _Node:
 
 
 def stacks_page(session: Session, run_id: str) -> StacksPage:
-    found = run_story(session, run_id)
-    story = found.story or Story()
+    run_story = read_run_story(session, run_id)
+    story = run_story.story or Story()
     root = _Node(-1)
     same = _same_frames(story)
     nodes, cut = 0, False
-    for one in story.compiles:
+    for compile_ in story.compiles:
         node = root
-        for number in one.stack:
+        for number in compile_.stack:
             key = same[number]
             known = node.children.get(key)
             if known is None:
@@ -73,18 +79,19 @@ def stacks_page(session: Session, run_id: str) -> StacksPage:
                 nodes += 1
             node = known
         if node is not root:
-            node.compiles.append(one)
+            node.compiles.append(compile_)
     return StacksPage(
-        run=found.name,
-        known=found.story is not None,
-        roots=[_shown(found, node) for node in root.children.values()],
-        without=[_compile(one) for one in story.compiles if not one.stack],
+        run=run_story.name,
+        known=run_story.story is not None,
+        roots=[_shown(run_story, node) for node in root.children.values()],
+        without=[_compile(compile_) for compile_ in story.compiles if not compile_.stack],
         cut=cut,
     )
 
 
 def _same_frames(story: Story) -> list[int]:
-    """The last frame of a stack says no code; it is the same place all the same."""
+    """Maps frames to the first equal one; the last frame of a stack lacks its code, so code is
+    ignored."""
     known: dict[tuple[str, int, str], int] = {}
     return [
         known.setdefault((frame.file, frame.line, frame.function), number)
@@ -92,41 +99,43 @@ def _same_frames(story: Story) -> list[int]:
     ]
 
 
-def _shown(found: RunStory, node: _Node) -> StackNode:
-    """Without recursion: stacks are as deep as programs are."""
+def _shown(run_story: RunStory, node: _Node) -> StackNode:
+    """Builds the rows without recursion: stacks can be deeper than Python's recursion limit."""
     order: list[tuple[_Node, StackNode]] = []
-    top = _begin(found, node, order)
+    top = _begin(run_story, node, order)
     at = 0
     while at < len(order):
         last, shown = order[at]
         at += 1
-        shown.children = [_begin(found, child, order) for child in last.children.values()]
+        shown.children = [_begin(run_story, child, order) for child in last.children.values()]
     for last, shown in reversed(order):
-        shown.compiles = [_compile(one) for one in last.compiles]
+        shown.compiles = [_compile(compile_) for compile_ in last.compiles]
         shown.count = len(last.compiles) + sum(child.count for child in shown.children)
-        shown.failed = sum(one.outcome == "failed" for one in last.compiles) + sum(
+        shown.failed = sum(compile_.outcome == "failed" for compile_ in last.compiles) + sum(
             child.failed for child in shown.children
         )
-        shown.seconds = sum(_seconds(one) or 0.0 for one in last.compiles) + sum(
+        shown.seconds = sum(_seconds(compile_) or 0.0 for compile_ in last.compiles) + sum(
             child.seconds for child in shown.children
         )
     return top
 
 
-def _begin(found: RunStory, node: _Node, order: list[tuple[_Node, StackNode]]) -> StackNode:
+def _begin(run_story: RunStory, node: _Node, order: list[tuple[_Node, StackNode]]) -> StackNode:
     numbers = [node.frame]
     while len(node.children) == 1 and not node.compiles:
         node = next(iter(node.children.values()))
         numbers.append(node.frame)
-    shown = StackNode(found.frames(numbers), 0.0, 0, 0)
+    shown = StackNode(run_story.frames(numbers), 0.0, 0, 0)
     order.append((node, shown))
     return shown
 
 
-def _compile(one: Compile) -> StackCompile:
-    return StackCompile(ref_of(one), one.outcome, _seconds(one), one.breaks, one.recompile)
+def _compile(compile_: Compile) -> StackCompile:
+    return StackCompile(
+        ref_of(compile_), compile_.outcome, _seconds(compile_), compile_.breaks, compile_.recompile
+    )
 
 
-def _seconds(one: Compile) -> float | None:
-    known = [value for value in (one.seconds, one.backward_seconds) if value is not None]
+def _seconds(compile_: Compile) -> float | None:
+    known = [value for value in (compile_.seconds, compile_.backward_seconds) if value is not None]
     return sum(known) if known else None

@@ -1,4 +1,4 @@
-"""Compile: the story of a run's compiles in words, and the evidence of each part of it."""
+"""The Compile page: the story of a run's compiles in words, and the evidence for each part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from inductorscope.analyze.compile.words import (
     total_seconds,
     work,
 )
-from inductorscope.answers.compile.parts import has_log, run_story
+from inductorscope.answers.compile.parts import has_log, read_run_story
 from inductorscope.answers.compile.rows import (
     BreakRow,
     CacheGroup,
@@ -33,7 +33,7 @@ from inductorscope.answers.compile.rows import (
     said_row,
     work_rows,
 )
-from inductorscope.answers.compile.torch_says import ExplainedRow, explained, said_by_torch
+from inductorscope.answers.compile.torch_says import ExplainedRow, explained, torch_report
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
 
@@ -46,10 +46,10 @@ MOST_FAILURES = 50
 class CompilePage:
     run: RunName
     watch: str | None
-    """Key of the folder that is being watched, if this is a reading of one."""
+    """Key of the watched folder, if the run is a reading of one."""
     reading: bool
     known: bool
-    """Whether there is a story; runs read by older versions have none."""
+    """Whether the run has a story; runs read by older versions have none."""
     has_log: bool
     said: list[SaidRow]
     compiles: int
@@ -77,61 +77,61 @@ class CompilePage:
     beyond: dict[str, int]
     unread: dict[str, int]
     explained: ExplainedRow | None
-    """`torch._dynamo.explain` of a capture."""
+    """`torch._dynamo.explain`, if a capture recorded it."""
     explained_missing: str
-    """Why there is none, if so."""
+    """Why it is missing; empty if it is not."""
     dropped: int
-    """Things in the run's files that could not be read."""
+    """Parts of the run's files that could not be read."""
 
 
 def story_in_words(session: Session, run_id: str) -> list[SaidRow]:
-    """The overview alone; empty where there is no story."""
-    found = run_story(session, run_id)
-    if found.story is None:
+    """The overview alone; empty without a story."""
+    run_story = read_run_story(session, run_id)
+    if run_story.story is None:
         return []
-    return [said_row(found, one) for one in overview(found.story)]
+    return [said_row(run_story, sentence) for sentence in overview(run_story.story)]
 
 
 def compile_page(session: Session, run_id: str) -> CompilePage:
-    found = run_story(session, run_id)
-    story = found.story or Story()
-    says = said_by_torch(session, run_id)
+    run_story = read_run_story(session, run_id)
+    story = run_story.story or Story()
+    says = torch_report(session, run_id)
     places, changed = break_places(story), histories(story)
-    failed = [one for one in story.failures if not one.restarted]
-    hits = sum(one.outcome == "hit" for one in story.caches)
-    asked = sum(one.outcome in {"hit", "miss", "bypass"} for one in story.caches)
+    failed = [each for each in story.failures if not each.restarted]
+    hits = sum(each.outcome == "hit" for each in story.caches)
+    asked = sum(each.outcome in {"hit", "miss", "bypass"} for each in story.caches)
     return CompilePage(
-        run=found.name,
-        watch=watch_key(found.run.tags),
-        reading=found.run.state == "reading",
-        known=found.story is not None,
+        run=run_story.name,
+        watch=watch_key(run_story.run.tags),
+        reading=run_story.run.state == "reading",
+        known=run_story.story is not None,
         has_log=has_log(session, run_id),
-        said=[said_row(found, one) for one in overview(story)],
+        said=[said_row(run_story, each) for each in overview(story)],
         compiles=len(story.compiles),
         graphs=graph_count(story),
-        functions=len({(one.file, one.function) for one in story.compiles if one.function}),
+        functions=len({(each.file, each.function) for each in story.compiles if each.function}),
         seconds=total_seconds(story),
         breaks=len(story.breaks),
-        recompiles=sum(one.recompile for one in story.compiles),
+        recompiles=sum(each.recompile for each in story.compiles),
         hits=hits,
         asked=asked,
         saved_seconds=saved_seconds(story),
         ranks=len({log.rank for log in story.logs if log.rank is not None}),
         logs=len(story.logs),
         work=work_rows(work(story)),
-        break_places=break_rows(found, places[:MOST_PLACES]),
+        break_places=break_rows(run_story, places[:MOST_PLACES]),
         more_places=max(0, len(places) - MOST_PLACES),
-        histories=history_rows(found, changed[:MOST_HISTORIES]),
+        histories=history_rows(run_story, changed[:MOST_HISTORIES]),
         more_histories=max(0, len(changed) - MOST_HISTORIES),
-        failures=failure_rows(found, failed[:MOST_FAILURES]),
+        failures=failure_rows(run_story, failed[:MOST_FAILURES]),
         more_failures=max(0, len(failed) - MOST_FAILURES),
-        restarts=restart_rows(found, [one for one in story.failures if one.restarted]),
-        caches=cache_groups(found, story.caches),
+        restarts=restart_rows(run_story, [each for each in story.failures if each.restarted]),
+        caches=cache_groups(run_story, story.caches),
         symbols=len(story.symbols),
-        exported=any(one.outcome == "exported" for one in story.compiles),
+        exported=any(each.outcome == "exported" for each in story.compiles),
         beyond=story.beyond,
         unread=story.unread,
-        explained=explained(found, says),
+        explained=explained(run_story, says),
         explained_missing=says.missing.get("explain", ""),
-        dropped=found.run.dropped_count,
+        dropped=run_story.run.dropped_count,
     )

@@ -1,4 +1,4 @@
-"""Symbolic sizes of a run: where they came from, what was found out about them."""
+"""Symbolic sizes of a run: where they came from, and what Dynamo learned about them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Expression, Story, Symbol, SymbolGuard
-from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, run_story
+from inductorscope.answers.compile.parts import CompileRef, FrameRow, RunStory, read_run_story
 from inductorscope.answers.parts import RunName
 
 MOST = 500
@@ -25,7 +25,7 @@ class SymbolRow:
     unbacked: bool
     frame: FrameRow | None
     guards: list[str]
-    """What was demanded of it, in this compile."""
+    """Guards on it in this compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class SymbolGuardRow:
     sources: dict[str, str]
     line: int
     made: list[ExpressionRow]
-    """How the expressions in it came about, the first first."""
+    """How the guard's expressions were made, starting with the guard's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,21 @@ class SymbolsPage:
 
 
 def symbols_page(session: Session, run_id: str) -> SymbolsPage:
-    found = run_story(session, run_id)
-    story = found.story or Story()
+    run_story = read_run_story(session, run_id)
+    story = run_story.story or Story()
     return SymbolsPage(
-        run=found.name,
-        known=found.story is not None,
-        symbols=symbol_rows(found, story.symbols[:MOST]),
+        run=run_story.name,
+        known=run_story.story is not None,
+        symbols=symbol_rows(run_story, story.symbols[:MOST]),
         more_symbols=max(0, len(story.symbols) - MOST),
-        guards=symbol_guard_rows(found, story.symbol_guards[:MOST]),
+        guards=symbol_guard_rows(run_story, story.symbol_guards[:MOST]),
         more_guards=max(0, len(story.symbol_guards) - MOST),
         expressions=len(story.expressions),
     )
 
 
-def symbol_rows(found: RunStory, symbols: Sequence[Symbol]) -> list[SymbolRow]:
-    story = found.story
+def symbol_rows(run_story: RunStory, symbols: Sequence[Symbol]) -> list[SymbolRow]:
+    story = run_story.story
     if story is None:
         return []
     guards: dict[int, list[str]] = {}
@@ -86,16 +86,22 @@ def symbol_rows(found: RunStory, symbols: Sequence[Symbol]) -> list[SymbolRow]:
         guards.setdefault(guard.compile, []).append(guard.text)
     return [
         SymbolRow(
-            found.ref(one.compile), one.name, one.subject, one.source, one.value, one.range,
-            one.unbacked, _frame(found, one.frame),
-            [text for text in guards.get(one.compile, ()) if _names(text, one.name)][:20],
+            run_story.ref(symbol.compile),
+            symbol.name,
+            symbol.subject,
+            symbol.source,
+            symbol.value,
+            symbol.range,
+            symbol.unbacked,
+            _frame(run_story, symbol.frame),
+            [text for text in guards.get(symbol.compile, ()) if _names(text, symbol.name)][:20],
         )
-        for one in symbols
-    ]  # fmt: skip
+        for symbol in symbols
+    ]
 
 
-def symbol_guard_rows(found: RunStory, guards: Sequence[SymbolGuard]) -> list[SymbolGuardRow]:
-    story = found.story
+def symbol_guard_rows(run_story: RunStory, guards: Sequence[SymbolGuard]) -> list[SymbolGuardRow]:
+    story = run_story.story
     if story is None:
         return []
     by_text: dict[str, Expression] = {}
@@ -103,11 +109,11 @@ def symbol_guard_rows(found: RunStory, guards: Sequence[SymbolGuard]) -> list[Sy
         by_text.setdefault(expression.text, expression)
     return [
         SymbolGuardRow(
-            found.ref(one.compile), one.kind, one.text, one.value, one.reason,
-            _frame(found, one.frame), one.locals, one.sources, one.line,
-            _made(found, story, by_text, one.text),
+            run_story.ref(guard.compile), guard.kind, guard.text, guard.value, guard.reason,
+            _frame(run_story, guard.frame), guard.locals, guard.sources, guard.line,
+            _made(run_story, story, by_text, guard.text),
         )
-        for one in guards
+        for guard in guards
     ]  # fmt: skip
 
 
@@ -120,9 +126,9 @@ def _words(text: str) -> list[str]:
 
 
 def _made(
-    found: RunStory, story: Story, by_text: dict[str, Expression], text: str
+    run_story: RunStory, story: Story, by_text: dict[str, Expression], text: str
 ) -> list[ExpressionRow]:
-    """What the condition is about, and what that was made from, down to the symbols."""
+    """Follows the guard's expression back to its symbols."""
     begin = by_text.get(text)
     if begin is None:
         parts = sorted((part for part in by_text if part in text), key=len, reverse=True)
@@ -135,15 +141,21 @@ def _made(
         if number in seen:
             continue
         seen.add(number)
-        one = story.expressions[number]
+        expression = story.expressions[number]
         rows.append(
-            ExpressionRow(one.text, one.method, one.arguments, _frame(found, one.frame), depth)
+            ExpressionRow(
+                expression.text,
+                expression.method,
+                expression.arguments,
+                _frame(run_story, expression.frame),
+                depth,
+            )
         )
-        waiting += [(other, depth + 1) for other in reversed(one.made_from)]
+        waiting += [(other, depth + 1) for other in reversed(expression.made_from)]
     return rows
 
 
-def _frame(found: RunStory, number: int | None) -> FrameRow | None:
-    if number is None or found.story is None:
+def _frame(run_story: RunStory, number: int | None) -> FrameRow | None:
+    if number is None or run_story.story is None:
         return None
-    return found.frame(found.story.frames[number])
+    return run_story.frame(run_story.story.frames[number])

@@ -1,4 +1,4 @@
-"""What compiling cost: phases over time, by name, kernels and autotuning."""
+"""Compile time: phases over time and by name, kernels and autotuning."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.torch_says import TimedRow
 from inductorscope.analyze.compile.words import total_seconds, work
 from inductorscope.answers.compile.beside import Beside, beside
-from inductorscope.answers.compile.parts import CompileRef, run_story
+from inductorscope.answers.compile.parts import CompileRef, read_run_story
 from inductorscope.answers.compile.rows import WorkRow, work_rows
 from inductorscope.answers.compile.spans import SpanRow, span_rows
-from inductorscope.answers.compile.torch_says import said_by_torch
+from inductorscope.answers.compile.torch_says import torch_report
 from inductorscope.answers.compile.tunings import TableRow, tables
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
@@ -69,7 +69,8 @@ class CompileTimePage:
     seconds: float | None
     measured_from: str
     span_us: float
-    """From the first phase's begin to the last one's end, of the process where that is longest."""
+    """From the start of the first phase to the end of the last, in the process where that is
+    longest."""
     busy_us: float
     work: list[WorkRow]
     spans: list[SpanRow]
@@ -80,35 +81,35 @@ class CompileTimePage:
     tunings: list[TuningRow]
     more_tunings: int
     tables: list[TableRow]
-    """Autotunings as TORCH_LOGS texts list them, with all candidates."""
+    """Autotunings from TORCH_LOGS texts, with all candidates."""
     times: list[TimedRow]
-    """`compile_times()` of a capture."""
+    """`compile_times()`, if a capture recorded it."""
     times_text: str
     times_missing: str
-    """Why there are none, if so."""
+    """Why they are missing; empty if they are not."""
     beside: Beside
     compiles: int
 
 
 def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -> CompileTimePage:
-    found = run_story(session, run_id)
-    story = found.story or Story()
-    says = said_by_torch(session, run_id)
+    run_story = read_run_story(session, run_id)
+    story = run_story.story or Story()
+    says = torch_report(session, run_id)
     spans = timeline(session, run_id)
     kinds = work(story)
     busy = sum(kinds.values())
-    kernels = sorted(story.kernels, key=lambda one: -(one.us or 0.0))
-    tunings = sorted(story.tunings, key=lambda one: -(one.us or 0.0))
+    kernels = sorted(story.kernels, key=lambda each: -(each.us or 0.0))
+    tunings = sorted(story.tunings, key=lambda each: -(each.us or 0.0))
     spans_of_logs = [
         log.end_us - log.start_us
         for log in story.logs
         if log.start_us is not None and log.end_us is not None
     ]
-    sources = {one.seconds_from for one in story.compiles if one.seconds_from}
+    sources = {each.seconds_from for each in story.compiles if each.seconds_from}
     return CompileTimePage(
-        run=found.name,
-        watch=watch_key(found.run.tags),
-        known=found.story is not None,
+        run=run_story.name,
+        watch=watch_key(run_story.run.tags),
+        known=run_story.story is not None,
         seconds=total_seconds(story),
         measured_from=" and ".join(sorted(sources)),
         span_us=max(spans_of_logs, default=0.0),
@@ -118,29 +119,40 @@ def compile_time_page(session: Session, run_id: str, a: str = "", b: str = "") -
         all_spans=sum(row.count for row in story.phases),
         phases=[
             PhaseRow(
-                row.name, row.kind, work_rows({row.kind: 1.0})[0].name, row.count, row.total_us,
-                row.self_us, row.self_us / busy if busy else 0.0, row.longest_us,
-                found.ref(row.longest_compile),
+                row.name,
+                row.kind,
+                work_rows({row.kind: 1.0})[0].name,
+                row.count,
+                row.total_us,
+                row.self_us,
+                row.self_us / busy if busy else 0.0,
+                row.longest_us,
+                run_story.ref(row.longest_compile),
             )
             for row in story.phases
         ],
         kernels=[
-            CompiledKernel(one.name, found.ref(one.compile), one.us, one.configuration, one.state)
-            for one in kernels[:MOST_KERNELS]
+            CompiledKernel(
+                each.name, run_story.ref(each.compile), each.us, each.configuration, each.state
+            )
+            for each in kernels[:MOST_KERNELS]
         ],
         more_kernels=max(0, len(kernels) - MOST_KERNELS),
         tunings=[
             TuningRow(
-                one.what, one.shapes, one.us, found.ref(one.compile),
-                [ChoiceRow(choice.name, choice.us, choice.what) for choice in one.choices],
+                each.what,
+                each.shapes,
+                each.us,
+                run_story.ref(each.compile),
+                [ChoiceRow(choice.name, choice.us, choice.what) for choice in each.choices],
             )
-            for one in tunings[:MOST_TUNINGS]
+            for each in tunings[:MOST_TUNINGS]
         ],
         more_tunings=max(0, len(tunings) - MOST_TUNINGS),
-        tables=tables(found),
+        tables=tables(run_story),
         times=says.times,
         times_text=says.times_text,
         times_missing=says.missing.get("compile_times", ""),
-        beside=beside(session, found, a, b),
+        beside=beside(session, run_story, a, b),
         compiles=len(story.compiles),
-    )  # fmt: skip
+    )

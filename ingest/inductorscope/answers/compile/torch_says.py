@@ -1,4 +1,4 @@
-"""What torch said of compiling in captured runs, with links to sources and kernels."""
+"""What torch itself reported about compiling a captured run, with links to sources and kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OpsRow:
     """Operators of one graph."""
 
     graph: int
-    """From 1, in the order in which they were captured."""
+    """From 1, in the order of capture."""
     ops: int
     names: list[tuple[str, int]]
 
@@ -46,26 +46,26 @@ class ExplainedRow:
 @dataclass(frozen=True, slots=True)
 class LoopRow:
     graph: str | None
-    """Its slug."""
+    """The graph's slug."""
     handle: int | None
-    """Of the kernel's first call; with the slug, its page."""
+    """Handle of the kernel's first call; with the slug it addresses the kernel's page."""
     kernel: str
     nodes: list[str]
     loops: list[str]
-    """Size of each, outermost first; reductions say so."""
+    """Size of each loop, outermost first; reductions are marked."""
     vectorised: bool
     how: str
-    """Which loops, and how many elements at a time; or why not."""
+    """Which loops are vectorised and by how many elements at a time, or why none is."""
 
 
 @dataclass(frozen=True, slots=True)
-class LoopsTold:
+class LoopTable:
     instructions: str
     rows: list[LoopRow]
     vectorised: int
 
 
-def said_by_torch(session: Session, run_id: str) -> TorchSays:
+def torch_report(session: Session, run_id: str) -> TorchSays:
     digest = session.scalar(
         select(Artifact.digest).where(Artifact.run_id == run_id, Artifact.role == CAPTURE)
     )
@@ -73,31 +73,31 @@ def said_by_torch(session: Session, run_id: str) -> TorchSays:
     return torch_says(None if text is None else text.read())
 
 
-def explained(found: RunStory, says: TorchSays) -> ExplainedRow | None:
-    told = says.explained
-    if told is None:
+def explained(run_story: RunStory, says: TorchSays) -> ExplainedRow | None:
+    report = says.explained
+    if report is None:
         return None
     reasons = []
-    for one in told.reasons:
+    for reason in report.reasons:
         stack = [
-            found.frame_of(frame.file, frame.line, frame.function, frame.code)
-            for frame in one.stack
+            run_story.frame_of(frame.file, frame.line, frame.function, frame.code)
+            for frame in reason.stack
         ]
         at = stack[-1] if stack else None
-        code = found.code_around(at.file, at.line, at.code) if at is not None else []
-        reasons.append(ExplainedBreakRow(one.reason, stack, code))
+        code = run_story.code_around(at.file, at.line, at.code) if at is not None else []
+        reasons.append(ExplainedBreakRow(reason.reason, stack, code))
     return ExplainedRow(
-        told.graphs, told.breaks, told.ops, told.guards, told.seconds,
+        report.graphs, report.breaks, report.ops, report.guards, report.seconds,
         [
             OpsRow(number, sum(ops.values()), sorted(ops.items(), key=lambda item: -item[1]))
-            for number, ops in enumerate(told.ops_per_graph, 1)
+            for number, ops in enumerate(report.ops_per_graph, 1)
         ],
-        reasons, told.failed,
+        reasons, report.failed,
     )  # fmt: skip
 
 
-def loops(session: Session, run_id: str, says: TorchSays) -> LoopsTold | None:
-    """None where nobody noted them."""
+def loops(session: Session, run_id: str, says: TorchSays) -> LoopTable | None:
+    """Vectorisation of C++ loops; None if no capture recorded it."""
     if says.instructions is None:
         return None
     calls = (
@@ -116,4 +116,4 @@ def loops(session: Session, run_id: str, says: TorchSays) -> LoopsTold | None:
         rows.append(
             LoopRow(slug, handle, nest.kernel, nest.nodes, nest.loops, nest.vectorised, nest.how)
         )
-    return LoopsTold(says.instructions, rows, sum(row.vectorised for row in rows))
+    return LoopTable(says.instructions, rows, sum(row.vectorised for row in rows))

@@ -15,7 +15,7 @@ class CandidateRow:
     name: str
     us: float | None
     slower: float | None
-    """How many times as long as the fastest."""
+    """Time divided by that of the fastest."""
     what: str
 
 
@@ -31,18 +31,22 @@ class TableRow:
     count: int
     candidates: list[CandidateRow]
     log: int | None
-    """The text it is from, as a stored file."""
+    """The stored file with the text."""
     line: int
 
 
-def tables(found: RunStory) -> list[TableRow]:
-    """Those that took longest first; what took equally long as the text has it."""
-    story = found.story
+def tables(run_story: RunStory) -> list[TableRow]:
+    """Autotunings, the longest first; equally long ones in the order of the text."""
+    story = run_story.story
     if story is None:
         return []
-    ids = {one.id: ref_of(one) for one in reversed(story.compiles) if one.id is not None}
+    ids = {
+        compile_.id: ref_of(compile_)
+        for compile_ in reversed(story.compiles)
+        if compile_.id is not None
+    }
     rows = [
-        _row(table, ids.get(table.compile_id or ""), found.texts_spoken.get(log.path))
+        _row(table, ids.get(table.compile_id or ""), run_story.texts_spoken.get(log.path))
         for log in story.spoken
         for table in log.tables
     ]

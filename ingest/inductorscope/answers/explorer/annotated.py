@@ -1,4 +1,4 @@
-"""What annotated code is made from: a graph's links, and the texts they speak of."""
+"""What annotated code is made from: a graph's links and the texts they refer to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AnnotationParts:
     code: int | None
     """Artifact of the output code."""
     graph: int | None
-    """Artifact of the FX graph it was made from."""
+    """Artifact of the FX graph that the code was generated from."""
 
 
 def annotation_parts(session: Session, run: str, slug: str) -> AnnotationParts:
@@ -30,9 +30,9 @@ def annotation_parts(session: Session, run: str, slug: str) -> AnnotationParts:
         Artifact.graph_id == graph.id, Artifact.role.in_((CODE, POST_GRAD))
     )
     rows = session.execute(query.order_by(Artifact.id.desc()))
-    found = {role: artifact for role, artifact in rows}  # noqa: C416  # rows
+    artifacts = {role: artifact for role, artifact in rows}  # noqa: C416  # rows
     return AnnotationParts(
         links=unpack_links(payload) if payload is not None else GraphLinks(),
-        code=found.get(CODE),
-        graph=found.get(POST_GRAD),
+        code=artifacts.get(CODE),
+        graph=artifacts.get(POST_GRAD),
     )

@@ -1,4 +1,4 @@
-"""Test cases of kernels, and what running them gave."""
+"""Test cases of kernels, and the results of running them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class CaseOf:
-    """A kernel's call, and the parts of its test case."""
+    """A kernel's call and the parts of its test case."""
 
     case: KernelCase
     origin: str
     may_run: bool
-    """Whether this installation captured it itself."""
+    """Whether this installation captured the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One benchmark that was run here."""
+    """One benchmark that ran on this installation."""
 
     handle: int
     job_id: str
@@ -46,8 +46,8 @@ def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
 
 
 def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CaseOf:
-    """Raises NoCase."""
-    found = session.execute(
+    """The test case of a call. Raises NoCase."""
+    row = session.execute(
         select(Run, Graph)
         .join(Graph, Graph.run_id == Run.id)
         .join(Kernel, Kernel.graph_id == Graph.id)
@@ -56,9 +56,9 @@ def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) 
             Run.id == run_id, Graph.slug == slug, Kernel.name == kernel, KernelCall.handle == handle
         )
     ).first()
-    if found is None:
+    if row is None:
         raise no_call(run_id, slug, kernel, handle)
-    run, graph = found
+    run, graph = row
     try:
         texts = graph_texts(session, graph.id).read(session)
     except TooLong as error:
@@ -67,12 +67,12 @@ def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) 
 
 
 def is_ours(run: Run) -> bool:
-    """Whether a worker or a person of this installation captured it: nothing else is ever run."""
+    """Whether this installation captured the run; code of other runs is never executed."""
     return run.origin == "capture"
 
 
 def benchmarks_of(session: Session, graph_id: int, kernel: str) -> list[Benchmark]:
-    """The newest first."""
+    """The newest benchmarks of a kernel first."""
     query = (
         select(KernelBenchmark)
         .where(KernelBenchmark.graph_id == graph_id, KernelBenchmark.kernel == kernel)

@@ -13,7 +13,7 @@ from inductorscope.formats.vocabulary import STAGE_BY_ID
 from inductorscope.store.tables.models import Run
 
 RECENT = 100
-"""Runs that are offered; any other one can be named in the address."""
+"""Number of runs to choose from; the address can name any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class BesideSide:
     """All graphs of the run, to choose another."""
     stage: str
     kernel: str | None
-    """Which one, where the stage shows one kernel."""
+    """The kernel, where the stage shows one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,12 @@ def _side(session: Session, side: str) -> BesideSide:
     if graph is None:
         raise no_graph(run, slug)
     if stage not in STAGE_BY_ID:
-        raise NotHere(
-            f"There is no stage {stage}.", f"Name one of these: {', '.join(STAGE_BY_ID)}."
-        )
+        raise NotHere(f"There is no stage {stage}.", f"The stages are {', '.join(STAGE_BY_ID)}.")
     name = kernel[0] if kernel else None
     return BesideSide(run_name(session, run), graph, graphs, stage, name)
 
 
 def recent_runs(session: Session) -> list[RunName]:
-    """The newest first."""
+    """The newest runs."""
     query = select(Run.id, Run.name).order_by(Run.created_at.desc(), Run.id).limit(RECENT)
     return [RunName(*row) for row in session.execute(query)]

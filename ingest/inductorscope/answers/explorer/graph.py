@@ -1,4 +1,4 @@
-"""The explorer: which artifact holds the text of which stage, the kernels by time, the links."""
+"""The explorer: the files of each stage, the kernels by time, the links."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class ExplorerKernel:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerGraph(GraphName):
-    """The graph the explorer shows."""
+    """The graph that the explorer shows."""
 
     node_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """All that panes need to find their texts."""
+    """Everything that panes need to load their texts."""
 
     run: RunName
     graph: ExplorerGraph
@@ -103,7 +103,7 @@ class Explorer:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerState:
-    """What the address asks to see."""
+    """What the address selects."""
 
     panes: list[str]
     sel: str
@@ -113,7 +113,7 @@ class ExplorerState:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerHead:
-    """What the page itself shows before its script has asked for the rest."""
+    """What the page shows before its script has loaded the rest."""
 
     run: RunName
     graph: GraphName
@@ -137,9 +137,9 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
 
 
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
-    found = explorer(session, run, slug)
-    given = {field.name: getattr(found, field.name) for field in fields(found)}
-    return ExplorerPage(**given, graphs=graphs_of(session, run), state=state)
+    answer = explorer(session, run, slug)
+    values = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    return ExplorerPage(**values, graphs=graphs_of(session, run), state=state)
 
 
 def links_payload(session: Session, run: str, slug: str) -> bytes | None:
@@ -207,19 +207,19 @@ def _file(stage: Stage, graph: Graph, artifact: Artifact) -> StageFile:
     )
 
 
-def _sources(session: Session, graph: Graph, found: list[Artifact]) -> list[Artifact]:
-    """The files this graph's nodes come from, the one of most nodes first, each once: a real file
-    rather than what was rebuilt from comments."""
+def _sources(session: Session, graph: Graph, artifacts: list[Artifact]) -> list[Artifact]:
+    """The source files of this graph's nodes, each once, the one with the most nodes first. A real
+    file is preferred to one rebuilt from comments."""
     counts: dict[str, int] = graph.sources
     once: dict[str, Artifact] = {}
-    for artifact in found:
+    for artifact in artifacts:
         once.setdefault(artifact.path, artifact)
     named = [artifact for artifact in once.values() if artifact.path in counts]
     return sorted(named or once.values(), key=lambda item: (-counts.get(item.path, 0), item.path))
 
 
 def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
-    # Columns rather than objects of the tables: a graph has kernels and calls by the hundred.
+    # Columns rather than ORM objects: a graph has hundreds of kernels and calls.
     calls: dict[int, list[CallSite]] = defaultdict(list)
     texts = call_texts(session, graph.id)
     sites = (

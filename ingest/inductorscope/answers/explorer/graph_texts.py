@@ -1,6 +1,6 @@
-"""A graph's texts, and what was worked out of them: kept for a while, since pages ask again.
+"""A graph's texts and results computed from them, which are cached since pages need them again.
 
-Contents are named by their digests, so what is kept never grows stale.
+Contents are named by their digests, so cached results never go stale.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact
 
 LARGEST = 32 * 1024 * 1024
-"""Bytes of a graph's texts that pages work on; reading takes linear time."""
+"""Largest size of a graph's texts that pages work on, in bytes; reading takes linear time."""
 KEPT = LARGEST
 """Bytes of texts whose results are kept; a result may take a few times as much."""
 ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
@@ -33,7 +33,7 @@ class TooLong(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GraphTextsStored:
-    """Which contents a graph's texts are, by role, and where."""
+    """The artifacts and digests of a graph's texts, by role."""
 
     artifacts: dict[str, int]
     digests: dict[str, str]
@@ -43,8 +43,8 @@ class GraphTextsStored:
         """The texts. Raises TooLong."""
         if self.size > LARGEST:
             raise TooLong(
-                f"The texts of this graph are {self.size / 2**20:.0f} MiB long; up to "
-                f"{LARGEST / 2**20:.0f} MiB are worked on here. They can be downloaded instead."
+                f"The texts of this graph take {self.size / 2**20:.0f} MiB; only up to "
+                f"{LARGEST / 2**20:.0f} MiB are analysed here. You can download them."
             )
         return {
             role: (read_blob(session, digest) or b"").decode("utf-8", "replace")
@@ -69,11 +69,13 @@ def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
 def remembered(
     work: Callable[[dict[str, str]], Found], kept: int = KEPT
 ) -> Callable[[Session, GraphTextsStored], Found]:
-    """A pure function of texts that keeps the latest results, of texts of `kept` bytes in all.
+    """Wraps a pure function of texts so that results are cached, for texts of `kept` bytes in all.
 
-    It may raise TooLong. Whoever asks while a result is worked out waits for it.
+    The function may raise TooLong. A caller waits if the same result is being computed.
     """
-    results: LRUCache[Hashable, tuple[int, Found]] = LRUCache(kept, getsizeof=lambda one: one[0])
+    results: LRUCache[Hashable, tuple[int, Found]] = LRUCache(
+        kept, getsizeof=lambda entry: entry[0]
+    )
 
     def key(_session: Session, stored: GraphTextsStored) -> Hashable:
         return tuple(sorted(stored.digests.items()))

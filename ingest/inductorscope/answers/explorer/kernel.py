@@ -1,4 +1,4 @@
-"""One kernel and one of its calls; and what a permalink leads to."""
+"""One kernel and one of its calls; where a permalink leads."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class CodeText:
 
 @dataclass(frozen=True, slots=True)
 class KernelElsewhere:
-    """Another run that holds exactly this kernel call."""
+    """Another run with exactly this kernel call."""
 
     run: RunName
     graph: GraphName
@@ -99,10 +99,10 @@ class KernelElsewhere:
 
 @dataclass(slots=True)
 class BytesMoved(CallBytes):
-    """One call's traffic, summed up."""
+    """The traffic of one call, summed."""
 
     total: int | None = None
-    """Null where an operand's is not known."""
+    """None if the size of an operand is unknown."""
     how: How = "unknown"
 
 
@@ -125,29 +125,29 @@ class KernelPage:
     call_count: int
     time_us: float | None
     time_calls: float | None
-    """Calls of one step that the profile saw; times `each_us` it makes `time_us`."""
+    """Calls per step in the profile; multiplied by `each_us` they give `time_us`."""
     each_us: float | None
     share: float | None
     time_source: str | None
     facts: dict[str, Any]
     call: KernelCallRow
-    """The call of the address."""
+    """The call in the address."""
     calls: list[KernelCallRow]
     fx_nodes: list[FxNodeRow]
     ir_nodes: list[IrNodeRow]
     code: CodeText | None
-    """Its definition; null for kernels that live in a library."""
+    """The kernel's definition; None for library kernels."""
     elsewhere: list[KernelElsewhere]
     work: KernelCallWork | None
     """What this call moves and computes."""
     roofline: KernelWork | None
-    """All calls of the kernel together, beside the machine's limits."""
+    """All calls of the kernel together, compared with the machine's limits."""
     peaks: Peaks | None
     work_missing: str
-    """Why that is not known; empty where it is."""
+    """Why that is unknown; empty if it is known."""
     benchmarks: list[Benchmark]
     may_benchmark: bool
-    """Whether this installation captured the run itself: no other code is run."""
+    """Whether this installation captured the run; code of other runs is never executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +160,19 @@ class PermalinkAnswer:
     name: str
     handle: int
     url: str
-    """Path of the explorer with the kernel selected."""
+    """URL of the explorer with the kernel selected."""
     elsewhere: list[KernelElsewhere]
 
 
 def permalink_answer(session: Session, permalink: str) -> PermalinkAnswer:
-    """The newest run that holds the call; the others beside it."""
-    found = kernel_by_permalink(session, permalink)
-    if not found:
+    """Calls in other runs; the address leads to the newest."""
+    calls = kernel_by_permalink(session, permalink)
+    if not calls:
         raise NotHere(
-            f"No run here holds the kernel that {permalink} names.",
-            "Links are made from content: upload the run it was made of, and it works.",
+            f"No run here has the kernel of {permalink}.",
+            "The link is made from the kernel's content: upload the run it comes from to use it.",
         )
-    newest, *others = found
+    newest, *others = calls
     url = urls.kernel_in_explorer(newest.run.id, newest.graph.slug, newest.name, newest.handle)
     return PermalinkAnswer(
         permalink, newest.run, newest.graph, newest.name, newest.handle, url, others
@@ -180,7 +180,7 @@ def permalink_answer(session: Session, permalink: str) -> PermalinkAnswer:
 
 
 def kernel_by_permalink(session: Session, permalink: str) -> list[KernelElsewhere]:
-    """Every call of exactly this content, of the newest run first."""
+    """Every call with exactly this content, those of the newest run first."""
     query = (
         select(KernelCall.handle, Kernel.name, Graph, Run.id, Run.name, Run.created_at)
         .join(Kernel, Kernel.id == KernelCall.kernel_id)
@@ -262,8 +262,8 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
 
 def _call_work(work: CallWork) -> KernelCallWork:
     moved = BytesMoved(work.bytes.traffic, work.bytes.hint, work.bytes.total, work.bytes.how)
-    given = {field.name: getattr(work, field.name) for field in fields(work)}
-    return KernelCallWork(**{**given, "bytes": moved})
+    values = {field.name: getattr(work, field.name) for field in fields(work)}
+    return KernelCallWork(**{**values, "bytes": moved})
 
 
 def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:
@@ -271,7 +271,7 @@ def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork],
         works = [work for work in graph_works(session, graph) if work.kernel == kernel]
     except TooLong as error:
         return [], str(error)
-    return works, "" if works else "The graph's code does not show its calls."
+    return works, "" if works else "The graph's code does not show the calls of this kernel."
 
 
 def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:
@@ -286,7 +286,7 @@ def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNod
 
 
 def _ir_nodes(session: Session, graph: Graph, kernel: Kernel) -> list[IrNodeRow]:
-    """The scheduler nodes whose ops the kernel's lines name."""
+    """The scheduler nodes whose operations the kernel's lines refer to."""
     links = session.get(Links, graph.id)
     if links is None or kernel.first_line is None or kernel.last_line is None:
         return []
@@ -304,9 +304,9 @@ def _code(session: Session, graph: Graph, kernel: Kernel) -> CodeText | None:
     artifact = session.scalars(
         select(Artifact).where(Artifact.graph_id == graph.id, Artifact.role == CODE)
     ).first()
-    found = None if artifact is None else stored_text(session, artifact.digest)
-    if artifact is None or found is None:
+    stored = None if artifact is None else stored_text(session, artifact.digest)
+    if artifact is None or stored is None:
         return None
-    lines = b"".join(found.lines(kernel.first_line, kernel.last_line))
+    lines = b"".join(stored.lines(kernel.first_line, kernel.last_line))
     text = lines.decode(errors="replace").removesuffix("\n")
     return CodeText(artifact.id, kernel.first_line, kernel.last_line, text)

@@ -1,4 +1,4 @@
-"""The links of a graph, as the explorer reads them; they are stored in this shape, packed."""
+"""The links of a graph as the explorer reads them; they are stored packed in this form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class StageLinks:
     confidence: list[int]
     """1 kernel, 2 inferred, 3 exact."""
     call: list[int]
-    """Index of the `call:` entity the reference holds for, or -1 for every call."""
+    """Index of the `call:` entity that the reference is valid for, or -1 for every call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The FX nodes of a graph and their inputs, as the graph's picture draws them."""
+"""The FX nodes of a graph and their inputs, for the picture of the graph."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Nodes:
     """Nodes in the order of their lines, as parallel columns."""
 
     names: list[str]
-    """As entities name them, without `fx:`."""
+    """Names without `fx:`."""
     targets: list[str]
-    """What is called, as written."""
+    """The called function, as written."""
     types: list[str]
-    """`f32[4, 256][256, 1]cpu`; empty where none is written."""
+    """`f32[4, 256][256, 1]cpu`; empty where no annotation is written."""
     lines: list[int]
     inputs: list[list[int]]
-    """Places of the nodes that each one takes."""
+    """Indices of each node's inputs."""
 
 
 def nodes_of(session: Session, run: str, slug: str, stage: str) -> Nodes:
@@ -41,6 +41,6 @@ def nodes_of(session: Session, run: str, slug: str, stage: str) -> Nodes:
 
 
 def _beside(node: str, inputs: list[str]) -> list[str]:
-    """Names of an inner graph's nodes carry its class before them, the names of inputs do not."""
+    """Names of an inner graph's nodes are prefixed with its class; names of inputs are not."""
     graph_class, slash, _ = node.rpartition("/")
     return [f"{graph_class}{slash}{name}" for name in inputs]

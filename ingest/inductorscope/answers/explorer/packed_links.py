@@ -1,4 +1,4 @@
-"""Reading packed links for a part of a graph."""
+"""Reads packed links for a part of a graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from inductorscope.store.runs.links import LinksJson, unpack_json
 
 
 def ir_names(payload: bytes, first: int, last: int) -> set[str]:
-    """Scheduler nodes whose ops lines `first` to `last` of the output code refer to."""
+    """Scheduler nodes whose operations lines `first` to `last` of the output code refer to."""
     links = msgspec.json.decode(unpack_json(payload), type=LinksJson)
     code = links.stages.get("code")
     if code is None:

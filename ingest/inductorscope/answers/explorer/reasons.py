@@ -1,4 +1,4 @@
-"""Why a line of a graph is linked as it is, worked out when somebody asks."""
+"""Why a line of a graph is linked as it is, worked out on request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPLAINED = (CODE, IR_PRE, IR_POST)
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Why a line is linked as it is."""
+    """Reasons for the links of a line."""
 
     stage: str
     line: int
@@ -44,7 +44,7 @@ _explainer_of = remembered(_explainer)
 
 
 def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> Reasons:
-    """Raises TooLong."""
+    """The reasons for a line's links. Raises TooLong."""
     graph = graph_of(session, run, slug)
     recorded = _recorded(session, graph.id, stage, line)
     if recorded is not None:
@@ -54,19 +54,19 @@ def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int
 
 
 def _recorded(session: Session, graph_id: int, stage: str, line: int) -> Reason | None:
-    """What a capture wrote down needs no inference."""
+    """The reason of a link that a capture recorded, which needs no inference."""
     query = select(Links.payload, Links.coverage).where(Links.graph_id == graph_id)
     row = session.execute(query).one_or_none()
     if row is None or not row.coverage.get("lines_exact"):
         return None
     links = unpack_links(row.payload)
-    found = links.stages.get(stage)
-    if found is None:
+    references = links.stages.get(stage)
+    if references is None:
         return None
     nodes: dict[str, None] = {}
     calls: dict[str, None] = {}
     for number, entity, known, call in zip(
-        found.lines, found.entities, found.confidence, found.call, strict=True
+        references.lines, references.entities, references.confidence, references.call, strict=True
     ):
         name = links.entities[entity]
         if number == line and known == Confidence.exact and name.startswith("fx:"):
@@ -75,5 +75,5 @@ def _recorded(session: Session, graph_id: int, stage: str, line: int) -> Reason 
                 calls[links.entities[call]] = None
     if not nodes:
         return None
-    sentence = "Recorded while Inductor generated this code: nothing about it is inferred."
+    sentence = "Recorded while Inductor generated this code; nothing is inferred."
     return Reason("recorded", sentence, "", list(nodes), list(calls))

@@ -1,4 +1,4 @@
-"""Which component of the compiler fails: what the newest search found."""
+"""Which component of the compiler fails: the result of the newest search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.compile.parts import run_story
+from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, newest_diagnosis
@@ -18,7 +18,7 @@ KIND = "components"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One backend's run beside the eager one."""
+    """One backend's run, compared with eager."""
 
     backend: str
     title: str
@@ -48,8 +48,8 @@ class Bisect:
 
 
 @dataclass(frozen=True, slots=True)
-class ComponentsFound:
-    """What a search for the failing component found so far."""
+class ComponentsResult:
+    """Results of a search for the failing component, possibly still running."""
 
     summary: dict[str, Any]
     trials: list[Trial] = field(default_factory=list)
@@ -64,19 +64,19 @@ class ComponentsPage:
 
     run: RunName
     refusal: str
-    """Why no search can be started; empty where one can."""
+    """Why no search can start; empty if one can."""
     panel: Panel
-    found: ComponentsFound | None
+    found: ComponentsResult | None
     diagnoses: list[DiagnosisLine]
 
 
 def components_page(session: Session, run_id: str) -> ComponentsPage:
-    found = run_story(session, run_id)
+    run_story = read_run_story(session, run_id)
     newest = newest_diagnosis(session, run_id, KIND)
     return ComponentsPage(
-        run=found.name,
-        refusal=refusal(found),
+        run=run_story.name,
+        refusal=refusal(run_story),
         panel=panel(session, run_id, KIND),
-        found=None if newest is None else msgspec.convert(newest.result, ComponentsFound),
+        found=None if newest is None else msgspec.convert(newest.result, ComponentsResult),
         diagnoses=diagnoses_of(session, run_id, KIND),
     )

@@ -1,4 +1,4 @@
-"""What went wrong in a run, with evidence, and what was found out about it since."""
+"""What failed in a run, with evidence, and the results of diagnoses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inductorscope.analyze.failures.export import stepped_over
 from inductorscope.analyze.failures.known import GraphKnown
 from inductorscope.analyze.failures.shown import Shown, show
 from inductorscope.analyze.failures.text import explain
-from inductorscope.answers.compile.parts import CompileRef, RunStory, run_story
+from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
 from inductorscope.answers.compile.rows import failure_rows
 from inductorscope.answers.explorer.benchmark import is_ours
 from inductorscope.answers.failures.graphs import known_graphs
@@ -26,26 +26,26 @@ LONGEST_RECORD = 2_000_000
 KINDS = ("components", "numbers", "minify", "values")
 ACTIVE = ("queued", "running")
 NOT_OURS = (
-    "This run was uploaded or ingested, and code of uploads is never run here. Capture the program "
-    "on this installation to have it run again."
+    "This run was uploaded or ingested, and code from uploads is never executed here. Capture the "
+    "program on this installation to diagnose it."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FailureShown(Shown):
-    """With its place in the run."""
+    """A failure and where it belongs in the run."""
 
     number: int
     user_artifact: int | None
-    """The user's file, where it is stored."""
+    """Artifact of the user's file."""
     compile: CompileRef | None
     record: int | None
-    """The log's record, as torch wrote it."""
+    """Artifact of the log record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one kind of diagnosis has to say of the run."""
+    """The state and verdict of one kind of diagnosis."""
 
     kind: str
     verdict: str
@@ -66,19 +66,19 @@ class FailuresPage:
     failures: list[FailureShown]
     more: int
     dropped: int
-    """Things in the run's files that were not read, so that failures may be among them."""
+    """Parts of the run's files that were not read and may hold further failures."""
     repaired: int
-    """Things that were damaged, and read as far as that goes."""
+    """Damaged parts that were read as far as possible."""
     refusal: str
-    """Why no diagnosis can be started; empty where one can."""
+    """Why no diagnosis can start; empty if one can."""
     panels: dict[str, Panel]
     diagnoses: list[DiagnosisLine]
     report: str = ""
-    """All of it as Markdown, to open an issue with."""
+    """Everything as Markdown, for an issue."""
 
 
 @dataclass(slots=True)
-class _Said:
+class _Failure:
     """A failure before it is explained."""
 
     message: str
@@ -91,57 +91,60 @@ class _Said:
 
 
 def failures_page(session: Session, run_id: str) -> FailuresPage:
-    found = run_story(session, run_id)
-    said = _said(session, found)
-    graphs = known_graphs(session, run_id) if said else []
+    run_story = read_run_story(session, run_id)
+    failures = _failures(session, run_story)
+    graphs = known_graphs(session, run_id) if failures else []
     shown = [
-        _shown(found, graphs, number, one) for number, one in enumerate(said[:MOST_FAILURES], 1)
+        _shown(run_story, graphs, number, failure)
+        for number, failure in enumerate(failures[:MOST_FAILURES], 1)
     ]
-    over = stepped_over(found.story) if found.story is not None else []
-    for guard, one in over[: MOST_FAILURES - len(shown)]:
-        shown.append(_numbered(found, one, len(shown) + 1, found.ref(guard.compile), None))
+    over = stepped_over(run_story.story) if run_story.story is not None else []
+    for guard, failure in over[: MOST_FAILURES - len(shown)]:
+        shown.append(
+            _numbered(run_story, failure, len(shown) + 1, run_story.ref(guard.compile), None)
+        )
     return FailuresPage(
-        found.name,
+        run_story.name,
         shown,
-        len(said) + len(over) - len(shown),
-        found.run.dropped_count,
+        len(failures) + len(over) - len(shown),
+        run_story.run.dropped_count,
         sum(
             int(item.get("count", 1))
-            for item in found.run.report.get("dropped", ())
+            for item in run_story.run.report.get("dropped", ())
             if item.get("kind") == "repaired"
         ),
-        refusal(found),
+        refusal(run_story),
         {kind: panel(session, run_id, kind) for kind in KINDS},
         diagnoses_of(session, run_id),
     )
 
 
-def refusal(found: RunStory) -> str:
-    """Why this run may not be run again; empty where it may."""
-    if not is_ours(found.run):
+def refusal(run_story: RunStory) -> str:
+    """Why the program of this run may not be executed again; empty if it may."""
+    if not is_ours(run_story.run):
         return NOT_OURS
-    if not isinstance(found.run.environment.get("options"), dict):
-        return "This run does not say how it was captured. Capture the program again."
+    if not isinstance(run_story.run.environment.get("options"), dict):
+        return "This run has no record of how it was captured. Capture the program again."
     return ""
 
 
 def panel(session: Session, run_id: str, kind: str) -> Panel:
-    """The newest diagnosis of a kind, and the newest job where that wrote nothing yet."""
+    """The newest diagnosis of a kind, or its newest job if that has no result yet."""
     lines = diagnoses_of(session, run_id, kind)
     line = lines[0] if lines else None
-    # A job's spec names its run; the newest jobs of a kind are few, so they are looked through.
+    # Only a job's spec names its run, so the newest jobs of the kind are searched.
     query = select(Job).where(Job.kind == kind).order_by(Job.created_at.desc()).limit(50)
     job = next((each for each in session.scalars(query) if each.spec.get("run") == run_id), None)
     newest = job is not None and (line is None or job.created_at >= line.created_at)
     active = job is not None and job.state in ACTIVE
     state = job.state if job is not None else line.state if line is not None else ""
-    told_now = job.message if job is not None and newest else line.message if line else None
+    message = job.message if job is not None and newest else line.message if line else None
     return Panel(
         kind,
         str(line.summary.get("verdict") or "") if line is not None else "",
         line.complete if line is not None else False,
         state,
-        told_now or "",
+        message or "",
         line.created_at if line is not None else job.created_at if job is not None else None,
         job.id if job is not None else line.job_id if line is not None else "",
         active,
@@ -149,33 +152,42 @@ def panel(session: Session, run_id: str, kind: str) -> Panel:
     )
 
 
-def _said(session: Session, found: RunStory) -> list[_Said]:
-    """The capture's own failure, then what logs tell that is not the same."""
-    said: list[_Said] = []
-    error = found.run.environment.get("error")
+def _failures(session: Session, run_story: RunStory) -> list[_Failure]:
+    """The capture's own failure, then those in the logs that differ from it."""
+    failures: list[_Failure] = []
+    error = run_story.run.environment.get("error")
     if isinstance(error, dict):
         message = str(error.get("message") or "")
-        said.append(_Said(message, str(error.get("trace") or ""), str(error.get("kind") or "")))
-    failed = [one for one in found.story.failures if not one.restarted] if found.story else []
-    for row in failure_rows(found, failed[: 4 * MOST_FAILURES]):
+        failures.append(
+            _Failure(message, str(error.get("trace") or ""), str(error.get("kind") or ""))
+        )
+    failed = (
+        [failure for failure in run_story.story.failures if not failure.restarted]
+        if run_story.story
+        else []
+    )
+    for row in failure_rows(run_story, failed[: 4 * MOST_FAILURES]):
         at = (row.file, row.line or 0, row.function) if row.file else None
         trace = _record(session, row.record) or row.trace
-        one = _Said(row.message, trace, row.kind, row.compile, row.record, at)
-        same = next((each for each in said if _same(each, one)), None)
+        failure = _Failure(row.message, trace, row.kind, row.compile, row.record, at)
+        same = next((each for each in failures if _same(each, failure)), None)
         if same is None:
-            said.append(one)
+            failures.append(failure)
         else:
-            same.compile, same.record = same.compile or one.compile, same.record or one.record
-            same.at = same.at or one.at
-            if one.trace.count("\n") > same.trace.count("\n"):
-                same.trace = one.trace
-    if not said and found.run.failure:
-        said.append(_Said(found.run.failure, ""))
-    return said
+            same.compile, same.record = (
+                same.compile or failure.compile,
+                same.record or failure.record,
+            )
+            same.at = same.at or failure.at
+            if failure.trace.count("\n") > same.trace.count("\n"):
+                same.trace = failure.trace
+    if not failures and run_story.run.failure:
+        failures.append(_Failure(run_story.run.failure, ""))
+    return failures
 
 
 def _record(session: Session, artifact: int | None) -> str:
-    """The record's payload: the whole traceback, of which the story keeps the end."""
+    """The record's payload: the whole traceback; the story keeps only its end."""
     if artifact is None:
         return ""
     row = session.execute(
@@ -187,10 +199,10 @@ def _record(session: Session, artifact: int | None) -> str:
     return text if "Traceback" in text else ""
 
 
-def _same(one: _Said, other: _Said) -> bool:
-    """Whether two tell of one failure: what one says is in the other."""
-    first, second = _key(one.message), _key(other.message)
-    return bool(first and second) and (first in second or second in first)
+def _same(first: _Failure, second: _Failure) -> bool:
+    """Whether two describe the same failure: one message contains the other."""
+    key_a, key_b = _key(first.message), _key(second.message)
+    return bool(key_a and key_b) and (key_a in key_b or key_b in key_a)
 
 
 def _key(message: str) -> str:
@@ -199,15 +211,19 @@ def _key(message: str) -> str:
     return (errors or [line for line in lines if line] or [""])[0].rpartition("error: ")[2][:300]
 
 
-def _shown(found: RunStory, graphs: list[GraphKnown], number: int, said: _Said) -> FailureShown:
-    shown = show(explain(said.message, said.trace, said.kind, found.sources), graphs, said.at)
-    return _numbered(found, shown, number, said.compile, said.record)
+def _shown(
+    run_story: RunStory, graphs: list[GraphKnown], number: int, failure: _Failure
+) -> FailureShown:
+    shown = show(
+        explain(failure.message, failure.trace, failure.kind, run_story.sources), graphs, failure.at
+    )
+    return _numbered(run_story, shown, number, failure.compile, failure.record)
 
 
 def _numbered(
-    found: RunStory, shown: Shown, number: int, compiled: CompileRef | None, record: int | None
+    run_story: RunStory, shown: Shown, number: int, compiled: CompileRef | None, record: int | None
 ) -> FailureShown:
-    source = found.sources.get(shown.user.file) if shown.user is not None else None
+    source = run_story.sources.get(shown.user.file) if shown.user is not None else None
     return FailureShown(
         **{name: getattr(shown, name) for name in Shown.__slots__}, number=number,
         user_artifact=None if source is None else source[0], compile=compiled, record=record,

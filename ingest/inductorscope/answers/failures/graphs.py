@@ -1,4 +1,4 @@
-"""The graphs of a failed run, with what their lines are linked to."""
+"""The graphs of a failed run, and what their lines are linked to."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Links
 
 MOST_GRAPHS = 40
-"""Graphs looked into: a failure stops at one, and pages wait for it."""
+"""Most graphs that are read: a failure stops at one, and pages wait for them."""
 
 
 def known_graphs(session: Session, run_id: str) -> list[GraphKnown]:
-    """The run's graphs; those that are too long to look into are left out."""
+    """The run's graphs, without those whose texts are too long to analyse."""
     query = select(Graph).where(Graph.run_id == run_id).order_by(Graph.position).limit(MOST_GRAPHS)
-    found = []
+    graphs = []
     for graph in session.scalars(query):
         try:
             texts = graph_texts(session, graph.id).read(session)
@@ -29,17 +29,17 @@ def known_graphs(session: Session, run_id: str) -> list[GraphKnown]:
             continue
         payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
         links = None if payload is None else unpack_links(payload)
-        found.append(
+        graphs.append(
             known_graph(
                 graph.slug, texts, _kernels(session, graph.id),
                 _references(links, CODE), _references(links, IR_POST),
             )
         )  # fmt: skip
-    return found
+    return graphs
 
 
 def _kernels(session: Session, graph: int) -> Iterator[KernelSpan]:
-    """Each with the first call of it."""
+    """The kernels of a graph, each with its first call."""
     handles: dict[int, int] = dict(
         session.execute(
             select(KernelCall.kernel_id, KernelCall.handle)

@@ -1,4 +1,4 @@
-"""The search for the smallest failing program: what it knows, steps as a line, files."""
+"""The search for the smallest failing program: its state, its steps as a chart, files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.compile.parts import run_story
+from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
 from inductorscope.store.runs.diagnoses import (
@@ -27,12 +27,12 @@ _FILES = re.compile(
     r"|(minifier|checkpoints|isolate)/[^/]+\.py)$"
 )
 WIDE, TALL = 640.0, 120.0
-"""The chart's own measures; it is drawn at any size."""
+"""The chart's own units; it is drawn at any size."""
 
 
 @dataclass(frozen=True, slots=True)
 class MinifierFile:
-    """A file that torch's own minifier wrote, in an upload."""
+    """A file in an upload that torch's own minifier wrote."""
 
     path: str
     artifact: int
@@ -41,12 +41,12 @@ class MinifierFile:
 
 @dataclass(frozen=True, slots=True)
 class MinifyChart:
-    """Nodes that are left over the seconds, as a line of steps."""
+    """Remaining nodes over the seconds of the search, as a line of steps."""
 
     line: str
     """Points of an SVG polyline within WIDE × TALL."""
     dots: list[tuple[float, float, str]]
-    """Where each step is, and what it was."""
+    """Position and description of each step."""
     most: int
     seconds: float
 
@@ -59,7 +59,7 @@ class MinifyPage:
     refusal: str
     panel: Panel
     job: str | None
-    """Whose result is shown."""
+    """The search whose result is shown."""
     state: str
     complete: bool
     message: str | None
@@ -71,15 +71,15 @@ class MinifyPage:
 
 
 def minify_page(session: Session, run_id: str, job: str | None = None) -> MinifyPage:
-    """`job` chooses an earlier search."""
-    of_run = run_story(session, run_id)
+    """The page; `job` chooses an earlier search."""
+    run_story = read_run_story(session, run_id)
     lines = diagnoses_of(session, run_id, KIND)
     chosen = next((line.job_id for line in lines if job in (None, line.job_id)), None)
     read = read_diagnosis(session, chosen) if chosen else None
     now = panel(session, run_id, KIND)
     return MinifyPage(
-        run=of_run.name,
-        refusal=refusal(of_run),
+        run=run_story.name,
+        refusal=refusal(run_story),
         panel=now,
         job=chosen,
         state=read.line.state if read else "",
@@ -94,7 +94,7 @@ def minify_page(session: Session, run_id: str, job: str | None = None) -> Minify
 
 
 def repro_of(session: Session, run_id: str, job: str | None = None) -> str | None:
-    """The program's text, of the newest search that has one."""
+    """Text of the minimal program from the newest search that has one."""
     for line in diagnoses_of(session, run_id, KIND):
         if job not in (None, line.job_id):
             continue
@@ -106,17 +106,17 @@ def repro_of(session: Session, run_id: str, job: str | None = None) -> str | Non
 
 
 def _shown(read: DiagnosisRead | None) -> dict[str, Any] | None:
-    """All but what only a job that goes on needs."""
+    """The result without what only a resumed job needs."""
     if read is None:
         return None
-    found = {key: value for key, value in read.result.items() if key != "checkpoint"}
+    result = {key: value for key, value in read.result.items() if key != "checkpoint"}
     inputs = (read.result.get("checkpoint") or {}).get("inputs") or []
-    found["inputs"] = [
-        {key: value for key, value in one.items() if key not in ("data", "draw")}
-        | {"kept": "data" in one}
-        for one in inputs
+    result["inputs"] = [
+        {key: value for key, value in item.items() if key not in ("data", "draw")}
+        | {"kept": "data" in item}
+        for item in inputs
     ]
-    return found
+    return result
 
 
 def _resumable(read: DiagnosisRead | None) -> bool:
@@ -126,13 +126,13 @@ def _resumable(read: DiagnosisRead | None) -> bool:
     )  # fmt: skip
 
 
-def _chart(found: dict[str, Any]) -> MinifyChart | None:
-    steps = list(found.get("steps") or [])
+def _chart(result: dict[str, Any]) -> MinifyChart | None:
+    steps = list(result.get("steps") or [])
     if not steps:
         return None
     most = max(int(step["nodes"]) for step in steps)
-    began = float(steps[0]["seconds"])  # before it, graphs were caught and tested
-    ended = max(float(found.get("seconds") or 0.0), float(steps[-1]["seconds"]))
+    began = float(steps[0]["seconds"])  # before it, graphs were captured and tested
+    ended = max(float(result.get("seconds") or 0.0), float(steps[-1]["seconds"]))
     seconds = max(ended - began, 0.1)
     line, dots = [], []
     before = None
@@ -150,7 +150,7 @@ def _chart(found: dict[str, Any]) -> MinifyChart | None:
 
 def _words(step: dict[str, Any]) -> str:
     if step["what"] == "start":
-        return f"{step['nodes']} nodes at the beginning, {step['seconds']:g} s"
+        return f"{step['nodes']}nodes at the start, {step['seconds']:g} s"
     return (
         f"from {step['before']} to {step['after']} {step['what']}, {step['strategy']}, "
         f"{step['seconds']:g} s"
@@ -163,5 +163,5 @@ def _files(session: Session, run_id: str) -> list[MinifierFile]:
         .where(Artifact.run_id == run_id, Artifact.path.like("%.py"))
         .order_by(Artifact.path)
     )
-    found = [MinifierFile(*row) for row in session.execute(query) if _FILES.search(row[0])]
-    return found[:SHOWN_FILES]
+    files = [MinifierFile(*row) for row in session.execute(query) if _FILES.search(row[0])]
+    return files[:SHOWN_FILES]

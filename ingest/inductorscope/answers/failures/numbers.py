@@ -1,4 +1,4 @@
-"""What the newest search for the first wrong number found, a page of its rows at a time."""
+"""The first wrong number: results of the newest search, a page of rows at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.compile.parts import run_story
+from inductorscope.answers.compile.parts import read_run_story
 from inductorscope.answers.failures.failures import Panel, panel, refusal
 from inductorscope.answers.parts import RunName
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of, newest_diagnosis
@@ -33,21 +33,21 @@ FILTERS: dict[str, Callable[[Row], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How far the compiled side is off, from the same values."""
+    """How far a compiled value is off when computed from the same inputs as eager's."""
 
     agrees: bool
     max_abs: float | None
     max_rel: float | None
     allowed: float | None
-    """Allowed where the error stands out most."""
+    """Allowed difference at the element where the error stands out most."""
     excess: float | None
-    """The error there in units of what is allowed; null: no finite number expresses it."""
+    """That element's error divided by what is allowed; None where no finite number expresses it."""
     cosine: float | None
     ulps: int | None
     eager_abs: float | None
-    """What eager is off by, from the same values."""
+    """The error of eager itself, from the same inputs."""
     nan: tuple[int, int]
-    """NaN on the compiled side, and on eager's."""
+    """Number of NaN on the compiled side, and on eager's."""
     inf: tuple[int, int]
     wrong: int
     elements: int
@@ -69,17 +69,17 @@ class NodeNumbers:
     handle: int | None
     line: int | None
     within: list[str]
-    """Nodes of the same kernel that this value was computed through."""
+    """Nodes of the same kernel between its inputs and this value."""
     user: str
     blamed: bool
     measured: Measured | None = None
     accumulated: float | None = None
-    """Largest difference from eager run from the graph's inputs on."""
+    """Largest difference from an eager run from the graph's inputs onwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumbersPoint:
-    """A node in the chart: its place, and its error beside what is allowed."""
+    """A node in the chart: its position, its error and what is allowed."""
 
     at: int
     node: str
@@ -94,7 +94,7 @@ class NumbersPoint:
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """How the node to blame was found."""
+    """How the node to blame was identified."""
 
     node: str
     found: Literal["buffer", "stored", "alone"]
@@ -108,7 +108,7 @@ class GraphFound:
 
     name: str
     slug: str
-    """Of the run's graph of that name; empty where the run has none."""
+    """Slug of the run's graph with that name; empty if the run has none."""
     backward: bool
     done: bool
     compared: int
@@ -127,13 +127,13 @@ class NumbersPage:
     refusal: str
     panel: Panel
     summary: dict[str, Any] | None
-    """None where nothing was found yet."""
+    """None before a search has a result."""
     tolerance: str
     reasons: dict[str, str]
     inputs: str
     graphs: list[GraphFound]
     graph: str
-    """Name of the graph whose rows these are."""
+    """Name of the graph whose rows are shown."""
     blamed: NodeNumbers | None
     blamed_slug: str
     points: list[NumbersPoint]
@@ -151,7 +151,7 @@ def numbers_page(
     session: Session, run_id: str, *, graph: str = "", only: str = "", order: Order = "graph",
     first: int = 0,
 ) -> NumbersPage:  # fmt: skip
-    found = run_story(session, run_id)
+    run_story = read_run_story(session, run_id)
     newest = newest_diagnosis(session, run_id, "numbers")
     result: dict[str, Any] = newest.result if newest is not None else {}
     slugs = _slugs(session, run_id)
@@ -163,8 +163,8 @@ def numbers_page(
         wanted.sort(key=_excess, reverse=True)
     blamed, blamed_slug = _blamed(graphs, slugs)
     return NumbersPage(
-        run=found.name,
-        refusal=refusal(found),
+        run=run_story.name,
+        refusal=refusal(run_story),
         panel=panel(session, run_id, "numbers"),
         summary=result.get("summary"),
         tolerance=result.get("tolerance", ""),
@@ -199,10 +199,10 @@ def _slugs(session: Session, run_id: str) -> dict[str, str]:
 
 
 def _chosen(graphs: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
-    """The graph asked for, else the first that differs, else the first."""
-    asked = next((graph for graph in graphs if graph["name"] == name), None)
+    """The requested graph, else the first that differs, else the first."""
+    requested = next((graph for graph in graphs if graph["name"] == name), None)
     wrong = next((graph for graph in graphs if graph["differing"]), None)
-    return asked or wrong or (graphs[0] if graphs else None)
+    return requested or wrong or (graphs[0] if graphs else None)
 
 
 def _blamed(graphs: list[dict[str, Any]], slugs: dict[str, str]) -> tuple[Row | None, str]:

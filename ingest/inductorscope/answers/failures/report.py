@@ -1,4 +1,4 @@
-"""The report of a run's failures: everything that is known of the first one."""
+"""The Markdown report of a run's failures: everything known about the first one."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
     if first is not None and not chain and first.nodes:
         chain = first.nodes[0].chain
     minified = newest_diagnosis(session, run.id, "minify")
-    found = (minified.result.get("repro") or {}) if minified is not None else {}
-    repro = str(found.get("text") or "")
+    program = (minified.result.get("repro") or {}) if minified is not None else {}
+    repro = str(program.get("text") or "")
     verdicts = {kind: panel.verdict for kind, panel in page.panels.items()}
     return issue_markdown(
         ReportParts(
@@ -61,12 +61,12 @@ def report_of(session: Session, page: FailuresPage, permalink: str) -> str:
 
 
 def _without(verdicts: dict[str, str]) -> str:
-    """A run that compiled may be wrong all the same."""
+    """A title for a run that compiled but computes wrong numbers."""
     return next((verdict for verdict in (verdicts["numbers"], verdicts["minify"]) if verdict), "")
 
 
 def _error(message: str) -> str:
-    """Without the compiler's command, which is long and names folders of this machine."""
+    """The message without the compiler's command, which is long and names local folders."""
     head, command, rest = message.partition("\nCommand:\n")
     if command:
         _, output, said = rest.partition("\nOutput:\n")

@@ -1,4 +1,4 @@
-"""What kernels read and wrote, from texts that a run holds. Worked out when asked for."""
+"""Values that kernels read and wrote, from the texts of a run. Worked out on request."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from inductorscope.store.tables.models import Artifact
 ROLE = INTERMEDIATE_VALUES
 ROWS = 100
 MOST_BYTES = 32 * 1024 * 1024
-"""Of a log that is read when somebody looks; its beginning is read where it is longer."""
+"""Longest part of a text that is read, in bytes; of a longer one only the beginning is read."""
 KEPT = MOST_BYTES
 """Characters of texts whose tables are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """A text that values were printed to, or a saved tensor."""
+    """A text with printed values, or a saved tensor."""
 
     artifact: int
     path: str
@@ -36,12 +36,12 @@ class ValueSource:
 
 
 Figure = float | str | None
-"""JSON has no NaN and no Infinity: their names stand for them."""
+"""JSON has no NaN and no Infinity, so their names stand for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor at one time."""
+    """The figures of a tensor at one time."""
 
     value: str
     elements: int | None
@@ -62,7 +62,7 @@ class ValueRow:
     """One argument of one launch."""
 
     launch: int
-    """Launches are counted from 1; 0 is before the first."""
+    """Launches count from 1; 0 is before the first."""
     kernel: str
     argument: str
     before: Value | None
@@ -70,7 +70,7 @@ class ValueRow:
     bad: str
     """`NaN`, `Inf`, or empty."""
     zeros: bool
-    """All elements are zero after the launch: not wrong by itself, but worth a look."""
+    """All elements are zero after the launch: not wrong in itself, but worth a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class ValuesPage:
     source: int | None
     """The artifact whose table is shown."""
     saved: list[ValueSource]
-    """Tensors that were saved as files."""
+    """Tensors saved as files."""
     sentence: str
     launches: int
     kernels: list[str]
     names_only: bool
     mean_as_dtype: bool
     cut: bool
-    """Whether the text is longer than what is read of it."""
+    """Whether only the beginning of the text was read."""
     kernel: str
     only: str
     first: int
@@ -106,21 +106,21 @@ def values_page(
     first: int = 0,
 ) -> ValuesPage:  # fmt: skip
     run = run_of(session, run_id)
-    found = [
+    sources = [
         ValueSource(*row) for row in session.execute(
             select(Artifact.id, Artifact.path, Artifact.size)
             .where(Artifact.run_id == run_id, Artifact.role == ROLE)
             .order_by(Artifact.path)
         )
     ]  # fmt: skip
-    texts = [each for each in found if not each.path.endswith(".pt")]
+    texts = [each for each in sources if not each.path.endswith(".pt")]
     chosen = next((each for each in texts if source in (None, each.artifact)), None)
     table, cut = (ValueTable(), False) if chosen is None else _table(session, chosen)
     rows = analysis.shown(table.rows, kernel, only)
     return ValuesPage(
         run=RunName(run.id, run.name), captured=run.origin == "capture", sources=texts,
         source=chosen.artifact if chosen else None,
-        saved=[each for each in found if each.path.endswith(".pt")], sentence=table.sentence,
+        saved=[each for each in sources if each.path.endswith(".pt")], sentence=table.sentence,
         launches=table.launches, kernels=table.kernels, names_only=table.names_only,
         mean_as_dtype=table.mean_as_dtype, cut=cut, kernel=kernel, only=only, first=first,
         shown=ROWS, total=len(rows), rows=[_row(row) for row in rows[first : first + ROWS]],

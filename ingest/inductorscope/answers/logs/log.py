@@ -1,4 +1,4 @@
-"""The TORCH_TRACE logs of a run: their records by kind and by compile, a page at a time."""
+"""The TORCH_TRACE logs of a run: records by kind and by compile, a page at a time."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 PAGE = 200
 MOST_COMPILES = 200
 COUNTED = 100_000
-"""Records that match are counted up to here; more are said to be more."""
+"""Matching records are counted up to here; beyond it the count is shown as a lower bound."""
 NO_COMPILE = "-"
-"""How a filter names records without a compile id."""
+"""The filter's value for records without a compile id."""
 NAMED = f"{ARTIFACT}:"
-"""Before the name of an artifact, where kinds are named."""
+"""Prefix of artifact names in lists of kinds."""
 ENDINGS = (".gz", ".zst")
 CACHE_HITS = [
     kind.name for kind in ARTIFACTS if kind.story == "cache" and kind.name.endswith("_hit")
@@ -44,7 +44,7 @@ class LogFile:
 
     path: str
     artifact: int | None
-    """The log itself, once it has been read to its end."""
+    """Artifact of the log, once it has been read to its end."""
     lines: int | None
     size: int | None
     records: int
@@ -62,14 +62,14 @@ class KindRow:
     """`artifact:NAME` for an artifact."""
     count: int
     listed: int
-    """How many of them have a row of their own; kinds that come by the thousand have none."""
+    """How many of them have their own row; kinds with thousands of records have none."""
     meaning: str | None
     known: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CompileGraph:
-    """A graph that a compile made."""
+    """A graph made by a compile."""
 
     slug: str
     direction: str
@@ -77,25 +77,25 @@ class CompileGraph:
 
 @dataclass(frozen=True, slots=True)
 class LoggedCompile:
-    """One compile: the records of a log that name it."""
+    """One compile: the records of a log with its id."""
 
     log: str
     compile_id: str | None
     rank: int | None
     line: int
-    """Of its first record."""
+    """Line of its first record."""
     records: int
     restarts: int
     breaks: int
-    """Graph breaks it met."""
+    """Number of graph breaks."""
     codes: int
-    """Output codes."""
+    """Number of output codes."""
     cached: int
-    """Hits of the FX graph's and AOTAutograd's caches."""
+    """Hits in the FX graph cache and the AOTAutograd cache."""
     error: int | None
     """Line of its error, if it failed."""
     finished: bool
-    """Whether its metrics are in the log, which come last."""
+    """Whether the log has its metrics, which come last."""
     recompile: bool
     graphs: list[CompileGraph]
 
@@ -110,21 +110,21 @@ class LogRecord:
     lines: int
     kind: str
     name: str | None
-    """Which artifact."""
+    """The artifact's name."""
     known: bool
     compile_id: str | None
     attempt: int | None
     rank: int | None
     pid: int
     artifact: int | None
-    """Its payload, as a stored file."""
+    """Artifact of its payload."""
     path: str | None
     size: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which records are asked for; empty where any will do."""
+    """Filter for records; empty fields match all."""
 
     log: str = ""
     compile: str = ""
@@ -142,14 +142,14 @@ class LogPage:
     step: str | None
     chosen: Chosen
     after: int
-    """The cursor that was asked for, 0 for the first page; the others list no compiles."""
+    """Cursor of this page, 0 for the first; only the first page lists compiles."""
     logs: list[LogFile]
     kinds: list[KindRow]
     compiles: list[LoggedCompile]
     more_compiles: bool
     records: list[LogRecord]
     total: int
-    """Records that match, counted up to a cap."""
+    """Number of matching records, counted up to a cap."""
     total_capped: bool
     next_cursor: int | None
 
@@ -161,17 +161,17 @@ def log_page(
     after: int = 0,
     limit: int = PAGE,
 ) -> LogPage:
-    """Records after the one of number `after`."""
+    """The records after number `after`."""
     run = run_of(session, run_id)
     chosen = chosen or Chosen()
     matching = _matching(run_id, chosen)
-    found = _records(session, matching, after, limit + 1)
+    rows = _records(session, matching, after, limit + 1)
     counted = select(func.count()).select_from(
         matching.with_only_columns(LogEntry.id).limit(COUNTED + 1).subquery()
     )
     total = session.scalar(counted) or 0
     logs = _logs(session, run)
-    # Further pages show records only: what stands above them takes a look at all of the run's.
+    # Further pages show records only: the lists above them read all of the run's records.
     compiles = [] if after else _compiles(session, run_id, chosen, [log.path for log in logs])
     return LogPage(
         run=RunName(run.id, run.name),
@@ -183,10 +183,10 @@ def log_page(
         kinds=_kinds(session, run, chosen.log),
         compiles=compiles[:MOST_COMPILES],
         more_compiles=len(compiles) > MOST_COMPILES,
-        records=found[:limit],
+        records=rows[:limit],
         total=min(total, COUNTED),
         total_capped=total > COUNTED,
-        next_cursor=found[limit - 1].id if len(found) > limit else None,
+        next_cursor=rows[limit - 1].id if len(rows) > limit else None,
     )
 
 
@@ -237,7 +237,7 @@ def _records(session: Session, matching: Select[Any], after: int, limit: int) ->
 
 
 def _logs(session: Session, run: Run) -> list[LogFile]:
-    """As the report tells; of a run that is still being read what there is so far."""
+    """The logs from the report; while the run is being read, those so far."""
     query = select(Artifact.path, Artifact.id, Artifact.size, Artifact.line_count).where(
         Artifact.run_id == run.id, Artifact.role == TRACE_LOG
     )
@@ -249,11 +249,11 @@ def _logs(session: Session, run: Run) -> list[LogFile]:
         .order_by(func.min(LogEntry.id))
     )
     counts = {log: count for log, count in session.execute(rows)}  # noqa: C416  # rows
-    told = {log["path"]: log for log in run.report.get("logs", ())}
-    found = []
-    for path in dict.fromkeys([*told, *counts, *(() if told else stored)]):
-        log, kept = told.get(path, {}), stored.get(path) or stored.get(_unpacked(path))
-        found.append(
+    reported = {log["path"]: log for log in run.report.get("logs", ())}
+    logs = []
+    for path in dict.fromkeys([*reported, *counts, *(() if reported else stored)]):
+        log, kept = reported.get(path, {}), stored.get(path) or stored.get(_unpacked(path))
+        logs.append(
             LogFile(
                 path=path,
                 artifact=kept.id if kept else None,
@@ -266,18 +266,19 @@ def _logs(session: Session, run: Run) -> list[LogFile]:
                 pids=list(log.get("pids", ())),
             )
         )
-    return found
+    return logs
 
 
 def _unpacked(path: str) -> str:
-    """A packed log is kept as the text in it."""
+    """Path of the unpacked log: packed logs are stored unpacked."""
     for ending in ENDINGS:
         path = path.removesuffix(ending)
     return path
 
 
 def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
-    """Of one log or all, the most frequent first; names of artifacts after the artifacts."""
+    """Kinds of records of one log or all, the most frequent first; names of artifacts come after
+    the artifacts."""
     rows = select(LogEntry.kind, LogEntry.name, func.count()).where(LogEntry.run_id == run.id)
     if log:
         rows = rows.where(LogEntry.log == log)
@@ -287,9 +288,9 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
         if kind == ARTIFACT and name:
             listed[NAMED + name] += count
     counts: Counter[str] = Counter()
-    for told in run.report.get("logs", ()):
-        if not log or told["path"] == log:
-            counts.update(told.get("counts", {}))
+    for log_report in run.report.get("logs", ()):
+        if not log or log_report["path"] == log:
+            counts.update(log_report.get("counts", {}))
     counts = counts or listed
 
     def order(item: tuple[str, int]) -> tuple[int, str, int, str]:
@@ -312,7 +313,7 @@ def _kinds(session: Session, run: Run, log: str) -> list[KindRow]:
 def _compiles(
     session: Session, run: str, chosen: Chosen, logs: Sequence[str]
 ) -> list[LoggedCompile]:
-    """In the order of the logs; one more than fit on a page."""
+    """In the order of the logs; one more than fits on a page."""
 
     def times(*terms: Any) -> Any:  # noqa: ANN401  # any condition
         return func.sum(case((and_(*terms), 1), else_=0))
@@ -366,8 +367,8 @@ def _compiles(
 def graphs_of_compiles(
     session: Session, run: str, logs: Sequence[str], ids: Collection[str] | None = None
 ) -> dict[tuple[str, str | None], list[CompileGraph]]:
-    """Graphs by log and compile id, of some ids or all. A graph that a debug folder holds too says
-    its log only where there is no other."""
+    """Graphs by log and compile id, of `ids` or all. A graph that is in a debug folder too is
+    assigned to its log only if there is no other."""
     query = (
         select(Graph.compile_id, Graph.slug, Graph.direction, func.min(Artifact.path))
         .outerjoin(Artifact, and_(Artifact.graph_id == Graph.id, Artifact.derived.is_(False)))
@@ -377,9 +378,9 @@ def graphs_of_compiles(
     )
     if ids is not None:
         query = query.where(Graph.compile_id.in_(ids))
-    found: dict[tuple[str, str | None], list[CompileGraph]] = {}
+    graphs: dict[tuple[str, str | None], list[CompileGraph]] = {}
     for compile_id, slug, direction, path in session.execute(query):
         own = [log for log in logs if (path or "").startswith(f"{log}/")]
         for log in own or (logs if len(logs) == 1 else ()):
-            found.setdefault((log, compile_id), []).append(CompileGraph(slug, direction))
-    return found
+            graphs.setdefault((log, compile_id), []).append(CompileGraph(slug, direction))
+    return graphs

@@ -1,4 +1,4 @@
-"""The plan of a graph's memory: what is held when, the peak, buffers and their lives."""
+"""The memory plan of a graph: what is held when, the peak, buffers and their lifetimes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph
 
 SHOWN = 100
-"""Lines, and buffers, of one page."""
+"""Lines and buffers per page."""
 DRAWN = 40
-"""Buffers whose lives are drawn: the largest."""
+"""Number of buffers whose lifetimes are drawn: the largest."""
 MOST_POINTS = 6000
 
 Kind = Literal[
@@ -37,14 +37,14 @@ Order = Literal["size", "born", "life", "uses"]
 
 @dataclass(slots=True)
 class StorageRow(Storage):
-    """One piece of memory, by its first name."""
+    """One piece of memory, named after its first buffer."""
 
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is held after a line that changes it."""
+    """Bytes held after a line that changes them."""
 
     line: int
     live: int
@@ -53,7 +53,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A buffer's memory, as a bar in the chart."""
+    """Lifetime of a buffer's memory, as a bar in the chart."""
 
     number: int
     name: str
@@ -72,7 +72,7 @@ class MemoryPage:
     graph: GraphName
     graphs: list[GraphName]
     missing: str
-    """Why there is no plan; empty where there is one."""
+    """Why there is no plan; empty if there is one."""
     code: int | None
     plan: PlanTotals | None
     in_place: list[Reuse]
@@ -88,7 +88,7 @@ class MemoryPage:
     lines_from: int
     buffers_from: int
     shown: int
-    """Lines, and buffers, per page."""
+    """Lines and buffers per page."""
     kinds: list[str]
     """Kinds of lines to choose from."""
 
@@ -105,7 +105,7 @@ _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
 
 
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
-    """None where the graph has no code. Raises TooLong."""
+    """The plan; None if the graph has no code. Raises TooLong."""
     stored = graph_texts(session, graph.id)
     return _plan_of(session, stored) if CODE in stored.digests else None
 
@@ -124,13 +124,13 @@ def memory_page(
     stored = graph_texts(session, graph.id)
     plan, missing = MemoryPlan(), ""
     try:
-        found = graph_plan(session, graph)
-        if found is None or not found.last_line:
+        stored_plan = graph_plan(session, graph)
+        if stored_plan is None or not stored_plan.last_line:
             missing = (
-                "The plan is read from output_code.py, and this graph has none that holds a "
-                "wrapper: capture it with TORCH_COMPILE_DEBUG=1 or TORCH_TRACE."
+                "The plan is read from output_code.py, and this graph has none with a "
+                "wrapper. Capture it with TORCH_COMPILE_DEBUG=1 or TORCH_TRACE."
             )
-        plan = found or plan
+        plan = stored_plan or plan
     except TooLong as error:
         missing = str(error)
     steps = [step for step in plan.steps if not kind or step.kind == kind]
@@ -160,12 +160,12 @@ def memory_page(
 
 
 def _row(storage: Storage) -> StorageRow:
-    given = {field.name: getattr(storage, field.name) for field in fields(storage)}
-    return StorageRow(**given, name=storage.name)
+    values = {field.name: getattr(storage, field.name) for field in fields(storage)}
+    return StorageRow(**values, name=storage.name)
 
 
 def _points(plan: MemoryPlan) -> list[Point]:
-    """Only where something changes; of very many, those that stand out."""
+    """The points where something changes; if there are very many, the extremes of each stretch."""
     points: list[Point] = []
     for step in plan.steps:
         if not points or (points[-1].live, points[-1].inputs) != (step.live, step.inputs):

@@ -1,4 +1,4 @@
-"""A stored file as text: the lines around one, of a file of any size."""
+"""A stored file as text: a window of lines, for files of any size."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Run
 
 BEFORE = 40
-"""Lines shown before the one that was asked for."""
+"""Lines shown before the requested one."""
 SHOWN = 400
 LONGEST_LINE = 2000
-"""Characters shown of one line."""
+"""Longest part of a line that is shown, in characters."""
 MOST_BYTES = 16 * 1024 * 1024
 """Lines that take more than this together are not shown: such a file is one endless line."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """One line of it."""
+    """A line of the file."""
 
     number: int
     text: str
     left_out: int
-    """Bytes of the line that are not shown."""
+    """Bytes of the line that are left out."""
     marked: bool
 
 
@@ -46,15 +46,15 @@ class FilePage:
     """Put together from other files."""
     size: int
     line_count: int | None
-    """Null for a file that is not text."""
+    """None for a file that is not text."""
     line: int | None
-    """The line that was asked for; with `marked_last` a range of them."""
+    """The requested line; with `marked_last`, the first of a range."""
     marked_last: int | None
     first: int
     last: int
     lines: list[FileLine]
     before: int | None
-    """The line to ask for to see what comes before."""
+    """The line to request for the lines before these."""
     after: int | None
     why_not: str | None
     """Why no lines are shown."""
@@ -75,23 +75,23 @@ def file_page(
             f"Run {run} has no stored file {artifact}.",
             f"Its files are listed at /runs/{run}/read.",
         )
-    found: Artifact = row.Artifact
-    count = found.line_count
+    stored: Artifact = row.Artifact
+    count = stored.line_count
     if count is not None and line is not None:
         line = min(line, max(count, 1))
     until = None if line is None else max(line, min(last or line, count or line))
     first = max((line or 1) - BEFORE, 1)
     end = min(first + SHOWN - 1, count or 0)
-    lines, why_not = _lines(session, found, first, end, range(line or 0, (until or 0) + 1))
+    lines, why_not = _lines(session, stored, first, end, range(line or 0, (until or 0) + 1))
     return FilePage(
         run=RunName(run, row.name),
         reading=row.state == "reading",
-        artifact=found.id,
-        path=found.path,
-        role=found.role,
+        artifact=stored.id,
+        path=stored.path,
+        role=stored.role,
         graph=row.slug,
-        derived=found.derived,
-        size=found.size,
+        derived=stored.derived,
+        size=stored.size,
         line_count=count,
         line=line,
         marked_last=until if until != line else None,
@@ -113,7 +113,10 @@ def _lines(
     if artifact.size == 0:
         return [], "This file is empty."
     if _bytes_between(stored, first, last) > MOST_BYTES:
-        return [], f"These lines take more than {MOST_BYTES // 2**20} MiB."
+        return (
+            [],
+            f"These lines take more than {MOST_BYTES // 2**20} MiB. Download the file instead.",
+        )
     return [
         _line(number, raw.rstrip(b"\r\n"), number in marked)
         for number, raw in enumerate(stored.lines(first, last), first)
@@ -127,7 +130,7 @@ def _line(number: int, raw: bytes, marked: bool) -> FileLine:
 
 
 def _bytes_between(stored: StoredText, first: int, last: int) -> int:
-    """Bytes of the frames between those in which the lines begin and end."""
+    """Bytes of the frames between those in which the lines start and end."""
     index = stored.index
     if index is None or not index.frames:
         return 0

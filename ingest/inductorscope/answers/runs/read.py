@@ -1,4 +1,4 @@
-"""What was read for a run: every file, every log, and what was left out, repaired and guessed."""
+"""What was read for a run: every file and log, and what was left out, repaired and guessed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from inductorscope.formats.log.kinds import ARTIFACT
 from inductorscope.store.tables.models import Artifact, Graph, JsonObject
 
 SO_FAR = 2000
-"""Files listed of a run that is still being read."""
+"""Number of files listed while a run is being read."""
 KINDS_OF_LOG = 8
 
-# torch_trace/dedicated_log_torch_trace_x.log, line 1,234: a payload of a log
+# torch_trace/dedicated_log_torch_trace_x.log, line 1,234: a payload in a log
 _PAYLOAD = re.compile(r"(.+), line ([0-9][0-9,]{0,20})")
 
 
@@ -33,12 +33,12 @@ class FileRead:
     graph: str | None
     artifact: int | None
     became: str | None
-    """What it became, in words; null for runs read by an early version."""
+    """What it became, in words; None for runs read by an early version."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindCount:
-    """How many records of a kind."""
+    """Number of records of a kind."""
 
     kind: str
     count: int
@@ -46,7 +46,7 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True)
 class LogRead:
-    """A TORCH_TRACE log, in figures."""
+    """Figures of a TORCH_TRACE log."""
 
     path: str
     artifact: int | None
@@ -55,26 +55,26 @@ class LogRead:
     records: int
     graphs: int
     kinds: list[KindCount]
-    """The most frequent, artifacts by their names."""
+    """The most frequent kinds; artifacts by their names."""
     more_kinds: int
 
 
-BESIDE = ("repaired", "guessed", "removed")
+KEPT = ("repaired", "guessed", "removed")
 """Kinds of notes about something that was kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something left out, repaired, guessed or removed, and how often that happened in a file."""
+    """Something left out, repaired, guessed or removed, and how often in one file."""
 
     file: str
     reason: str
     count: int
     line: int | None
-    """Where it happened first."""
+    """Line of the first case."""
     example: str | None
     artifact: int | None
-    """The stored file to look at, and there the line."""
+    """The stored file to open, and the line in it."""
     at_line: int | None
 
 
@@ -84,7 +84,7 @@ class ReadPage:
 
     run: RunName
     reading: bool
-    """While it is being read the files are those stored so far, and nothing is reported yet."""
+    """While the run is being read, `files` are those stored so far and there is no report yet."""
     step: str | None
     origin: str
     created_at: datetime
@@ -93,11 +93,11 @@ class ReadPage:
     dropped: list[Note]
     """What could not be read."""
     repaired: list[Note]
-    """What was damaged and read all the same."""
+    """Damaged parts that were read nonetheless."""
     guessed: list[Note]
-    """What the files do not say and was concluded."""
+    """Conclusions that the files do not state."""
     secrets: list[Note]
-    """Secrets that were removed before the file was stored, by kind."""
+    """Secrets removed before the file was stored, by kind."""
     bytes_in: int
     bytes_stored: int
 
@@ -124,7 +124,7 @@ def read_page(session: Session, run_id: str) -> ReadPage:
         created_at=run.created_at,
         files=_so_far(session, run_id) if reading else _files(report, stored),
         logs=[_log(log, stored) for log in report.get("logs", ())],
-        dropped=[item for kind, item in notes if kind not in BESIDE],
+        dropped=[item for kind, item in notes if kind not in KEPT],
         repaired=[item for kind, item in notes if kind == "repaired"],
         guessed=[item for kind, item in notes if kind == "guessed"],
         secrets=[item for kind, item in notes if kind == "removed"],
@@ -148,7 +148,7 @@ def _files(report: JsonObject, stored: Mapping[str, int | None]) -> list[FileRea
 
 
 def _so_far(session: Session, run: str) -> list[FileRead]:
-    """What is stored already, while there is no report yet."""
+    """The files stored so far, while there is no report yet."""
     query = (
         select(Artifact, Graph.slug)
         .outerjoin(Graph, Graph.id == Artifact.graph_id)
@@ -167,7 +167,7 @@ def _log(log: JsonObject, stored: Mapping[str, int | None]) -> LogRead:
     kinds = [
         KindCount(kind, count)
         for kind, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        if kind != ARTIFACT  # their names say more
+        if kind != ARTIFACT  # artifacts are counted by name
     ]
     return LogRead(
         path=log["path"],
@@ -187,7 +187,7 @@ def _note(item: dict[str, Any], stored: Mapping[str, int | None]) -> tuple[str, 
     payload = _PAYLOAD.fullmatch(file)
     if artifact is None and payload is not None:
         artifact = stored.get(payload.group(1))
-        # A payload begins in the line after its record's.
+        # A payload starts on the line after its record.
         at_line = int(payload.group(2).replace(",", "")) + (line or 0)
     note = Note(
         file=file,

@@ -1,4 +1,4 @@
-"""One run."""
+"""The page of one run."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ class RunPage(RunRow):
     bytes_in: int
     bytes_stored: int
     reading: RunState | None
-    """How far it is read; null once it is whole."""
+    """Progress of reading; None once the run is complete."""
     aligning: RunState | None
-    """The same of a whole run whose kernels' lines are still to be aligned."""
+    """Progress of aligning kernel lines of a complete run; None once it is done."""
     verdicts: list[Verdict]
     said: list[SaidRow]
-    """What compiling did, in words; empty where no log tells."""
+    """What compiling did, in words; empty without a log."""
     graphs: list[GraphRow]
     kernels: list[KernelRow]
     """The slowest first; without times, in order of the code."""
     categories: list[CategoryTime]
     sources: list[SourceRow]
     coverage: Coverage | None
-    """Summed over the graphs; null when nothing was linked."""
+    """Summed over the graphs; None if nothing was linked."""
     kernel_time_us: float | None
     """Kernel time of one step."""
     file_count: int
     log_count: int
-    """TORCH_TRACE logs, as far as they have been read."""
+    """Number of TORCH_TRACE logs, as far as they have been read."""
     dropped_count: int
-    """Things in the upload that could not be read; the page "What was read" lists them."""
+    """Parts of the upload that could not be read; the page "What was read" lists them."""
 
 
 def run_page(session: Session, run_id: str) -> RunPage:
@@ -86,7 +86,7 @@ def run_page(session: Session, run_id: str) -> RunPage:
     kernels_us = kernel_time(session, run_id)
     facts = replace(facts_of(run), kernel_us=kernels_us)
     state = run_state(session, run_id)
-    said = [] if facts.reading else story_in_words(session, run_id)
+    story = [] if facts.reading else story_in_words(session, run_id)
     return RunPage(
         **{field.name: getattr(row, field.name) for field in fields(row)},
         content_digest=run.content_digest,
@@ -98,9 +98,9 @@ def run_page(session: Session, run_id: str) -> RunPage:
         reading=state if facts.reading else None,
         aligning=state if state.lines is not None else None,
         verdicts=verdicts(
-            facts if not said else replace(facts, graph_breaks=None, recompiles=None)
+            facts if not story else replace(facts, graph_breaks=None, recompiles=None)
         ),
-        said=said,
+        said=story,
         graphs=graphs,
         kernels=kernel_rows(session, run_id, TOP_KERNELS),
         categories=categories(session, run_id),
@@ -114,20 +114,20 @@ def run_page(session: Session, run_id: str) -> RunPage:
 
 
 def first_graph(session: Session, run: str) -> str | None:
-    """The slug of the run's first graph; None where it has none."""
+    """Slug of the run's first graph; None if it has none."""
     run_of(session, run)
     query = select(Graph.slug).where(Graph.run_id == run).order_by(Graph.position).limit(1)
     return session.scalar(query)
 
 
 def _log_count(session: Session, run: Run) -> int:
-    """TORCH_TRACE logs, as far as they have been read."""
+    """Number of TORCH_TRACE logs, as far as they have been read."""
     logs = select(func.count(LogEntry.log.distinct())).where(LogEntry.run_id == run.id)
     return max(len(run.report.get("logs", ())), session.scalar(logs) or 0)
 
 
 def _sources(session: Session, run: str) -> list[SourceRow]:
-    """The user's files, each once: a real file rather than what was rebuilt from comments."""
+    """The user's files, each once: a real file is preferred to one rebuilt from comments."""
     times = source_times(session, run)
     whole = kernel_time(session, run)
     query = (
@@ -136,11 +136,11 @@ def _sources(session: Session, run: str) -> list[SourceRow]:
         .where(Artifact.run_id == run, Artifact.role == SOURCE)
         .order_by(Artifact.derived, Artifact.id)
     )
-    found: dict[str, SourceRow] = {}
+    sources: dict[str, SourceRow] = {}
     for artifact, slug in session.execute(query):
-        if artifact.path not in found:
+        if artifact.path not in sources:
             spent = times.get(artifact.path)
-            found[artifact.path] = SourceRow(
+            sources[artifact.path] = SourceRow(
                 path=artifact.path,
                 artifact=artifact.id,
                 graph=slug,
@@ -149,4 +149,4 @@ def _sources(session: Session, run: str) -> list[SourceRow]:
                 time_us=spent,
                 share=share(spent, whole),
             )
-    return sorted(found.values(), key=lambda row: (-(row.time_us or 0.0), row.path))
+    return sorted(sources.values(), key=lambda row: (-(row.time_us or 0.0), row.path))

@@ -17,7 +17,7 @@ from inductorscope.store.tables.models import READING, Job, Run, RunSearch
 
 PAGE = 50
 COUNTED = 10_000
-"""Matches are counted up to here; more is said to be more."""
+"""Matches are counted up to here; beyond it the count is shown as a lower bound."""
 
 Sort = Literal[
     "created_at",
@@ -56,7 +56,7 @@ class RunRow(RunName):
     tags: list[str]
     origin: str
     state: RunReading
-    """While it is being read, parts are still to come."""
+    """`reading` while parts are still to come."""
     step: str | None
     """What is being read, in words."""
     created_at: datetime
@@ -77,24 +77,24 @@ class RunRow(RunName):
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
-    """Runs `/`. `sort`, `order`, `q` and `device` repeat what was asked for."""
+    """Runs `/`. `sort`, `order`, `q` and `device` repeat the request."""
 
     runs: list[RunRow]
     next_cursor: str | None
-    """Give it as `cursor` for the next page; null on the last."""
+    """Pass it as `cursor` for the next page; None on the last."""
     total: int
-    """Runs that match, counted up to a cap."""
+    """Number of matching runs, counted up to a cap."""
     total_capped: bool
     q: str
     sort: Sort
     order: Direction
     device: str
     devices: list[str]
-    """Kinds of device to filter by."""
+    """Device kinds to filter by."""
     active_jobs: int
-    """Jobs queued or running."""
+    """Number of jobs queued or running."""
     any_runs: bool
-    """False when the database holds no run at all."""
+    """False if the database has no run."""
 
 
 def list_runs(
@@ -107,7 +107,7 @@ def list_runs(
     cursor: str | None = None,
     limit: int = PAGE,
 ) -> RunsPage:
-    """Runs that hold every word of `q`. Raises ValueError for a cursor that is not of this list."""
+    """Runs that match every word of `q`. Raises ValueError for an invalid cursor."""
     key = SORTED_BY[sort]
     matching = _matching(q, device)
     query = (
@@ -121,10 +121,10 @@ def list_runs(
         )
     )
     ranked = [key.is_(None), _directed(key, order), _directed(Run.id, order)]
-    found = session.execute(query.order_by(*ranked).limit(limit + 1)).all()
-    shown = found[:limit]
+    rows = session.execute(query.order_by(*ranked).limit(limit + 1)).all()
+    shown = rows[:limit]
     following = None
-    if len(found) > limit:
+    if len(rows) > limit:
         following = _encode(shown[-1].sort_key, shown[-1].Run.id)
     counted = select(func.count()).select_from(
         matching.with_only_columns(Run.id).limit(COUNTED + 1).subquery()
@@ -174,7 +174,7 @@ def speed_up(run: Run) -> float | None:
 
 
 def facts_of(run: Run) -> Facts:
-    """What verdicts are made of."""
+    """The facts that verdicts are based on."""
     return Facts(
         failure=run.failure,
         eager_ms=run.eager_ms,
@@ -187,7 +187,7 @@ def facts_of(run: Run) -> Facts:
 
 
 def _matching(q: str, device: str | None) -> Select[Any]:
-    # Reports and environments can be megabytes; no row of the table shows them.
+    # Reports and environments can take megabytes, and no row of the table shows them.
     query = select(Run).options(
         defer(Run.report, raiseload=True),
         defer(Run.environment, raiseload=True),
@@ -225,7 +225,7 @@ def _after(
     value: Any,  # noqa: ANN401  # of the type of the column
     last: str,
 ) -> Select[Any]:
-    """What comes after the row that the cursor names; rows without a value come last."""
+    """Rows after the one in the cursor; rows without a value come last."""
     further = Run.id < last if falling else Run.id > last
     if value is None:
         return query.where(and_(key.is_(None), further))
@@ -251,11 +251,11 @@ def _decode(cursor: str, sort: str) -> tuple[Any, str]:
     if value is not None:
         wanted = (str,) if sort in ("name", "torch_version", "device_name") else (int, float)
         if not isinstance(value, wanted) or isinstance(value, bool):
-            raise ValueError("not a cursor of this order")
+            raise ValueError("the cursor does not fit this order")
     return value, last
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("not a cursor of this order")
+        raise ValueError("the cursor does not fit this order")
     return value

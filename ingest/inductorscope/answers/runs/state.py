@@ -1,4 +1,4 @@
-"""How far the reading of a run is: asked for every second, so it reads little."""
+"""How far a run is read. Requested every second, so it queries little."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from inductorscope.store.tables.models import COMPLETE, Job, Run
 
 @dataclass(frozen=True, slots=True)
 class RunState(RunName):
-    """State `/runs/{run}/state`: light enough to be asked for every second."""
+    """State `/runs/{run}/state`: cheap enough to request every second."""
 
     state: RunReading
     step: str | None
@@ -28,42 +28,42 @@ class RunState(RunName):
     read_at: datetime | None
     """When the reader last wrote."""
     job: str | None
-    """The job that reads it, if one does; `done`, `total` and `unit` are its progress."""
+    """The job that reads the run, if any; `done`, `total` and `unit` are its progress."""
     done: int
     total: int | None
     unit: str | None
     share: float | None
-    """How far the step is, 0 to 1; null when it cannot tell."""
+    """Progress of the step, 0 to 1; None if unknown."""
     lines: Lines | None
-    """What of a complete run is still to be aligned; null when nothing is."""
+    """Kernel lines of a complete run still to be aligned; None if there are none."""
 
 
 def run_state(session: Session, run: str) -> RunState:
     columns = (
         Run.id, Run.name, Run.state, Run.step, Run.graph_count, Run.kernel_count, Run.read_at,
     )  # fmt: skip
-    found = session.execute(select(*columns).where(Run.id == run)).one_or_none()
-    if found is None:
+    row = session.execute(select(*columns).where(Run.id == run)).one_or_none()
+    if row is None:
         raise NotHere(
-            f"There is no run {run} any more: it could not be read, or was cancelled or deleted.",
-            "The list of jobs says why; its files can be uploaded again.",
+            f"There is no run {run} any more: it could not be read, was cancelled, or was deleted.",
+            "The list of jobs says why. You can upload its files again.",
         )
     job = None
-    if found.state == "reading":
+    if row.state == "reading":
         query = select(Job).where(Job.run_id == run, Job.state == "running")
         job = session.scalars(query.limit(1)).first()
     return RunState(
-        id=found.id,
-        name=found.name,
-        state=cast(RunReading, found.state),
-        step=(job.step if job else None) or found.step,
-        graph_count=found.graph_count,
-        kernel_count=found.kernel_count,
-        read_at=found.read_at,
+        id=row.id,
+        name=row.name,
+        state=cast(RunReading, row.state),
+        step=(job.step if job else None) or row.step,
+        graph_count=row.graph_count,
+        kernel_count=row.kernel_count,
+        read_at=row.read_at,
         job=job.id if job else None,
         done=job.done if job else 0,
         total=job.total if job else None,
         unit=job.unit if job else None,
         share=min(1.0, job.done / job.total) if job and job.total else None,
-        lines=lines_of(session, run) if found.state == COMPLETE else None,
+        lines=lines_of(session, run) if row.state == COMPLETE else None,
     )

@@ -1,4 +1,4 @@
-"""A folder that is being watched: each reading of it is a run, tagged with the folder's key."""
+"""A watched folder: each reading of it is a run, tagged with the folder's key."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ TAG = "watch:"
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The newest whole reading."""
+    """The newest complete reading."""
 
     key: str
     run: RunName | None
-    """None before the first log was read."""
+    """None before the first log has been read."""
     read_at: datetime | None
 
 
 def watch_key(tags: Sequence[Any]) -> str | None:
-    """The key among a run's tags."""
-    found = (str(tag).removeprefix(TAG) for tag in tags if str(tag).startswith(TAG))
-    return next(found, None)
+    """The key in a run's tags."""
+    keys = (str(tag).removeprefix(TAG) for tag in tags if str(tag).startswith(TAG))
+    return next(keys, None)
 
 
 def watched(session: Session, key: str) -> Watched:

@@ -1,4 +1,4 @@
-"""Lines that hold what was asked for, found and cut to what fits on a page. Pure."""
+"""Finds the lines that match a search and cuts them to what fits on a page. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 SHOWN_BEFORE, SHOWN = 48, 220
-"""Characters of a long line that are shown: before what was found, and all in all."""
+"""Characters shown of a long line: before the first match, and in all."""
 MOST_MARKS = 20
 
 Span = tuple[int, int]
@@ -14,7 +14,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LineHit:
-    """A line that holds what was asked for."""
+    """A line that matches."""
 
     line: int
     text: str
@@ -25,11 +25,11 @@ class LineHit:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """What is looked for in a line, whatever its case."""
+    """Patterns to search a line for, ignoring case."""
 
     literal: re.Pattern[str]
     words: list[re.Pattern[str]]
-    """Of a search of several words."""
+    """The words of a search with several."""
 
     @classmethod
     def of(cls, q: str) -> Patterns:
@@ -38,21 +38,21 @@ class Patterns:
         return cls(re.compile(re.escape(q), re.IGNORECASE), words)
 
     def exact(self, line: str) -> list[Span]:
-        return [found.span() for found in self.literal.finditer(line)]
+        return [match.span() for match in self.literal.finditer(line)]
 
     def all_words(self, line: str) -> list[Span]:
-        """Of lines that hold every word, in any order."""
+        """Spans of all words if the line has every one of them, in any order."""
         spans: list[Span] = []
         for word in self.words:
-            found = [match.span() for match in word.finditer(line)]
-            if not found:
+            matches = [match.span() for match in word.finditer(line)]
+            if not matches:
                 return []
-            spans += found
+            spans += matches
         return _joined(spans)
 
 
 def _joined(spans: list[Span]) -> list[Span]:
-    """In order; those that overlap become one."""
+    """Spans in order; overlapping ones are merged."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -63,7 +63,8 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 
 def cut(number: int, line: str, spans: list[Span]) -> LineHit:
-    """The line as it is shown: without its indentation, of a long one what is around a match."""
+    """The line as shown: without indentation; a long line is cut to the part around its first
+    match."""
     first = spans[0][0]
     begin = len(line) - len(line.lstrip())
     if first - begin > SHOWN - SHOWN_BEFORE:

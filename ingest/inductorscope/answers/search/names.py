@@ -1,4 +1,4 @@
-"""Kernels by a part of their name, whatever its case; the newest run's first."""
+"""Kernels by part of their name, ignoring case; those of the newest run first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class KernelHit:
-    """A kernel whose name holds all words."""
+    """A kernel whose name contains all words."""
 
     run: RunName
     graph: str
@@ -26,13 +26,13 @@ class KernelHit:
     category: str
     time_us: float | None
     url: str | None
-    """Its page; null for a kernel that nothing calls."""
+    """URL of its page; None for a kernel without calls."""
 
 
 def kernels_named(
     session: Session, q: str, run: str | None = None, limit: int = SHOWN
 ) -> list[KernelHit]:
-    """Up to `limit` of them, the slowest of a run first."""
+    """Up to `limit` kernels, the slowest of a run first."""
     words = q.lower().split()
     if not words:
         return []

@@ -1,4 +1,4 @@
-"""The search page: lines of code, kernels and runs that hold what was asked for."""
+"""The search page: matching lines of code, kernels and runs."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ class LineFound:
     marks: list[tuple[int, int]]
     """Where in `text` the matches begin and end, in characters."""
     kernel: str | None
-    """The kernel whose code it is."""
+    """The kernel that the line belongs to."""
     url: str
-    """The line in the explorer, or in the file where the explorer does not show it."""
+    """URL of the line in the explorer, or in the file if the explorer does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextFound:
-    """The matches in one text, which several runs and graphs may hold."""
+    """The matches in one text, which several runs and graphs may contain."""
 
     place: TextPlace
     title: str
-    """What kind of text it is."""
+    """The kind of text."""
     hits: list[LineFound]
     more: bool
-    """Whether it holds further lines; give its `artifact` as `file` to see them all."""
+    """Whether the text has further matches; pass its `artifact` as `file` to see them all."""
     elsewhere: list[TextPlace]
-    """Other graphs and runs that hold the same text, a few of them."""
+    """A few other graphs and runs with the same text."""
     other_graphs: int
-    """Further graphs of the same run."""
+    """Number of further graphs of the same run."""
     other_runs: int
 
 
@@ -75,38 +75,40 @@ class FileName:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """Search `/search`. `q`, `run`, `role` and `file` repeat what was asked for."""
+    """Search `/search`. `q`, `run`, `role` and `file` repeat the request."""
 
     q: str
     too_short: bool
-    """True when `q` has too few letters and digits to look for."""
+    """Whether `q` has too few letters and digits to search for."""
     run: RunName | None
     role: str
     file: FileName | None
     roles: list[RoleChoice]
     runs: list[RunRow]
-    """Runs whose name, tag, version, device, graph or kernel holds all words."""
+    """Runs with all words in their name, tags, version, device, graphs or kernels."""
     more_runs: bool
     kernels: list[KernelHit]
     more_kernels: bool
     texts: list[TextFound]
     exact: bool
-    """False when no line holds `q` as it stands: then lines that hold all its words."""
+    """False if no line contains `q` literally: then the lines contain all its words."""
     line_count: int
     looked_at: int
-    """Texts that were read for this page."""
+    """Number of texts read for this page."""
     next_cursor: str | None
-    """Give it as `cursor` for more; null when everything was looked at."""
+    """Pass it as `cursor` for more; None when everything was searched."""
     any_runs: bool
 
 
 def search_page(
     session: Session, q: str, run: str = "", role: str = "", file: int = 0, cursor: str = ""
 ) -> SearchPage:
-    """`run`, `role` and `file` narrow the search; empty and 0 do not."""
+    """The search page; `run`, `role` and `file` narrow the search, empty and 0 do not."""
     q = q.strip()
-    found = search_code(session, q, Scope(run or None, role or None, file or None), cursor or None)
-    texts = [_text(text) for text in found.texts]
+    matches = search_code(
+        session, q, Scope(run or None, role or None, file or None), cursor or None
+    )
+    texts = [_text(text) for text in matches.texts]
     names = bool(q) and not cursor and not file
     runs = list_runs(session, q=q, limit=SHOWN_RUNS) if names and not run else None
     kernels = kernels_named(session, q, run or None, SHOWN_KERNELS + 1) if names else []
@@ -122,17 +124,17 @@ def search_page(
         kernels=kernels[:SHOWN_KERNELS],
         more_kernels=len(kernels) > SHOWN_KERNELS,
         texts=texts,
-        exact=found.exact,
+        exact=matches.exact,
         line_count=sum(len(text.hits) for text in texts),
-        looked_at=found.looked_at,
-        next_cursor=found.next_cursor,
+        looked_at=matches.looked_at,
+        next_cursor=matches.next_cursor,
         any_runs=session.scalar(select(Run.id).limit(1)) is not None,
     )
 
 
 def _run(session: Session, run: str) -> RunName | None:
-    found = session.get(Run, run) if run else None
-    return None if found is None else RunName(found.id, found.name)
+    row = session.get(Run, run) if run else None
+    return None if row is None else RunName(row.id, row.name)
 
 
 def _file(session: Session, artifact: int) -> FileName | None:

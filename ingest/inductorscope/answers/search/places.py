@@ -1,4 +1,4 @@
-"""Which runs and graphs hold a text, and where in their explorer its lines are."""
+"""Which runs and graphs contain a text, and where the explorer shows its lines."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from inductorscope.formats.vocabulary import CODE, KERNEL, SOURCE, STAGE_BY_ID, 
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Run
 
 MOST_PLACES = 30
-"""Places of a text that are looked at; runs and graphs are counted beyond."""
+"""Most places of a text that are read; further runs and graphs are only counted."""
 NAMED_ELSEWHERE = 6
 
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """A stored file that holds the text."""
+    """A stored file with the text."""
 
     run: RunName
     reading: bool
@@ -35,19 +35,19 @@ class TextPlace:
 
 @dataclass(frozen=True, slots=True)
 class TextPlaces:
-    """The file that a text is shown as, and others that hold the same."""
+    """The file that a text is shown as, and others with the same text."""
 
     place: TextPlace
     elsewhere: list[TextPlace]
-    """Of other graphs and runs, a few."""
+    """A few other graphs and runs."""
     other_graphs: int
-    """Further graphs of the same run."""
+    """Number of further graphs of the same run."""
     other_runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class LinePlace:
-    """What the explorer is to show for a line; without a graph it cannot show it."""
+    """What the explorer shows for a line; without a graph it cannot show it."""
 
     graph: str | None = None
     stage: str | None = None
@@ -55,7 +55,7 @@ class LinePlace:
     handle: int | None = None
 
     def url(self, text: TextPlace, line: int) -> str:
-        """The line in the explorer, or in the file where the explorer does not show it."""
+        """URL of the line in the explorer, or in the file if the explorer does not show it."""
         if self.graph is None or self.stage is None:
             return urls.file(text.run.id, text.artifact, line=line)
         return urls.line_in_explorer(
@@ -75,7 +75,7 @@ NOWHERE = LinePlace()
 def places_of(
     session: Session, digests: Sequence[str], run: str | None, file: int | None
 ) -> dict[str, TextPlaces]:
-    """The newest run that holds a text comes first, or the one asked for."""
+    """The places of each text: in the requested run first, else in the newest."""
     if not digests:
         return {}
     rows: dict[str, list[Row[tuple[object, ...]]]] = defaultdict(list)
@@ -109,24 +109,24 @@ def places_of(
     query = select(ranked).where(ranked.c.rank <= MOST_PLACES).order_by(ranked.c.rank)
     for row in session.execute(query):
         rows[row.digest].append(row)
-    chosen = {digest: _distinct(found) for digest, found in rows.items()}
+    chosen = {digest: _distinct(places) for digest, places in rows.items()}
     runs = _run_counts(session, digests)
-    of_run = _graphs_of_run(session, {digest: found[0] for digest, found in chosen.items()})
+    of_run = _graphs_of_run(session, {digest: places[0] for digest, places in chosen.items()})
     return {
         digest: TextPlaces(
-            found[0],
-            found[1 : 1 + NAMED_ELSEWHERE],
+            places[0],
+            places[1 : 1 + NAMED_ELSEWHERE],
             max(of_run.get(digest, 0) - 1, 0),
             runs[digest] - 1,
         )
-        for digest, found in chosen.items()
+        for digest, places in chosen.items()
     }
 
 
 def _distinct(rows: Iterable[Row[tuple[object, ...]]]) -> list[TextPlace]:
-    """One place a graph. A log's payload that belongs to no graph by itself is none beside the
-    graph that was made of it."""
-    found: dict[tuple[str, str | None], TextPlace] = {}
+    """One place per graph. A log's payload without a graph is dropped if the run has a graph made
+    from it."""
+    places: dict[tuple[str, str | None], TextPlace] = {}
     for row in rows:
         place = TextPlace(
             RunName(row.run, row.name),
@@ -137,12 +137,12 @@ def _distinct(rows: Iterable[Row[tuple[object, ...]]]) -> list[TextPlace]:
             row.slug,
             urls.file(row.run, row.artifact),
         )
-        found.setdefault((row.run, row.slug), place)
-    in_graphs = {run for run, slug in found if slug is not None}
-    first = next(iter(found))
+        places.setdefault((row.run, row.slug), place)
+    in_graphs = {run for run, slug in places if slug is not None}
+    first = next(iter(places))
     return [
         place
-        for key, place in found.items()
+        for key, place in places.items()
         if key == first or key[1] is not None or key[0] not in in_graphs
     ]
 
@@ -157,7 +157,7 @@ def _run_counts(session: Session, digests: Sequence[str]) -> dict[str, int]:
 
 
 def _graphs_of_run(session: Session, chosen: Mapping[str, TextPlace]) -> dict[str, int]:
-    """In how many graphs of its run a text is."""
+    """The number of graphs of its run that contain each text."""
     query = (
         select(Artifact.digest, Artifact.run_id, func.count(Artifact.graph_id.distinct()))
         .where(
@@ -176,7 +176,7 @@ def _graphs_of_run(session: Session, chosen: Mapping[str, TextPlace]) -> dict[st
 def place_lines(
     session: Session, places: Mapping[str, TextPlaces], lines: Mapping[str, Sequence[int]]
 ) -> dict[str, list[LinePlace]]:
-    """For each line of each text what the explorer is to show."""
+    """What the explorer shows for each line of each text."""
     graphs = _Graphs(session, [places[digest].place for digest in lines])
     return {
         digest: [graphs.place(places[digest].place, line) for line in numbers]
@@ -193,7 +193,7 @@ class _Named:
 
 
 class _Graphs:
-    """What is known of the graphs that the found texts belong to."""
+    """The graphs of the matching texts, and what the explorer shows of them."""
 
     def __init__(self, session: Session, places: Sequence[TextPlace]) -> None:
         slugs = {(place.run.id, place.graph) for place in places if place.graph is not None}
@@ -217,7 +217,7 @@ class _Graphs:
             return LinePlace(graph, SOURCE) if graph is not None else NOWHERE
         row = self._rows.get((place.run.id, place.graph or ""))
         stage = STAGE_BY_ID.get(place.role)
-        # The explorer shows the first text of a role; of others the file itself is shown.
+        # The explorer shows the first text of a role; others open as files.
         if row is None or stage is None or self._shown.get((row.id, place.role)) != place.artifact:
             return NOWHERE
         if place.role == CODE:
@@ -236,7 +236,7 @@ class _Graphs:
 
 
 def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_Named]]:
-    """Kernels that the code of graphs defines, in the order of their lines."""
+    """Kernels defined in the code of graphs, in the order of their lines."""
     handle = (
         select(func.min(KernelCall.handle))
         .where(KernelCall.kernel_id == Kernel.id)
@@ -248,14 +248,14 @@ def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_Named]]
         .where(Kernel.graph_id.in_(graphs), Kernel.first_line.is_not(None))
         .order_by(Kernel.first_line)
     )
-    found: dict[int, list[_Named]] = defaultdict(list)
+    kernels: dict[int, list[_Named]] = defaultdict(list)
     for graph, first, last, name, call in session.execute(query):
-        found[graph].append(_Named(first, last or first, name, call))
-    return found
+        kernels[graph].append(_Named(first, last or first, name, call))
+    return kernels
 
 
 def _shown(session: Session, graphs: Sequence[int]) -> dict[tuple[int | None, str], int]:
-    """The file that the explorer shows of each role of a graph."""
+    """The file that the explorer shows for each role of a graph."""
     query = (
         select(Artifact.graph_id, Artifact.role, Artifact.id)
         .where(Artifact.graph_id.in_(graphs))
@@ -265,10 +265,10 @@ def _shown(session: Session, graphs: Sequence[int]) -> dict[tuple[int | None, st
 
 
 def _sources(session: Session, runs: set[str]) -> dict[tuple[str, str], str]:
-    """For each source of a run the first graph whose nodes come from it."""
+    """The first graph whose nodes come from each source of a run."""
     query = select(Graph.run_id, Graph.slug, Graph.sources).where(Graph.run_id.in_(runs))
-    found: dict[tuple[str, str], str] = {}
+    slugs: dict[tuple[str, str], str] = {}
     for run, slug, sources in session.execute(query.order_by(Graph.position)):
         for path in sources:
-            found.setdefault((run, path), slug)
-    return found
+            slugs.setdefault((run, path), slug)
+    return slugs

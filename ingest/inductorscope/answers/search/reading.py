@@ -1,4 +1,4 @@
-"""Reading the pieces that the index names, text by text, until a page is full."""
+"""Reads the pieces that the index names, text by text, until a page is full."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import TextFrame
 
 LINES_A_TEXT = 10
-"""Lines shown of one text while others wait; all of them when only that text is searched."""
-ASKED_AT_ONCE = 50
-"""Texts whose pieces are asked for together."""
+"""Most lines shown of one text when several are searched."""
+TEXTS_A_QUERY = 50
+"""Number of texts whose pieces one query fetches."""
 
 EXACT, WORDS = "e", "w"
-"""How a cursor says whether lines hold what was asked for as it stands, or its words."""
+"""How a cursor marks lines that contain the query literally, or its words."""
 
 Piece = tuple[int, int]
 """First line and number of lines."""
@@ -27,16 +27,16 @@ Piece = tuple[int, int]
 
 @dataclass(slots=True)
 class Read:
-    """What a text holds, up to so many lines of each sort."""
+    """The matches in a text, up to a number of lines of each sort."""
 
     exact: list[LineHit] = field(default_factory=list)
     words: list[LineHit] = field(default_factory=list)
     unread: int | None = None
-    """The line from which on it was not read, for want of pieces."""
+    """The first line that was not read because the budget of pieces was used up."""
 
 
 @dataclass(slots=True)
-class Found:
+class Matches:
     """Texts by digest, with their lines and whether there are more of them."""
 
     exact: bool
@@ -47,13 +47,13 @@ class Found:
 
 @dataclass(slots=True)
 class Sort:
-    """Texts that hold lines of one sort, until there are enough."""
+    """Texts with lines of one sort, until the page is full."""
 
     limit: int
     texts: list[tuple[str, list[LineHit], bool]] = field(default_factory=list)
     lines: int = 0
     last: int | None = None
-    """The text after which there were enough."""
+    """The text that filled the page."""
 
     def add(self, number: int, digest: str, hits: list[LineHit], unread: bool) -> None:
         if not hits or self.last is not None:
@@ -66,7 +66,7 @@ class Sort:
 
 
 class Look:
-    """Reads pieces of texts until a page is full or enough was read."""
+    """Reads pieces of texts until a page is full or the budget is used up."""
 
     def __init__(
         self, session: Session, patterns: Patterns, matching: ColumnElement[bool], pieces: int
@@ -76,11 +76,11 @@ class Look:
         self._matching = matching
         self._pieces = pieces
 
-    def in_one(self, mode: str | None, after: int, limit: int) -> Found:
-        """Lines of the scope's only text that come after a line."""
+    def in_one(self, mode: str | None, after: int, limit: int) -> Matches:
+        """Matches in the scope's only text after a line."""
         digest = self._session.scalar(select(TextFrame.digest).where(self._matching).limit(1))
         if digest is None:
-            return Found(mode != WORDS, None, 0)
+            return Matches(mode != WORDS, None, 0)
         read = self._read(digest, self._pieces_of([digest])[digest], after, limit + 1)
         exact = mode == EXACT or (mode is None and bool(read.exact or not read.words))
         hits = read.exact if exact else read.words
@@ -89,10 +89,10 @@ class Look:
             hits = hits[:limit]
             last = hits[-1].line
         cursor = None if last is None else f"{EXACT if exact else WORDS}{last}"
-        return Found(exact, cursor, 1, [(digest, hits, False)] if hits else [])
+        return Matches(exact, cursor, 1, [(digest, hits, False)] if hits else [])
 
-    def in_all(self, mode: str | None, below: int | None, limit: int) -> Found:
-        """Lines of the newest texts; `below` is the last text of the page before."""
+    def in_all(self, mode: str | None, below: int | None, limit: int) -> Matches:
+        """Matches in the newest texts; `below` is the last text of the previous page."""
         exact, words = Sort(limit), Sort(limit)
         last, looked_at = None, 0
         is_rest = False
@@ -112,61 +112,61 @@ class Look:
             if reached is None or (reached == last and not is_rest)
             else f"{EXACT if is_exact else WORDS}{reached}"
         )
-        return Found(is_exact, cursor, looked_at, chosen.texts)
+        return Matches(is_exact, cursor, looked_at, chosen.texts)
 
     def _texts(self, below: int | None) -> Iterator[tuple[int, str, list[Piece]]]:
-        """Texts with matching pieces, the newest first, each with the number it is ordered by."""
+        """Texts with matching pieces, the newest first, each with the number it is sorted by."""
         first = func.min(TextFrame.id)
         query = select(first, TextFrame.digest).where(self._matching).group_by(TextFrame.digest)
         if below is not None:
             query = query.having(first < below)
-        # Each text takes at least one piece.
+        # Each text uses at least one piece.
         rows = self._session.execute(query.order_by(first.desc()).limit(self._pieces + 1)).all()
-        for start in range(0, len(rows), ASKED_AT_ONCE):
-            some = rows[start : start + ASKED_AT_ONCE]
+        for start in range(0, len(rows), TEXTS_A_QUERY):
+            some = rows[start : start + TEXTS_A_QUERY]
             pieces = self._pieces_of([digest for _, digest in some])
             for number, digest in some:
                 yield number, digest, pieces[digest]
 
     def _pieces_of(self, digests: Sequence[str]) -> Mapping[str, list[Piece]]:
-        """Matching pieces of texts in their order; of several texts at once, since the index is
-        asked anew each time."""
+        """Matching pieces of several texts, in their order. One query for all: each query searches
+        the index again."""
         query = (
             select(TextFrame.digest, TextFrame.first_line, TextFrame.lines)
             .where(self._matching, TextFrame.digest.in_(digests))
             .order_by(TextFrame.first_line)
         )
-        found: dict[str, list[Piece]] = defaultdict(list)
+        pieces: dict[str, list[Piece]] = defaultdict(list)
         for digest, first, count in self._session.execute(query):
-            found[digest].append((first, count))
-        return found
+            pieces[digest].append((first, count))
+        return pieces
 
     def _read(self, digest: str, pieces: Sequence[Piece], after: int, most: int) -> Read:
-        """Lines of a text's matching pieces after a line, up to `most` of each sort."""
-        found = Read()
+        """Matches in a text's matching pieces after a line, up to `most` of each sort."""
+        matches = Read()
         stored = stored_text(self._session, digest)
         if stored is None:
-            return found
+            return matches
         for first, count in pieces:
             last = first + count - 1
             if last <= after:
                 continue
             if self._pieces <= 0:
-                found.unread = max(first, after + 1)
+                matches.unread = max(first, after + 1)
                 break
             self._pieces -= 1
             begin = max(first, after + 1)
             for number, raw in enumerate(stored.lines(begin, last), begin):
-                self._look(found, number, raw.decode("utf-8", "replace").rstrip("\r\n"), most)
-            if len(found.exact) >= most:
+                self._look(matches, number, raw.decode("utf-8", "replace").rstrip("\r\n"), most)
+            if len(matches.exact) >= most:
                 break
-        return found
+        return matches
 
-    def _look(self, found: Read, number: int, line: str, most: int) -> None:
+    def _look(self, matches: Read, number: int, line: str, most: int) -> None:
         spans = self._patterns.exact(line)
-        if spans and len(found.exact) < most:
-            found.exact.append(cut(number, line, spans))
-        if self._patterns.words and len(found.words) < most:
+        if spans and len(matches.exact) < most:
+            matches.exact.append(cut(number, line, spans))
+        if self._patterns.words and len(matches.words) < most:
             spans = self._patterns.all_words(line)
             if spans:
-                found.words.append(cut(number, line, spans))
+                matches.words.append(cut(number, line, spans))

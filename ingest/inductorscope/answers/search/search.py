@@ -1,8 +1,8 @@
-"""Search in code: lines of stored texts that hold what was asked for, newest texts first.
+"""Searches code: lines of stored texts that contain the query, newest texts first.
 
-The index knows which pieces of texts hold all words; the lines are looked for in the pieces
-themselves. A text that several runs or graphs hold is looked at once. Work is bounded: after so
-many lines found or pieces read the rest is left to the next page.
+The index knows which pieces of texts contain all words; the lines are searched for in those pieces.
+A text that several runs or graphs share is searched once. Work is bounded: after a number of lines
+or pieces, the rest is left to the next page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.search.lines import LineHit, Patterns
 from inductorscope.answers.search.places import LinePlace, TextPlaces, place_lines, places_of
-from inductorscope.answers.search.reading import Found, Look
+from inductorscope.answers.search.reading import Look, Matches
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.fulltext import (
     matching_pieces,
@@ -25,11 +25,11 @@ from inductorscope.store.contents.fulltext import (
 from inductorscope.store.tables.models import Artifact, TextFrame
 
 LIMIT = 200
-"""Lines of one page."""
+"""Lines per page."""
 MOST_PIECES = 400
-"""Pieces of texts that are read for one page."""
+"""Most pieces of texts read for one page."""
 SHORTEST = 2
-"""Letters and digits that a search needs."""
+"""Fewest letters and digits of a search."""
 
 ORDER = {role: at for at, role in enumerate(SEARCHED)}
 CURSOR = "[ew][0-9]{1,15}"
@@ -42,12 +42,12 @@ class Scope:
     run: str | None = None
     role: str | None = None
     file: int | None = None
-    """One stored file, of which every line found is shown."""
+    """One stored file, of which every match is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line, and where in the explorer it is."""
+    """A line, and where the explorer shows it."""
 
     line: int
     text: str
@@ -57,28 +57,28 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class TextHits:
-    """What was found in one text."""
+    """The matches in one text."""
 
     places: TextPlaces
     hits: list[Hit]
     more: bool
-    """Whether the text holds further lines."""
+    """Whether the text has further matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodePage:
-    """A page of what was found in texts."""
+    """A page of matches in texts."""
 
     texts: list[TextHits] = field(default_factory=list)
     exact: bool = True
-    """False when no line holds what was asked for as it stands: these hold all its words."""
+    """False if no line contains the query literally: then the lines contain all its words."""
     next_cursor: str | None = None
     looked_at: int = 0
-    """Texts that were read for this page."""
+    """Number of texts read for this page."""
 
 
 def too_short(q: str) -> bool:
-    """Whether there is too little to look for: the index knows letters and digits only."""
+    """Whether the query has too few letters and digits: the index knows nothing else."""
     return sum(len(word) for word in words_of(q)) < SHORTEST
 
 
@@ -90,7 +90,7 @@ def search_code(
     limit: int = LIMIT,
     pieces: int = MOST_PIECES,
 ) -> CodePage:
-    """Lines that hold `q`. Raises ValueError for a cursor that is none."""
+    """Lines that contain `q`. Raises ValueError for an invalid cursor."""
     q = q.strip()
     if cursor is not None and not re.fullmatch(CURSOR, cursor):
         raise ValueError("not a cursor of a search")
@@ -100,16 +100,18 @@ def search_code(
     scope = scope or Scope()
     look = Look(session, Patterns.of(q), _matching(session, q, scope), pieces)
     if scope.file is not None:
-        found = look.in_one(mode, at or 0, limit)
+        matches = look.in_one(mode, at or 0, limit)
     else:
-        found = look.in_all(mode, at, limit)
-    return CodePage(_texts(session, found, scope), found.exact, found.cursor, found.looked_at)
+        matches = look.in_all(mode, at, limit)
+    return CodePage(
+        _texts(session, matches, scope), matches.exact, matches.cursor, matches.looked_at
+    )
 
 
 def _matching(session: Session, q: str, scope: Scope) -> ColumnElement[bool]:
-    """Pieces that hold all words and are of the scope."""
+    """Condition for pieces of the scope that contain all words."""
     postgresql = session.get_bind().dialect.name == "postgresql"
-    sql, given = (matching_pieces_postgresql if postgresql else matching_pieces)(words_of(q))
+    sql, parameters = (matching_pieces_postgresql if postgresql else matching_pieces)(words_of(q))
     roles = [scope.role] if scope.role else SEARCHED
     artifact = select(Artifact.id).where(
         Artifact.digest == TextFrame.digest, Artifact.role.in_(roles)
@@ -118,13 +120,13 @@ def _matching(session: Session, q: str, scope: Scope) -> ColumnElement[bool]:
         artifact = artifact.where(Artifact.run_id == scope.run)
     if scope.file is not None:
         artifact = artifact.where(Artifact.id == scope.file)
-    return TextFrame.id.in_(text(sql).bindparams(**given)) & artifact.exists()
+    return TextFrame.id.in_(text(sql).bindparams(**parameters)) & artifact.exists()
 
 
-def _texts(session: Session, found: Found, scope: Scope) -> list[TextHits]:
-    """With the runs and graphs that hold them: run by run, as the texts came to be."""
-    places = places_of(session, [digest for digest, _, _ in found.texts], scope.run, scope.file)
-    texts = [(digest, hits, more) for digest, hits, more in found.texts if digest in places]
+def _texts(session: Session, matches: Matches, scope: Scope) -> list[TextHits]:
+    """The texts with the runs and graphs that contain them, run by run, in order of creation."""
+    places = places_of(session, [digest for digest, _, _ in matches.texts], scope.run, scope.file)
+    texts = [(digest, hits, more) for digest, hits, more in matches.texts if digest in places]
     lines = {digest: [hit.line for hit in hits] for digest, hits, _ in texts}
     placed = place_lines(session, places, lines)
     runs: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Times of the lines of sources, for the margin of the explorer."""
+"""Times of source lines, for the margin of the explorer."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class FileHeat:
     path: str
     lines: list[int]
     time_us: list[float]
-    """Of all kernels that the line is part of."""
+    """Time of all kernels that the line is part of."""
     shared_us: list[float]
-    """Its share of them, by bytes moved; these sum to the kernels' time."""
+    """The line's share of that time, by bytes moved; these sum to the kernels' time."""
     share: list[float]
-    """`shared_us` in the kernels' time."""
+    """`shared_us` divided by the kernels' time."""
     kernels: list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """What lines of sources cost per step; no files where no kernel's time is known."""
+    """What lines of sources cost per step; without files if no kernel's time is known."""
 
     files: list[FileHeat]
 

@@ -1,5 +1,5 @@
-"""Time by FX node and by line of the user's code, as stored or, of runs that were read before such
-costs were kept, worked out anew (see `store.costs`)."""
+"""Time by FX node and by line of the user's code: as stored, or worked out for runs read before
+such costs were stored (see `store.costs`)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class NodeTime:
     target: str
     line: int
     time_us: float
-    """Of all kernels it is part of."""
+    """Time of all kernels that it is part of."""
     shared_us: float
-    """Its share of them; these sum to the time of all kernels."""
+    """Its share of that time; these sum to the time of all kernels."""
     share: float
-    """`shared_us` in the time of all kernels."""
+    """`shared_us` divided by the time of all kernels."""
     kernels: int
 
 
@@ -41,7 +41,7 @@ class LineTime:
     """Time of the kernels a line of user code is part of."""
 
     path: str | None
-    """None in the row of what no line is known for."""
+    """None in the row for time of unknown lines."""
     line: int | None
     code: str | None
     time_us: float
@@ -51,13 +51,13 @@ class LineTime:
 
 
 def line_costs(session: Session, run: str, limit: int | None = None) -> list[LineCostRow]:
-    """Of lines, with the kernels each is made of; the slowest first."""
+    """Costs of lines with the kernels of each, the slowest first."""
     query = select(
         LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us,
         LineCost.parts,
     ).where(LineCost.run_id == run).order_by(*SLOWEST_LINES).limit(limit)  # fmt: skip
-    found = [LineCostRow(*row) for row in session.execute(query)]
-    return found or costs_of(timed_graphs(session, run)).lines[:limit]
+    rows = [LineCostRow(*row) for row in session.execute(query)]
+    return rows or costs_of(timed_graphs(session, run)).lines[:limit]
 
 
 def node_times(session: Session, run: str, limit: int | None = None) -> list[NodeTime]:
@@ -81,7 +81,7 @@ def node_times(session: Session, run: str, limit: int | None = None) -> list[Nod
 
 
 def line_times(session: Session, run: str, limit: int | None = None) -> list[LineTime]:
-    """The slowest first; `code` is filled in by who has the texts."""
+    """The slowest first; callers that have the texts fill in `code`."""
     whole = kernel_time(session, run)
     if not whole:
         return []
@@ -100,7 +100,7 @@ def line_times(session: Session, run: str, limit: int | None = None) -> list[Lin
 
 
 def source_times(session: Session, run: str) -> dict[str | None, float]:
-    """Each file's share of the kernels' time; under None what no line is known for."""
+    """Each file's share of the kernels' time; under None that of unknown lines."""
     query = (
         select(LineCost.path, func.sum(LineCost.shared_us))
         .where(LineCost.run_id == run)
@@ -114,13 +114,13 @@ def source_times(session: Session, run: str) -> dict[str | None, float]:
 
 
 def _line_figures(session: Session, run: str, limit: int | None) -> list[LineFigures]:
-    """Costs of lines without the kernels each is made of."""
+    """Costs of lines without the kernels of each."""
     query = select(
         LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us
     ).where(LineCost.run_id == run)
-    found = session.execute(query.order_by(*SLOWEST_LINES).limit(limit)).all()
-    if found:
-        return [(path, line, kernels, us, own) for path, line, kernels, us, own in found]
+    rows = session.execute(query.order_by(*SLOWEST_LINES).limit(limit)).all()
+    if rows:
+        return [(path, line, kernels, us, own) for path, line, kernels, us, own in rows]
     return [
         (row.path, row.line, row.kernels, row.inclusive_us, row.shared_us)
         for row in costs_of(timed_graphs(session, run)).lines[:limit]
@@ -128,7 +128,7 @@ def _line_figures(session: Session, run: str, limit: int | None) -> list[LineFig
 
 
 def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str, NodeCostRow]]:
-    """With the slugs of their graphs."""
+    """Costs of nodes with the slugs of their graphs."""
     query = (
         select(
             Graph.slug, NodeCost.name, NodeCost.target, NodeCost.line, NodeCost.kernels,
@@ -139,17 +139,17 @@ def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str
         .order_by(NodeCost.shared_us.desc(), Graph.slug, NodeCost.line)
         .limit(limit)
     )  # fmt: skip
-    found = [
+    costs = [
         (slug, NodeCostRow(name, target, line, kernels, inclusive_us, shared_us))
         for slug, name, target, line, kernels, inclusive_us, shared_us in session.execute(query)
     ]
-    if found:
-        return found
+    if costs:
+        return costs
     slugs = dict(session.execute(select(Graph.id, Graph.slug).where(Graph.run_id == run)).all())
     worked_out = [
         (slugs[graph], row)
         for graph, nodes in costs_of(timed_graphs(session, run)).nodes.items()
         for row in nodes
     ]
-    worked_out.sort(key=lambda found: (-found[1].shared_us, found[0], found[1].line))
+    worked_out.sort(key=lambda costs: (-costs[1].shared_us, costs[0], costs[1].line))
     return worked_out[:limit]

@@ -1,4 +1,4 @@
-"""Kernels of a run beside the machine's limits: bytes, operations, headroom."""
+"""Compares the kernels of a run with the machine's limits: bytes, operations, headroom."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
 
 SHOWN = 100
 DRAWN = 400
-"""Kernels in the chart: those that take longest."""
+"""Number of kernels in the chart: the slowest."""
 MOST_TEXT = 64 * 1024 * 1024
-"""Bytes of texts that one page looks at; graphs that take longest come first."""
+"""Bytes of texts that one page reads; the slowest graphs come first."""
 KEPT_TEXT = 2 * MOST_TEXT
 """Bytes of texts whose results are kept; a result takes a fraction of that."""
 
@@ -37,7 +37,7 @@ _work_of = remembered(
 
 @dataclass(frozen=True, slots=True)
 class KernelWork:
-    """A kernel's calls of one step together, and where it stands."""
+    """A kernel's calls of one step together, and how close they come to the limits."""
 
     graph: str
     name: str
@@ -66,24 +66,24 @@ class RooflinePage:
     device: str | None
     peaks: Peaks | None
     dtype: str
-    """Of the products that take longest: which of the arithmetic peaks counts."""
+    """Type of the slowest matrix products: it selects the arithmetic peak."""
     step_us: float | None
     step_from: str
-    """What the step's time is, in words."""
+    """Where the step's time comes from, in words."""
     kernels: list[KernelWork]
     kernel_count: int
     drawn: list[KernelWork]
     timed: int
-    """Kernels whose time a profile tells."""
+    """Number of kernels with a profiled time."""
     counted: int
-    """Those whose bytes are known as well."""
+    """Number of those whose bytes are known too."""
     time_us: float | None
     counted_us: float
     saves: float | None
-    """Share of the step that all headroom together is."""
+    """All headroom together, as a share of the step."""
     over: int
     agreed: int
-    """Kernels whose bytes are what Inductor estimates, of `estimated`."""
+    """Number of kernels, out of `estimated`, whose bytes equal Inductor's estimate."""
     estimated: int
     notes: list[str]
     graphs: list[GraphName]
@@ -107,7 +107,7 @@ class _Sum:
 
 
 def graph_works(session: Session, graph: Graph) -> list[CallWork]:
-    """Of every call of a graph; empty where it has no code. Raises TooLong."""
+    """The work of every call of a graph; empty if it has no code. Raises TooLong."""
     stored = graph_texts(session, graph.id)
     return _work_of(session, stored) if CODE in stored.digests else []
 
@@ -117,7 +117,7 @@ def run_peaks(run: Run) -> Peaks | None:
 
 
 def step_time(session: Session, run: Run) -> tuple[float | None, str]:
-    """Microseconds of one step, and what they are."""
+    """Microseconds of one step, and where they come from."""
     if run.compiled_ms:
         return run.compiled_ms * 1000, "the compiled step's wall time"
     known = kernel_time(session, run.id)
@@ -140,8 +140,8 @@ def roofline_page(
     notes: list[str] = []
     everything = [
         row
-        for one, works in _works(session, graphs, notes)
-        for row in _of_graph(session, one, works, peaks, step_us)
+        for each_graph, works in _works(session, graphs, notes)
+        for row in _of_graph(session, each_graph, works, peaks, step_us)
     ]
     whole = [row for row in everything if not graph or row.graph == graph]
     timed = [row for row in whole if row.time_us]
@@ -202,7 +202,7 @@ _ORDERS: dict[str, Callable[[KernelWork], tuple[object, ...]]] = {
 
 
 def _graphs_of(run_id: str) -> Select[Graph]:
-    """Those that take longest first."""
+    """The slowest first."""
     return (
         select(Graph)
         .where(Graph.run_id == run_id)
@@ -213,7 +213,7 @@ def _graphs_of(run_id: str) -> Select[Graph]:
 def _works(
     session: Session, graphs: Sequence[Graph], notes: list[str]
 ) -> Iterator[tuple[Graph, list[CallWork]]]:
-    """What the calls of each graph have to do, as far as one page looks."""
+    """The work of each graph's calls, for as many graphs as one page reads."""
     room = MOST_TEXT
     left_out = 0
     for graph in graphs:
@@ -227,9 +227,9 @@ def _works(
             notes.append(f"{graph.slug}: {error}")
     if left_out:
         notes.append(
-            f"{left_out:,} of {len(graphs):,} graphs are left out: together their texts are longer "
-            f"than the {MOST_TEXT / 2**20:.0f} MiB that one page looks at. Those that take longest "
-            "are here; choose another graph to see it."
+            f"{left_out:,} of {len(graphs):,} graphs are left out: their texts together are longer "
+            f"than the {MOST_TEXT / 2**20:.0f} MiB that one page reads. The slowest graphs "
+            "are here; choose another to see it."
         )
 
 
@@ -264,7 +264,8 @@ def kernel_work(
     peaks: Peaks | None,
     step_us: float | None,
 ) -> KernelWork:
-    """A kernel's calls together. The profile may have seen the code run more than once a step."""
+    """The work of a kernel's calls together. The profile may have seen the code run more than once
+    per step."""
     total = _summed(works)
     times = kernel.time_calls / total.calls if kernel.time_calls and total.calls else 1.0
 
@@ -301,9 +302,9 @@ def kernel_work(
     )
 
 
-def _least_sure(found: set[How]) -> How:
+def _least_sure(ways: set[How]) -> How:
     order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
-    return next((how for how in order if how in found), "unknown")
+    return next((how for how in order if how in ways), "unknown")
 
 
 def _summed(works: list[CallWork]) -> _Sum:

@@ -1,4 +1,4 @@
-"""Long tables of times by pages: sorted and filtered by the database, events by columns."""
+"""Long tables of times in pages: the database sorts and filters them; events come as columns."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ SORTS: dict[str, dict[str, InstrumentedAttribute[Any]]] = {
            "cpu": ProfilerRow.self_cpu_us, "cpu_total": ProfilerRow.cpu_us,
            "name": ProfilerRow.name, "calls": ProfilerRow.calls},
 }  # fmt: skip
-"""What each table sorts by, the usual order first; events by `time` or `duration`."""
+"""Sort keys of each table, the default first; events sort by `time` or `duration`."""
 EVENT_SORTS = ("time", "duration")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which rows are asked for."""
+    """Which rows are requested."""
 
     of: str = KERNELS
     profile: int | None = None
     sort: str = ""
     order: str = ""
-    """'asc' or 'desc'; empty for the usual."""
+    """'asc' or 'desc'; empty for the default."""
     q: str = ""
     category: str = ""
     first: int = 0
@@ -79,13 +79,13 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """A kernel of a trace, or an operator without what it called; times are per step."""
+    """A kernel of a trace, or an operator without what it called; times per step."""
 
     name: str
     category: str
     op: str | None
     joined: str | None
-    """How its launch was found."""
+    """How its launch was identified."""
     calls: float
     time_us: float
     each_us: float
@@ -93,7 +93,7 @@ class TraceRow:
     max_us: float | None
     share: float | None
     graph: str | None
-    """With `kernel` and `handle`, which kernel of the code it is."""
+    """With `kernel` and `handle`, the kernel of the code."""
     kernel: str | None
     handle: int | None
 
@@ -116,16 +116,16 @@ class EventRow:
     """One event of a trace."""
 
     number: int
-    """Place among all events, in the order of time."""
+    """Index among all events in order of time."""
     ts_us: float
-    """Since the first one began."""
+    """Since the start of the first event."""
     us: float
     name: str
     category: str
     process: str
-    """Device, or process."""
+    """Device or process."""
     thread: str
-    """Stream, or thread."""
+    """Stream or thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +141,21 @@ class ProfileName:
 
 @dataclass(slots=True)
 class TimesTable:
-    """A page of one of the long tables `/runs/{run}/time/table`; the list that `asked` names is
-    filled."""
+    """A page of one of the long tables `/runs/{run}/time/table`; only the list that `asked` names
+    is filled."""
 
     run: RunName
     asked: Asked
     profile: ProfileName | None
     profiles: list[ProfileName]
     total: int
-    """Rows that match."""
+    """Number of rows that match."""
     page: int
     """Rows per page."""
     sorts: list[str]
     categories: list[str]
     whole_us: float | None
-    """What shares are of."""
+    """The time that shares refer to."""
     kernels: list[KernelRow] = field(default_factory=list)
     lines: list[LineRow] = field(default_factory=list)
     nodes: list[NodeRow] = field(default_factory=list)
@@ -167,7 +167,7 @@ class TimesTable:
 def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
     run = run_name(session, run_id)
     profiles = profile_names(session, run_id)
-    profile = next((one for one in profiles if one.id == asked.profile), None)
+    profile = next((each for each in profiles if each.id == asked.profile), None)
     if asked.of in OF_PROFILE and profile is None:
         raise NotHere(
             f"Run {run_id} has no profile {asked.profile}.",
@@ -176,14 +176,14 @@ def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
     sorts = list(EVENT_SORTS if asked.of == EVENTS else SORTS[asked.of])
     if asked.sort not in sorts:
         asked = Asked(asked.of, asked.profile, sorts[0], "", asked.q, asked.category, asked.first)
-    found = TimesTable(
+    table = TimesTable(
         run, asked, profile, profiles, 0, PAGE, sorts, [], kernel_time(session, run_id)
     )
     {
         KERNELS: _kernels, LINES: _lines, NODES: _nodes, TRACE: _trace, ROWS: _rows,
         EVENTS: _events,
-    }[asked.of](session, run_id, found)  # fmt: skip
-    return found
+    }[asked.of](session, run_id, table)  # fmt: skip
+    return table
 
 
 def profile_names(session: Session, run_id: str) -> list[ProfileName]:
@@ -203,27 +203,27 @@ def profile_names(session: Session, run_id: str) -> list[ProfileName]:
 
 def _paged(
     session: Session,
-    found: TimesTable,
+    table: TimesTable,
     query: Select[*tuple[Any, ...]],
     name: ColumnElement[str] | InstrumentedAttribute[Any],
     category: InstrumentedAttribute[Any] | None,
     key: InstrumentedAttribute[Any],
 ) -> list[Any]:
-    """The rows of the page; fills in how many match."""
-    asked = found.asked
+    """The rows of the page; sets the number of matches."""
+    asked = table.asked
     if category is not None:
         kinds = query.with_only_columns(category).distinct().order_by(None)
-        found.categories = sorted(str(kind) for kind in session.scalars(kinds))
+        table.categories = sorted(str(kind) for kind in session.scalars(kinds))
         if asked.category:
             query = query.where(category == asked.category)
     if asked.q:
         query = query.where(name.icontains(asked.q, autoescape=True))
     counted = query.order_by(None).with_only_columns(func.count(), maintain_column_froms=True)
-    found.total = session.scalar(counted) or 0
+    table.total = session.scalar(counted) or 0
     column = SORTS[asked.of][asked.sort]
     up = asked.order == "asc" if asked.order else asked.sort in ("name", "category", "target")
     ordered = query.order_by(column.is_(None), column.asc() if up else column.desc(), key)
-    # Sorted are numbers of rows alone: whole rows of a long table take several times as long.
+    # Only ids of rows are sorted: sorting whole rows of a long table takes several times as long.
     numbers = ordered.with_only_columns(key, maintain_column_froms=True)
     page = session.scalars(numbers.offset(asked.first).limit(PAGE)).all()
     place = {number: at for at, number in enumerate(page)}
@@ -231,7 +231,7 @@ def _paged(
     return sorted(rows, key=lambda row: place[row[0].id])
 
 
-def _kernels(session: Session, run_id: str, found: TimesTable) -> None:
+def _kernels(session: Session, run_id: str, table: TimesTable) -> None:
     handle = (
         select(func.min(KernelCall.handle))
         .where(KernelCall.kernel_id == Kernel.id)
@@ -243,54 +243,54 @@ def _kernels(session: Session, run_id: str, found: TimesTable) -> None:
         .join(Graph, Graph.id == Kernel.graph_id)
         .where(Graph.run_id == run_id)
     )
-    found.kernels = [
+    table.kernels = [
         KernelRow(
             graph=slug, name=kernel.name, handle=first, kind=kernel.kind,
             category=kernel.category, call_count=kernel.call_count, time_us=kernel.time_us,
             time_calls=kernel.time_calls, each_us=each(kernel),
-            share=share(kernel.time_us, found.whole_us), time_source=kernel.time_source,
+            share=share(kernel.time_us, table.whole_us), time_source=kernel.time_source,
         )
         for kernel, slug, first in _paged(
-            session, found, query, Kernel.name, Kernel.category, Kernel.id
+            session, table, query, Kernel.name, Kernel.category, Kernel.id
         )
     ]  # fmt: skip
 
 
-def _lines(session: Session, run_id: str, found: TimesTable) -> None:
+def _lines(session: Session, run_id: str, table: TimesTable) -> None:
     query = select(LineCost).where(LineCost.run_id == run_id)
-    found.lines = [
+    table.lines = [
         LineRow(
             row.path, row.line, row.kernels, row.inclusive_us, row.shared_us,
-            share(row.shared_us, found.whole_us),
+            share(row.shared_us, table.whole_us),
         )
         for (row,) in _paged(
-            session, found, query, func.coalesce(LineCost.path, ""), None, LineCost.id
+            session, table, query, func.coalesce(LineCost.path, ""), None, LineCost.id
         )
     ]  # fmt: skip
 
 
-def _nodes(session: Session, run_id: str, found: TimesTable) -> None:
+def _nodes(session: Session, run_id: str, table: TimesTable) -> None:
     query = (
         select(NodeCost, Graph.slug)
         .join(Graph, Graph.id == NodeCost.graph_id)
         .where(Graph.run_id == run_id)
     )
     searched = NodeCost.name + " " + NodeCost.target
-    found.nodes = [
+    table.nodes = [
         NodeRow(
             slug, row.name, row.target, row.line, row.kernels, row.inclusive_us, row.shared_us,
-            share(row.shared_us, found.whole_us),
+            share(row.shared_us, table.whole_us),
         )
-        for row, slug in _paged(session, found, query, searched, None, NodeCost.id)
+        for row, slug in _paged(session, table, query, searched, None, NodeCost.id)
     ]  # fmt: skip
 
 
-def _trace(session: Session, _: str, found: TimesTable) -> None:
-    assert found.profile is not None
-    steps = found.profile.steps or 1
-    own = TraceKernel.profile_id == found.profile.id
+def _trace(session: Session, _: str, table: TimesTable) -> None:
+    assert table.profile is not None
+    steps = table.profile.steps or 1
+    own = TraceKernel.profile_id == table.profile.id
     total = session.scalar(select(func.sum(TraceKernel.total_us)).where(own))
-    found.whole_us = None if total is None else total / steps
+    table.whole_us = None if total is None else total / steps
     handle = (
         select(func.min(KernelCall.handle))
         .where(KernelCall.kernel_id == TraceKernel.kernel_id)
@@ -303,7 +303,7 @@ def _trace(session: Session, _: str, found: TimesTable) -> None:
         .outerjoin(Graph, Graph.id == Kernel.graph_id)
         .where(own)
     )
-    found.trace = [
+    table.trace = [
         TraceRow(
             name=row.name, category=row.category, op=row.op, joined=row.joined,
             calls=row.calls / steps, time_us=row.total_us / steps,
@@ -311,23 +311,23 @@ def _trace(session: Session, _: str, found: TimesTable) -> None:
             share=share(row.total_us, total), graph=slug, kernel=kernel, handle=first,
         )
         for row, kernel, slug, first in _paged(
-            session, found, query, TraceKernel.name, TraceKernel.category, TraceKernel.id
+            session, table, query, TraceKernel.name, TraceKernel.category, TraceKernel.id
         )
     ]  # fmt: skip
 
 
-def _rows(session: Session, _: str, found: TimesTable) -> None:
-    assert found.profile is not None
-    by = found.profile.steps or 1
-    query = select(ProfilerRow).where(ProfilerRow.profile_id == found.profile.id)
-    found.rows = [
+def _rows(session: Session, _: str, table: TimesTable) -> None:
+    assert table.profile is not None
+    by = table.profile.steps or 1
+    query = select(ProfilerRow).where(ProfilerRow.profile_id == table.profile.id)
+    table.rows = [
         ProfilerLine(
             row.name, row.category, row.calls / by, _divided(row.self_cpu_us, by),
             _divided(row.cpu_us, by), _divided(row.self_device_us, by),
             _divided(row.device_us, by),
         )
         for (row,) in _paged(
-            session, found, query, ProfilerRow.name, ProfilerRow.category, ProfilerRow.id
+            session, table, query, ProfilerRow.name, ProfilerRow.category, ProfilerRow.id
         )
     ]  # fmt: skip
 
@@ -336,10 +336,10 @@ def _divided(value: float | None, by: int) -> float | None:
     return None if value is None else value / by
 
 
-def _events(session: Session, _: str, found: TimesTable) -> None:
-    """Chunk by chunk, no more of them than the page needs."""
-    assert found.profile is not None
-    asked, profile = found.asked, found.profile.id
+def _events(session: Session, _: str, table: TimesTable) -> None:
+    """Reads chunk by chunk, only as many as the page needs."""
+    assert table.profile is not None
+    asked, profile = table.asked, table.profile.id
     kernels = {
         position: (name, category)
         for position, name, category in session.execute(
@@ -348,7 +348,7 @@ def _events(session: Session, _: str, found: TimesTable) -> None:
             )
         )
     }
-    found.categories = sorted({category for _, category in kernels.values()})
+    table.categories = sorted({category for _, category in kernels.values()})
     wanted = None
     if asked.q or asked.category:
         word = asked.q.lower()
@@ -361,7 +361,7 @@ def _events(session: Session, _: str, found: TimesTable) -> None:
             np.int32,
         )
     picked = _picked(session, profile, asked, wanted)
-    found.total, places, columns = picked
+    table.total, places, columns = picked
     lanes = (session.get_one(Profile, profile).facts.get("breakdown") or {}).get("lanes", [])
     for place, ts, us, kernel, lane in zip(
         places.tolist(), columns.ts.tolist(), columns.us.tolist(), columns.kernel.tolist(),
@@ -369,7 +369,7 @@ def _events(session: Session, _: str, found: TimesTable) -> None:
     ):  # fmt: skip
         name, category = kernels.get(kernel, ("", ""))
         process, thread = lanes[lane] if lane < len(lanes) else ("", "")
-        found.events.append(EventRow(place, ts, us, name, category, process, thread))
+        table.events.append(EventRow(place, ts, us, name, category, process, thread))
 
 
 Picked = tuple[int, "np.ndarray[Any, Any]", EventColumns]
@@ -397,11 +397,11 @@ def _picked(
             total += count
             continue
         events = read_chunk(session, profile, number, count)
-        here = np.arange(first, first + count)
+        indices = np.arange(first, first + count)
         if wanted is not None:
             match = np.isin(events.kernel, wanted)
-            events, here = _taken(events, match), here[match]
-        total += len(here)
+            events, indices = _taken(events, match), indices[match]
+        total += len(indices)
         if full and not by_length:
             continue
         kept = EventColumns(
@@ -410,14 +410,14 @@ def _picked(
                 for name in EventColumns.__dataclass_fields__
             )
         )
-        places = np.concatenate((places, here))
+        places = np.concatenate((places, indices))
         order = _order(kept, places, by_length=by_length, ascending=ascending)[:last]
         kept, places = _taken(kept, order), places[order]
     return total, places[asked.first : last], _taken(kept, np.arange(len(places))[asked.first :])
 
 
 def _too_short(kept: EventColumns, longest: float, ascending: bool) -> bool:
-    """Whether a chunk holds nothing that comes before the last one kept."""
+    """Whether a chunk has nothing that sorts before the last event kept."""
     return not ascending and longest <= float(kept.us[-1])
 
 

@@ -1,4 +1,4 @@
-"""Where the time goes: eager beside compiled; by category, kernel, node and line."""
+"""Where the time goes: eager compared with compiled; by category, kernel, node and line."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from inductorscope.store.tables.models import Artifact, Graph, Kernel, Profile, 
 
 SHOWN = 100
 MOST_FILES, MOST_LINES, MOST_KERNELS = 100, 60, 20
-"""Of the map: files, lines, and kernels a line; the rest is summed up."""
+"""Most files, lines, and kernels per line in the map; the rest is summed."""
 NOTHING = 1e-9
-"""A rest this small, of the whole, comes of rounding."""
+"""A remainder below this share of the whole comes from rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,14 @@ class ProfileTable:
     """The Chrome trace to download."""
     facts: dict[str, Any]
     over_wall: float | None
-    """Kernels' time of a step, over the wall time of a step without profiler."""
+    """Kernel time of a step divided by the wall time of a step without the profiler."""
     wall_us: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """A tile of the map: a file, a line of it, or a kernel of that line, by shared time."""
+    """A tile of the map: a file, one of its lines, or a kernel of that line; its area is shared
+    time."""
 
     id: str
     parent: str
@@ -81,9 +82,9 @@ class TimePage:
     timings: dict[str, Any]
     kernel_time_us: float | None
     held_up: str | None
-    """A warning where the profile contradicts the timings."""
+    """Warns if the profile contradicts the timings."""
     unattributed_us: float | None
-    """Kernel time of the compiled profile that no kernel of the run's code explains."""
+    """Kernel time of the compiled profile that belongs to no kernel of the run's code."""
     categories: list[CategoryTime]
     graphs: list[GraphRow]
     kernels: list[KernelRow]
@@ -92,7 +93,7 @@ class TimePage:
     map: list[MapPart]
     profiles: list[ProfileTable]
     kept: bool
-    """False for runs that were read before traces were kept event by event."""
+    """False for runs read before traces were stored event by event."""
 
 
 def time_page(session: Session, run_id: str) -> TimePage:
@@ -122,11 +123,11 @@ def time_page(session: Session, run_id: str) -> TimePage:
 
 
 def _profiles(session: Session, run: Run) -> list[ProfileTable]:
-    found = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
+    profiles = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
     order = {"eager": 0, "compiled": 1}
     return [
         _profile(profile, run)
-        for profile in sorted(found, key=lambda item: (order.get(item.label, 2), item.label))
+        for profile in sorted(profiles, key=lambda item: (order.get(item.label, 2), item.label))
     ]
 
 
@@ -134,8 +135,8 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
     wall_ms = profile.facts.get("wall_ms")
     if wall_ms is None:
         wall_ms = {"eager": run.eager_ms, "compiled": run.compiled_ms}.get(profile.label)
-    found = profile.facts.get("breakdown") or {}
-    on_device, total = found.get("on_device"), found.get("total_us")
+    breakdown = profile.facts.get("breakdown") or {}
+    on_device, total = breakdown.get("on_device"), breakdown.get("total_us")
     over_wall = None
     if on_device and profile.steps and wall_ms and total is not None:
         over_wall = total / profile.steps / (wall_ms * 1000)
@@ -152,12 +153,12 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
 
 
 def _unattributed(profiles: list[ProfileTable]) -> float | None:
-    """Time of the joined profile that no kernel of the run's code explains."""
+    """Time of the joined profile that belongs to no kernel of the run's code."""
     for profile in profiles:
         if profile.facts.get("joined_to_code"):
-            whole, told = profile.facts.get("kernel_us"), profile.facts.get("attributed_us")
-            if isinstance(whole, int | float) and isinstance(told, int | float):
-                return max(0.0, whole - told)
+            whole, attributed = profile.facts.get("kernel_us"), profile.facts.get("attributed_us")
+            if isinstance(whole, int | float) and isinstance(attributed, int | float):
+                return max(0.0, whole - attributed)
     return None
 
 
@@ -177,16 +178,16 @@ def _map(session: Session, run: str) -> list[MapPart]:
     }
     files = {path or "": us for path, us in source_times(session, run).items()}
     parts: list[MapPart] = []
-    told: dict[str, float] = defaultdict(float)
+    known: dict[str, float] = defaultdict(float)
     for place, line in enumerate(lines):
         parts += _tiles(line, place, names)
-        told[line.path or ""] += line.shared_us
-    shown = sorted(files.items(), key=lambda file: (file[0] not in told, -file[1]))
+        known[line.path or ""] += line.shared_us
+    shown = sorted(files.items(), key=lambda file: (file[0] not in known, -file[1]))
     few = dict(shown[:MOST_FILES])
     parts += [
-        MapPart(f"{path} rest", f"file {path}", "other lines", us - told[path], None)
+        MapPart(f"{path} rest", f"file {path}", "other lines", us - known[path], None)
         for path, us in few.items()
-        if us - told[path] > us * NOTHING
+        if us - known[path] > us * NOTHING
     ]
     tops = [
         MapPart(f"file {path}", "", PurePosixPath(path).name or "no line is known", us, None)
@@ -200,21 +201,21 @@ def _map(session: Session, run: str) -> list[MapPart]:
 
 def _tiles(line: LineCostRow, place: int, names: dict[int, tuple[str, str]]) -> list[MapPart]:
     own = f"line {place}"
-    label = f"line {line.line}" if line.line is not None else "not told"
+    label = f"line {line.line}" if line.line is not None else "no line is known"
     tiles = [MapPart(own, f"file {line.path or ''}", label, line.shared_us, None)]
-    told = 0.0
+    known = 0.0
     for kernel, us in line.parts[:MOST_KERNELS]:
         name, category = names.get(int(kernel), ("a kernel", TRITON_OTHER))
         tiles.append(MapPart(f"{own} {int(kernel)}", own, name, us, category))
-        told += us
-    left = line.shared_us - told
+        known += us
+    left = line.shared_us - known
     if left > line.shared_us * NOTHING:
         tiles.append(MapPart(f"{own} rest", own, "other kernels", left, None))
     return tiles
 
 
 def with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime]:
-    """The rows with the text of their lines, where the run holds the file."""
+    """The rows with the text of their lines, if the run has the file."""
     wanted = {row.path for row in rows}
     query = select(Artifact.path, Artifact.digest).where(
         Artifact.run_id == run, Artifact.role == SOURCE
