@@ -15,7 +15,7 @@ from inductorscope.jobs.errors import without_password
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.database.errors import MigrationError
-from inductorscope.store.runs.found_secrets import tell_found
+from inductorscope.store.runs.secrets import report_secrets
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 
@@ -109,13 +109,13 @@ def serve(settings: Settings) -> None:
         try:
             app = create_app(settings)
             with app.state.parts.write.begin() as session:
-                found = tell_found(session)
+                notice = report_secrets(session)
         except (MigrationError, SQLAlchemyError, OSError) as error:
             raise StartError(
                 f"The database cannot be opened: {_first_line(error)}", FAILED
             ) from error
-        if found is not None:
-            print(found, file=sys.stderr, flush=True)
+        if notice is not None:
+            print(notice, file=sys.stderr, flush=True)
         configure_mappers()
         gc.collect()
         gc.freeze()  # a look through all that was loaded takes a tenth of a second of some request

@@ -178,7 +178,7 @@ def test_junk_is_left_out_and_reported(foo: Path, tmp_path: Path) -> None:
     after = recognise(tmp_path)
     assert after.content_digest == before
     assert {(dropped.reason, dropped.count) for dropped in after.dropped} == {
-        ("left behind by another program", 3),
+        ("a file of another program", 3),
         ("an empty folder", 1),
     }
 

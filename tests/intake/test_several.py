@@ -80,7 +80,7 @@ def test_the_limits_are_common(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "d.log").write_bytes(bytes(60 * KIB))
     for number, second in enumerate((two, plain, folder)):
-        with pytest.raises(Refused, match="What was sent together is more than 100 KiB"):
+        with pytest.raises(Refused, match="The upload is more than 100 KiB"):
             lay_out([one, second], tmp_path / f"bytes-{number}", LIMITS)
     for name in ("e", "f"):
         zipped(tmp_path / f"{name}.zip", {f"{name}{i}": b"" for i in range(6)})

@@ -14,7 +14,7 @@ from inductorscope.answers.runs.read import read_page
 from inductorscope.reading import read_run
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, sessions
-from inductorscope.store.runs.found_secrets import tell_found
+from inductorscope.store.runs.secrets import report_secrets
 from inductorscope.store.tables.all import TABLES
 from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import Engine, select
@@ -111,10 +111,10 @@ def test_nothing_of_them_is_stored(factory: Sessions, planted: Path, helpers: in
         ("another.json.gz", "Hugging Face token"): 1,
     }
     with factory.begin() as session:
-        assert (tell_found(session) or "").startswith(
+        assert (report_secrets(session) or "").startswith(
             f"1 stored run held an access token or a database address of Inductorscope ({run.id};"
         )
-        assert tell_found(session) is None
+        assert report_secrets(session) is None
 
 
 def test_the_run_is_known_by_what_was_sent(factory: Sessions, planted: Path) -> None:

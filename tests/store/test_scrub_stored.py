@@ -25,7 +25,7 @@ from inductorscope.store.database.engine import Sessions, make_engine, sessions
 from inductorscope.store.database.migrate import migrate
 from inductorscope.store.runs.compile_story import insert_story
 from inductorscope.store.runs.draft import ArtifactDraft, RunDraft, artifact_of
-from inductorscope.store.runs.found_secrets import tell_found
+from inductorscope.store.runs.secrets import report_secrets
 from inductorscope.store.tables.models import Artifact, Run
 from sqlalchemy import Engine, select, text
 from sqlalchemy.orm import Session
@@ -158,8 +158,8 @@ def test_rows_lose_them_and_the_run_tells(old: Settings) -> None:
         ("train.py", "Hugging Face token"): 1,
     }
     with sessions(engine).begin() as session:
-        assert (tell_found(session) or "").startswith("1 stored run held an access token")
-        assert tell_found(session) is None
+        assert (report_secrets(session) or "").startswith("1 stored run held an access token")
+        assert report_secrets(session) is None
     engine.dispose()
 
 

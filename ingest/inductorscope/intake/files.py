@@ -8,25 +8,25 @@ from pathlib import Path
 
 @dataclass(slots=True)
 class File:
-    """One file of an upload, and what it was taken for."""
+    """A file of an upload, with its role."""
 
     path: str
-    """Relative, without the folders that all files share."""
+    """Path in the upload, without the folders that all files share."""
     role: str
     size: int
     absolute: Path
     digest: str
-    """SHA-256 of its bytes as they are; empty until `Intake.settle`, where that was asked for."""
+    """SHA-256 of its original bytes; empty until `Intake.settle` if hashing was deferred."""
     modified: int = 0
-    """When it was changed last, before it was looked at: nanoseconds."""
+    """Time of its last change before it was read, in nanoseconds."""
     graph: str | None = None
     """Slug of the graph it belongs to."""
     kept: str = ""
-    """Digest of what is stored, where secrets were removed. `absolute` is then a copy."""
+    """Digest of the stored bytes if secrets were removed; `absolute` is then a copy."""
     source_path: str | None = None
-    """Of a source that a capture copied: its path on the machine where it ran."""
+    """Original path of a source that a capture copied."""
 
     @property
     def stored_digest(self) -> str:
-        """Digest of what is stored."""
+        """Digest of the stored bytes."""
         return self.kept or self.digest

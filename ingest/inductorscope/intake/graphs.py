@@ -1,4 +1,4 @@
-"""Which files make up one compiled graph, and what that graph is called."""
+"""Groups files by compiled graph, and names the graphs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GRAPH_FOLDER = re.compile(r"^model_|_(?:forward|backward|inference|joint)(?:_|$
 _RUN_FOLDER = re.compile(r"^run_\d{4}_.*pid_\d+$")
 # # AOT ID: ['0_forward']
 _AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
-# What AOTInductor writes for a C++ wrapper, and for the kernels that it calls.
+# What AOTInductor writes for a C++ wrapper, and for the kernels it calls.
 _WRAPPER = re.compile(r"inductor_entry_impl|AOTInductorModel")
 _KERNELS = re.compile(r'^[ \t]*extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+cpp_\w+\(', re.M)
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")
@@ -27,21 +27,21 @@ _LAST_NUMBER = re.compile(r"(\d+)\D*$")
 
 @dataclass(slots=True)
 class GraphFolder:
-    """One compiled graph: a folder of the debug directory, or a file by itself."""
+    """A compiled graph: a folder of the debug directory, or a single file."""
 
     name: str
     slug: str
-    """Unique in the upload and fit for a URL."""
+    """Unique in the upload and safe in a URL."""
     process: str | None
-    """Folder of the process that compiled it, when the upload has it."""
+    """Folder of the process that compiled it, if the upload contains it."""
     files: dict[str, Path] = field(default_factory=dict)
     """One file for each role."""
     kernels: list[Path] = field(default_factory=list)
-    """Files with the kernels of a C++ wrapper, which are read together with it."""
+    """Files with the kernels of a C++ wrapper, read together with it."""
 
 
 def find_graphs(files: list[File], base: Path) -> list[GraphFolder]:
-    """The graphs in the order they were compiled; marks the files of each with its slug."""
+    """Returns the graphs in the order they were compiled; marks the files of each with its slug."""
     groups: list[tuple[GraphFolder, list[File]]] = []
     for folder, members in _by_folder(files).items():
         groups += _graphs_of_folder(folder, members, base)
@@ -76,21 +76,21 @@ def _graphs_of_folder(
         graph.kernels = [file.absolute for file in kernels]
         for file in rest + kernels:
             if file.role == CODE:
-                file.role = WRAPPER_PART  # the code is what they are together
+                file.role = WRAPPER_PART  # all of them together are the code
         return [(graph, members)]
-    # A folder of loose kernels' files, such as the compile cache: each is a graph by itself. The
-    # other texts belong to the one that is called as Inductor calls it, if there is one.
+    # A folder of separate files of kernels, such as the compile cache: each is a graph. The other
+    # texts belong to the file with Inductor's usual name, if there is one.
     groups = []
     for code in codes:
-        mine = [code]
+        texts = [code]
         if code.absolute.name == "output_code.py":
-            mine += [file for file in members if file.role != CODE]
-        groups.append(_graph(folder, mine, base, alone=True))
+            texts += [file for file in members if file.role != CODE]
+        groups.append(_graph(folder, texts, base, alone=True))
     return groups
 
 
 def _kernels_of_wrapper(codes: list[File]) -> list[File]:
-    """The codes beside a C++ wrapper, if one is a wrapper and the others hold its kernels."""
+    """Returns the files next to a C++ wrapper if all of them hold its kernels, else none."""
     heads = {file.path: _head_text(file.absolute) for file in codes}
     wrappers = [file for file in codes if _WRAPPER.search(heads[file.path])]
     others = [file for file in codes if file not in wrappers]
@@ -112,7 +112,7 @@ def _graph(
 
 
 def _canonical(file: File) -> bool:
-    """Whether it bears the name that Inductor gives such files."""
+    """Whether the file has the name that Inductor gives such files."""
     return file.absolute.name.startswith(("output_code.", "fx_graph_", "ir_", "inductor_"))
 
 
@@ -121,9 +121,9 @@ def _graph_name(folder: Path, files: dict[str, Path], base: Path, *, alone: bool
         return stored_text(folder.name)
     code = files.get(CODE)
     if code is not None:
-        found = _AOT_ID.search(_head_text(code))
-        if found:
-            return f"model__{found.group(1)}"
+        match = _AOT_ID.search(_head_text(code))
+        if match:
+            return f"model__{match.group(1)}"
     first = next(iter(files.values()))
     if not alone and folder != base and len(files) > 1:
         return stored_text(folder.name)
@@ -136,7 +136,7 @@ def _head_text(path: Path) -> str:
 
 
 def _process(folder: Path, base: Path) -> str | None:
-    """The run folder above a graph, looked for inside of the upload only."""
+    """Returns the run folder above a graph, within the upload."""
     for part in (base.name, *folder.relative_to(base).parts):
         if _RUN_FOLDER.match(part):
             return part
@@ -144,13 +144,13 @@ def _process(folder: Path, base: Path) -> str | None:
 
 
 def _order(graph: GraphFolder) -> tuple[str, int, str]:
-    """Inductor numbers graphs as it compiles them: the last number of the folder's name."""
+    """Sorts by the last number in the name: Inductor numbers graphs as it compiles them."""
     number = _LAST_NUMBER.search(graph.name.rpartition(".")[0] or graph.name)
     return graph.process or "", int(number.group(1)) if number else 0, graph.name
 
 
 def unique_slug(name: str, taken: set[str]) -> str:
-    """The name made fit for a URL and for standing among those taken (lower case)."""
+    """Makes a name safe in a URL and different from those in `taken` (lower case)."""
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:MAX_SLUG].strip(".-") or "graph"
     unique, count = slug, 1
     while unique.lower() in taken:
@@ -161,7 +161,7 @@ def unique_slug(name: str, taken: set[str]) -> str:
 
 
 def _adopt(files: list[File]) -> None:
-    """Other files in a graph's folder, or below it, belong to the graph."""
+    """Assigns the other files in or below a graph's folder to the graph."""
     homes: dict[Path, set[str]] = {}
     for file in files:
         if file.graph is not None:

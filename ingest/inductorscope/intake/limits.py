@@ -1,4 +1,4 @@
-"""Bounds on an upload, the count kept against them, and the refusal that names them."""
+"""Limits on an upload, the meter that enforces them, and the refusal that names them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from inductorscope.formats.units import MIB
 from inductorscope.settings import PREFIX, Settings
 
 RATIO_FLOOR = 64 * MIB
-"""Unpacked size below which the ratio does not matter: small text packs a thousandfold."""
+"""Unpacked size below which the ratio is not checked: small texts can shrink a thousandfold."""
 
 
 class Refused(Exception):
-    """An upload is not taken. `str()` is one sentence: what, where, which limit, what to do."""
+    """An upload is refused. `str()` is one sentence: what, where, which limit, what to do."""
 
     def __init__(self, what: str, do: str = "", limit: str | None = None) -> None:
         self.what = what
@@ -21,13 +21,13 @@ class Refused(Exception):
         self.do = do
         """What the user can do about it."""
         self.limit = limit
-        """Name of the setting that sets the limit, if one does."""
+        """Name of the setting for the limit, if there is one."""
         super().__init__(f"{what}; {do}." if do else f"{what}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large an upload may be, as sent and unpacked. Meanings as in `settings`."""
+    """How large an upload may be, packed and unpacked. `settings` documents the fields."""
 
     max_upload_bytes: int
     max_unpacked_bytes: int
@@ -46,14 +46,14 @@ class Limits:
 
 @dataclass(slots=True)
 class Spent:
-    """What has been counted against the limits so far; parts sent together share one."""
+    """The amounts counted against the limits so far; parts sent together share one."""
 
     members: int = 0
     unpacked: int = 0
 
 
 class Meter:
-    """Counts members and bytes of one upload, or of one part, and refuses at the limit."""
+    """Counts members and bytes of an upload, or of one part, and raises `Refused` at a limit."""
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class Meter:
         self.packed = packed
         self.unpacked = 0
         self.spent = Spent() if spent is None else spent
-        self.whole = where if spent is None else "What was sent together"
-        """Whom the sentences name when the limit of all parts is passed."""
+        self.whole = where if spent is None else "The upload"
+        """What messages name when all parts together pass a limit."""
         self.progress = progress
 
     def upload(self) -> None:
-        """Checks the size as sent."""
+        """Checks the packed size."""
         if self.packed > self.limits.max_upload_bytes:
             raise Refused(
                 f"{self.where} is {size_text(self.packed)}; "
@@ -83,7 +83,7 @@ class Meter:
             )
 
     def member(self, count: int = 1) -> None:
-        """Counts members, files and folders alike."""
+        """Counts members: files and folders alike."""
         self.spent.members += count
         if self.spent.members > self.limits.max_members:
             raise Refused(
@@ -119,7 +119,7 @@ def _raise(setting: str, otherwise: str) -> str:
 
 
 def size_text(count: int) -> str:
-    """`1.5 GiB`: a size as the sentences say it."""
+    """Formats a size for messages: `1.5 GiB`."""
     size = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if size < 1024:

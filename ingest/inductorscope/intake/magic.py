@@ -5,7 +5,7 @@ from __future__ import annotations
 from inductorscope.formats.unpacking import packing_of
 
 HEAD = 1024
-"""Bytes that are enough for it."""
+"""Bytes needed to recognise an archive."""
 
 PACKINGS = {"gzip", "xz", "zstd", "bzip2"}
 """Compressions of a single stream."""
@@ -16,7 +16,7 @@ ARCHIVE_ENDINGS = (
     ".zip", ".tar", ".tgz", ".txz", ".tzst", ".gz", ".xz", ".zst", ".bz2", ".7z", ".rar",
 )  # fmt: skip
 
-# Not read here, but worth a better message than "not an archive".
+# Not supported, but worth a better message than "not an archive".
 FOREIGN = {"7z", "rar", "cab"}
 
 _MAGIC = (
@@ -30,7 +30,7 @@ _MAGIC = (
 
 
 def kind_of(head: bytes) -> str | None:
-    """'zip', 'tar', 'gzip', …, or None for anything else."""
+    """Returns 'zip', 'tar', 'gzip', …, or None for anything else."""
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
@@ -38,7 +38,7 @@ def kind_of(head: bytes) -> str | None:
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether the first block is a tar header, by its checksum: old tars carry no magic."""
+    """Whether the first block is a tar header, judged by its checksum: old tars have no magic."""
     block = head[:512]
     if len(block) < 512 or not block.strip(b"\0"):
         return False

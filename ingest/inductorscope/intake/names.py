@@ -1,4 +1,4 @@
-"""Names of archive members: which may be written, and where."""
+"""Decides which names of archive members may be written, and where."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ MAX_PATH_BYTES = 1024
 SHOWN = 120
 PACK_AGAIN = "pack the folder again without it"
 
-# `C:\run`, `c:x`: a drive of another system
+# `C:\run`, `c:x`: a Windows drive
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 def shown(name: str) -> str:
-    """A member's name as a sentence may show it: no control characters, not too long."""
+    """Makes a member's name fit for a message: no control characters, bounded length."""
     text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
     if len(text) > SHOWN:
         text = f"{text[: SHOWN // 2]}…{text[-SHOWN // 2 :]}"
@@ -24,15 +24,15 @@ def shown(name: str) -> str:
 
 
 def stored_text(name: str) -> str:
-    """A file's name as text that a database takes: bytes that are no UTF-8 are spelled out."""
+    """Makes a file's name fit for a database: bytes that are not UTF-8 are escaped."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
 
 
 def member_path(name: str, where: str) -> tuple[str, ...]:
-    """The parts of a member's path below the target folder; empty for the folder itself.
+    """Returns the parts of a member's path below the target folder; empty for the folder itself.
 
-    Both slashes separate: some packers on Windows write backslashes. Whatever would land
-    elsewhere refuses the whole archive, because nobody packs such a member by accident.
+    Both slashes separate, because some packers on Windows write backslashes. A member outside the
+    folder refuses the whole archive, because nobody packs one by accident.
     """
     if "\0" in name:
         raise Refused(f"{where} has a member with a NUL in its name, {shown(name)}", PACK_AGAIN)
@@ -64,5 +64,5 @@ def _check_length(parts: tuple[str, ...], name: str, where: str) -> None:
         raise Refused(
             f"{where} has a member whose path is {whole:,} bytes long, {shown(name)}; "
             f"the limit is {MAX_PATH_BYTES:,}",
-            "pack from a folder nearer to the files",
+            "pack a folder closer to the files",
         )

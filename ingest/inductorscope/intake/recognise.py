@@ -1,4 +1,4 @@
-"""What a folder of files is: graphs with their texts, logs, traces, tables, and the rest."""
+"""Recognises the files of a folder: graphs with their texts, logs, traces, tables and others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from inductorscope.intake.sources import mark_sources
 
 PIECE = MIB
 LARGE = 4 * MIB
-"""Bytes of a log that is hashed while it is read already."""
+"""Size in bytes from which a log is hashed in a thread while it is read."""
 LARGE_PIECE = 4 * MIB
-"""Of a file that is hashed beside other work: fewer turns to wait for."""
+"""Bytes hashed at a time in the thread: large pieces wait less often for the interpreter lock."""
 
 JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
 JUNK_FOLDERS = {"__macosx", "__pycache__", ".git"}
@@ -28,7 +28,7 @@ JUNK_FOLDERS = {"__macosx", "__pycache__", ".git"}
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What was not taken, and why. `file` is the first of `count`."""
+    """Files left out, and why. `file` is the first of `count`."""
 
     file: str
     reason: str
@@ -37,14 +37,14 @@ class Dropped:
 
 @dataclass(slots=True)
 class Intake:
-    """An upload, recognised."""
+    """A recognised upload."""
 
     graphs: list[GraphFolder] = field(default_factory=list)
     files: list[File] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     content_digest: str = ""
     hashing: Future[None] | None = None
-    """What goes on beside: until it is done, large logs and the whole have no digest."""
+    """Hashing in a thread; until it is done, large logs and the upload have no digest."""
 
     @property
     def settled(self) -> bool:
@@ -57,12 +57,12 @@ class Intake:
 
     @property
     def known(self) -> bool:
-        """Whether there is anything in it that a run can be made of."""
+        """Whether a run can be made of any of the files."""
         return any(file.role not in {OTHER, SOURCE} for file in self.files)
 
 
 def _digest_of(path: Path) -> tuple[str, int]:
-    """Digest and size of a file."""
+    """Returns digest and size of a file."""
     digest, size = hashlib.sha256(), 0
     piece = memoryview(bytearray(LARGE_PIECE))
     with path.open("rb", buffering=0) as file:
@@ -72,10 +72,10 @@ def _digest_of(path: Path) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def recognise(root: Path, *, beside: bool = False) -> Intake:
-    """Looks through a folder (or at one file) and recognises what is in it. Follows no links.
+def recognise(root: Path, *, hash_later: bool = False) -> Intake:
+    """Recognises the files of a folder, or a single file. Follows no links.
 
-    `beside`: large logs are hashed by another thread until `settle`.
+    `hash_later`: another thread hashes large logs; `Intake.settle` waits for it.
     """
     dropped: dict[str, list[str]] = {}
     paths = _walk(root, dropped) if root.is_dir() else [root]
@@ -84,12 +84,12 @@ def recognise(root: Path, *, beside: bool = False) -> Intake:
     intake = Intake()
     for path in paths:
         shown = PurePosixPath(*path.relative_to(base).parts[common:])
-        intake.files.append(_look_at(path, stored_text(str(shown)), beside))
+        intake.files.append(_look_at(path, stored_text(str(shown)), hash_later))
     intake.files.sort(key=lambda file: file.path)
     _hash_rest(intake)
     for file in intake.files:
         if file.role == NESTED:
-            reason = "an archive inside the upload is not unpacked; upload it by itself"
+            reason = "an archive inside the upload is not unpacked; upload it separately"
             dropped.setdefault(reason, []).append(file.path)
     intake.files = [file for file in intake.files if file.role != NESTED]
     mark_sources(intake.files)
@@ -101,30 +101,30 @@ def recognise(root: Path, *, beside: bool = False) -> Intake:
 
 
 def _walk(root: Path, dropped: dict[str, list[str]]) -> list[Path]:
-    """All files worth a look, sorted; what is skipped goes to `dropped`."""
-    found: list[Path] = []
+    """Returns all files worth reading, sorted; adds the others to `dropped`."""
+    paths: list[Path] = []
     for folder, names, files in os.walk(root):
-        here = Path(folder)
+        current = Path(folder)
         for name in list(names):
-            if (here / name).is_symlink():
-                _drop(dropped, "a link; links are not followed", here / name, root)
+            if (current / name).is_symlink():
+                _drop(dropped, "a link; links are not followed", current / name, root)
                 names.remove(name)
             elif name.lower() in JUNK_FOLDERS:
-                _drop(dropped, "left behind by another program", here / name, root)
+                _drop(dropped, "a file of another program", current / name, root)
                 names.remove(name)
-        if not names and not files and here != root:
-            _drop(dropped, "an empty folder", here, root)
+        if not names and not files and current != root:
+            _drop(dropped, "an empty folder", current, root)
         for name in files:
-            path = here / name
+            path = current / name
             if name.lower() in JUNK_NAMES or name.startswith("._"):
-                _drop(dropped, "left behind by another program", path, root)
+                _drop(dropped, "a file of another program", path, root)
             elif path.is_symlink():
                 _drop(dropped, "a link; links are not followed", path, root)
             elif not path.is_file():
-                _drop(dropped, "no plain file", path, root)
+                _drop(dropped, "not a regular file", path, root)
             else:
-                found.append(path)
-    return sorted(found)
+                paths.append(path)
+    return sorted(paths)
 
 
 def _drop(dropped: dict[str, list[str]], reason: str, path: Path, root: Path) -> None:
@@ -132,7 +132,7 @@ def _drop(dropped: dict[str, list[str]], reason: str, path: Path, root: Path) ->
 
 
 def _common_parts(paths: list[tuple[str, ...]]) -> int:
-    """How many leading folders all files share."""
+    """Returns the number of leading folders that all files share."""
     if not paths:
         return 0
     shortest = min(len(parts) - 1 for parts in paths)
@@ -142,15 +142,15 @@ def _common_parts(paths: list[tuple[str, ...]]) -> int:
     return shortest
 
 
-def _look_at(path: Path, shown: str, beside: bool) -> File:
-    """One pass over a file: its digest, size and role. `beside`: no digest yet of a large log."""
+def _look_at(path: Path, shown: str, hash_later: bool) -> File:
+    """Reads a file once: digest, size, role. `hash_later`: leaves out the digest of a large log."""
     digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         piece = memoryview(bytearray(min(PIECE, max(status.st_size, HEAD))))
         count = size = file.readinto(piece) or 0
         role = role_of(path.name, bytes(piece[: min(count, HEAD)]))
-        if beside and role == TRACE_LOG and status.st_size >= LARGE:
+        if hash_later and role == TRACE_LOG and status.st_size >= LARGE:
             return File(shown, role, status.st_size, path, "", status.st_mtime_ns)
         while count:
             digest.update(piece[:count])
@@ -167,7 +167,7 @@ def _look_at(path: Path, shown: str, beside: bool) -> File:
 
 
 def _hash_rest(intake: Intake) -> None:
-    """Of the files without a digest, and of the whole; beside other work, if there are any."""
+    """Hashes the files without a digest, in a thread if there are any, and then the upload."""
     files = list(intake.files)
     large = [file for file in files if not file.digest]
 
@@ -185,7 +185,7 @@ def _hash_rest(intake: Intake) -> None:
 
 
 def _content_digest(files: list[File]) -> str:
-    """The same for a folder and every archive of it."""
+    """Returns a digest that is the same for a folder and for every archive of it."""
     whole = hashlib.sha256()
     for line in sorted(f"{file.path}\0{file.digest}\n" for file in files):
         whole.update(line.encode())

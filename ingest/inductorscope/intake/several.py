@@ -1,4 +1,4 @@
-"""Several things sent together: folders and files side by side, archives among them unpacked."""
+"""Lays out several folders, files and archives that were sent together."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ def lay_out(
     limits: Limits,
     progress: Callable[[Path], None] = lambda path: None,
 ) -> None:
-    """Puts all of it below the folder `into`, in an order that does not depend on how it came.
+    """Copies files and unpacks archives into the folder `into`, in an order independent of `paths`.
 
-    Compressed logs and traces stay as they are: among others they are files; only a lone one is
-    unpacked. What is no archive is copied. The limits hold for all of it together. Raises
-    `Refused` as `unpack` does.
+    Compressed logs and traces are copied as they are; they are unpacked only when sent alone. The
+    limits apply to all paths together. Raises `Refused`, as `unpack` does.
     """
     into.mkdir(parents=True, exist_ok=True)
     spent = Spent()
@@ -41,14 +40,14 @@ def lay_out(
 
 
 def any_archive(paths: Iterable[Path]) -> bool:
-    """Whether laying them out would unpack something."""
+    """Whether laying out the paths would unpack an archive."""
     return any(
         only_archive(path) is not None if path.is_dir() else _holds_files(path) for path in paths
     )
 
 
 def _holds_files(path: Path) -> bool:
-    """Whether it is an archive, and not merely one compressed file."""
+    """Whether the path is an archive, rather than a single compressed file."""
     with path.open("rb") as stream:
         kind = magic.kind_of(stream.read(magic.HEAD))
         if kind not in magic.PACKINGS:
@@ -57,19 +56,19 @@ def _holds_files(path: Path) -> bool:
         try:
             return magic.is_tar(open_plain(stream).read(magic.HEAD))
         except DamagedError:
-            return False  # kept as it is, for the readers to say what is wrong with it
+            return False  # kept as it is; its reader reports the damage
 
 
 def _unpacked(path: Path, into: Path, limits: Limits, spent: Spent, number: int) -> None:
     with tempfile.TemporaryDirectory(dir=into.parent, prefix="part-") as part:
         place = Path(part) / "files"
         unpack(path, place, limits, spent=spent)
-        for found in place.iterdir():
-            found.rename(_free(into, found.name, number))
+        for entry in place.iterdir():
+            entry.rename(_free(into, entry.name, number))
 
 
 def _free(into: Path, name: str, number: int) -> Path:
-    """Two archives can hold the same names; a number keeps the later one apart."""
+    """Returns a free path: if two archives hold the same name, the later one gets a number."""
     while (into / name).exists():
         name = f"{number}-{name}"
     return into / name

@@ -43,12 +43,12 @@ from inductorscope.formats.vocabulary import (
 from inductorscope.intake import magic
 
 HEAD = 64 * KIB
-"""Bytes of a file that are looked at."""
+"""Bytes that are read to recognise a file."""
 
 NESTED = "nested archive"
-"""What `role_of` says of an archive; no role."""
+"""Returned by `role_of` for an archive; not a role."""
 
-# Files of PyTorch and Python that happen to be zips; not meant as archives of text.
+# Files of PyTorch and Python that are technically zips, but not archives of text.
 _ZIP_ENDINGS = (".pt", ".pt2", ".pth", ".npz", ".whl", ".jar", ".xlsx")
 
 _READ_PACKED = {TRACE_LOG, CHROME_TRACE}
@@ -63,9 +63,9 @@ _TRACE_LOG = re.compile(
 # op0: SchedulerNode(ComputedBuffer)
 _IR = re.compile(rb"^(?:op|buf)\d[\w]*: \w*SchedulerNode\(|^\w+: \w+SchedulerNode\(", re.M)
 _FUSED = re.compile(rb"^\w+: FusedSchedulerNode\(", re.M)
-# What is scheduled keeps its numbers; fusing moves nodes, so that they are no longer in order.
+# Scheduling numbers nodes in order; fusion moves them, so their numbers are no longer sorted.
 _NUMBERED = re.compile(rb"^(?:\w*_)?(?:op|buf)(\d{1,9}): \w*SchedulerNode\(", re.M)
-# V1121 07:03:54.123000 69 torch/_dynamo/x.py:7] [0/0] [__graph_code] …, before every line
+# V1121 07:03:54.123000 69 torch/_dynamo/x.py:7] [0/0] [__graph_code] …, before each line
 _LOGGED = re.compile(
     rb"^(?:\[rank\d+\]:)?[VDIWEC]\d{4} [\d:.]+ \d+ [^\]\n]{1,400}:\d+\] (?:\[[^\]\n]{1,80}\] ?)+",
     re.M,
@@ -135,7 +135,7 @@ _DRAWN = re.compile(rb"<svg[\s>]|<!DOCTYPE svg|^(?:strict )?(?:di)?graph\b[^\n{]
 
 
 def role_of(name: str, head: bytes) -> str:
-    """The role of a file by the first `HEAD` bytes and its name, `NESTED` for an archive."""
+    """Returns a file's role from its first `HEAD` bytes and its name; `NESTED` for an archive."""
     kind = magic.kind_of(head)
     if kind == "gzip":
         inner = inflated_head(head)
@@ -156,13 +156,13 @@ def role_of(name: str, head: bytes) -> str:
 
 
 def inflated_head(head: bytes) -> bytes:
-    """The beginning of what a compressed file holds; as much as can be read of a damaged one."""
+    """Decompresses the beginning of a file; of a damaged one, as much as can be read."""
     plain = open_plain(io.BytesIO(head))
     inner = b""
     try:
         while len(inner) < HEAD and (piece := plain.read(HEAD - len(inner))):
             inner += piece
-    except DamagedError:  # also where the head ends
+    except DamagedError:  # also raised at the end of the head
         pass
     return inner
 
@@ -174,14 +174,14 @@ def _without_packing(name: str) -> str:
 def _role_of_text(name: str, head: bytes) -> str:
     lower = name.lower()
     text = head.removeprefix(b"\xef\xbb\xbf")
-    if _TRACE_LOG.search(text):  # also with a hole of zeros, as a crash may leave one
+    if _TRACE_LOG.search(text):  # also with a run of NULs, which a crash may leave
         return TRACE_LOG
     start = text.lstrip()[:1]
     if start in {b"{", b"["}:
         role = _role_of_json(lower, text)
         if role is not None:
             return role
-    if b"\0" in text[:4096]:  # binary, or a log into which a crash left a hole
+    if b"\0" in text[:4096]:  # binary, or a log in which a crash left a run of NULs
         return TRACE_LOG if _TRACE_LOG.search(text) else OTHER
     return _role_of_lines(lower, text) or _role_by_name(lower)
 
@@ -232,7 +232,7 @@ def _role_of_lines(name: str, text: bytes) -> str | None:
 
 
 def _without_surroundings(text: bytes) -> bytes:
-    """Without what logging, or a page's table, puts around each line of a listing."""
+    """Strips what a logger or an issue's table adds around each line of a listing."""
     if b"] [__" in text:
         text = _LOGGED.sub(b"", text)
     if b"\n| " in text:
@@ -242,7 +242,7 @@ def _without_surroundings(text: bytes) -> bytes:
 
 
 def _role_of_piece(name: str, text: bytes) -> str | None:
-    """Pictures, and what people cut out of a longer text."""
+    """Recognises pictures, and excerpts that people cut from a longer text."""
     if _DRAWN.search(text[:4096]):
         return DIAGRAM
     if _CACHED.match(name):
@@ -299,7 +299,7 @@ _NAME_PATTERNS = (
 
 
 def _role_by_name(name: str) -> str:
-    """For text that says nothing: empty logs, a file of which the beginning is missing."""
+    """Falls back on the name for text without a sign: empty logs, files without their beginning."""
     if name in _NAMES:
         return _NAMES[name]
     for pattern, role in _NAME_PATTERNS:

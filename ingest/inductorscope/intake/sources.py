@@ -1,4 +1,4 @@
-"""The user's sources that a capture copied beside its results."""
+"""Recognises the user's source files that a capture copied next to its results."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MAX_MAPPING = 16 * MIB
 
 
 def mark_sources(files: list[File]) -> None:
-    """Gives the files that a `sources.json` lists the role `source`, whatever they look like:
-    a user's file may quote a kernel. Their path on the user's machine goes to `source_path`."""
+    """Gives the files listed in a `sources.json` the role `source`, because a user's file may look
+    like a kernel. Their path on the user's machine goes to `source_path`."""
     by_path = {file.path: file for file in files}
     for listing in [file for file in files if PurePosixPath(file.path).name == SOURCES]:
-        here = PurePosixPath(listing.path).parent
+        folder = PurePosixPath(listing.path).parent
         for theirs, ours in _read(listing).items():
-            file = by_path.get(str(here / ours))
+            file = by_path.get(str(folder / ours))
             if file is not None:
                 file.role = "source"
                 file.source_path = theirs
@@ -32,4 +32,4 @@ def _read(listing: File) -> dict[str, str]:
     try:
         return msgspec.json.decode(listing.absolute.read_bytes(), type=SourceFiles).files
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}  # some other program's file of that name
+        return {}  # another program's file of the same name

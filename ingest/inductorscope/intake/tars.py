@@ -1,4 +1,4 @@
-"""Unpacking a tar from a stream that can only go forward."""
+"""Unpacks a tar from a stream that cannot seek backwards."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from inductorscope.intake.writing import Target
 from inductorscope.intake.zips import broken
 
 HEADER_LIMIT = 256 * KIB
-"""Bytes that the headers of one member may take: long names and extended attributes. The reader
-takes a header whole into memory, whatever size it claims."""
+"""Most bytes of one member's headers (long names, extended attributes). `tarfile` reads a header
+into memory at any size that it claims."""
 SKIP = 256 * KIB
 
 
 class _Forward(io.RawIOBase):
-    """The stream as `tarfile` wants it, counted, and with a bound on headers."""
+    """The stream as `tarfile` expects it; counts bytes and bounds headers."""
 
     def __init__(self, source: Readable, meter: Meter) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class _Forward(io.RawIOBase):
         self.at = 0
         self.headers_left: int | None = None
         self.last = b""
-        """The last block read, to tell a proper end from a cut."""
+        """The last block read, to distinguish a proper end from a truncated file."""
 
     def read(self, count: int = -1, /) -> bytes:
         if self.headers_left is not None:
@@ -81,8 +81,8 @@ def unpack_tar(source: Readable, target: Target, meter: Meter) -> None:
     except (tarfile.TarError, RecursionError, ValueError, IndexError) as error:
         raise broken(meter.where, str(error) or type(error).__name__) from None
     if len(stream.last) < tarfile.BLOCKSIZE or stream.last.strip(b"\0"):
-        raise broken(meter.where, "the mark at its end is missing")
-    # What follows the end mark is counted as well: padding of gigabytes is a bomb too.
+        raise broken(meter.where, "its end mark is missing")
+    # Bytes after the end mark count too: gigabytes of padding are a bomb as well.
     while stream.read(SKIP):
         pass
 
@@ -100,7 +100,7 @@ def _extract(
         raise broken(meter.where, f"{shown(member.name)} has no content")
     size = target.file(parts, member.name, source, counted=True)
     if size != member.size:
-        raise broken(meter.where, f"it ends inside of {shown(member.name)}")
+        raise broken(meter.where, f"it ends inside {shown(member.name)}")
 
 
 def _check_kind(member: tarfile.TarInfo, where: str) -> None:

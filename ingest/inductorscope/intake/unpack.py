@@ -1,4 +1,4 @@
-"""From what was sent to plain files in a folder: archives of every usual kind, files, folders."""
+"""Unpacks an upload (an archive of a usual kind, a file or a folder) into a folder of files."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ def unpack(
 ) -> None:
     """Puts the files of an upload below `into`, which is absent or empty.
 
-    A folder keeps its name below `into`; one that holds nothing but one archive counts as that
-    archive. `progress` takes the
-    unpacked bytes so far. Parts that share their limits share a `spent`. Raises `Refused`, and
-    whatever it raises, nothing is left in `into`.
+    A folder keeps its name below `into`; a folder that contains a single archive counts as that
+    archive. `progress` receives the unpacked bytes so far. Parts that share their limits share a
+    `spent`. Raises `Refused`; after any exception, `into` is empty.
     """
     with _emptied_on_failure(into):
         single = only_archive(source) if source.is_dir() else source
@@ -66,19 +65,19 @@ def _emptied_on_failure(into: Path) -> Iterator[None]:
 
 
 def only_archive(folder: Path) -> Path | None:
-    """The single file in a folder, if it is an archive and nothing else is there."""
+    """Returns the only file in a folder if it is an archive, else None."""
     with os.scandir(folder) as entries:
-        found = [entry for _, entry in zip(range(2), entries, strict=False)]
-    if len(found) != 1 or found[0].is_symlink():
+        first_two = [entry for _, entry in zip(range(2), entries, strict=False)]
+    if len(first_two) != 1 or first_two[0].is_symlink():
         return None
-    only = Path(found[0].path)
+    only = Path(first_two[0].path)
     if only.is_dir():
         return only_archive(only)
     return only if _is_archive(only) else None
 
 
 def _is_archive(file: Path) -> bool:
-    """Whether it is to be unpacked; a compressed log or trace alone is a file of its own."""
+    """Whether to unpack the file; a single compressed log or trace is not an archive."""
     with file.open("rb") as stream:
         head = stream.read(magic.HEAD)
     kinds, endings = magic.ARCHIVES, magic.ARCHIVE_ENDINGS
@@ -102,7 +101,7 @@ def _unpack_file(source: Path, into: Path, meter: Meter) -> None:
         except DAMAGED as error:
             raise broken(where, str(error)) from None
         except OSError as error:
-            # A damaged stream has no number; EINVAL is a place before the beginning of the file.
+            # A damaged stream has no errno; EINVAL means an offset before the start of the file.
             if error.errno in (None, errno.EINVAL):
                 raise broken(where, str(error)) from None
             raise
@@ -119,11 +118,11 @@ def _unpack_kind(file: BinaryIO, head: bytes, source: Path, target: Target, mete
     elif kind in magic.PACKINGS:
         _unpack_packed(open_plain(file), name, target, meter)
     elif kind in magic.FOREIGN:
-        raise Refused(f"{meter.where} is a {kind} archive, which is not read here", TAKEN)
+        raise Refused(f"{meter.where} is a {kind} archive, which is not supported", TAKEN)
     elif name.lower().endswith(magic.ARCHIVE_ENDINGS):
         if not head.strip(b"\0"):  # an empty tar is all zeros
             raise Refused(f"{meter.where} holds no files", TAKEN)
-        raise Refused(f"{meter.where} is not an archive, whatever its name says", TAKEN)
+        raise Refused(f"{meter.where} is not an archive, despite its name", TAKEN)
     else:
         meter.member()
         parts = member_path(name, meter.where)
@@ -135,7 +134,7 @@ def _unpack_kind(file: BinaryIO, head: bytes, source: Path, target: Target, mete
 
 
 class _Peeked:
-    """A stream whose beginning was looked at already."""
+    """A stream whose beginning has already been read."""
 
     def __init__(self, head: bytes, rest: Readable) -> None:
         self.head = io.BytesIO(head)
@@ -146,7 +145,7 @@ class _Peeked:
 
 
 def _unpack_packed(stream: Readable, name: str, target: Target, meter: Meter) -> None:
-    """A compressed tar, or a compressed file that is called like the upload less its ending."""
+    """Unpacks a compressed tar or a single compressed file, named without the extension."""
     head = b""
     while len(head) < magic.HEAD and (piece := stream.read(magic.HEAD - len(head))):
         head += piece
@@ -190,7 +189,7 @@ def _lay_out_file(path: Path, root: Path, target: Target, meter: Meter) -> None:
         raise Refused(f"{meter.where} has a {kind}, {shown(path.name)}", PACK_AGAIN)
     meter.packed += path.stat().st_size
     meter.upload()
-    # Copied, never linked: who writes into a link writes into the file of whoever gave it.
+    # Copied, never linked: writing to a link would change the original file.
     with path.open("rb") as file:
         target.file(path.relative_to(root).parts, path.name, file, counted=False)
 

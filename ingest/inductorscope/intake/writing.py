@@ -1,4 +1,4 @@
-"""Writing members below the target folder, counted, never over or through anything."""
+"""Writes members below the target folder, counts them, and never overwrites or follows a link."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Target:
             raise self._twice(name) from None
 
     def file(self, parts: tuple[str, ...], name: str, source: Readable, counted: bool) -> int:
-        """Writes one file and returns its size; `counted` when the reader feeds the meter."""
+        """Writes one file and returns its size; `counted`: the reader already feeds the meter."""
         if not parts:
             raise Refused(f"{self.meter.where} has a file without a name", PACK_AGAIN)
         self.folder(parts[:-1], name)
-        # O_EXCL: a second member of this name, also one that differs in case only where the
-        # file system does not tell cases apart, must not replace the first.
+        # O_EXCL: a second member of this name must not replace the first; on file systems that
+        # ignore case, that includes names that differ in case only.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         try:
             number = os.open(self.root.joinpath(*parts), flags, 0o644)
@@ -50,16 +50,16 @@ class Target:
         return size
 
     def link(self, parts: tuple[str, ...], name: str, path: Path) -> bool:
-        """The file itself under another name, without copying it; False where that cannot be."""
+        """Hard-links the file instead of copying it; returns False if that is impossible."""
         self.folder(parts[:-1], name)
         try:
             os.link(path, self.root.joinpath(*parts), follow_symlinks=False)
         except FileExistsError:
             raise self._twice(name) from None
-        except OSError:  # another file system, or somebody else's file
+        except OSError:  # another file system, or another user's file
             return False
         self.files += 1
         return True
 
     def _twice(self, name: str) -> Refused:
-        return Refused(f"{self.meter.where} has two members of the name {shown(name)}", PACK_AGAIN)
+        return Refused(f"{self.meter.where} has two members named {shown(name)}", PACK_AGAIN)

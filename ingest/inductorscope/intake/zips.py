@@ -1,4 +1,4 @@
-"""Unpacking a zip whose every field may lie."""
+"""Unpacks a zip without trusting any of its fields."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LOCAL_SIZE = 30
 ENCRYPTED = 0x1
 READ_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
-"""What reading damaged members raises."""
+"""Exceptions raised for damaged members."""
 MAX_DIRECTORY = 128 * MIB
-"""The list of members is read into memory; 100,000 of them take some 20 MiB."""
+"""Largest list of members, which is read into memory; 100,000 members take about 20 MiB."""
 
 
 def unpack_zip(file: BinaryIO, target: Target, meter: Meter) -> None:
@@ -50,7 +50,7 @@ def broken(where: str, why: str) -> Refused:
 
 
 def _directory(file: BinaryIO, where: str) -> tuple[int, int]:
-    """Where the list of members begins, and its size, as the end record says."""
+    """Returns offset and size of the list of members, from the end record."""
     total = file.seek(0, os.SEEK_END)
     tail_at = file.seek(max(0, total - END_SIZE - 64 * KIB))
     tail = file.read()
@@ -65,7 +65,7 @@ def _directory(file: BinaryIO, where: str) -> tuple[int, int]:
             size = struct.unpack_from("<Q", record, 40)[0]
             end -= 76
     if size > end:
-        raise broken(where, "its end record points outside of it")
+        raise broken(where, "its end record points outside the file")
     if size > MAX_DIRECTORY:
         raise Refused(
             f"{where} has a list of members of more than {MAX_DIRECTORY // MIB} MiB",
@@ -76,7 +76,7 @@ def _directory(file: BinaryIO, where: str) -> tuple[int, int]:
 
 
 def _count(file: BinaryIO, start: int, size: int, meter: Meter) -> None:
-    """Counts the entries themselves: the count in the end record can be anything."""
+    """Counts the entries themselves, because the count in the end record may be wrong."""
     file.seek(start)
     left = size
     while left >= ENTRY_SIZE:
@@ -101,20 +101,20 @@ def _check_kind(member: zipfile.ZipInfo, where: str) -> None:
         raise Refused(f"{where} is encrypted ({name} is)", "pack it again without a password")
     if member.compress_type not in READ_METHODS:
         raise Refused(
-            f"{where} packs {name} by method {member.compress_type}, which is not read here",
-            "pack it again with the usual one (deflate)",
+            f"{where} packs {name} with method {member.compress_type}, which is not supported",
+            "pack it again with deflate",
         )
 
 
 def _check_overlap(members: list[zipfile.ZipInfo], directory: int, where: str) -> None:
-    """Members that share bytes: how a small file unpacks to petabytes without nesting."""
+    """Refuses members that share bytes: they let a small zip unpack to petabytes."""
     ordered = sorted(members, key=lambda member: member.header_offset)
     limits = [member.header_offset for member in ordered[1:]] + [directory]
     for member, limit in zip(ordered, limits, strict=False):
         if member.header_offset + LOCAL_SIZE + member.compress_size > limit:
             raise Refused(
                 f"{where} has members that overlap, {shown(member.orig_filename)} and the next",
-                "pack the folder again with a usual tool",
+                "pack the folder again with another tool",
             )
 
 
@@ -128,4 +128,6 @@ def _extract(
     with archive.open(member) as source:
         size = target.file(parts, member.orig_filename, source, counted=False)
     if size != member.file_size:
-        raise broken(meter.where, f"{shown(member.orig_filename)} is not as long as it says")
+        raise broken(
+            meter.where, f"{shown(member.orig_filename)} does not have the length it declares"
+        )

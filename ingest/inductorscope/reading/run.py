@@ -96,7 +96,7 @@ def read_run(
     if settings is not None:
         settings.data.mkdir(parents=True, exist_ok=True)
     progress("Looking through the files", 0, None, None)
-    intake = recognise(root, beside=True)
+    intake = recognise(root, hash_later=True)
     if not intake.known:
         raise NothingToRead(_nothing(intake))
     owner = owner or owner_here()

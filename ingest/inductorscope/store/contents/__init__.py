@@ -1,1 +1,1 @@
-"""Stored texts: compressed, kept once, searchable."""
+"""Stored contents: compressed, kept once, searchable."""

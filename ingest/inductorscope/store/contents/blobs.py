@@ -1,4 +1,4 @@
-"""Contents, each kept once whoever uses it, compressed when that helps."""
+"""Stores each content once, compressed if that helps."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from inductorscope.store.tables.models import Artifact, Blob, BlobPart
 PIECE = MIB
 HELD_IN_MEMORY = 32 * MIB
 LARGEST_STORED = 900 * MIB
-"""SQLite and PostgreSQL both stop at about a gigabyte a value."""
+"""Largest stored value: SQLite and PostgreSQL both stop at about a gigabyte."""
 LEVEL_SMALL, LEVEL_LARGE = 9, 3
 SMALL, LARGE = 128 * KIB, 4 * MIB
 ASKED_AT_ONCE = 500
 BLOBS_LOCK = 0x1D5C0B10
-"""Advisory lock of PostgreSQL: shared by who adds blobs, taken whole by who frees some."""
+"""Advisory lock of PostgreSQL: shared while adding blobs, exclusive while freeing them."""
 
 
 PARTS = text(
@@ -36,7 +36,7 @@ PARTS = text(
 
 
 class TooLarge(ValueError):
-    """A content does not fit a database even compressed; the message says how large it is."""
+    """A content is too large for the database even compressed; the message gives its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Content:
     stored_size: int
     encoding: str
     stored: bytes | Path | IO[bytes]
-    """The bytes as stored; of large ones the file that holds them."""
+    """The stored bytes, or for a large content the file that holds them."""
     index: FrameIndex | None = None
-    """Of one in several frames."""
+    """Index of a content in several frames."""
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes as stored, one after the other."""
+        """Yields the stored bytes in pieces."""
         if isinstance(self.stored, bytes):
             yield self.stored
         elif isinstance(self.stored, Path):
@@ -71,7 +71,7 @@ class Content:
 
 
 def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
-    """The content of a text or a small file that is in memory anyway."""
+    """Returns the content of bytes in memory."""
     digest = digest or hashlib.sha256(plain).hexdigest()
     size = len(plain)
     if size <= FRAME:
@@ -87,15 +87,14 @@ def content_of_bytes(plain: bytes, digest: str | None = None) -> Content:
 
 
 def content_of_file(path: Path, folder: Path | None = None) -> Content:
-    """The content of a file of any size, which must last until it is stored.
+    """Returns the content of a file of any size; the file must exist until the content is stored.
 
-    Large ones are compressed into a nameless file in the folder, which goes with the process
-    however that ends.
+    A large one is compressed into an unnamed file in the folder, which disappears with the process.
     """
     if path.stat().st_size <= HELD_IN_MEMORY:
         return content_of_bytes(path.read_bytes())
     digest = hashlib.sha256()
-    target = TemporaryFile(dir=folder)  # noqa: SIM115  # it is handed on, open
+    target = TemporaryFile(dir=folder)  # noqa: SIM115  # passed on open
     writer = FrameWriter(target, LEVEL_LARGE)
     with path.open("rb") as plain:
         while piece := plain.read(PIECE):
@@ -112,7 +111,7 @@ def content_of_file(path: Path, folder: Path | None = None) -> Content:
 def check_size(stored: int, target: IO[bytes]) -> None:
     if stored > LARGEST_STORED:
         target.close()
-        raise TooLarge(f"{stored:,} bytes when compressed; {LARGEST_STORED:,} can be stored")
+        raise TooLarge(f"{stored:,} bytes compressed; the limit is {LARGEST_STORED:,}")
 
 
 def level_of(size: int) -> Level:
@@ -122,13 +121,13 @@ def level_of(size: int) -> Level:
 
 
 def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
-    """Stores what is not there yet; the digests of what is new.
+    """Stores contents that are not stored yet; returns their digests.
 
-    Several transactions may add the same content at once. The caller's transaction must go on to
-    refer to them: nobody frees blobs until it ends.
+    Several transactions may add the same content at the same time. The caller must refer to the
+    contents in the same transaction: no other one frees blobs until it ends.
     """
     _lock(session, shared=True)
-    # In order of digest, so that two transactions never wait for each other.
+    # In order of digest, so that two transactions cannot deadlock.
     wanted = {content.digest: content for content in contents}
     known = set(_existing(session, sorted(wanted)))
     statement = text(
@@ -153,7 +152,7 @@ def add_blobs(session: Session, contents: Iterable[Content]) -> set[str]:
         if in_pieces:
             _write_in_pieces(session, content)
         if content.index is not None and content.index.parts:
-            # Also where somebody else stores the same at the same time, parts and all.
+            # Also if another transaction stores the same content with its parts at the same time.
             rows = [{"blob": digest, "part": part} for part in content.index.parts]
             session.execute(PARTS, rows)
     return set(fresh)
@@ -164,12 +163,12 @@ def _is_sqlite(session: Session) -> bool:
 
 
 def _write_in_pieces(session: Session, content: Content) -> None:
-    """A large content goes from its file into the database without being held in memory: where
-    `data` is the last column, as in every database made by this version. SQLite writes the zeros
-    out where another column follows."""
+    """Copies a large content from its file into the database without holding it in memory. This
+    needs `data` as the last column, as in every database made by this version: if another column
+    follows, SQLite writes the zeros out."""
     room = "UPDATE blobs SET data = zeroblob(:size) WHERE digest = :digest RETURNING rowid"
-    given = {"size": content.stored_size, "digest": content.digest}
-    row = session.execute(text(room), given).scalar_one()
+    values = {"size": content.stored_size, "digest": content.digest}
+    row = session.execute(text(room), values).scalar_one()
     driver = session.connection().connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)
     with driver.blobopen("blobs", "data", row) as blob:
@@ -178,7 +177,7 @@ def _write_in_pieces(session: Session, content: Content) -> None:
 
 
 def unused(session: Session, digests: Iterable[str]) -> list[str]:
-    """Those of the contents that no artifact and no other content uses any more."""
+    """Returns the digests that no artifact and no other content uses."""
     used = exists().where(Artifact.digest == Blob.digest)
     part = exists().where(BlobPart.part == Blob.digest)
     return [
@@ -191,9 +190,9 @@ def unused(session: Session, digests: Iterable[str]) -> list[str]:
 
 
 def free_blobs(session: Session, digests: Iterable[str]) -> int:
-    """Deletes those of the contents that nothing uses any more; returns the bytes freed.
+    """Deletes the contents that nothing uses; returns the bytes freed.
 
-    Call `hold_blobs` first, before the artifacts go.
+    Call `hold_blobs` before deleting the artifacts.
     """
     freed = 0
     wanted = set(digests)
@@ -207,9 +206,9 @@ def free_blobs(session: Session, digests: Iterable[str]) -> int:
 
 
 def hold_blobs(session: Session) -> None:
-    """Waits for transactions that add blobs and keeps new ones waiting until this one ends.
+    """Waits for transactions that add blobs, and blocks new ones until this one ends.
 
-    Without it, one that found a blob present could refer to it just as it is freed.
+    Without it, another transaction could refer to an existing blob while this one frees it.
     """
     _lock(session, shared=False)
 
@@ -225,7 +224,7 @@ def _in_parts(digests: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _lock(session: Session, *, shared: bool) -> None:
-    """SQLite has one writer at a time anyway."""
+    """Takes PostgreSQL's lock; SQLite has a single writer anyway."""
     if session.get_bind().dialect.name == "postgresql":
         function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
         session.execute(text(f"SELECT {function}({BLOBS_LOCK})"))

@@ -1,7 +1,7 @@
-"""A content as frames of zstd that each start at a line, so that any line is read without the rest.
+"""Splits a content into zstd frames that start at a line, so that any line can be read alone.
 
-A log's content may hold others in between: a payload that is kept by itself is named where it
-stood, and given back with the TAB that starts each of its lines.
+A log's content may contain others: a payload stored separately is named in its place, and restored
+with the TAB that starts each of its lines.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import zstandard
 from inductorscope.store.contents.packing import COLUMNS, Level, compressor
 
 FRAME = 512 * 1024
-"""Plain bytes after which a frame ends with its line."""
+"""Plain bytes after which a frame ends at the next line end."""
 LONGEST = 4 * FRAME
-"""A line longer than this is cut by the end of a frame."""
+"""A line longer than this is split between frames."""
 
 
 class Frame(msgspec.Struct, array_like=True):
-    """Where one frame begins, and what is in it."""
+    """The position and content of a frame."""
 
     line: int
-    """Number of its first line, from 0: lines that ended before it."""
+    """Number of its first line, from 0: the number of lines that end before it."""
     offset: int
     """Bytes of the plain content before it."""
     start: int
     """Bytes as stored before it."""
     parts: list[tuple[int, int]]
-    """Of a log: so many bytes of the frame's own, then the part of that number; again and again.
-    The last is no part, -1."""
+    """In a log, pairs of a number of the frame's own bytes and the index of the part after them.
+    The last index is -1, no part."""
     inside: bool = False
-    """Whether it begins in the middle of a line."""
+    """Whether it starts in the middle of a line."""
 
 
 class FrameIndex(msgspec.Struct):
@@ -44,17 +44,17 @@ class FrameIndex(msgspec.Struct):
     size: int
     stored: int
     parts: list[str] = []
-    """Digests of the contents in between."""
+    """Digests of the contained contents."""
 
     def at_line(self, line: int) -> int:
-        """The frame in which a line (from 0) begins."""
-        found = max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)
-        while found > 0 and self.frames[found].inside and self.frames[found].line == line:
-            found -= 1
-        return found
+        """Returns the index of the frame in which a line (from 0) begins."""
+        index = max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)
+        while index > 0 and self.frames[index].inside and self.frames[index].line == line:
+            index -= 1
+        return index
 
     def end(self, number: int) -> int:
-        """Where a frame ends as stored."""
+        """Returns the end of a frame in the stored bytes."""
         following = number + 1
         return self.frames[following].start if following < len(self.frames) else self.stored
 
@@ -68,7 +68,7 @@ def unpack_index(packed: bytes) -> FrameIndex:
 
 
 class FrameWriter:
-    """Takes a content in pieces and writes its frames to a file."""
+    """Writes the frames of a content, received in pieces, to a file."""
 
     def __init__(self, target: IO[bytes], level: Level) -> None:
         self._target = target
@@ -85,10 +85,10 @@ class FrameWriter:
         self._frame = Frame(index.lines, index.size, index.stored, [], inside)
 
     def write(self, piece: bytes) -> None:
-        """Pieces may end anywhere."""
+        """Adds a piece, which may end anywhere."""
         start = 0
         while len(piece) - start + self._bytes >= FRAME:
-            # The first end of a line past the limit ends the frame.
+            # The first line end past the limit ends the frame.
             least = max(start, start + FRAME - self._bytes - 1)
             cut = piece.find(b"\n", least) + 1
             if not cut:
@@ -102,7 +102,7 @@ class FrameWriter:
             self._add(piece[start:] if start else piece)
 
     def write_part(self, digest: str, size: int, lines: int) -> None:
-        """A content kept by itself, as it stands in the log: `size` and `lines` count it so."""
+        """Adds a separately stored content; `size` and `lines` are those it has in the log."""
         number = self._numbers.setdefault(digest, len(self._index.parts))
         if number == len(self._index.parts):
             self._index.parts.append(digest)
@@ -132,13 +132,13 @@ class FrameWriter:
         self._target.write(packed)
         self._index.frames.append(self._frame)
         self._index.stored += len(packed)
-        # After a part a line begins: payloads are whole lines.
+        # A line starts after a part, because payloads are whole lines.
         inside = bool(self._own) and not self._held[-1].endswith(b"\n")
         self._begin(inside=inside)
 
 
 def frames_of(piece: bytes, level: Level, target: IO[bytes]) -> FrameIndex:
-    """Writes a content that is in memory."""
+    """Writes the frames of a content in memory."""
     writer = FrameWriter(target, level)
     writer.write(piece)
     return writer.finish()

@@ -1,8 +1,9 @@
-"""The full-text index over code: which pieces of which texts hold all words of a search.
+"""The full-text index over code: which pieces of texts contain all words of a search.
 
-It knows words (letters and digits in a row), not places: a search finds pieces, and looks for the
-lines in the pieces themselves. So the index stays a tenth the size of the stored text, and what is
-found is certain. SQLite keeps it in an FTS5 table without content, PostgreSQL in a `tsvector`.
+It stores words (sequences of letters and digits) but no positions: a search gets pieces from the
+index and then looks for the lines in the pieces themselves. So the index is a tenth of the size of
+the stored text, and results are exact. SQLite keeps it in an FTS5 table without content, PostgreSQL
+in a `tsvector`.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import TextFrame
 
 PIECE_LINES = 400
-"""Lines of one piece."""
+"""Lines per piece."""
 PIECE_BYTES = 64 * KIB
 LONGEST_WORD = 120
 ASKED_AT_ONCE = 500
 HELD_BYTES = 16 * MIB
-"""Of the index, before SQLite writes a segment of it. Every few segments are merged, which takes
-time and leaves gaps in the file."""
+"""Bytes of the index held in memory before SQLite writes a segment. Merging segments takes time and
+leaves gaps in the file."""
 INDEX_LOCK = 0x1D5C0B11
-"""Advisory lock of PostgreSQL, beside that of blobs."""
+"""Advisory lock of PostgreSQL, distinct from the lock of blobs."""
 
 _WORD = re.compile(r"[0-9A-Za-z]+")
 
 
 def words_of(query: str) -> list[str]:
-    """The words of a search, in lower case, each once."""
+    """Returns the words of a search, in lower case, without duplicates."""
     return list(dict.fromkeys(word.lower()[:LONGEST_WORD] for word in _WORD.findall(query)))
 
 
 def index_texts(session: Session, digests: Iterable[str]) -> None:
-    """Adds texts that are stored but not yet in the index."""
+    """Adds stored texts to the index, unless they are already in it."""
     wanted = sorted(set(digests))
     if wanted and _is_postgresql(session):
-        # Two readers of the same text take turns; on SQLite there is one writer anyway.
+        # Serialises two readers of the same text; SQLite has only one writer anyway.
         session.execute(text(f"SELECT pg_advisory_xact_lock({INDEX_LOCK})"))
     elif wanted:
         hold = "INSERT INTO text_index(text_index, rank) VALUES ('hashsize', :bytes)"
@@ -55,10 +56,10 @@ def index_texts(session: Session, digests: Iterable[str]) -> None:
 
 
 def _index(session: Session, digest: str) -> None:
-    found = stored_text(session, digest)
-    if found is None:
+    stored = stored_text(session, digest)
+    if stored is None:
         return
-    pieces = list(_pieces(found.read()))
+    pieces = list(_pieces(stored.read()))
     if not pieces:
         return
     if _is_postgresql(session):
@@ -69,8 +70,8 @@ def _index(session: Session, digest: str) -> None:
         for number, (_, _, plain) in zip(ids, pieces, strict=True):
             session.execute(update, {"id": number, "words": _lexemes(plain)})
         return
-    # Row by row, under numbers of our own choice: a statement of several rows makes FTS5 write out
-    # what it holds, as a segment of its own. Nobody else writes meanwhile.
+    # Row by row, with ids chosen here: a statement of several rows would make FTS5 write a separate
+    # segment. No other process writes during the transaction.
     connection = session.connection()
     last = session.scalar(select(func.max(TextFrame.id))) or 0
     numbered = list(enumerate(pieces, last + 1))
@@ -85,27 +86,27 @@ def _index(session: Session, digest: str) -> None:
 
 
 def unindex(session: Session, digests: Sequence[str]) -> None:
-    """Takes texts out of the index, while they are still stored."""
+    """Removes texts from the index while they are still stored."""
     if _is_postgresql(session):
-        return  # the rows hold the index, and go with the text
+        return  # the index is in the rows, which are deleted with the text
     for digest in digests:
         query = select(TextFrame.id).where(TextFrame.digest == digest).order_by(TextFrame.id)
         ids = list(session.scalars(query))
-        found = stored_text(session, digest) if ids else None
-        if found is None:
+        stored = stored_text(session, digest) if ids else None
+        if stored is None:
             continue
-        # FTS5 keeps no text here, so it needs to know what the rows held.
-        given = [
+        # The FTS5 table stores no text, so deleting needs the text of the rows.
+        rows = [
             (number, plain)
-            for number, (_, _, plain) in zip(ids, _pieces(found.read()), strict=True)
+            for number, (_, _, plain) in zip(ids, _pieces(stored.read()), strict=True)
         ]
         session.connection().exec_driver_sql(
-            "INSERT INTO text_index(text_index, rowid, body) VALUES ('delete', ?, ?)", given
+            "INSERT INTO text_index(text_index, rowid, body) VALUES ('delete', ?, ?)", rows
         )
 
 
 def matching_pieces(words: Sequence[str]) -> tuple[str, dict[str, object]]:
-    """SQL for the numbers of pieces that hold all words, the last of them as a beginning."""
+    """Returns SQL for the ids of pieces that contain all words, the last word as a prefix."""
     if not words:
         return "SELECT id FROM text_frames", {}
     return (
@@ -115,7 +116,7 @@ def matching_pieces(words: Sequence[str]) -> tuple[str, dict[str, object]]:
 
 
 def matching_pieces_postgresql(words: Sequence[str]) -> tuple[str, dict[str, object]]:
-    """The same for PostgreSQL."""
+    """Returns the same SQL for PostgreSQL."""
     if not words:
         return "SELECT id FROM text_frames", {}
     facts = " & ".join([*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"])
@@ -123,13 +124,13 @@ def matching_pieces_postgresql(words: Sequence[str]) -> tuple[str, dict[str, obj
 
 
 def _pieces(content: bytes) -> Iterator[tuple[int, int, str]]:
-    """First line, number of lines and text of each piece: as many lines as fit."""
+    """Yields first line, number of lines and text of each piece."""
     lines = content.split(b"\n")
     start = 0
     while start < len(lines):
         end, size = start + PIECE_LINES, 0
         if end > len(lines) or sum(map(len, lines[start : end - 1])) >= PIECE_BYTES:
-            end = start  # else so many lines are a piece, as most are
+            end = start  # otherwise the piece has the full number of lines, as most do
         while end < len(lines) and end - start < PIECE_LINES and size < PIECE_BYTES:
             size += len(lines[end])
             end += 1

@@ -1,7 +1,7 @@
-"""How zstd packs what is stored.
+"""Compression parameters of zstd for stored contents.
 
-Its own levels take tables of 6 to 11 MB for what is longer than a quarter of a megabyte, anew for
-each. These are the best parts of them for what we have, with tables of 1 MB.
+The built-in levels allocate tables of 6 to 11 MB for each content longer than 256 KB. These
+parameters, chosen for code, names and numbers, need tables of 1 MB.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ CODE = zstandard.ZstdCompressionParameters(
     window_log=20, chain_log=16, hash_log=17, search_log=3, min_match=7, target_length=32,
     strategy=zstandard.STRATEGY_LAZY2,
 )  # fmt: skip
-"""For code, which repeats itself in long pieces: within 2 % of what level 9 makes of it, in two
-thirds of the time."""
+"""For code, which repeats long pieces: within 2 % of the size at level 9, in two thirds of the
+time."""
 COLUMNS = zstandard.ZstdCompressionParameters(
     window_log=20, chain_log=16, hash_log=17, search_log=3, min_match=4, target_length=16,
     strategy=zstandard.STRATEGY_LAZY2,
 )  # fmt: skip
-"""For columns of names and numbers: as small as level 9 makes them, and no slower."""
+"""For columns of names and numbers: the size of level 9, and no slower."""
 
 Level = int | zstandard.ZstdCompressionParameters
 
 
 def compressor(level: Level) -> zstandard.ZstdCompressor:
-    """One that packs at a level or by parameters."""
+    """Returns a compressor for a level or parameters."""
     if isinstance(level, int):
         return zstandard.ZstdCompressor(level=level)
     return zstandard.ZstdCompressor(compression_params=level)

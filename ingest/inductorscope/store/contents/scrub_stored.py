@@ -1,11 +1,11 @@
-"""Removes secrets from what is stored already; a revision does it once for every database.
+"""Removes secrets from stored contents and rows; a revision does so once for every database.
 
-A content keeps its digest, which from then on is that of what was sent and no longer that of what
-is kept. So everything that refers to it, permalinks too, still does; nothing compares a stored
-content with its digest, and the same upload is still known as the same run. Browsers may hold an
-answer from before: who saw a secret has seen it.
+A content keeps its digest, which is then the digest of the original bytes and not of the stored
+ones. So all references, permalinks included, stay valid, and the same upload is still recognised as
+the same run; nothing compares a stored content with its digest. Browsers may have cached earlier
+answers: a secret that was shown stays known.
 
-Only tables and columns that the revision before has are named here, and in SQL: models change.
+This uses SQL and only the tables and columns of the previous revision, because models change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from inductorscope.store.contents.packing import compressor
 
 HEAD = 8192
 LONGEST_PACKED = 256 * 1024 * 1024
-"""Bytes of a compressed file that is unpacked to be looked through."""
+"""Largest compressed file that is unpacked and scanned, in bytes."""
 
 PACKED = (
     ("compile_stories", "payload", ("run_id", "part"), "run_id"),
@@ -39,8 +39,8 @@ PACKED = (
     ("graph_nodes", "payload", ("graph_id", "stage"), None),
     ("links", "payload", ("graph_id",), None),
 )
-"""Table, column with JSON packed by zstd, key, and the column that names the run. What has none
-says nothing that the texts of its graph do not."""
+"""Table, column with JSON packed by zstd, key, and the column that names the run. A table without
+one repeats what the texts of its graph say."""
 TEXTS = (
     ("runs", "environment", ("id",), "id"),
     ("runs", "report", ("id",), "id"),
@@ -56,28 +56,28 @@ TEXTS = (
     ("jobs", "message", ("id",), None),
     ("job_events", "text", ("id",), None),
 )
-"""The same of texts and JSON."""
+"""The same for columns of text and JSON."""
 
 
 @dataclass
 class _Scrubbing:
     connection: Connection
     grown: dict[str, int] = field(default_factory=dict)
-    """Digest of a content that changed → bytes it has more."""
-    found: dict[str, Found] = field(default_factory=dict)
-    """The same → what was removed from it."""
+    """Digest of a changed content → growth in bytes."""
+    removed: dict[str, Found] = field(default_factory=dict)
+    """Digest of a changed content → counts of removed secrets."""
     of_runs: dict[str, Found] = field(default_factory=lambda: defaultdict(Counter))
-    """Run → what was removed from its rows."""
+    """Run → counts of secrets removed from its rows."""
 
-    def rows(self, query: str, **given: object) -> list[Any]:
-        return list(self.connection.execute(text(query), given))
+    def rows(self, query: str, **parameters: object) -> list[Any]:
+        return list(self.connection.execute(text(query), parameters))
 
-    def write(self, statement: str, **given: object) -> None:
-        self.connection.execute(text(statement), given)
+    def write(self, statement: str, **parameters: object) -> None:
+        self.connection.execute(text(statement), parameters)
 
 
 def scrub_stored(connection: Connection) -> None:
-    """All contents and rows. A second time it finds nothing."""
+    """Scrubs all contents and rows. A second run changes nothing."""
     if connection.dialect.name == "sqlite":
         # Otherwise the old bytes stay in the file's free pages.
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
@@ -102,90 +102,90 @@ def _scrub_content(work: _Scrubbing, digest: str) -> None:
     ((data, size, encoding, frames),) = work.rows(query, digest=digest)
     data = bytes(data)
     index = None if frames is None else unpack_index(bytes(frames))
-    found: Found = Counter()
+    counts: Found = Counter()
     if encoding == "zstd" and index is None:
         data = _unpack(data)
     if index is not None and encoding == "zstd":
-        # Frame by frame: most of a large content is never held at once.
+        # Frame by frame, so that a large content is not held in memory as a whole.
         starts = [frame.start for frame in index.frames]
         for start, end in zip(starts, [*starts[1:], index.stored], strict=True):
-            found.update(scrub(_unpack(data[start:end]))[1])
-        if not found:
+            counts.update(scrub(_unpack(data[start:end]))[1])
+        if not counts:
             return
-        found.clear()
+        counts.clear()
         data = b"".join(
             _unpack(data[start:end])
             for start, end in zip(starts, [*starts[1:], index.stored], strict=True)
         )
-    plain = _without_secrets(data, found)
-    if not found:
+    plain = _without_secrets(data, counts)
+    if not counts:
         return
     content = content_of_bytes(plain, digest)
     _replace(work, digest, content.size, content.encoding, content.data(), content.index)
-    work.grown[digest], work.found[digest] = len(plain) - size, found
+    work.grown[digest], work.removed[digest] = len(plain) - size, counts
 
 
-def _without_secrets(plain: bytes, found: Found) -> bytes:
-    """A text, or one that was uploaded packed. What is no text stays as it is."""
+def _without_secrets(plain: bytes, counts: Found) -> bytes:
+    """Scrubs a text, plain or gzipped. Anything else is returned unchanged."""
     if packing_of(plain) == "gzip":
         if len(plain) > LONGEST_PACKED:
             return plain
         target = io.BytesIO()
         try:
             with gzip.GzipFile("", "wb", 6, target, mtime=0) as packer:
-                packer.writelines(scrub_pieces(open_plain(io.BytesIO(plain)).read, found))
+                packer.writelines(scrub_pieces(open_plain(io.BytesIO(plain)).read, counts))
         except (DamagedError, OSError, EOFError):
-            if not found:
+            if not counts:
                 return plain
         return target.getvalue()
     if b"\0" in plain[:HEAD]:
         return plain
     clean, removed = scrub(plain)
-    found.update(removed)
+    counts.update(removed)
     return clean
 
 
 def _scrub_log(work: _Scrubbing, digest: str) -> None:
-    """A log between its payloads. Its frames stay where they are, each with the same lines."""
+    """Scrubs a log between its payloads. Each frame keeps its lines."""
     query = "SELECT size, data, frames FROM blobs WHERE digest = :digest"
     ((size, data, frames),) = work.rows(query, digest=digest)
     data, index = bytes(data), unpack_index(bytes(frames))
     grown = [work.grown.get(part, 0) for part in index.parts]
-    found: Found = Counter()
+    counts: Found = Counter()
     stored: list[bytes] = []
     moved = position = 0
     for number, frame in enumerate(index.frames):
         own = _unpack(data[frame.start : index.end(number)])
-        clean, parts = _scrub_frame(own, frame.parts, found)
+        clean, parts = _scrub_frame(own, frame.parts, counts)
         frame.offset += moved
         moved += len(clean) - len(own) + sum(grown[part] for _, part in frame.parts if part >= 0)
         stored.append(compressor(level_of(len(clean))).compress(clean) if clean != own else
                       data[frame.start : index.end(number)])  # fmt: skip
         frame.parts = parts
-    if not found and not moved and not any(grown):
+    if not counts and not moved and not any(grown):
         return
     for frame, piece in zip(index.frames, stored, strict=True):
         frame.start = position
         position += len(piece)
     index.size, index.stored = index.size + moved, position
     _replace(work, digest, index.size, "parts", b"".join(stored), index)
-    if found:
-        work.found[digest] = found
+    if counts:
+        work.removed[digest] = counts
     work.grown[digest] = index.size - size
 
 
 def _scrub_frame(
-    own: bytes, parts: list[tuple[int, int]], found: Found
+    own: bytes, parts: list[tuple[int, int]], counts: Found
 ) -> tuple[bytes, list[tuple[int, int]]]:
-    """The frame's own bytes, which payloads cut into pieces."""
+    """Scrubs the bytes of a frame between payloads."""
     if not parts:
         clean, removed = scrub(own)
-        found.update(removed)
+        counts.update(removed)
         return clean, parts
     at, pieces, lengths = 0, [], []
     for length, part in parts:
         clean, removed = scrub(own[at : at + length])
-        found.update(removed)
+        counts.update(removed)
         pieces.append(clean)
         lengths.append((len(clean), part))
         at += length
@@ -204,7 +204,7 @@ def _replace(
     indexed = bool(
         work.rows("SELECT 1 FROM text_frames WHERE digest = :digest LIMIT 1", digest=digest)
     )
-    if indexed:  # the index is told what it held while that is still there
+    if indexed:  # FTS5 needs the old text to remove it from the index
         unindex(session, [digest])
         work.write("DELETE FROM text_frames WHERE digest = :digest", digest=digest)
     work.write(
@@ -232,24 +232,24 @@ def _scrub_rows(
 ) -> None:
     wanted = ", ".join([*keys, run or keys[0]])
     which = " AND ".join(f"{key} = :{key}" for key in keys)
-    for *key, run_id in work.rows(f"SELECT {wanted} FROM {table}"):  # noqa: S608  # our names
-        given = dict(zip(keys, key, strict=True))
-        ((value,),) = work.rows(f"SELECT {column} FROM {table} WHERE {which}", **given)  # noqa: S608
-        found: Found = Counter()
+    for *key, run_id in work.rows(f"SELECT {wanted} FROM {table}"):  # noqa: S608  # constant names
+        key_values = dict(zip(keys, key, strict=True))
+        ((value,),) = work.rows(f"SELECT {column} FROM {table} WHERE {which}", **key_values)  # noqa: S608
+        counts: Found = Counter()
         if value is None:
             continue
-        changed = clean(value, found)
-        if found:
+        changed = clean(value, counts)
+        if counts:
             statement = f"UPDATE {table} SET {column} = :value WHERE {which}"  # noqa: S608
-            work.write(statement, value=changed, **given)
+            work.write(statement, value=changed, **key_values)
             if run is not None:
-                work.of_runs[run_id].update(found)
+                work.of_runs[run_id].update(counts)
 
 
-def _packed(value: Any, found: Found) -> bytes:  # noqa: ANN401  # any column
+def _packed(value: Any, counts: Found) -> bytes:  # noqa: ANN401  # any column
     stored = bytes(value)
     plain, removed = scrub(_unpack(stored) if packing_of(stored) == "zstd" else stored)
-    found.update(removed)
+    counts.update(removed)
     if not removed:
         return stored
     return (
@@ -257,52 +257,52 @@ def _packed(value: Any, found: Found) -> bytes:  # noqa: ANN401  # any column
     )
 
 
-def _text(value: Any, found: Found) -> str:  # noqa: ANN401  # PostgreSQL decodes JSON
-    told = value if isinstance(value, str) else json.dumps(value)
-    clean, removed = scrub(told.encode("utf-8", "surrogatepass"))
-    found.update(removed)
+def _text(value: Any, counts: Found) -> str:  # noqa: ANN401  # PostgreSQL decodes JSON
+    decoded = value if isinstance(value, str) else json.dumps(value)
+    clean, removed = scrub(decoded.encode("utf-8", "surrogatepass"))
+    counts.update(removed)
     return clean.decode("utf-8", "replace")
 
 
-# --- what was found ---
+# --- report ---
 
 
 def _note(work: _Scrubbing) -> None:
-    """In the report of each run, where the reader notes it too, and for the server to say."""
+    """Adds the removed secrets to each run's report, and to the table the server reports from."""
     notes: dict[str, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
-    for run, file, found in _places(work):
-        for kind, count in found.items():
+    for run, file, counts in _places(work):
+        for kind, count in counts.items():
             notes[run][file, kind] += count
-    for run, told in notes.items():
+    for run, counts_by_place in notes.items():
         ((value,),) = work.rows("SELECT report FROM runs WHERE id = :run", run=run)
         report = json.loads(value) if isinstance(value, str) else value
         report.setdefault("dropped", []).extend(
             {"file": file, "kind": "removed", "reason": kind, "count": count,
              "line": None, "example": None}
-            for (file, kind), count in sorted(told.items())
+            for (file, kind), count in sorted(counts_by_place.items())
         )  # fmt: skip
         work.write("UPDATE runs SET report = :report WHERE id = :run",
                    report=json.dumps(report), run=run)  # fmt: skip
         kinds: Counter[str] = Counter()
-        for (_, kind), count in told.items():
+        for (_, kind), count in counts_by_place.items():
             kinds[kind] += count
         for kind, count in sorted(kinds.items()):
             work.write(
-                "INSERT INTO found_secrets (run_id, kind, count, told)"
-                " VALUES (:run, :kind, :count, :told)",
-                run=run, kind=kind, count=count, told=False,
+                "INSERT INTO found_secrets (run_id, kind, count, counts_by_place)"
+                " VALUES (:run, :kind, :count, :counts_by_place)",
+                run=run, kind=kind, count=count, counts_by_place=False,
             )  # fmt: skip
 
 
 def _places(work: _Scrubbing) -> Iterator[tuple[str, str, Found]]:
-    """Run and file of everything that was removed; a payload is in the log that it came in."""
+    """Yields run, file and counts of removed secrets; a payload counts for its log."""
     query = (
         "SELECT artifacts.run_id, COALESCE("
         "(SELECT min(log) FROM log_entries WHERE artifact_id = artifacts.id), artifacts.path)"
         " FROM artifacts WHERE digest = :digest"
     )
-    for digest, found in work.found.items():
+    for digest, counts in work.removed.items():
         for run, file in work.rows(query, digest=digest):
-            yield run, file, found
-    for run, found in work.of_runs.items():
-        yield run, "", found
+            yield run, file, counts
+    for run, counts in work.of_runs.items():
+        yield run, "", counts

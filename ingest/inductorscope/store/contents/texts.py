@@ -1,4 +1,4 @@
-"""Stored contents read back: whole, piece by piece, or some lines of them."""
+"""Reads stored contents: whole, piece by piece, or by lines."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from inductorscope.store.contents.frames import Frame, FrameIndex, unpack_index
 from inductorscope.store.tables.models import Blob
 
 READ = 4 * MIB
-"""Stored bytes fetched at once."""
+"""Stored bytes fetched in one query."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A content where it lies. Reads go through the session it was found with."""
+    """A stored content. Reads use the session that it was loaded with."""
 
     session: Session
     digest: str
@@ -30,7 +30,7 @@ class StoredText:
     index: FrameIndex | None
 
     def chunks(self) -> Iterator[bytes]:
-        """The plain content, piece by piece."""
+        """Yields the plain content in pieces."""
         if self.index is not None:
             for number in range(len(self.index.frames)):
                 yield from self._frame(number)
@@ -44,7 +44,7 @@ class StoredText:
         return b"".join(self.chunks())
 
     def stored(self, start: int, end: int) -> bytes:
-        """The bytes as stored, from `start` to `end`."""
+        """Returns the stored bytes from `start` to `end`."""
         if start == 0 and end == self.stored_size:
             wanted = select(Blob.data)
         else:
@@ -52,23 +52,23 @@ class StoredText:
         return bytes(self.session.scalars(wanted.where(Blob.digest == self.digest)).one())
 
     def lines(self, first: int, last: int | None) -> Iterator[bytes]:
-        """Lines `first` to `last`, from 1, with their ends."""
+        """Yields lines `first` to `last`, counted from 1, with their line ends."""
         if last is not None and last < first:
             return
         skipped = first - 1
         if self.index is None:
-            found = _lines(self.chunks())
+            lines = _lines(self.chunks())
         else:
             if not self.index.frames or skipped > self.index.lines:
                 return
             begin = self.index.at_line(skipped)
             frame = self.index.frames[begin]
-            found = _lines(self._from(begin))
+            lines = _lines(self._from(begin))
             skipped -= frame.line
             if frame.inside:
-                next(found, None)  # the rest of a line that began in an earlier frame
+                next(lines, None)  # the rest of a line that began in an earlier frame
                 skipped -= 1
-        yield from islice(found, skipped, None if last is None else skipped + last - first + 1)
+        yield from islice(lines, skipped, None if last is None else skipped + last - first + 1)
 
     def _from(self, number: int) -> Iterator[bytes]:
         assert self.index is not None
@@ -91,13 +91,15 @@ class StoredText:
             yield plain[at : at + own]
             at += own
             if part >= 0:
-                found = stored_text(self.session, self.index.parts[part])
-                assert found is not None, "a part is kept as long as what it is part of"
-                yield from as_payload(found.chunks())
+                payload = stored_text(self.session, self.index.parts[part])
+                assert payload is not None, (
+                    "a part is stored as long as the content that contains it"
+                )
+                yield from as_payload(payload.chunks())
 
 
 def stored_text(session: Session, digest: str) -> StoredText | None:
-    """A content by its digest."""
+    """Returns a content by its digest."""
     query = select(Blob.size, Blob.stored_size, Blob.encoding, Blob.frames)
     row = session.execute(query.where(Blob.digest == digest)).one_or_none()
     if row is None:
@@ -107,13 +109,13 @@ def stored_text(session: Session, digest: str) -> StoredText | None:
 
 
 def read_blob(session: Session, digest: str) -> bytes | None:
-    """A content by its digest, whole."""
-    found = stored_text(session, digest)
-    return None if found is None else found.read()
+    """Returns the bytes of a content by its digest."""
+    content = stored_text(session, digest)
+    return None if content is None else content.read()
 
 
 def as_payload(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """A payload as it stands in a log: every line starts with a TAB and ends."""
+    """Formats a payload as in a log: every line starts with a TAB and ends with a line feed."""
     yield b"\t"
     for chunk in chunks:
         yield chunk.replace(b"\n", b"\n\t")
@@ -134,7 +136,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _plain(chunk: bytes) -> bool:
-    """Whether its lines end with line feeds only: `splitlines` would split at CR too."""
+    """Whether all lines end with line feeds: `splitlines` would also split at CR."""
     return b"\r" not in chunk
 
 

@@ -1,4 +1,4 @@
-"""Many rows at once, by the quickest way each database has."""
+"""Inserts many rows by the fastest way of each database."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Convert = Callable[[Any], Any]
 def insert_records(
     session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int | str
 ) -> int:
-    """Inserts records whose fields are called like the model's columns; returns how many.
+    """Inserts records whose fields are named like the model's columns; returns their number.
 
-    `fixed` are columns with one value for all, such as the graph they belong to. For columns of
-    text, numbers, truth values and JSON.
+    `fixed` are columns with the same value in all rows, such as their graph. Supports columns of
+    text, numbers, booleans and JSON.
     """
     if not records:
         return 0
@@ -40,8 +40,8 @@ def insert_records(
 def insert_numbered(
     session: Session, model: type[Base], records: Sequence[DataclassInstance], **fixed: int | str
 ) -> list[int]:
-    """The same; returns the rows' numbers, in their order. For tables that may give the numbers of
-    deleted rows to new ones."""
+    """Inserts records like `insert_records`; returns the ids of the rows, in their order. For
+    tables that may reuse the ids of deleted rows."""
     if not records:
         return []
     if session.get_bind().dialect.name == "postgresql":
@@ -50,7 +50,7 @@ def insert_numbered(
         rows = _rows(table_of(model), records, own, tuple(fixed.values()))
         named = [dict(zip(columns, row, strict=True)) for row in rows]
         return insert_returning(session, model, named)
-    # Nobody else writes meanwhile: numbers of our own choice spare asking for each.
+    # No other process writes during the transaction, so choosing the ids here is safe.
     table = table_of(model)
     own = [field.name for field in fields(records[0])]
     first = (session.scalar(select(func.max(table.c.id))) or 0) + 1
@@ -79,12 +79,12 @@ def _insert(
     else:
         marks = ", ".join("?" * len(columns))
         names = ", ".join(columns)
-        statement = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608  # our own
+        statement = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608  # constant names
         session.connection().exec_driver_sql(statement, rows)
 
 
 def table_of(model: type[Base]) -> Table:
-    """Rows by the hundred need no objects of the model: statements on its table are quicker."""
+    """Returns the model's table: for hundreds of rows, statements on it are faster than objects."""
     table = model.__table__
     assert isinstance(table, Table)
     return table
@@ -98,7 +98,7 @@ def insert_rows(session: Session, model: type[Base], rows: Sequence[Mapping[str,
 def insert_returning(
     session: Session, model: type[Base], rows: Sequence[Mapping[str, Any]]
 ) -> list[int]:
-    """Row numbers, in the order of the rows."""
+    """Inserts rows and returns their ids, in the same order."""
     if not rows:
         return []
     table = table_of(model)
@@ -109,7 +109,7 @@ def insert_returning(
 def _copy(
     session: Session, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]
 ) -> None:
-    from psycopg import sql  # here: SQLite's users need not load it
+    from psycopg import sql  # imported here: not needed with SQLite
 
     driver = session.connection().connection.driver_connection
     assert driver is not None

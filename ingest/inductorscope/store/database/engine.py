@@ -1,8 +1,8 @@
-"""Engines for SQLite and PostgreSQL, sessions, and the lock around bulk writes.
+"""Creates engines for SQLite and PostgreSQL, sessions, and the lock around bulk writes.
 
-SQLite is set up so that web and workers get along in one file: WAL, a generous busy timeout, and
-writers that take the write lock when they begin. A deferred transaction that reads first and then
-writes fails at once, whatever the timeout, when somebody else wrote in between.
+SQLite is set up so that the web process and workers can share one file: WAL, a long busy timeout,
+and writers that take the write lock when they begin. A deferred transaction that reads and then
+writes fails immediately, despite the timeout, if another process wrote in between.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ BUSY_MS = 30_000
 WAL_KEPT_BYTES = 64 * MIB
 PAUSE_AFTER_BULK_SECONDS = 0.05
 SHORT_BULK_SECONDS = 0.1
-"""Writes up to this long keep nobody waiting who would need a pause to get a turn."""
+"""Writes shorter than this need no pause for other writers."""
 
 Sessions = sessionmaker[Session]
 
 
 def database_url(settings: Settings) -> URL:
-    """The URL with the driver we use: `postgres://` and `postgresql://` mean psycopg 3."""
+    """Returns the URL with its driver: `postgres://` and `postgresql://` mean psycopg 3."""
     url = make_url(settings.url)
     if url.drivername in {"postgres", "postgresql"}:
         return url.set(drivername="postgresql+psycopg")
@@ -44,7 +44,7 @@ def database_url(settings: Settings) -> URL:
 
 
 def make_engine(settings: Settings) -> Engine:
-    """The engine of one process. Make one, share it among threads, dispose it at the end."""
+    """Returns an engine. Create one per process, share it among threads, dispose it at the end."""
     url = database_url(settings)
     if url.get_backend_name() == "sqlite":
         return sqlite_engine(url)
@@ -59,12 +59,12 @@ def make_engine(settings: Settings) -> Engine:
 
 
 def address_of(engine: Engine) -> str:
-    """For another process to open the same database."""
+    """Returns the URL by which another process opens the same database."""
     return engine.url.render_as_string(hide_password=False)
 
 
 def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -> Engine:
-    """An engine on a SQLite file. Migrations ask for one without foreign keys and pool."""
+    """Returns an engine on a SQLite file. Migrations use one without foreign keys and pool."""
     if url.database:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
@@ -81,7 +81,7 @@ def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -
 def _on_sqlite_connect(
     connection: sqlite3.Connection, _record: object, *, foreign_keys: bool
 ) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves
+    connection.isolation_level = None  # `_on_sqlite_begin` issues BEGIN
     connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
     _switch_wal_on(connection)
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -90,7 +90,7 @@ def _on_sqlite_connect(
 
 
 def _switch_wal_on(connection: sqlite3.Connection) -> None:
-    """The busy timeout does not cover this switch, so a crowd on a new file has to try again."""
+    """Switches to WAL. The busy timeout does not cover this, so several processes must retry."""
     until = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
@@ -105,15 +105,15 @@ def _switch_wal_on(connection: sqlite3.Connection) -> None:
 
 def _on_sqlite_begin(connection: Connection) -> None:
     read_only = connection.get_execution_options().get(READ_ONLY, False)
-    # A reader that tries to write is a mistake of ours and must not wait for load to show it.
+    # A reader that writes is a bug; this makes it fail always, not only under load.
     connection.exec_driver_sql(f"PRAGMA query_only={'ON' if read_only else 'OFF'}")
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 
 def sessions(engine: Engine, *, read_only: bool = False) -> Sessions:
-    """A factory of sessions: `with factory() as session` or `with factory.begin() as session`.
+    """Returns a session factory: `with factory() as session`, `with factory.begin() as session`.
 
-    Read-only ones never wait for a writer; the others hold SQLite's write lock from their begin.
+    Read-only sessions never wait for a writer; the others hold SQLite's write lock from the start.
     """
     if read_only:
         engine = engine.execution_options(**{READ_ONLY: True, "postgresql_readonly": True})
@@ -124,9 +124,9 @@ def sessions(engine: Engine, *, read_only: bool = False) -> Sessions:
 def bulk_write(engine: Engine) -> Iterator[None]:
     """Holds the lock of large writes; commit inside it.
 
-    On SQLite large transactions in a row would starve the web's small ones. The lock lets one
-    through at a time and is held a moment longer than a long write, so that others get their turn.
-    PostgreSQL needs none.
+    On SQLite, consecutive large transactions would starve the small ones of the web process. The
+    lock admits one at a time and outlasts a long write by a moment, so that others get their turn.
+    PostgreSQL does not need it.
     """
     database = engine.url.database
     if engine.dialect.name != "sqlite" or not database or database == ":memory:":

@@ -1,7 +1,7 @@
-"""What can go wrong with the database itself."""
+"""Errors of the database itself."""
 
 from __future__ import annotations
 
 
 class MigrationError(RuntimeError):
-    """The database cannot be brought to this version's tables; the message says why."""
+    """The database cannot be upgraded to this version's tables; the message says why."""

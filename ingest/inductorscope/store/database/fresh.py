@@ -1,6 +1,6 @@
-"""Creates the tables of a new SQLite database at once, as the revisions would.
+"""Creates the tables of a new SQLite database in one step, with the result of all revisions.
 
-Running all revisions takes longer. A test makes sure that both ways lead to the same tables.
+Running the revisions takes longer. A test checks that both ways lead to the same tables.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ NOT_IN_MODELS = (
 
 
 def create_tables(url: URL, revision: str) -> bool:
-    """Creates the tables in a SQLite database that has none of them; whether it did.
+    """Creates the tables in a SQLite database that has none of them; returns whether it did.
 
-    One transaction holds the write lock meanwhile, so several processes may try at once.
+    One transaction holds the write lock, so several processes may try at the same time.
     """
     engine = sqlite_engine(url, pooled=False)
     try:
         with engine.begin() as connection:
-            there = set(inspect(connection).get_table_names())
-            if "alembic_version" in there or there & TABLES.tables.keys():
+            existing = set(inspect(connection).get_table_names())
+            if "alembic_version" in existing or existing & TABLES.tables.keys():
                 return False
             TABLES.create_all(connection, checkfirst=False)
             for statement in NOT_IN_MODELS:

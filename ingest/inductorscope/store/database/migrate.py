@@ -1,7 +1,7 @@
 """Brings a database to the tables of this version.
 
-Most databases are up to date, which one query tells. Alembic is imported only where they are not:
-that takes longer than many a command.
+Most databases are up to date, which one query checks. Alembic is imported only for the others: the
+import takes longer than many commands.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NEWEST_REVISION = "0007"
 
 
 def migrate(settings: Settings) -> None:
-    """Creates the tables or upgrades them, if need be. Several processes may do so at once."""
+    """Creates or upgrades the tables if necessary. Several processes may do so at the same time."""
     if _is_current(settings):
         return
     url = database_url(settings)
@@ -39,7 +39,7 @@ def _is_current(settings: Settings) -> bool:
         with engine.execution_options(**{READ_ONLY: True}).connect() as connection:
             if not inspect(connection).has_table("alembic_version"):
                 return False
-            found = connection.exec_driver_sql("SELECT version_num FROM alembic_version")
-            return found.scalars().all() == [NEWEST_REVISION]
+            versions = connection.exec_driver_sql("SELECT version_num FROM alembic_version")
+            return versions.scalars().all() == [NEWEST_REVISION]
     finally:
         engine.dispose()

@@ -1,4 +1,4 @@
-"""Writes the revision that a change of the models needs.
+"""Generates the revision for a change of the models.
 
 Run `python -m inductorscope.store.database.revise "what changed"`.
 """
@@ -16,7 +16,7 @@ from inductorscope.store.database.revisions import alembic_config, migration_eng
 
 
 def main(message: str) -> None:
-    """Compares the models with a fresh database at the newest revision; review what it writes."""
+    """Compares the models with a new database at the newest revision. Review the result."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data=Path(folder), database_url="")
         upgrade(settings)

@@ -1,4 +1,4 @@
-"""Upgrades of a database, by Alembic's revisions."""
+"""Upgrades a database with Alembic's revisions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SEARCH = {"words", "text_frames_words"}
 
 
 def upgrade(settings: Settings) -> None:
-    """Upgrades the database to the newest revision, creating it if need be.
+    """Upgrades the database to the newest revision, and creates it if necessary.
 
-    Safe when several processes do it at once: one works in a single transaction, the others wait
-    and find nothing left to do.
+    Several processes may call this at the same time: one works in a single transaction, the others
+    wait and have nothing left to do.
     """
     engine = migration_engine(settings)
     try:
@@ -35,7 +35,7 @@ def upgrade(settings: Settings) -> None:
 
 
 def migration_engine(settings: Settings) -> Engine:
-    """An engine without foreign keys: with them, rebuilding a SQLite table deletes child rows."""
+    """Returns an engine without foreign keys, which would delete child rows of a rebuilt table."""
     url = database_url(settings)
     if url.get_backend_name() == "sqlite":
         return sqlite_engine(url, foreign_keys=False, pooled=False)
@@ -43,7 +43,7 @@ def migration_engine(settings: Settings) -> Engine:
 
 
 def alembic_config(connection: Connection | None = None) -> Config:
-    """Alembic without a file: the revisions lie in this package."""
+    """Configures Alembic without a file: the revisions are in this package."""
     config = Config()
     config.set_main_option("script_location", "inductorscope.store:migrations")
     config.set_main_option("path_separator", "os")
@@ -54,22 +54,22 @@ def alembic_config(connection: Connection | None = None) -> Config:
 def is_ours(
     _item: object, name: str | None, kind: str, reflected: bool, _counterpart: object
 ) -> bool:
-    """Whether an object is Alembic's to compare. The job engine's tables share the database."""
+    """Whether Alembic compares an object: the job engine's tables share the database."""
     if kind == "table" and reflected:
         return name in TABLES.tables
-    # What full-text search needs on PostgreSQL only; trigrams where the extension can be had.
+    # PostgreSQL alone has these, for full-text search; trigrams depend on an extension.
     ours = kind in {"index", "column"} and reflected and name is not None
     return not (ours and name is not None and (name in SEARCH or name.endswith("_trigrams")))
 
 
 def _take_turn(connection: Connection) -> None:
-    """SQLite's transaction holds the write lock already."""
+    """Takes PostgreSQL's lock; SQLite's transaction already holds the write lock."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
 
 
 def _run_revisions(connection: Connection) -> None:
-    """Runs all revisions up to the newest, in the transaction of the connection."""
+    """Runs all revisions up to the newest in the connection's transaction."""
     try:
         command.upgrade(alembic_config(connection), "head")
     except CommandError as error:

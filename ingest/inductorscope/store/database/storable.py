@@ -1,7 +1,7 @@
-"""Values from hostile files, made fit for both databases.
+"""Makes values from hostile files storable in both databases.
 
 PostgreSQL refuses NUL in text, neither database takes lone surrogates or numbers beyond 64 bits,
-and JSON has no NaN. Each is replaced by something a person can recognise, none is dropped.
+and JSON has no NaN. Each is replaced by something a person can recognise; none is dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ REPLACEMENT = "\ufffd"
 
 
 def text(value: str) -> str:
-    """The same text with what cannot be stored replaced by U+FFFD."""
+    """Replaces characters that cannot be stored by U+FFFD."""
     if "\x00" in value:
         value = value.replace("\x00", REPLACEMENT)
     if not value.isascii():
@@ -24,17 +24,17 @@ def text(value: str) -> str:
 
 
 def whole(value: int) -> int:
-    """The number, held within 64 bits."""
+    """Limits a number to 64 bits."""
     return max(-LARGEST, min(LARGEST, value))
 
 
 def number(value: float | None) -> float | None:
-    """The number, or None for NaN and infinities."""
+    """Returns the number, or None for NaN and infinities."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def plain(value: object) -> object:
-    """Any JSON-like value made storable, to any depth that a parser of ours produces."""
+    """Makes a JSON-like value storable, to any depth that the parsers produce."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, bool) or value is None:
@@ -51,7 +51,7 @@ def plain(value: object) -> object:
 
 
 def json_text(value: object) -> str:
-    """JSON for a column; NaN becomes null."""
+    """Encodes JSON for a column; NaN becomes null."""
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, OverflowError):

@@ -1,1 +1,1 @@
-"""Alembic revisions and their environment; run by `inductorscope.store.database.revisions`."""
+"""Alembic revisions and their environment, run by `inductorscope.store.database.revisions`."""

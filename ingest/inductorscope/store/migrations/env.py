@@ -1,4 +1,4 @@
-"""Runs revisions on the connection that `inductorscope.store.database.revisions` hands over."""
+"""Runs revisions on the connection that `inductorscope.store.database.revisions` passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if connection is None:
 
 
 def render(kind: str, item: object, _context: object) -> str | Literal[False]:
-    """Revisions must not import our types: they outlive them."""
+    """Renders types without imports from this package, because revisions outlive its modules."""
     if kind == "type" and isinstance(item, Instant):
         return "sa.DateTime(timezone=True)"
     return False

@@ -1,1 +1,1 @@
-"""Writing a run and its parts."""
+"""Writes and reads runs and their parts."""

@@ -1,5 +1,5 @@
-"""The story of a run's compiles, stored: what every page of it needs in one part, the phases of all
-compiles in pieces of some thousand."""
+"""Stores the story of a run's compiles: one part with what every page needs, and the phases of all
+compiles in pieces of some thousands."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ STORY, TIMELINE, PHASES = "story", "timeline", "phases/"
 LEVEL = 6
 
 Parts = dict[str, tuple[int, bytes]]
-"""Name of a part → how many things it holds, and the part packed."""
+"""Name of a part → number of its items, and the packed part."""
 
 _story = msgspec.json.Decoder(Story)
 _spans = msgspec.json.Decoder(Chunk)
 
 
 def pack_story(story: Story, chunks: Sequence[Chunk]) -> Parts:
-    """`chunks` as `lay_out_phases` gives them: the last is the timeline."""
+    """Packs a story with the chunks of `lay_out_phases`, of which the last is the timeline."""
     parts = {STORY: (len(story.compiles), _packed(story))}
     for number, chunk in enumerate(chunks[:-1]):
         parts[f"{PHASES}{number}"] = (len(chunk), _packed(chunk))
@@ -43,7 +43,7 @@ def insert_story(session: Session, run_id: str, parts: Parts) -> None:
 
 
 def load_story(session: Session, run_id: str) -> Story | None:
-    """None where none was gathered (no log, or read by an older version), or another version's."""
+    """Returns None if there is no story (no log, or read by an older version)."""
     plain = _plain(session, run_id, STORY)
     if plain is None:
         return None
@@ -55,13 +55,13 @@ def load_story(session: Session, run_id: str) -> Story | None:
 
 
 def timeline(session: Session, run_id: str) -> Chunk:
-    """The longest phases of the whole run."""
+    """Returns the longest phases of the whole run."""
     plain = _plain(session, run_id, TIMELINE)
     return [] if plain is None else _spans.decode(plain)
 
 
 def phases_of(session: Session, run_id: str, compile_: Compile) -> Chunk:
-    """All phases of one compile, parents before what is in them."""
+    """Returns all phases of one compile, parents before children."""
     chunk, first, count = compile_.spans
     plain = _plain(session, run_id, f"{PHASES}{chunk}") if count else None
     return [] if plain is None else _spans.decode(plain)[first : first + count]

@@ -1,4 +1,4 @@
-"""Rows of costs, and what they are worked out from (`analyze.time.costs`)."""
+"""Stores costs, and loads the graphs they are computed from (`analyze.time.costs`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def insert_costs(session: Session, run_id: str, costs: Costs) -> None:
 
 
 def timed_graphs(session: Session, run_id: str) -> Iterator[TimedGraph]:
-    """The graphs of a run whose kernels have times, in their order."""
+    """Yields the graphs of a run whose kernels have times, in order."""
     timed = select(Kernel.graph_id).where(Kernel.time_us.is_not(None))
     graphs = select(Graph.id).where(Graph.run_id == run_id, Graph.id.in_(timed))
     for graph in session.scalars(graphs.order_by(Graph.position)).all():

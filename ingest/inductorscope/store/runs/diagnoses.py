@@ -1,4 +1,4 @@
-"""Diagnoses, stored: written anew with each partial result, read whole or as lists."""
+"""Stores diagnoses, overwritten with each partial result, and reads them whole or as lists."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisLine:
-    """One diagnosis in a list, with what its job says of it."""
+    """A diagnosis in a list, with the state of its job."""
 
     kind: str
     job_id: str
     created_at: datetime
     complete: bool
     state: str
-    """The job's: `queued`, `running`, `done`, `failed`, `cancelled`; `gone` without a job."""
+    """State of its job: `queued`, `running`, `done`, `failed`, `cancelled`; `gone` without one."""
     message: str | None
-    """The job's last word, which says why it is not complete."""
+    """Last message of the job, which says why the diagnosis is incomplete."""
     summary: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisRead:
-    """One diagnosis with everything it found."""
+    """A diagnosis with its whole result."""
 
     line: DiagnosisLine
     result: dict[str, Any]
@@ -46,7 +46,7 @@ def write_diagnosis(
     session: Session, run_id: str, kind: str, job_id: str, now: datetime, *, complete: bool,
     result: dict[str, Any],
 ) -> None:  # fmt: skip
-    """What a job knows by now, in place of what it knew before. `result["summary"]` is listed."""
+    """Replaces a job's partial result with a newer one. Lists show `result["summary"]`."""
     kept: dict[str, Any] = storable.plain(result)  # type: ignore[assignment]  # a dict stays one
     row = session.scalar(select(Diagnosis).where(Diagnosis.job_id == job_id))
     if row is None:
@@ -58,7 +58,7 @@ def write_diagnosis(
 
 
 def diagnoses_of(session: Session, run_id: str, kind: str | None = None) -> list[DiagnosisLine]:
-    """The newest first."""
+    """Returns the diagnoses of a run, newest first."""
     query = (
         select(Diagnosis, Job.state, Job.message)
         .outerjoin(Job, Job.id == Diagnosis.job_id)
@@ -72,17 +72,17 @@ def diagnoses_of(session: Session, run_id: str, kind: str | None = None) -> list
 
 
 def read_diagnosis(session: Session, job_id: str) -> DiagnosisRead | None:
-    """All that one job found so far; None where it kept nothing."""
+    """Returns the result of a job so far; None if it has stored nothing."""
     query = (
         select(Diagnosis, Job.state, Job.message)
         .outerjoin(Job, Job.id == Diagnosis.job_id)
         .where(Diagnosis.job_id == job_id)
     )
-    found = session.execute(query).first()
-    if found is None:
+    row = session.execute(query).first()
+    if row is None:
         return None
-    plain = zstandard.ZstdDecompressor().decompressobj().decompress(found[0].payload)
-    return DiagnosisRead(_line(*found), msgspec.json.decode(plain, type=dict[str, Any]))
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(row[0].payload)
+    return DiagnosisRead(_line(*row), msgspec.json.decode(plain, type=dict[str, Any]))
 
 
 def newest_diagnosis(session: Session, run_id: str, kind: str) -> DiagnosisRead | None:

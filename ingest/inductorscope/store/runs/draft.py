@@ -1,6 +1,6 @@
-"""A run as it is handed to the store: plain records, made by whoever read the files.
+"""A run before it is stored: plain records made by the readers of its files.
 
-Parts refer to each other as objects; rows get their numbers when they are inserted.
+Parts refer to each other as objects; rows get their ids when they are inserted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ArtifactDraft:
     digest: str
     size: int
     content: Content | None = None
-    """None where the content is stored already."""
+    """None if the content is already stored."""
     line_count: int | None = None
     derived: bool = False
     graph: GraphDraft | None = None
@@ -34,7 +34,7 @@ def artifact_of(
     derived: bool = False,
     graph: GraphDraft | None = None,
 ) -> ArtifactDraft:
-    """An artifact whose content is to be stored with it."""
+    """Returns an artifact with content to store."""
     return ArtifactDraft(
         role, path, content.digest, content.size, content, line_count, derived, graph
     )
@@ -49,7 +49,7 @@ class FxNodeDraft:
     stack_file: str | None
     stack_line: int | None
     inputs: list[str] = field(default_factory=list)
-    """Nodes it takes, as far as kept."""
+    """Nodes that it takes as arguments, as far as they are stored."""
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class CallDraft:
     line: int
     arguments: list[str]
     fx_nodes: list[str]
-    """Names of the post-grad nodes this call computes, as provenance or comments tell."""
+    """Names of the post-grad nodes that this call computes, from provenance or comments."""
     permalink: str
 
 
@@ -80,15 +80,15 @@ class KernelDraft:
     first_line: int | None
     last_line: int | None
     facts: JsonObject
-    """What its metadata says: loads, stores, size hints, bytes."""
+    """Its metadata: loads, stores, size hints, bytes."""
     calls: list[CallDraft] = field(default_factory=list)
     time_us: float | None = None
     time_calls: float | None = None
     time_source: str | None = None
     id: int | None = None
-    """Number of its row, once stored."""
+    """Id of its row, once stored."""
     stored_calls: int = 0
-    """How many calls were stored, when they are not held any more."""
+    """Number of stored calls, after they were dropped from memory."""
 
     @property
     def call_count(self) -> int:
@@ -97,7 +97,7 @@ class KernelDraft:
 
 @dataclass(frozen=True, slots=True)
 class PackedLinks:
-    """All line references of a graph as they are stored (`store.links`)."""
+    """All line references of a graph as they are stored (`store.runs.links`)."""
 
     engine: str
     payload: bytes
@@ -132,22 +132,22 @@ class GraphDraft:
     wrapper_last: int | None = None
     sources: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """Stage → how many nodes, and the nodes packed (`store.nodes`)."""
+    """Stage → number of nodes, and the packed nodes (`store.runs.nodes`)."""
     kernels: list[KernelDraft] = field(default_factory=list)
     links: PackedLinks | None = None
 
     stored_generated: int | None = None
-    """How many generated kernels were stored, when they are not held any more."""
+    """Number of stored generated kernels, after they were dropped from memory."""
 
     @property
     def generated(self) -> int:
-        """Kernels that its code defines."""
+        """Number of kernels that its code defines."""
         if self.stored_generated is not None:
             return self.stored_generated
         return sum(kernel.kind != "extern" for kernel in self.kernels)
 
     def let_go(self, *, kernels: bool) -> None:
-        """Forgets what only rows need, which are stored; `kernels` too, or they get times yet."""
+        """Drops data that only rows need; `kernels`: also kernels, if no times will follow."""
         self.stored_generated = self.generated
         self.nodes, self.links = {}, None
         for kernel in self.kernels:
@@ -182,12 +182,12 @@ class TraceKernelDraft:
     min_us: float | None
     max_us: float | None
     kernel: KernelDraft | None = None
-    """The kernel of the run's code that it is, where known."""
+    """The kernel of the run's code, if known."""
 
 
 @dataclass(slots=True)
 class EventChunk:
-    """Packed events; `first` is the place of its first event among all."""
+    """Packed events; `first` is the position of the first event in the trace."""
 
     number: int
     first: int
@@ -205,9 +205,9 @@ class ProfileDraft:
     facts: JsonObject = field(default_factory=dict)
     trace: ArtifactDraft | None = None
     kernels: list[TraceKernelDraft] = field(default_factory=list)
-    """What its trace ran, in sums."""
+    """Sums over the kernels of its trace."""
     chunks: list[EventChunk] = field(default_factory=list)
-    """The events themselves, packed."""
+    """Packed events."""
 
 
 @dataclass(slots=True)
@@ -235,7 +235,7 @@ class RunDraft:
     artifacts: list[ArtifactDraft] = field(default_factory=list)
     profiles: list[ProfileDraft] = field(default_factory=list)
     kernel_names: dict[str, None] = field(default_factory=dict)
-    """Of kernels that are not held any more, for searching."""
+    """Names of kernels dropped from memory, for searching."""
 
     @property
     def id(self) -> str:

@@ -1,4 +1,4 @@
-"""The links of a graph, packed as the answer the explorer asks for."""
+"""Packs the links of a graph as the answer that the explorer requests."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from inductorscope.store.runs.draft import PackedLinks
 from inductorscope.store.tables.models import JsonObject
 
 PASSING_LEVEL = 3
-"""Of links that others take the place of soon."""
+"""Compression of links that will soon be replaced."""
 
 TODAYS_ENGINE = ENGINE
-"""Stored links of another engine are made anew."""
+"""Version of the link engine: stored links of another version are renewed."""
 
 
 class StageColumns(msgspec.Struct, gc=False):
-    """References of one stage as parallel columns sorted by line."""
+    """References of one stage, as parallel columns sorted by line."""
 
     lines: list[int]
     entities: list[int]
@@ -30,7 +30,7 @@ class StageColumns(msgspec.Struct, gc=False):
 
 
 class LinksJson(msgspec.Struct):
-    """All references of one graph, as the API answers with them."""
+    """All references of one graph, as the API returns them."""
 
     engine: str
     entities: list[str]
@@ -51,25 +51,25 @@ def links_json(links: GraphLinks) -> LinksJson:
 
 
 def pack_links(links: GraphLinks) -> bytes:
-    """zstd of the JSON."""
+    """Encodes links as JSON and compresses it with zstd."""
     level = PASSING_LEVEL if links.engine == CALLS else COLUMNS
     return compressor(level).compress(msgspec.json.encode(links_json(links)))
 
 
 def packed(links: GraphLinks) -> PackedLinks:
-    """As a draft holds them."""
+    """Packs links for a draft."""
     return PackedLinks(links.engine, pack_links(links), coverage_json(links.coverage), links.notes)
 
 
 def unpack_json(payload: bytes) -> bytes:
-    """The JSON text of packed links."""
+    """Returns the JSON text of packed links."""
     return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
 
 
 def unpack_links(
     payload: bytes, coverage: JsonObject | None = None, notes: list[str] | None = None
 ) -> GraphLinks:
-    """The links as they were before packing; coverage and notes are kept beside the payload."""
+    """Restores links from their payload, and coverage and notes, which are stored separately."""
     read = msgspec.json.decode(unpack_json(payload), type=LinksJson)
     return GraphLinks(
         entities=read.entities,

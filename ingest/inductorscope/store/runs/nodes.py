@@ -1,5 +1,5 @@
-"""Nodes of a stage, calls and facts of kernels, packed: as rows they would take more room than the
-texts they are in."""
+"""Packs the nodes of a stage, and the calls and facts of kernels: as rows, they would take more
+room than the texts that contain them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from inductorscope.store.tables.models import GraphNodes, JsonObject
 
 IR_STAGES = (IR_PRE, IR_POST)
 CALLS, FACTS = "calls", "kernel_facts"
-"""What is packed beside stages."""
+"""Names of packed data other than stages."""
 
 CallTexts = list[tuple[list[str], list[str]]]
 Nodes = Sequence[FxNodeDraft] | Sequence[IrNodeDraft]
@@ -34,13 +34,12 @@ def pack_nodes(nodes: Nodes) -> bytes:
 
 
 def pack_columns(columns: dict[str, list[object]]) -> bytes:
-    """zstd of columns, which compress better than records: of each field of a draft, those of all
-    nodes."""
+    """Compresses columns with zstd, one per field of a draft; they compress better than records."""
     return _packed(columns)
 
 
 def rows_of_nodes(graph_id: int, packed: dict[str, tuple[int, bytes]]) -> list[NodesRow]:
-    """`packed`: stage → how many nodes, and the nodes packed."""
+    """`packed`: stage → number of nodes, and the packed nodes."""
     return [
         {"graph_id": graph_id, "stage": stage, "count": count, "payload": payload}
         for stage, (count, payload) in packed.items()
@@ -48,7 +47,7 @@ def rows_of_nodes(graph_id: int, packed: dict[str, tuple[int, bytes]]) -> list[N
 
 
 def fx_nodes(session: Session, graph_id: int, stage: str = POST_GRAD) -> list[FxNodeDraft]:
-    """The nodes of an FX stage, in the order of its lines."""
+    """Returns the nodes of an FX stage, in the order of its lines."""
     return [msgspec.convert(node, FxNodeDraft) for node in _stored(session, graph_id, stage)]
 
 
@@ -57,7 +56,7 @@ def ir_nodes(session: Session, graph_id: int, stage: str = IR_POST) -> list[IrNo
 
 
 def pack_kernels(kernels: Sequence[KernelDraft]) -> dict[str, tuple[int, bytes]]:
-    """Calls in the order of kernels and calls, and what the metadata of kernels says."""
+    """Packs the calls, in the order of kernels and calls, and the metadata of kernels."""
     if not kernels:
         return {}
     calls = [[call.arguments, call.fx_nodes] for kernel in kernels for call in kernel.calls]
@@ -66,7 +65,7 @@ def pack_kernels(kernels: Sequence[KernelDraft]) -> dict[str, tuple[int, bytes]]
 
 
 def call_texts(session: Session, graph_id: int) -> CallTexts:
-    """Arguments and FX nodes of each call, by its number."""
+    """Returns arguments and FX nodes of each call, by its number."""
     plain = _plain(session, graph_id, CALLS)
     return (
         [] if plain is None else msgspec.json.decode(plain, type=list[tuple[list[str], list[str]]])
@@ -74,7 +73,7 @@ def call_texts(session: Session, graph_id: int) -> CallTexts:
 
 
 def kernel_facts(session: Session, graph_id: int, kernel: str) -> JsonObject:
-    """What the metadata of a kernel says."""
+    """Returns the metadata of a kernel."""
     plain = _plain(session, graph_id, FACTS)
     return (
         {}

@@ -1,5 +1,5 @@
-"""Links that are worked out after their run was stored: those that an older engine made, and the
-lines of kernels, which reading leaves for later where there are many."""
+"""Renews links after their run was stored: links of an older engine, and the lines of kernels,
+which reading leaves for later if there are many."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FAILED = "The lines of its kernels could not be aligned with nodes; calls are li
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """How far the lines of a run's kernels are aligned, in graphs."""
+    """Progress of aligning the lines of a run's kernels, in graphs."""
 
     aligned: int
     graphs: int
 
 
 def lines_of(session: Session, run: str) -> Lines | None:
-    """None where nothing is left to align."""
+    """Returns None if nothing is left to align."""
     waiting, graphs = session.execute(
         select(func.count().filter(Links.engine == CALLS), func.count())
         .select_from(Links)
@@ -42,8 +42,8 @@ def lines_of(session: Session, run: str) -> Lines | None:
 
 
 def outdated(session: Session, run: str | None = None) -> list[tuple[str, int]]:
-    """Run and row of each graph whose links are not today's, of runs that are whole; the newest
-    first. `run`: of this one alone."""
+    """Returns run and id of each graph with outdated links, in complete runs, newest first. `run`:
+    only of this run."""
     query = (
         select(Graph.run_id, Graph.id)
         .join(Links, Links.graph_id == Graph.id)
@@ -65,7 +65,7 @@ def renew_links(
 ) -> None:
     """Renews the links of graphs that have the same texts.
 
-    Calls whose nodes were unknown get those that their lines were aligned with.
+    Calls with unknown nodes get the nodes that their lines were aligned with.
     """
     values = {
         "engine": links.engine,
@@ -74,7 +74,7 @@ def renew_links(
         "notes": links.notes,
     }
     outdated = (Links.graph_id.in_(graphs), Links.engine != TODAYS_ENGINE)
-    # First out with the old ones: the new ones take their place in the file, which grows otherwise.
+    # Empty the old rows first: the new payloads reuse their pages, or the file would grow.
     session.execute(update(Links).where(*outdated).values(payload=b""))
     renewed = update(Links).where(*outdated).values(values).returning(Links.graph_id)
     for graph in session.scalars(renewed).all():
@@ -83,7 +83,7 @@ def renew_links(
 
 
 def give_up(session: Session, graphs: Sequence[int]) -> None:
-    """Graphs whose lines cannot be aligned keep the links of their calls, and wait no longer."""
+    """Marks graphs whose lines cannot be aligned; they keep the links of their calls."""
     waiting = (Links.graph_id.in_(graphs), Links.engine == CALLS)
     for graph, notes in session.execute(select(Links.graph_id, Links.notes).where(*waiting)).all():
         values = {"engine": TODAYS_ENGINE, "notes": [*notes, FAILED]}
@@ -91,17 +91,19 @@ def give_up(session: Session, graphs: Sequence[int]) -> None:
 
 
 def count_stored(session: Session, run: str) -> None:
-    """Links of lines take room too."""
-    found = update(Run).where(Run.id == run)
-    session.execute(found.values(bytes_stored=bytes_stored(session, run)))
+    """Updates the stored size of a run, which includes links."""
+    statement = update(Run).where(Run.id == run)
+    session.execute(statement.values(bytes_stored=bytes_stored(session, run)))
 
 
 def _renew_calls(session: Session, graph: int, kernels: Sequence[KernelDraft]) -> bool:
-    """Whether the nodes of any call changed."""
+    """Stores the calls' nodes; returns whether any changed."""
     before = call_texts(session, graph)
     now = [(call.arguments, call.fx_nodes) for kernel in kernels for call in kernel.calls]
-    # Calls are known by their number: an older version may have numbered them otherwise.
-    if now == before or [given for given, _ in now] != [given for given, _ in before]:
+    # Calls are identified by number, and an older version may have numbered them differently.
+    if now == before or [arguments for arguments, _ in now] != [
+        arguments for arguments, _ in before
+    ]:
         return False
     count, payload = pack_kernels(kernels)[STORED_CALLS]
     session.execute(

@@ -1,4 +1,4 @@
-"""Writing the rows of a run, and taking it away with all that only it used."""
+"""Writes the rows of a run, and deletes a run with the contents that only it uses."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ Values = dict[str, Any]
 
 
 def find_run_ids(session: Session, start: str, limit: int = 20) -> list[str]:
-    """Ids of the runs that start so."""
+    """Returns the run ids that start with `start`."""
     query = select(Run.id).where(Run.id.startswith(start, autoescape=True))
     return list(session.scalars(query.order_by(Run.id).limit(limit)))
 
 
 def insert_header(session: Session, draft: RunDraft, reader: str | None) -> None:
-    """The row of the run, which says that the rest is still to come.
+    """Inserts the row of the run, marked as being read.
 
-    It comes first: where another transaction inserts the same content, this one waits for it there
-    and then fails with an IntegrityError, having done nothing yet.
+    It comes first: if another transaction inserts the same content, this one waits for it here and
+    then fails with an IntegrityError before it has done anything.
     """
     values = _run_values(draft) | {
         "state": READING,
@@ -80,7 +80,7 @@ def insert_header(session: Session, draft: RunDraft, reader: str | None) -> None
 
 
 def complete_run(session: Session, draft: RunDraft) -> int:
-    """The run as it is once everything has been read; returns the bytes it takes in the store."""
+    """Marks a run as completely read; returns the bytes that it takes in the store."""
     stored = bytes_stored(session, draft.id)
     values = _run_values(draft) | {
         "state": COMPLETE,
@@ -90,13 +90,13 @@ def complete_run(session: Session, draft: RunDraft) -> int:
     }
     session.execute(update(Run).where(Run.id == draft.id), values)
     note_secrets(session, draft.id, draft.report)
-    found = update(RunSearch).where(RunSearch.run_id == draft.id)
-    session.execute(found, {"text": _search_text(draft)})
+    statement = update(RunSearch).where(RunSearch.run_id == draft.id)
+    session.execute(statement, {"text": _search_text(draft)})
     return stored
 
 
 def note_secrets(session: Session, run_id: str, report: JsonObject) -> None:
-    """What a report tells of secrets that were removed, for the server to say when it starts."""
+    """Stores the counts of removed secrets of a report, which the server reports at startup."""
     counts: Counter[str] = Counter()
     for item in report.get("dropped", ()):
         if item.get("kind") == "removed":
@@ -107,7 +107,7 @@ def note_secrets(session: Session, run_id: str, report: JsonObject) -> None:
 
 
 def bytes_stored(session: Session, run_id: str) -> int:
-    """Contents of a run, each counted once though others may hold it too, nodes and links."""
+    """Returns the bytes of a run's contents (each once, even if shared), nodes and links."""
     own = select(Artifact.digest).where(Artifact.run_id == run_id)
     parts = select(BlobPart.part).where(BlobPart.blob.in_(own))
     digests = own.union(parts).subquery()
@@ -121,7 +121,7 @@ def bytes_stored(session: Session, run_id: str) -> int:
 def delete_run(session: Session, run_id: str) -> int:
     """Deletes a run and the contents only it used; returns the bytes freed.
 
-    A run that is not there (any more) frees nothing.
+    A run that does not exist frees nothing.
     """
     hold_blobs(session)
     digests = list(session.scalars(select(Artifact.digest).where(Artifact.run_id == run_id)))
@@ -167,7 +167,7 @@ def _run_values(draft: RunDraft) -> Values:
 
 
 def _dropped(report: JsonObject) -> int:
-    """Things left out; repairs and guesses are none of it."""
+    """Counts what was left out, without repairs and guesses."""
     items = report.get("dropped", ())
     return sum(item["count"] for item in items if item.get("kind", "dropped") == "dropped")
 
@@ -191,7 +191,7 @@ def _search_text(draft: RunDraft) -> str:
 def insert_graphs(
     session: Session, run_id: str, graphs: Sequence[GraphDraft]
 ) -> dict[GraphDraft, int]:
-    """Rows of graphs, in their order; what is in them may follow."""
+    """Inserts the rows of graphs, in order; `fill_graphs` adds their parts."""
     rows = [
         {"run_id": run_id, "position": position, **_graph_values(graph)}
         for position, graph in enumerate(graphs)
@@ -224,7 +224,7 @@ def insert_artifacts(
     artifacts: Sequence[ArtifactDraft],
     graph_ids: Mapping[GraphDraft, int],
 ) -> dict[ArtifactDraft, int]:
-    """Stores contents and refers to them. What can be searched is still to be indexed."""
+    """Stores contents and rows that refer to them. Does not index them for search."""
     add_blobs(session, (item.content for item in artifacts if item.content is not None))
     rows = [
         _clean(
@@ -245,23 +245,23 @@ def insert_artifacts(
 
 
 def searchable(artifacts: Sequence[ArtifactDraft]) -> list[ArtifactDraft]:
-    """The texts that belong into the index."""
+    """Returns the texts that belong in the full-text index."""
     return [item for item in artifacts if item.role in SEARCHED and item.line_count is not None]
 
 
 def insert_entries(session: Session, run_id: str, entries: Sequence[LogEntryDraft]) -> None:
-    """Records of logs, in their order."""
+    """Inserts records of logs, in order."""
     insert_records(session, LogEntry, entries, run_id=run_id)
 
 
 def fill_graphs(session: Session, graphs: Sequence[tuple[GraphDraft, int]]) -> None:
-    """What was read of graphs whose rows are there: nodes, kernels, calls, links."""
+    """Inserts the parts of stored graphs: nodes, kernels, calls, links."""
     if not graphs:
         return
     table = table_of(Graph)
-    found = update(table).where(table.c.id == bindparam("graph"))
+    statement = update(table).where(table.c.id == bindparam("graph"))
     values = [{"graph": graph_id, **_graph_values(graph)} for graph, graph_id in graphs]
-    session.connection().execute(found, values)
+    session.connection().execute(statement, values)
     kernels = [(graph_id, kernel) for graph, graph_id in graphs for kernel in graph.kernels]
     rows = [
         KernelRow(
@@ -337,7 +337,7 @@ def _times(kernel: KernelDraft) -> Values:
 
 
 def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:
-    """Times of kernels that became known after the graphs were stored."""
+    """Stores times of kernels that became known after the graphs were stored."""
     for graph, graph_id in graphs.items():
         rows = [
             {"id": kernel.id, **_times(kernel)}
@@ -355,11 +355,11 @@ def insert_profiles(
     run_id: str,
     profiles: Sequence[ProfileDraft],
 ) -> dict[ProfileDraft, int]:
-    """Their ids. Their traces are named once those are stored."""
+    """Inserts profiles and returns their ids; `name_traces` adds their traces later."""
     if not profiles:
         return {}
     from inductorscope.store.runs.trace_events import (
-        insert_trace,  # with numpy, which other runs are quicker without
+        insert_trace,  # imports numpy, which runs without a profile do not need
     )
 
     ids = {}
@@ -383,7 +383,7 @@ def insert_profiles(
 def name_traces(
     session: Session, ids: Mapping[ProfileDraft, int], artifact_ids: Mapping[ArtifactDraft, int]
 ) -> None:
-    """For each profile the trace that it was read from, if there is one."""
+    """Sets the trace that each profile was read from, if there is one."""
     for profile, profile_id in ids.items():
         if profile.trace is not None:
             values = {"artifact_id": artifact_ids[profile.trace]}

@@ -1,5 +1,5 @@
-"""Events of a trace in the store: compressed columns, some thousands of events each, so that a page
-of a million reads little more than the chunks it shows."""
+"""Stores the events of a trace as compressed columns in chunks of some thousands, so that a page
+reads little more than the events it shows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Numbers = npt.NDArray[np.int32]
 
 @dataclass(slots=True)
 class EventColumns:
-    """Events in the order of time: µs since the first one's begin, duration, position of the
-    kernel, number of the lane."""
+    """Events in order of time: µs since the start of the first, duration, position of the kernel,
+    number of the lane."""
 
     ts: Floats
     us: Floats
@@ -40,7 +40,7 @@ class EventColumns:
 
 
 def pack_events(events: EventColumns) -> list[EventChunk]:
-    """`events` in any order."""
+    """Sorts events by time and packs them in chunks."""
     order = np.argsort(events.ts, kind="stable")
     compressor = zstandard.ZstdCompressor(level=LEVEL)
     chunks = []
@@ -67,7 +67,7 @@ def unpack_events(payload: bytes, count: int) -> EventColumns:
 
 
 def _shuffled(column: np.ndarray[Any, Any]) -> bytes:
-    """First bytes of all numbers, then second bytes: alike ones stand together and pack well."""
+    """Puts the first bytes of all numbers first, then the second: similar bytes compress well."""
     return column.view(np.uint8).reshape(len(column), -1).T.tobytes()
 
 

@@ -1,8 +1,8 @@
-"""Writing a run while it is being read: what is written can be looked at, and belongs to a reader.
+"""Writes a run while it is being read; pages show the parts that are written.
 
-A run that is being read says so, and names who reads it. Every transaction of the reader checks
-that it still is the reader's; so one that was overtaken cannot add to it. What a reader leaves
-behind unfinished is taken away, by whoever reads the same content next or by a worker's clean-up.
+The row of such a run names its reader. Each of the reader's transactions checks that name, so a
+reader that was replaced cannot add to the run. What a reader leaves unfinished is deleted by the
+next reader of the same content or by a worker's clean-up.
 """
 
 from __future__ import annotations
@@ -47,32 +47,32 @@ from inductorscope.store.runs.runs import (
 from inductorscope.store.tables.models import COMPLETE, READING, Job, Run
 
 SILENT = timedelta(minutes=10)
-"""A reader that is no job and has not written for so long is taken to be gone."""
+"""A reader without a job that has not written for this long counts as dead."""
 LOOK_AGAIN_SECONDS = 0.5
 INDEXED_AT_ONCE = 5 * MIB
-"""Bytes of texts: less than a tenth of a second. Each transaction makes a segment of the index, and
-merging segments leaves gaps in the file."""
+"""Bytes of texts indexed in one transaction, in less than a tenth of a second. Each transaction
+adds a segment to the index, and merging segments leaves gaps in the file."""
 FILLED_AT_ONCE = 5000
-"""Kernels whose rows are written in one transaction: about a tenth of a second."""
+"""Kernels whose rows are written in one transaction, in about a tenth of a second."""
 JOB = "job:"
 
 Guard = Callable[[Session], None]
 
 
 class TakenOverError(Exception):
-    """Somebody else reads the run now, or it was deleted: what we do does not count."""
+    """Another reader has taken the run over, or it was deleted; this reader must stop."""
 
 
 def reader_here() -> str:
-    """A name for a reader that is no job."""
+    """Returns a name for a reader without a job."""
     return f"process:{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 class RunWriter:
-    """The rows of one run, transaction by transaction."""
+    """Writes the rows of one run, transaction by transaction."""
 
     def __init__(self, sessions: Sessions, draft: RunDraft, reader: str, guard: Guard) -> None:
-        """`guard` runs at the beginning of every transaction and may raise."""
+        """`guard` runs at the start of every transaction and may raise."""
         engine = sessions.kw["bind"]
         assert isinstance(engine, Engine)
         self.draft = draft
@@ -87,10 +87,10 @@ class RunWriter:
         """Digests and sizes of texts that cannot be searched yet."""
 
     def begin(self, waiting: Callable[[], None], begun: Callable[[Session, str], None]) -> bool:
-        """Makes the run ours; False when the same content is here, whole.
+        """Claims the run for this reader; returns False if the same content is stored completely.
 
-        While somebody else reads the same, this waits for them, calling `waiting` now and then.
-        `begun` runs in the transaction in which the run appears.
+        While another reader reads the same content, this waits and calls `waiting` repeatedly.
+        `begun` runs in the transaction that creates the run.
         """
         while True:
             try:
@@ -111,9 +111,9 @@ class RunWriter:
             time.sleep(LOOK_AGAIN_SECONDS)
 
     def _clear_way(self, session: Session) -> str | None:
-        """State of a run of the same content; one that nobody will finish is taken away first."""
+        """Returns the state of a run with the same content, after deleting an abandoned one."""
         same = select(Run).where(Run.content_digest == self.draft.content_digest)
-        # Held: its reader may be completing it this moment, which makes reader and job another.
+        # Locked: its reader may be completing it right now, which changes reader and job.
         run = session.scalars(same.with_for_update()).first()
         if run is None:
             return None
@@ -145,7 +145,7 @@ class RunWriter:
     def add_records(
         self, entries: Sequence[tuple[LogEntryDraft, ArtifactDraft | None]], step: str
     ) -> None:
-        """Records of a log, with their payloads; `step`: what is being read, in words."""
+        """Adds records of a log with their payloads; `step`: the current step, in words."""
         if not entries:
             return
         with self._writing() as session:
@@ -159,12 +159,12 @@ class RunWriter:
             session.execute(update(Run).where(Run.id == self.draft.id).values(step=step))
 
     def add_story(self, parts: Parts) -> None:
-        """The story of its compiles, packed."""
+        """Adds the packed story of the run's compiles."""
         with self._writing() as session:
             insert_story(session, self.draft.id, parts)
 
     def add_graphs(self, graphs: Sequence[GraphDraft], artifacts: Sequence[ArtifactDraft]) -> None:
-        """The graphs, all of them, with the texts that can be looked at from now on."""
+        """Adds all graphs, with the texts that pages can show from now on."""
         with self._writing() as session:
             self._graph_ids = insert_graphs(session, self.draft.id, graphs)
             self._add_artifacts(session, artifacts)
@@ -173,13 +173,13 @@ class RunWriter:
             )
 
     def fill_graphs(self, graphs: Sequence[GraphDraft], kernels: int, step: str) -> None:
-        """What was read of some of the graphs; `kernels` are those of the run so far."""
-        some: list[GraphDraft] = []
+        """Adds parts of some graphs; `kernels` is the number of kernels in the run so far."""
+        batch: list[GraphDraft] = []
         for graph in graphs:
-            some.append(graph)
-            if graph is graphs[-1] or sum(len(one.kernels) for one in some) >= FILLED_AT_ONCE:
-                self._fill(some, kernels, step)
-                some = []
+            batch.append(graph)
+            if graph is graphs[-1] or sum(len(item.kernels) for item in batch) >= FILLED_AT_ONCE:
+                self._fill(batch, kernels, step)
+                batch = []
 
     def _fill(self, graphs: Sequence[GraphDraft], kernels: int, step: str) -> None:
         with self._writing() as session:
@@ -189,18 +189,18 @@ class RunWriter:
             )
 
     def add_profiles(self, work_out_costs: WorkOutCosts) -> None:
-        """What the profiles say, down to kernels, nodes and lines: pages of time answer from now
-        on. The files themselves may follow."""
+        """Adds the profiles, with the times of kernels, nodes and lines, so that the time pages
+        work. The files themselves may follow."""
         draft = self.draft
         with self._writing() as session:
             update_times(session, self._graph_ids)
             self._profile_ids = insert_profiles(session, draft.id, draft.profiles)
             insert_costs(session, draft.id, work_out_costs(timed_graphs(session, draft.id)))
         for profile in draft.profiles:
-            profile.chunks = []  # stored now, and of no more use here
+            profile.chunks = []  # stored, and not needed any more
 
     def index(self) -> None:
-        """What was stored so far can be searched from now on: after people can look at it."""
+        """Makes the stored texts searchable; called after pages can show them."""
         while self._unindexed:
             with self._writing() as session:
                 self._index(session)
@@ -208,7 +208,7 @@ class RunWriter:
     def finish(
         self, artifacts: Sequence[ArtifactDraft], ended: Callable[[Session, Run], None]
     ) -> int:
-        """The rest, and the run is complete. `ended` runs last in the same transaction."""
+        """Adds the rest and completes the run. `ended` runs last in the same transaction."""
         draft = self.draft
         self.add_artifacts(artifacts)
         self.index()
@@ -219,7 +219,7 @@ class RunWriter:
         return stored
 
     def discard(self) -> None:
-        """Takes away what was written, as far as it is still ours."""
+        """Deletes the run if it still belongs to this reader."""
         with bulk_write(self._engine), self._sessions.begin() as session:
             ours = select(Run.id).where(
                 Run.id == self.draft.id, Run.reader == self._reader, Run.state == READING
@@ -231,21 +231,21 @@ class RunWriter:
         self._artifact_ids |= insert_artifacts(session, self.draft.id, artifacts, self._graph_ids)
         self._unindexed |= {item.digest: item.size for item in searchable(artifacts)}
         for artifact in artifacts:
-            artifact.content = None  # stored now, and of no more use here
+            artifact.content = None  # stored, and not needed any more
 
     def _index(self, session: Session) -> None:
-        """Some texts: others want to write too."""
-        some: list[str] = []
+        """Indexes some texts, so that other writers get their turn."""
+        digests: list[str] = []
         size = 0
         while self._unindexed and size < INDEXED_AT_ONCE:
             digest, length = self._unindexed.popitem()
-            some.append(digest)
+            digests.append(digest)
             size += length
-        index_texts(session, some)
+        index_texts(session, digests)
 
 
 def is_alive(session: Session, run: Run) -> bool:
-    """Whether somebody is still reading a run."""
+    """Whether a run's reader is still alive."""
     reader = run.reader or ""
     if reader.startswith(JOB):
         state = session.scalar(select(Job.state).where(Job.id == reader.removeprefix(JOB)))
@@ -267,7 +267,7 @@ def _runs_here(pid: int) -> bool:
 
 
 def discard_unfinished(session: Session, reader: str) -> int:
-    """Takes away what a reader left behind; how many runs."""
+    """Deletes the unfinished runs of a reader; returns their number."""
     query = select(Run.id).where(Run.reader == reader, Run.state == READING)
     runs = list(session.scalars(query))
     for run in runs:
@@ -276,15 +276,15 @@ def discard_unfinished(session: Session, reader: str) -> int:
 
 
 def discard_abandoned(session: Session) -> int:
-    """Takes away runs whose reader is gone; how many."""
+    """Deletes runs whose reader is dead; returns their number."""
     unfinished = session.scalars(select(Run).where(Run.state == READING)).all()
     gone = [run.id for run in unfinished if not is_alive(session, run)]
     return sum(_discard_if_abandoned(session, run) for run in gone)
 
 
 def _discard_if_abandoned(session: Session, run_id: str) -> bool:
-    """Looks once more, and holds the run meanwhile: between two questions its reader may have
-    completed it, and with it the job that tells whether the reader lives."""
+    """Locks the run and checks it again: between two queries its reader may have completed it, and
+    with it the job that shows whether the reader is alive."""
     query = select(Run).where(Run.id == run_id, Run.state == READING).with_for_update()
     run = session.scalars(query, execution_options={"populate_existing": True}).first()
     if run is None or is_alive(session, run):

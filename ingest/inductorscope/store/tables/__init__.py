@@ -1,1 +1,1 @@
-"""The tables, one model each."""
+"""The database tables, one model each."""

@@ -1,4 +1,4 @@
-"""All tables of a database: importing this makes each of them known."""
+"""Imports all tables of a database, which registers them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ BESIDE_MODELS = (
     CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, NodeCost, TraceChunk,
     TraceKernel,
 )  # fmt: skip
-"""Tables from modules other than `models`."""
+"""Tables of modules other than `models`."""
 
 TABLES = Base.metadata

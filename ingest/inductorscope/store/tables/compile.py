@@ -1,4 +1,4 @@
-"""The table of what compiling did."""
+"""The table of compile stories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inductorscope.store.tables.models import Base
 
 
 class CompileStory(Base):
-    """The story of a run's compiles, packed in parts (see `store.compile_story`)."""
+    """A part of the story of a run's compiles, packed (see `store.runs.compile_story`)."""
 
     __tablename__ = "compile_stories"
 

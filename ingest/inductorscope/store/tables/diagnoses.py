@@ -1,4 +1,4 @@
-"""The table of what was found out by running a captured program again."""
+"""The table of diagnoses: results of running a captured program again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from inductorscope.store.tables.models import Base, JsonObject
 
 
 class Diagnosis(Base):
-    """One diagnosis of one run: which component fails, which node, the smallest program.
+    """A diagnosis of a run: which component fails, which node, the smallest program that fails.
 
-    Written as it goes, so that what is known can be looked at while it runs, and is kept when it is
-    stopped.
+    It is written as it proceeds, so that pages show partial results and a stopped one keeps them.
     """
 
     __tablename__ = "diagnoses"
@@ -23,12 +22,12 @@ class Diagnosis(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     kind: Mapped[str]
-    """`components`, `numbers`, `minify` (see `capture.diagnosis`)."""
+    """`components`, `numbers` or `minify` (see `capture.diagnosis`)."""
     job_id: Mapped[str] = mapped_column(String(40), unique=True)
     created_at: Mapped[datetime]
     complete: Mapped[bool]
-    """Whether it came to its end; if not, its job says why."""
+    """Whether it ran to its end; if not, its job says why."""
     summary: Mapped[JsonObject]
-    """What lists show: `verdict`, a sentence, and the few facts behind it."""
+    """For lists: `verdict`, a sentence, and the facts behind it."""
     payload: Mapped[bytes]
-    """All of it: JSON, packed."""
+    """The whole result: JSON, packed."""

@@ -1,4 +1,4 @@
-"""The table of kernels that were run by themselves."""
+"""The table of kernel benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inductorscope.store.tables.models import Base, JsonObject
 
 
 class KernelBenchmark(Base):
-    """One benchmark of one call of a kernel on this installation's machine."""
+    """A benchmark of one call of a kernel on this installation's machine."""
 
     __tablename__ = "kernel_benchmarks"
     __table_args__ = (Index("ix_kernel_benchmarks_graph_id_kernel", "graph_id", "kernel"),)
@@ -23,4 +23,4 @@ class KernelBenchmark(Base):
     job_id: Mapped[str] = mapped_column(String(40))
     created_at: Mapped[datetime]
     result: Mapped[JsonObject]
-    """As the test case writes it: times, checks, registers (see `capture.benchmark.runner`)."""
+    """Output of the test case: times, checks, registers (see `capture.benchmark.runner`)."""

@@ -1,4 +1,4 @@
-"""The tables. One declarative model each; nothing here opens a connection.
+"""The main tables, one declarative model each; nothing here opens a connection.
 
 A change here needs a revision: `python -m inductorscope.store.database.revise "what changed"`.
 
@@ -38,12 +38,12 @@ NAMES = {
 
 JsonObject = dict[str, Any]
 
-# Byte counts pass 2³¹; SQLite's own integer is wide enough and must be called so for row ids.
+# Byte counts exceed 2³¹; SQLite's INTEGER is wide enough, and row ids require that type.
 WideInteger = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Instant(TypeDecorator[datetime]):
-    """A moment, in UTC on both databases: SQLite would hand back a time without its zone."""
+    """A time in UTC on both databases: SQLite alone would return it without its zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -78,57 +78,57 @@ READING, COMPLETE = "reading", "complete"
 
 
 class Run(Base):
-    """One upload, ingest or capture. Its rows appear while it is being read; `state` says so."""
+    """An upload, ingest or capture. Rows appear while it is being read; see `state`."""
 
     __tablename__ = "runs"
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
-    """First 16 hex digits of the content digest: the same files give the same run everywhere."""
+    """First 16 hex digits of the content digest: the same files give the same id everywhere."""
     content_digest: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str] = mapped_column(index=True)
     tags: Mapped[list[Any]]
     origin: Mapped[str]
     """'capture', 'upload' or 'ingest'."""
     state: Mapped[str] = mapped_column(default="complete")
-    """'reading' while parts are still to come, then 'complete'."""
+    """'reading' until all parts are stored, then 'complete'."""
     reader: Mapped[str | None]
-    """Who reads it: only they may add to it, and what they leave unfinished is taken away."""
+    """Reader of the run: only it may add to the run, and what it leaves unfinished is deleted."""
     read_at: Mapped[datetime | None]
     """When the reader last wrote."""
     step: Mapped[str | None]
-    """What is being read, in words."""
+    """Current step, in words."""
     created_at: Mapped[datetime] = mapped_column(index=True)
     torch_version: Mapped[str | None]
     torch_git: Mapped[str | None]
     device_kind: Mapped[str | None]
-    """'cpu', 'cuda', …; None when nothing in the files tells."""
+    """'cpu', 'cuda', …; None if the files do not say."""
     device_name: Mapped[str | None]
     graph_count: Mapped[int]
     kernel_count: Mapped[int]
-    """Distinct generated kernels."""
+    """Number of distinct generated kernels."""
     graph_breaks: Mapped[int | None]
     recompiles: Mapped[int | None]
     compile_seconds: Mapped[float | None]
     eager_ms: Mapped[float | None]
     compiled_ms: Mapped[float | None]
     timings: Mapped[JsonObject]
-    """Eager and compiled: median, spread, count and the samples, in milliseconds."""
+    """Eager and compiled times in milliseconds: median, spread, count and samples."""
     environment: Mapped[JsonObject]
-    """Options, configuration and environment that were recorded with the run."""
+    """Options, configuration and environment recorded with the run."""
     report: Mapped[JsonObject]
-    """What was read: {"files": [...], "logs": [...], "dropped": [...]} (see `reading.report`)."""
+    """Report of the reading: {"files": [...], "logs": [...], "dropped": [...]}."""
     dropped_count: Mapped[int] = mapped_column(default=0)
-    """Things that could not be read, summed: the list of runs must not load reports."""
+    """Number of problems, so that the list of runs need not load reports."""
     failure: Mapped[str | None]
-    """What did not succeed, capture or compile, as a sentence."""
+    """What failed, the capture or a compile, as a sentence."""
     bytes_in: Mapped[int]
     bytes_stored: Mapped[int]
 
 
 class RunSearch(Base):
-    """Everything the runs page searches in, lower case, one row a run.
+    """The text that the runs page searches, in lower case, one row per run.
 
-    Apart from `runs`, so that listing runs does not read it.
+    Separate from `runs`, so that listing runs does not read it.
     """
 
     __tablename__ = "run_search"
@@ -138,7 +138,7 @@ class RunSearch(Base):
 
 
 class Blob(Base):
-    """Content, once, whoever uses it."""
+    """A content, stored once however many artifacts use it."""
 
     __tablename__ = "blobs"
 
@@ -147,14 +147,14 @@ class Blob(Base):
     size: Mapped[int]
     stored_size: Mapped[int]
     encoding: Mapped[str]
-    """'zstd', 'identity', or 'parts': frames of zstd between other contents (see `frames`)."""
+    """'zstd', 'identity', or 'parts': zstd frames between other contents (see `frames`)."""
     frames: Mapped[bytes | None]
-    """Where frames and lines begin, packed; None for a content of one frame."""
+    """Index of frames and lines, packed; None for a content of one frame."""
     data: Mapped[bytes]
 
 
 class BlobPart(Base):
-    """A content that another one is put together from: a log's payload."""
+    """A content that is part of another: a log's payload."""
 
     __tablename__ = "blob_parts"
 
@@ -167,7 +167,7 @@ class BlobPart(Base):
 
 
 class TextFrame(Base):
-    """A piece of a text that the full-text index knows; its number is the index's row."""
+    """A piece of a text in the full-text index; its id is the row of the index."""
 
     __tablename__ = "text_frames"
 
@@ -180,7 +180,7 @@ class TextFrame(Base):
 
 
 class Graph(Base):
-    """One compiled graph: a folder of the debug directory."""
+    """A compiled graph: a folder of the debug directory."""
 
     __tablename__ = "graphs"
     __table_args__ = (UniqueConstraint("run_id", "slug"),)
@@ -188,7 +188,7 @@ class Graph(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
     slug: Mapped[str]
-    """Unique in its run and fit for a URL."""
+    """Unique in its run and safe in a URL."""
     name: Mapped[str]
     """The folder's name, `model__0_forward_1.0`."""
     position: Mapped[int]
@@ -200,19 +200,19 @@ class Graph(Base):
     kernel_count: Mapped[int]
     call_count: Mapped[int]
     time_us: Mapped[float | None]
-    """Kernel time of one step that the profile attributes to this graph."""
+    """Kernel time per step that the profile attributes to this graph."""
     wrapper_first: Mapped[int | None]
     wrapper_last: Mapped[int | None]
-    """Lines of the output code that hold the wrapper."""
+    """First and last line of the wrapper in the output code."""
     sources: Mapped[JsonObject] = mapped_column(default=dict)
-    """Path of a source file → nodes that come from it."""
+    """Path of a source file → number of nodes from it."""
 
 
 class Artifact(Base):
-    """A stored file of a run, in the role it plays."""
+    """A stored file of a run, with its role."""
 
     __tablename__ = "artifacts"
-    # An artifact's number is part of addresses people keep: never given out twice.
+    # An artifact's id is part of permanent addresses, so it is never reused.
     __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -222,17 +222,17 @@ class Artifact(Base):
     )
     role: Mapped[str]
     path: Mapped[str]
-    """As it was called in the upload, or on the user's machine for sources."""
+    """Path in the upload, or on the user's machine for sources."""
     digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
     size: Mapped[int]
     line_count: Mapped[int | None]
     derived: Mapped[bool] = mapped_column(default=False)
-    """True for text put together from other files (a source rebuilt from stack comments)."""
+    """True for a text assembled from other files (a source rebuilt from stack comments)."""
 
 
 class GraphNodes(Base):
-    """What pages take whole, packed (see `store.nodes`): the nodes of one stage of a graph, the
-    arguments of its calls, what its kernels' metadata says."""
+    """Data that pages load whole, packed (see `store.runs.nodes`): the nodes of one stage of a
+    graph, the arguments of its calls, the metadata of its kernels."""
 
     __tablename__ = "graph_nodes"
 
@@ -245,7 +245,7 @@ class GraphNodes(Base):
 
 
 class LogEntry(Base):
-    """One record of a TORCH_TRACE log; of the most numerous kinds only their number is kept."""
+    """A record of a TORCH_TRACE log; the most frequent kinds are only counted."""
 
     __tablename__ = "log_entries"
     __table_args__ = (Index("ix_log_entries_run_id_compile_id", "run_id", "compile_id"),)
@@ -258,7 +258,7 @@ class LogEntry(Base):
     lines: Mapped[int]
     kind: Mapped[str]
     name: Mapped[str | None]
-    """Which artifact."""
+    """Kind of artifact."""
     compile_id: Mapped[str | None]
     attempt: Mapped[int | None]
     rank: Mapped[int | None]
@@ -270,7 +270,7 @@ class LogEntry(Base):
 
 
 class Kernel(Base):
-    """A kernel that a graph's code defines (generated) or calls (extern)."""
+    """A kernel that a graph's code defines (generated) or only calls (extern)."""
 
     __tablename__ = "kernels"
     __table_args__ = (UniqueConstraint("graph_id", "name"),)
@@ -286,11 +286,11 @@ class Kernel(Base):
     last_line: Mapped[int | None]
     call_count: Mapped[int]
     time_us: Mapped[float | None]
-    """Time of one step, all calls; None when no profile names it."""
+    """Time of all calls per step; None if no profile names it."""
     time_calls: Mapped[float | None]
-    """Calls of one step that the profile saw."""
+    """Calls per step in the profile."""
     time_source: Mapped[str | None]
-    """How the time was joined to this kernel, in words."""
+    """How the time was attributed to this kernel, in words."""
 
 
 class KernelCall(Base):
@@ -301,17 +301,17 @@ class KernelCall(Base):
     kernel_id: Mapped[int] = mapped_column(ForeignKey("kernels.id", ondelete="CASCADE"), index=True)
     graph_id: Mapped[int] = mapped_column(ForeignKey("graphs.id", ondelete="CASCADE"), index=True)
     handle: Mapped[int]
-    """The number Inductor gave the call, or its position when the code does not say."""
+    """Inductor's number for the call, or its position if the code has none."""
     handle_known: Mapped[bool]
     line: Mapped[int]
     number: Mapped[int]
-    """Which of the graph's packed calls has its arguments and FX nodes (`store.nodes`)."""
+    """Index into the graph's packed calls, with arguments and FX nodes (`store.runs.nodes`)."""
     permalink: Mapped[str] = mapped_column(String(16))
-    """Derived from the code's digest, the kernel's name and the handle."""
+    """Permalink: derived from the code's digest, the kernel's name and the handle."""
 
 
 class Links(Base):
-    """All line references of one graph, packed (see `store.links`)."""
+    """All line references of a graph, packed (see `store.runs.links`)."""
 
     __tablename__ = "links"
 
@@ -320,32 +320,32 @@ class Links(Base):
     )
     engine: Mapped[str]
     payload: Mapped[bytes]
-    """zstd of the JSON the API answers with."""
+    """The JSON that the API returns, compressed with zstd."""
     coverage: Mapped[JsonObject]
     notes: Mapped[list[Any]]
-    """What could not be linked, and why, in sentences."""
+    """Sentences on what could not be linked, and why."""
 
 
 class Profile(Base):
-    """One profiled execution: eager or compiled."""
+    """A profiled execution: eager or compiled."""
 
     __tablename__ = "profiles"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
     label: Mapped[str]
-    """'eager', 'compiled', or the file's name when it tells neither."""
+    """'eager', 'compiled', or the file's name if neither is known."""
     device_kind: Mapped[str | None]
     steps: Mapped[int | None]
     artifact_id: Mapped[int | None] = mapped_column(
         ForeignKey("artifacts.id", ondelete="SET NULL"), index=True
     )
-    """The Chrome trace to download."""
+    """Chrome trace to download."""
     facts: Mapped[JsonObject]
 
 
 class ProfilerRow(Base):
-    """One row of a `key_averages` table. Times are microseconds over all steps of the profile."""
+    """A row of a `key_averages` table. Times are microseconds over all steps of the profile."""
 
     __tablename__ = "profiler_rows"
 
@@ -364,7 +364,7 @@ class ProfilerRow(Base):
 
 
 class Upload(Base):
-    """An upload under way: its files lie in the data folder until a job has read them."""
+    """An unfinished upload: its files stay in the data folder until a job has read them."""
 
     __tablename__ = "uploads"
 
@@ -372,14 +372,14 @@ class Upload(Base):
     name: Mapped[str]
     tags: Mapped[list[Any]]
     files: Mapped[list[Any]]
-    """[{"path", "size"}], in the order the client named them."""
+    """[{"path", "size"}], in the client's order."""
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
     job_id: Mapped[str | None] = mapped_column(String(40))
 
 
 class Job(Base):
-    """What somebody asked for and how far it is; the job engine's own rows stay behind it."""
+    """A requested job and its progress; the job engine keeps rows in tables of its own."""
 
     __tablename__ = "jobs"
 
@@ -391,16 +391,16 @@ class Job(Base):
     state: Mapped[str] = mapped_column(index=True)
     """'queued', 'running', 'done', 'failed', 'cancelled'."""
     step: Mapped[str]
-    """What it is doing, in words."""
+    """Current step, in words."""
     done: Mapped[int]
     total: Mapped[int | None]
     unit: Mapped[str | None]
     """Unit of done and total: 'bytes', 'steps', 'files'."""
     message: Mapped[str | None]
-    """Why it failed or was cancelled, or what came out, for a person."""
+    """Why it failed or was cancelled, or its outcome, in words."""
     run_id: Mapped[str | None] = mapped_column(String(16), index=True)
     duplicate: Mapped[bool] = mapped_column(default=False)
-    """True when the content was here already and `run_id` names the earlier run."""
+    """True if the content was already stored; `run_id` names the earlier run."""
     attempts: Mapped[int] = mapped_column(default=0)
     worker: Mapped[str | None]
     created_at: Mapped[datetime] = mapped_column(index=True)
@@ -410,7 +410,7 @@ class Job(Base):
 
 
 class JobEvent(Base):
-    """The log of a job, line by line."""
+    """A line of a job's log."""
 
     __tablename__ = "job_events"
 
@@ -423,12 +423,12 @@ class JobEvent(Base):
 
 
 class Worker(Base):
-    """A living worker process: its heartbeat, and what it may run."""
+    """A running worker process: its heartbeat, and what it may run."""
 
     __tablename__ = "worker_processes"
 
     id: Mapped[str] = mapped_column(String(80), primary_key=True)
-    """Executor id: unique among living processes, kept across a restart of the same slot."""
+    """Executor id: unique among running processes, kept across a restart of the same slot."""
     host: Mapped[str]
     pid: Mapped[int]
     started_at: Mapped[datetime]

@@ -1,4 +1,4 @@
-"""Secrets that were found in what runs hold, and removed."""
+"""The table of secrets that were removed from runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from inductorscope.store.tables.models import Base
 
 
 class FoundSecret(Base):
-    """So many secrets of one kind in one run. What they were is nowhere kept."""
+    """The number of secrets of one kind removed from a run. Their values are kept nowhere."""
 
     __tablename__ = "found_secrets"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), index=True)
     kind: Mapped[str]
-    """As `formats.secrets` calls it."""
+    """Name of the kind in `formats.secrets`."""
     count: Mapped[int]
     told: Mapped[bool] = mapped_column(default=False)
-    """Whether a server said so when it started."""
+    """Whether a server has reported it at startup."""

@@ -1,4 +1,4 @@
-"""Tables of profiles' kernels and events, and of what lines and nodes of the code cost."""
+"""The tables of profiles' kernels and events, and of the costs of lines and nodes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from inductorscope.store.tables.models import Base
 
 
 class TraceKernel(Base):
-    """All runs of one kernel in a trace that one operator launched from one graph; of a trace
-    without device work, all runs of one operator, without what it called itself."""
+    """All runs of one kernel that one operator of one graph launched in a trace. In a trace without
+    device work: all runs of one operator, without the time of what it calls."""
 
     __tablename__ = "trace_kernels"
     __table_args__ = (Index("ix_trace_kernels_profile_id_total_us", "profile_id", "total_us"),)
@@ -20,16 +20,16 @@ class TraceKernel(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     profile_id: Mapped[int] = mapped_column(ForeignKey("profiles.id", ondelete="CASCADE"))
     position: Mapped[int]
-    """What events call it by."""
+    """Number by which events refer to it."""
     name: Mapped[str]
     category: Mapped[str]
-    """As `analyze.time.categories` has it."""
+    """Category, from `analyze.time.categories`."""
     op: Mapped[str | None]
-    """The operator that launched it."""
+    """Operator that launched it."""
     region: Mapped[int | None]
     """Index into the trace's compiled graphs."""
     joined: Mapped[str | None]
-    """How its launch was found."""
+    """How its launch was identified."""
     calls: Mapped[int]
     total_us: Mapped[float]
     min_us: Mapped[float | None]
@@ -37,12 +37,12 @@ class TraceKernel(Base):
     kernel_id: Mapped[int | None] = mapped_column(
         ForeignKey("kernels.id", ondelete="SET NULL"), index=True
     )
-    """The kernel of the run's code, where known."""
+    """Kernel of the run's code, if known."""
 
 
 class TraceChunk(Base):
-    """Some thousands of a trace's events in the order of time, packed in columns (see
-    `store.trace_events`)."""
+    """Some thousands of a trace's events in order of time, packed in columns (see
+    `store.runs.trace_events`)."""
 
     __tablename__ = "trace_chunks"
 
@@ -51,15 +51,15 @@ class TraceChunk(Base):
     )
     number: Mapped[int] = mapped_column(primary_key=True)
     first: Mapped[int]
-    """Place of its first event among all."""
+    """Position of its first event in the trace."""
     count: Mapped[int]
     longest_us: Mapped[float]
     payload: Mapped[bytes]
 
 
 class LineCost(Base):
-    """What a line of the user's code costs a step; the row without a path holds what no line is
-    known for, so that the shared times of a run sum to its kernels' time."""
+    """The cost of a line of the user's code per step. The row without a path holds the costs of
+    unknown lines, so that the shared times of a run add up to its kernels' time."""
 
     __tablename__ = "line_costs"
 
@@ -69,15 +69,15 @@ class LineCost(Base):
     line: Mapped[int | None]
     kernels: Mapped[int]
     inclusive_us: Mapped[float]
-    """Of all kernels that it is part of."""
+    """Time of all kernels that it is part of."""
     shared_us: Mapped[float]
-    """Its share of them, by the bytes that its nodes move."""
+    """Its share of their time, in proportion to the bytes that its nodes move."""
     parts: Mapped[list[Any]]
-    """[number of the kernel's row, shared µs], the longest first."""
+    """[id of the kernel's row, shared µs], longest first."""
 
 
 class NodeCost(Base):
-    """The same of an FX node."""
+    """The cost of an FX node per step, like `LineCost`."""
 
     __tablename__ = "node_costs"
 

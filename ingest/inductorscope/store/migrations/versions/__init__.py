@@ -1,1 +1,1 @@
-"""One module a revision."""
+"""The revisions, one module each."""

@@ -330,7 +330,7 @@ def upgrade() -> None:
 
 
 def _create_trigrams() -> None:
-    """Search by any part of a word; without the extension it works the same, only slower."""
+    """Indexes parts of words; without the extension, the search works but is slower."""
     connection = op.get_bind()
     if connection.dialect.name != "postgresql":
         return

@@ -1,4 +1,4 @@
-"""Runs that appear while they are read, texts in frames, records of logs, full-text search."""
+"""Runs appear while they are read; texts in frames, records of logs, full-text search."""
 
 from __future__ import annotations
 
@@ -125,9 +125,9 @@ def _count_sources() -> None:
 
 
 def _pack_nodes(table: str, columns: tuple[str, ...], order: str) -> None:
-    """What earlier versions kept as rows. Written out here: a revision never changes."""
+    """Packs nodes that earlier versions kept as rows. Imports nothing: a revision never changes."""
     names = ", ".join(columns)
-    query = f"SELECT graph_id, stage, {names} FROM {table} ORDER BY graph_id, stage, {order}, id"  # noqa: S608  # our own names
+    query = f"SELECT graph_id, stage, {names} FROM {table} ORDER BY graph_id, stage, {order}, id"  # noqa: S608  # constant names
     for graph_id, stage, nodes in _groups(op.get_bind().execute(sa.text(query)).fetchall()):
         values = {
             name: [_json(node[position]) if name == "buffers" else node[position] for node in nodes]
@@ -154,7 +154,7 @@ def _pack_facts() -> None:
     query = "SELECT graph_id, 'kernel_facts', name, facts FROM kernels ORDER BY graph_id, id"
     for graph_id, stage, rows in _groups(op.get_bind().execute(sa.text(query)).fetchall()):
         facts = {name: _json(value) for name, value in rows}
-        _insert(graph_id, stage, len(facts), {name: told for name, told in facts.items() if told})
+        _insert(graph_id, stage, len(facts), {name: fact for name, fact in facts.items() if fact})
     op.drop_column("kernels", "facts")
 
 
@@ -183,7 +183,7 @@ def _groups(rows: Any) -> Iterator[tuple[int, str, list[Any]]]:  # noqa: ANN401 
 
 
 def _json(value: Any) -> Any:  # noqa: ANN401  # any column
-    """JSON columns come as text where the query names no types."""
+    """Decodes a JSON column, which is text if the query names no types."""
     return json.loads(value) if isinstance(value, str) else value
 
 
@@ -191,7 +191,7 @@ def _create_index() -> None:
     if op.get_bind().dialect.name == "postgresql":
         op.execute("ALTER TABLE text_frames ADD COLUMN words tsvector")
         op.execute("CREATE INDEX text_frames_words ON text_frames USING gin (words)")
-        # Compressed already; kept apart in pieces, so that a few of its bytes are quick to read.
+        # Already compressed; stored in pieces out of line, so that reading a few bytes is fast.
         op.execute("ALTER TABLE blobs ALTER COLUMN data SET STORAGE EXTERNAL")
     else:
         op.execute(

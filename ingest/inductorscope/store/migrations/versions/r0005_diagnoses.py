@@ -1,4 +1,4 @@
-"""What was found out by running captured programs again."""
+"""Diagnoses: results of running captured programs again."""
 
 from __future__ import annotations
 

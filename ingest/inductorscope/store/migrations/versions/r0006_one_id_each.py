@@ -12,7 +12,7 @@ down_revision = "0005"
 branch_labels = None
 depends_on = None
 
-# As they stood when this revision was written: the vocabulary may change later.
+# The ids at the time of this revision: the vocabulary may change later.
 ROLES = {
     "dynamo_graph": "dynamo",
     "joint_graph": "joint",
@@ -51,7 +51,7 @@ def upgrade() -> None:
 
 
 def _rename_in_reports(connection: sa.Connection) -> None:
-    """One report at a time: those of large runs take megabytes."""
+    """Renames in one report at a time: those of large runs take megabytes."""
     runs = sa.table("runs", sa.column("id", sa.String()), sa.column("report", sa.JSON()))
     for run in connection.scalars(sa.select(runs.c.id)).all():
         report = connection.scalar(sa.select(runs.c.report).where(runs.c.id == run))

@@ -1,4 +1,4 @@
-"""Secrets are removed from what is stored, and what was found is noted."""
+"""Secrets are removed from stored contents and rows, and counted."""
 
 from __future__ import annotations
 

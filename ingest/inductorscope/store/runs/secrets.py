@@ -1,4 +1,4 @@
-"""What a server says when it starts about secrets that were found in runs: once of each run."""
+"""Reports secrets that were removed from runs, once per run, when a server starts."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from inductorscope.store.tables.secrets import FoundSecret
 MOST_NAMED = 5
 
 
-def tell_found(session: Session) -> str | None:
-    """A few sentences on runs that held what protects an installation, of which nobody was told
-    yet; from now on they are taken to be told."""
-    untold = FoundSecret.kind == OWN_SETTING, FoundSecret.told.is_(False)
-    query = select(FoundSecret.run_id).where(*untold).order_by(FoundSecret.id)
+def report_secrets(session: Session) -> str | None:
+    """Returns sentences on runs that contained secrets of this installation and were not reported
+    yet, and marks them as reported."""
+    unreported = FoundSecret.kind == OWN_SETTING, FoundSecret.told.is_(False)
+    query = select(FoundSecret.run_id).where(*unreported).order_by(FoundSecret.id)
     runs = list(dict.fromkeys(session.scalars(query)))
     if not runs:
         return None
-    session.execute(update(FoundSecret).where(*untold).values(told=True))
+    session.execute(update(FoundSecret).where(*unreported).values(told=True))
     named = ", ".join(runs[:MOST_NAMED]) + (", …" if len(runs) > MOST_NAMED else "")
     several = len(runs) > 1
     return (
         f"{len(runs):,} stored {'runs' if several else 'run'} held an access token or a database "
         f"address of Inductorscope ({named}; the page What was read names the files). "
-        "They were removed, but whoever could read "
+        "They were removed, but anybody who could read "
         f"{'these runs' if several else 'this run'} may know them: if they are still in use, "
         "change INDUCTORSCOPE_TOKEN and the database's password."
     )
