@@ -118,7 +118,7 @@ def count(value: Figure) -> str:
     return f"{value:,.0f}".replace(",", THIN) if value == int(value) else figure(value)
 
 
-def plural(number: int, singular: str, plural_form: str | None = None) -> str:
+def plural(number: Figure, singular: str, plural_form: str | None = None) -> str:
     """Formats a count with its noun: `1 graph`, `2 graphs`."""
     return f"{count(number)} {singular if number == 1 else plural_form or singular + 's'}"
 

@@ -19,6 +19,7 @@ from inductorscope.analyze.compile.model import (
 from inductorscope.formats.log.guard_failures import spoken
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
 from inductorscope.formats.vocabulary import CPP, TRITON
+from inductorscope.units import plural
 
 CHUNK = 4000
 """Phases that are kept, and read, together."""
@@ -176,7 +177,7 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
             facts = {}
         if isinstance(facts, dict):
             if isinstance(facts.get("num_choices"), int):
-                count = f" of {facts['num_choices']:,} candidates"
+                count = f" of {plural(facts['num_choices'], 'candidate')}"
             best, time = facts.get("best_kernel"), facts.get("best_time")
             if isinstance(best, str):
                 us = time * 1000 if isinstance(time, float | int) else None

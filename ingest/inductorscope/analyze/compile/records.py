@@ -25,6 +25,7 @@ from inductorscope.formats.log.kinds import BACKWARD_METRICS, BY_NAME, UNBACKED_
 from inductorscope.formats.log.record import LogRecord, integer, read_head
 from inductorscope.formats.log.shape_records import ShapeRecord, read_shape_record
 from inductorscope.formats.log.summary import has_break_records
+from inductorscope.units import plural
 
 LONGEST = 4000
 TRACE_LINES = 60
@@ -263,7 +264,8 @@ def _kernel_info(log: LogState, record: LogRecord, number: int) -> None:
         count = integer(facts.get("num_configs"))
         state = _text(facts.get("autotune_cache_state")) or ""
         if count is not None:
-            state = f"{state}, {count} configurations" if state else f"{count} configurations"
+            tried = plural(count, "configuration")
+            state = f"{state}, {tried}" if state else tried
         log.story.kernels.append(
             KernelCompiled(
                 number, str(name)[:500], _number(facts.get("compile_time_us")),

@@ -12,6 +12,7 @@ from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import Change, History, histories
 from inductorscope.analyze.compile.settle import resumed
 from inductorscope.formats.vocabulary import WORK_BY_ID
+from inductorscope.units import plural
 
 Level = Literal["good", "note", "warn", "bad"]
 Target = Literal["", "graphs", "breaks", "recompiles", "time", "caches", "failures", "symbols",
@@ -64,10 +65,6 @@ def overview(story: Story) -> list[Said]:
     return sorted(said, key=lambda one: order.index(one.level))
 
 
-def count(number: int, thing: str, things: str = "") -> str:
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
 def seconds(value: float) -> str:
     if value < 0.0995:
         return f"{value * 1000:.1f} ms" if value < 0.00995 else f"{value * 1000:.0f} ms"
@@ -81,24 +78,24 @@ def _graphs(story: Story) -> Said:
     names = Counter(resumed(one.function)[0] for one in story.compiles if one.function)
     pieces = {(one.file, one.function) for one in story.compiles if one.function}
     said = Said(
-        "good", "compiled", [Part(count(graphs, "graph") if graphs else "No graph", "graphs")]
+        "good", "compiled", [Part(plural(graphs, "graph") if graphs else "No graph", "graphs")]
     )
     if not graphs:
         said.level, said.label = "note", "no graph"
     if names:
         shown = ", ".join(f"`{name}`" for name, _ in names.most_common(SHOWN))
         more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-        said.parts.append(Part(f" from {count(len(names), 'function')} ({shown}{more})"))
+        said.parts.append(Part(f" from {plural(len(names), 'function')} ({shown}{more})"))
         if len(pieces) > len(names):
-            said.parts.append(Part(f", which graph breaks cut into {count(len(pieces), 'piece')}"))
+            said.parts.append(Part(f", which graph breaks cut into {plural(len(pieces), 'piece')}"))
     empty = sum(one.outcome == "no code" for one in story.compiles)
     if empty:
-        said.parts.append(Part(f"; {count(empty, 'compile')} came to no code of its own"))
+        said.parts.append(Part(f"; {plural(empty, 'compile')} came to no code of its own"))
     unfinished = sum(one.outcome == "unfinished" for one in story.compiles)
     if unfinished:
         said.level, said.label = "note", "compiles without an end"
         said.parts.append(
-            Part(f"; of {count(unfinished, 'compile')} the log does not tell the end")
+            Part(f"; of {plural(unfinished, 'compile')} the log does not tell the end")
         )
     said.parts.append(Part("."))
     return said
@@ -113,7 +110,7 @@ def _failures(story: Story) -> list[Said]:
     failed = [one for one in story.failures if not one.restarted]
     if not failed:
         return []
-    said = Said("bad", "failed", [Part(count(len(failed), "compile") + " failed", "failures")])
+    said = Said("bad", "failed", [Part(plural(len(failed), "compile") + " failed", "failures")])
     kinds = Counter((one.kind.rsplit(".", 1)[-1], one.message.strip().split("\n")[-1][:120])
                     for one in failed)  # fmt: skip
     causes = "; ".join(f"{kind}: {message}" if message else kind
@@ -132,8 +129,10 @@ def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Said]:
             one.id is not None for one in story.compiles
         ) else []  # fmt: skip
     total = sum(place.count for place in places)
-    said = Said("warn", count(total, "graph break"), [Part(count(total, "graph break"), "breaks")])
-    said.parts.append(Part(f" at {count(len(places), 'place')}: "))
+    said = Said(
+        "warn", plural(total, "graph break"), [Part(plural(total, "graph break"), "breaks")]
+    )
+    said.parts.append(Part(f" at {plural(len(places), 'place')}: "))
     for number, place in enumerate(places[:SHOWN]):
         if number:
             said.parts.append(Part(", "))
@@ -152,7 +151,7 @@ def _recompiles(recompiled: Sequence[History]) -> list[Said]:
     if not total:
         return []
     said = Said(
-        "warn", count(total, "recompile"), [Part("Recompiled "), Part(_times(total), "recompiles")]
+        "warn", plural(total, "recompile"), [Part("Recompiled "), Part(_times(total), "recompiles")]
     )
     groups: dict[str, list[str]] = {}
     for history in recompiled:
@@ -260,17 +259,17 @@ def _caches(story: Story) -> list[Said]:
     said = Said("good" if hits else "note", "caches")
     if hits:
         said.parts = [
-            Part(count(len(hits), "cache hit"), "caches"),
-            Part(f" of {count(len(asked), 'look-up')}"),
+            Part(plural(len(hits), "cache hit"), "caches"),
+            Part(f" of {plural(len(asked), 'look-up')}"),
         ]
         if saved:
             said.parts.append(Part(f", which saved {seconds(saved)}"))
     else:
-        said.parts = [Part("No cache hits", "caches"), Part(f" in {count(len(asked), 'look-up')}")]
+        said.parts = [Part("No cache hits", "caches"), Part(f" in {plural(len(asked), 'look-up')}")]
     bypassed = [one for one in asked if one.outcome == "bypass"]
     if bypassed:
         why = next((one.reason for one in bypassed if one.reason), None)
-        said.parts.append(Part(f"; {count(len(bypassed), 'bypass', 'bypasses')}"))
+        said.parts.append(Part(f"; {plural(len(bypassed), 'bypass', 'bypasses')}"))
         if why:
             said.parts.append(Part(f" ({why[:100]}{'…' if len(why) > 100 else ''})"))
     said.parts.append(Part("."))
@@ -291,7 +290,7 @@ def _cudagraphs(story: Story) -> list[Said]:
     if not skips:
         return []
     reason, number = skips.most_common(1)[0]
-    text = f"CUDA graphs were skipped for {count(number, 'compile')}: {reason[:200]}."
+    text = f"CUDA graphs were skipped for {plural(number, 'compile')}: {reason[:200]}."
     return [Said("warn", "no CUDA graph", [Part(text, "graphs")])]
 
 
@@ -300,14 +299,14 @@ def _export(story: Story) -> list[Said]:
     if not exported:
         return []
     kinds = Counter(one.kind for one in story.symbol_guards)
-    said = Said("note", "export", [Part(count(exported, "exported program"), "export")])
+    said = Said("note", "export", [Part(plural(exported, "exported program"), "export")])
     failed = kinds["real tensors"] + kinds["missing fake kernel"] + kinds["mismatched fake kernel"]
     if failed:
         said.level, said.label = "bad", "export would fail"
-        said.parts.append(Part(f" with {count(failed, 'failure')} that draft export stepped over"))
+        said.parts.append(Part(f" with {plural(failed, 'failure')} that draft export stepped over"))
     if kinds["guard"]:
         said.parts.append(
-            Part(f"; {count(kinds['guard'], 'guard')} on sizes that only data decide")
+            Part(f"; {plural(kinds['guard'], 'guard')} on sizes that only data decide")
         )
     said.parts.append(Part("."))
     return [said]
@@ -317,7 +316,7 @@ def _ranks(story: Story) -> list[Said]:
     ranks = sorted({log.rank for log in story.logs if log.rank is not None})
     if len(ranks) < 2:
         return []
-    ranked = count(len(ranks), "rank")
+    ranked = plural(len(ranks), "rank")
     return [Said("note", ranked, [Part(ranked, "ranks"), Part(RANKS)])]
 
 

@@ -11,6 +11,7 @@ from inductorscope.formats.printed.intermediate_values import (
     IntermediateValues,
     parse_intermediate_values,
 )
+from inductorscope.units import plural
 
 INPUTS = "model inputs"
 """Stands where a kernel's name stands, for what the model was given."""
@@ -119,7 +120,8 @@ def _sentence(table: ValueTable) -> str:
         last = table.rows[-1]
         done = last.after is not None
         return (
-            f"{table.launches} launches were printed by name alone; the last, {last.kernel}, "
+            f"{plural(table.launches, 'launch', 'launches')} printed by name alone; the last, "
+            f"{last.kernel}, "
             + ("ended." if done else "did not end: it is the one that failed, or that was running.")
         )
     if table.first_bad is None:

@@ -22,6 +22,7 @@ from inductorscope.answers.parts import (
     kernel_rows,
     kernel_time,
     run_of,
+    share,
 )
 from inductorscope.answers.runs.runs import speed_up
 from inductorscope.answers.time.lines import (
@@ -60,6 +61,34 @@ class ProfileTable:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileShown:
+    """The profile whose breakdown the page shows, and what follows from it."""
+
+    id: int
+    by: int
+    """Steps that its figures are the sum of; 1 where the trace does not tell."""
+    steps: int | None
+    steps_from: str
+    """How the steps are known."""
+    over_wall: float | None
+    wall_us: float | None
+    breakdown: dict[str, Any] | None
+    """Timeline, categories, compiled graphs and findings."""
+    comparison: dict[str, Any] | None
+    """With eager."""
+    busy: float | None
+    """Share of the trace's span in which there was work."""
+    host_bound: int
+    """Compiled graphs whose device waits for the host."""
+    graphs_save_us: float
+    """What CUDA graphs could save per step, estimated."""
+    joined: float | None
+    """Share of its kernel time that is attributed to kernels of the run's code."""
+    joined_by: list[tuple[str, float]]
+    """How, and the share of each way, the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class MapPart:
     """A tile of the map: a file, one of its lines, or a kernel of that line; its area is shared
     time."""
@@ -92,6 +121,8 @@ class TimePage:
     source_lines: list[LineTime]
     map: list[MapPart]
     profiles: list[ProfileTable]
+    shown: ProfileShown | None
+    """The joined profile, else the compiled one, else the first that has a breakdown."""
     kept: bool
     """False for runs read before traces were stored event by event."""
 
@@ -116,6 +147,7 @@ def time_page(session: Session, run_id: str) -> TimePage:
         source_lines=with_code(session, run_id, line_times(session, run_id, SHOWN)),
         map=_map(session, run_id),
         profiles=profiles,
+        shown=_shown(profiles),
         kept=not profiles
         or any("breakdown" in profile.facts for profile in profiles)
         or all(profile.artifact_id is None for profile in profiles),
@@ -149,6 +181,48 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
         facts=profile.facts,
         over_wall=over_wall,
         wall_us=None if wall_ms is None else wall_ms * 1000,
+    )
+
+
+def _shown(profiles: list[ProfileTable]) -> ProfileShown | None:
+    """The profile to show: of those that tell most, the compiled one before any but eager's."""
+    joined = [one for one in profiles if one.facts.get("joined_to_code")]
+    broken = [one for one in profiles if "breakdown" in one.facts]
+    compiled = [one for one in broken if one.label == "compiled"]
+    others = [one for one in broken if one.label != "eager"]
+    chosen = next(iter(joined or compiled or others or broken), None)
+    if chosen is None:
+        return None
+    facts, by = chosen.facts, chosen.steps or 1
+    found: dict[str, Any] = facts.get("breakdown") or {}
+    timeline = found.get("timeline") or {}
+    regions = found.get("regions") or []
+    waiting = [one for one in regions if one["verdict"] == "host bound"]
+    saves = sum(one.get("graphs_save_us") or 0.0 for one in waiting)
+    if chosen.wall_us:
+        # Only what the device's own work does not need can be saved.
+        saves = min(saves, chosen.wall_us - (found.get("total_us") or 0.0) / by)
+    kernel_us, attributed_us = facts.get("kernel_us"), facts.get("attributed_us")
+    ways: dict[str, float] = facts.get("attributed_by") or {}
+    unknown = "unknown: figures are of the whole trace"
+    return ProfileShown(
+        id=chosen.id,
+        by=by,
+        steps=chosen.steps,
+        steps_from=facts.get("steps_from") or ("as the file says" if chosen.steps else unknown),
+        over_wall=chosen.over_wall,
+        wall_us=chosen.wall_us,
+        breakdown=facts.get("breakdown"),
+        comparison=facts.get("comparison"),
+        busy=share(timeline.get("busy_us"), timeline.get("span_us")),
+        host_bound=len(waiting),
+        graphs_save_us=saves,
+        joined=share(attributed_us, kernel_us),
+        joined_by=[
+            (how, us / kernel_us)
+            for how, us in sorted(ways.items(), key=lambda way: -way[1])
+            if kernel_us
+        ],
     )
 
 

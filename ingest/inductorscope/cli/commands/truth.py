@@ -23,4 +23,5 @@ def truth(
         written = write_truth(path, out)
     except (NoTruth, OSError) as error:
         fail(str(error), REFUSED)
-    typer.echo(f"{out}: exact links of {written.lines} lines in {plural(written.graphs, 'graph')}.")
+    lines, graphs = plural(written.lines, "line"), plural(written.graphs, "graph")
+    typer.echo(f"{out}: exact links of {lines} in {graphs}.")
