@@ -1,9 +1,9 @@
-"""Secrets in texts: tokens, passwords and private keys that a program's output should not show.
+"""Removes secrets from texts: tokens, passwords and private keys in a program's output.
 
 Torch writes every variable whose name contains "INDUCTOR" into `fx_graph_runnable.py` and its log;
-programs print addresses with passwords in them. `scrub` puts words in the place of each such value.
-It takes linear time, and little where there is nothing to find: the marks that secrets bear are
-looked for first, by searches that skip to the next rare letter.
+programs print addresses that contain passwords. `scrub` replaces each such value with words. It
+takes linear time, and little for texts without secrets: it first searches for the marks of secrets,
+with searches that skip to the next rare letter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 REMOVED = b"<secret removed>"
 
 OWN_SETTING = "setting of Inductorscope"
-"""The kind that tells that this installation, or another one, published what protects it."""
+"""The kind of secret that protects an installation of Inductorscope: its token was published."""
 VARIABLE = "variable named as a secret"
 URL_PASSWORD = "password in an address"  # noqa: S105  # the name of a kind
 HUGGING_FACE, GITHUB, GITLAB = "Hugging Face token", "GitHub token", "GitLab token"
@@ -26,11 +26,11 @@ PIECE = 4 * 1024 * 1024
 LONGEST_HELD = 1024 * 1024
 LONGEST_KEY = 32 * 1024
 
-Found = Counter[str]
-"""Kind of secret → how many were removed."""
+Removed = Counter[str]
+"""Kind of secret → number removed."""
 
-# A value as it is assigned: quoted, quoted inside another quoted text (\"…\"), or bare. Torch
-# writes ' and leaves a " in the value as it is; elsewhere a " may end what the ' is in.
+# An assigned value: quoted, quoted inside another quoted text (\"…\"), or bare. Torch writes ' and
+# does not escape a " in the value; elsewhere a " may end the text around the '.
 _VALUE = (
     rb"""(?:"(?P<double>(?:\\.|[^"\\\n]){1,4000})"""
     rb"""|'(?P<single>(?:\\.|[^'"\\\n]|"(?=[^'\n]{0,200}'[ \t]{0,9}(?:\n|\Z))){1,4000})"""
@@ -40,7 +40,8 @@ _ASSIGNED = rb"""(?:\\{0,7}["'])?\]?[ \t]{0,4}[=:][ \t]{0,4}""" + _VALUE
 _OWN = re.compile(
     rb"INDUCTORSCOPE_(?:TOKEN|DATABASE_URL|[A-Z_]{0,40}(?:SECRET|PASSWORD|_KEY))" + _ASSIGNED
 )
-# os.environ['SOME_INDUCTOR_TOKEN'] = 'value': torch writes the value as it is, to the line's end.
+# os.environ['SOME_INDUCTOR_TOKEN'] = 'value': torch does not escape the value, which extends to the
+# line's end.
 _ENVIRON = re.compile(
     rb"os\.environ\[\\{0,7}[\"'][A-Z0-9_]{0,80}"
     rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_KEY|ACCESS_KEY)[A-Z_]{0,20}" + _ASSIGNED,
@@ -58,8 +59,8 @@ _KEY = re.compile(
     rb"(?P<value>(?:[A-Za-z0-9+/=:,.\- \t\r\n]|\\[nrt]){1,20000}?)(?=-----END |-----BEGIN |\Z)"
 )
 
-# What secrets bear, each looked for by itself: a search for letters that come first, one or a few,
-# skips to the next place that has them, which a choice among several searches would not.
+# Marks of secrets, each searched separately: a search for one or a few first letters skips to the
+# next place that has them; a search with alternatives does not.
 _KEY_WORD = re.compile(rb"KEY")
 _AT_HOST = re.compile(rb"@(?<=[^\s@\"'({\[,]@)(?=[A-Za-z0-9\[/])")
 _ENVIRON_WORD = re.compile(rb"os\.environ\[")
@@ -100,35 +101,35 @@ _NO_SECRETS = re.compile(
     rb"|(?:\S* )?<secret removed>.*)",
     re.I | re.S,
 )
-"""Values that stand in the place of a secret, or are none."""
+"""Values that are no secrets, such as replacements."""
 
 
-def scrub(text: bytes) -> tuple[bytes, Found]:
-    """The text with words in the place of each secret, and what was removed. Lines stay lines: as
-    many as before, each where it was."""
-    found: Found = Counter()
+def scrub(text: bytes) -> tuple[bytes, Removed]:
+    """The text with words in place of each secret, and the number removed. The number and order of
+    lines stay the same."""
+    removed: Removed = Counter()
     for pattern, kind in list(_suspected(text)):
-        text = pattern.sub(_replacing(kind, found), text)
-    return text, found
+        text = pattern.sub(_replacing(kind, removed), text)
+    return text, removed
 
 
-def scrub_pieces(read: Callable[[int], bytes], found: Found) -> Iterator[bytes]:
-    """The same of what `read` gives, piece by piece, and what was removed into `found`."""
+def scrub_pieces(read: Callable[[int], bytes], removed: Removed) -> Iterator[bytes]:
+    """Scrubs the bytes that `read` returns, piece by piece; adds what it removes to `removed`."""
     held = b""
     while block := read(PIECE):
         data = held + block
         end = _place_to_cut(data)
-        clean, removed = scrub(data[:end])
-        found.update(removed)
+        clean, counts = scrub(data[:end])
+        removed.update(counts)
         yield clean
         held = data[end:]
-    clean, removed = scrub(held)
-    found.update(removed)
+    clean, counts = scrub(held)
+    removed.update(counts)
     yield clean
 
 
 def _place_to_cut(data: bytes) -> int:
-    """Where no secret is likely to be cut in two."""
+    """A position where a cut is unlikely to split a secret."""
     least = max(0, len(data) - LONGEST_HELD)
     ends = (data.rfind(mark, least) + len(mark) for mark in (b"\n", b"},", b",", b" "))
     end = next((end for end in ends if end > least + 2), len(data))
@@ -137,8 +138,8 @@ def _place_to_cut(data: bytes) -> int:
 
 
 def _suspected(text: bytes) -> Iterator[tuple[re.Pattern[bytes], str]]:
-    """The patterns worth a try, by marks that are quick to look for. Assignments come first: they
-    tell more of what a value is than its shape does."""
+    """The patterns to try, chosen by marks that are quick to search. Assignments come first: a name
+    identifies a value better than its form."""
     if b"INDUCTORSCOPE_" in text:
         yield _OWN, OWN_SETTING
     if _ENVIRON_WORD.search(text):
@@ -156,7 +157,7 @@ def _suspected(text: bytes) -> Iterator[tuple[re.Pattern[bytes], str]]:
                 yield _SHAPES[kind], kind
 
 
-def _replacing(kind: str, found: Found) -> Callable[[re.Match[bytes]], bytes]:
+def _replacing(kind: str, removed: Removed) -> Callable[[re.Match[bytes]], bytes]:
     def replace(match: re.Match[bytes]) -> bytes:
         name = next(name for name, value in match.groupdict().items()
                     if value is not None and name != "name")  # fmt: skip
@@ -164,7 +165,7 @@ def _replacing(kind: str, found: Found) -> Callable[[re.Match[bytes]], bytes]:
         words = _words_for(value)
         if _NO_SECRETS.fullmatch(value) or words == value:
             return match[0]
-        found[kind] += 1
+        removed[kind] += 1
         start, end = match.start(name) - match.start(), match.end(name) - match.start()
         return match[0][:start] + words + match[0][end:]
 
@@ -172,7 +173,7 @@ def _replacing(kind: str, found: Found) -> Callable[[re.Match[bytes]], bytes]:
 
 
 def _words_for(value: bytes) -> bytes:
-    """As many lines as the value has."""
+    """The replacement, with as many lines as the value."""
     lines = value.split(b"\n")
     middle = [REMOVED if line.strip() else line for line in lines]
     return b"\n".join(middle)

@@ -1,7 +1,7 @@
-"""What the readers of Inductor's texts share: problems, and splitting outside of brackets.
+"""Shared by the readers of Inductor's texts: problems, lines, and splitting outside brackets.
 
-Regular expressions here only ever find the next bracket, quote or separator, and never look back.
-Everything nested is counted, so that no input can make a reader slower than linear.
+Regular expressions only find the next bracket, quote or separator and never backtrack. Nesting is
+counted, so every reader takes linear time on any input.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# A quoted text, taken whole; one that never closes reaches to the end.
+# A quoted text; one that never closes reaches to the end.
 _QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|\'[^\'\\]*+(?:\\.[^\'\\]*+)*+\'?'
-# Brackets that hold no others, and no quotes, taken whole as well.
+# Brackets without nested brackets or quotes.
 _FLAT = r"""[(\[{][^()\[\]{}"']*+[)\]}]"""
 _MARK = re.compile(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
 _SEPARATED = {
@@ -21,7 +21,7 @@ _SEPARATED = {
 _NESTING = re.compile(r"""[()\[\]{}"']""")
 
 
-# What TORCH_LOGS prints before each line of a graph or of code.
+# The prefix that TORCH_LOGS prints before each line of a graph or of code.
 _LOGGED = re.compile(
     r"(?:\[rank\d+\]:)?[VDIWEC]\d{4} [\d:.]+ \d+ [^\]]{1,400}:\d+\](?: \[[^\]]{1,80}\])* ?"
 )
@@ -32,7 +32,7 @@ _LEVELS = frozenset("[VDIWEC")  # the first character of such a line
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something a reader could not read; it went on without it."""
+    """Something a reader could not read and skipped."""
 
     line: int | None
     reason: str
@@ -49,14 +49,14 @@ def split_top(text: str, separator: str = ",") -> list[str]:
     parts = []
     depth = start = 0
     for mark in _SEPARATED[separator].finditer(text):
-        found = mark.group()
-        if found == separator:
+        symbol = mark.group()
+        if symbol == separator:
             if depth == 0:
                 parts.append(text[start : mark.start()])
                 start = mark.end()
-        elif found in "([{":
+        elif symbol in "([{":
             depth += 1
-        elif found in ")]}" and depth:
+        elif symbol in ")]}" and depth:
             depth -= 1
     parts.append(text[start:])
     return _stripped(parts)
@@ -69,13 +69,14 @@ def _stripped(parts: list[str]) -> list[str]:
 
 
 def closing(text: str, position: int) -> int:
-    """Where the bracket at `position` closes; the end of the text when it never does."""
+    """The position where the bracket at `position` closes; the end of the text when it never
+    does."""
     depth = 0
     for mark in _MARK.finditer(text, position):
-        found = mark.group()
-        if found in "([{":
+        symbol = mark.group()
+        if symbol in "([{":
             depth += 1
-        elif found in ")]}":
+        elif symbol in ")]}":
             depth -= 1
             if depth <= 0:
                 return mark.start()
@@ -83,7 +84,7 @@ def closing(text: str, position: int) -> int:
 
 
 def split_flat(text: str) -> list[str]:
-    """As `split_top`, of a text that is known to hold no brackets, and no commas in quotes."""
+    """Like `split_top`, for a text known to have no brackets and no commas in quotes."""
     return _stripped(text.split(","))
 
 
@@ -103,13 +104,13 @@ def call_arguments(text: str) -> tuple[str, list[str]]:
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines as every tool here counts them: split at newlines only, carriage returns dropped."""
+    """Splits at newlines only and drops carriage returns, so that all line numbers agree."""
     return unix_text(text).split("\n")
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines without what was put around them: by logging, `V1121 07:03:54.1 69 a.py:7] [0/0] `,
-    or by a page that shows a listing as a table, `| neg = ops.neg(load) |`."""
+    """The lines without decoration: the prefix of logging, `V1121 07:03:54.1 69 a.py:7] [0/0] `, or
+    the borders of a page that shows a listing as a table, `| neg = ops.neg(load) |`."""
     lines = lines_of(text)
     if _LOGGING in text:
         lines = [_LOGGED.sub("", line, count=1) if line[:1] in _LEVELS else line for line in lines]
@@ -119,11 +120,11 @@ def plain_lines(text: str) -> list[str]:
 
 
 def plain_text(text: str) -> str:
-    """The same as one text, with newlines alone between its lines."""
+    """`plain_lines` as one text, joined by newlines."""
     around = _LOGGING in text or _CELL in text
     return "\n".join(plain_lines(text)) if around else unix_text(text)
 
 
 def unix_text(text: str) -> str:
-    """The text with newlines alone between its lines."""
+    """The text without carriage returns before newlines."""
     return text.replace("\r\n", "\n").removesuffix("\r") if "\r" in text else text

@@ -1,7 +1,7 @@
 """Reads a compressed stream piece by piece, in bounded memory.
 
-A damaged stream gives all that comes before its damage, then raises. What bounds the memory is how
-little is unpacked at once, since a few bytes can stand for megabytes.
+A damaged stream returns everything before the damage, then raises. Each step unpacks little, since
+a few bytes can expand to megabytes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from inductorscope.formats.units import KIB, MIB
 
 READ = 64 * KIB
 ZSTD_READ = KIB
-"""zstd takes no limit on its output: 4 bytes can mean 128 KiB, so this much unpacks to 32 MiB."""
+"""zstd takes no limit on its output: 4 bytes can expand to 128 KiB, so this many expand to at most
+32 MiB."""
 ZSTD_WINDOW = 128 * MIB
-"""What `zstd -d` accepts by default."""
+"""The default limit of `zstd -d`."""
 XZ_MEMORY = 256 * MIB
 """Enough for `xz -9` (65 MiB) and more; a header may ask for gigabytes."""
 GZIP_WRAPPER = 31
-"""What zlib calls a stream with the header and the checksum of gzip."""
+"""zlib's `wbits` for a stream with gzip's header and checksum."""
 LONGEST_MAGIC = 6
 
 _MAGIC = (
@@ -37,27 +38,27 @@ _MAGIC = (
 
 class Readable(Protocol):
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; empty at the end only."""
+        """Reads at most `size` bytes; empty only at the end."""
         ...
 
 
 class DamagedError(OSError):
-    """A compressed stream cannot be read any further; everything before was given."""
+    """A compressed stream is damaged; everything before the damage was returned."""
 
 
 def packing_of(head: bytes) -> str | None:
-    """`gzip`, `xz`, `zstd` or `bzip2`, by the first bytes of a stream; None for any other."""
+    """`gzip`, `xz`, `zstd` or `bzip2`, by the first bytes of a stream; None for others."""
     for magic, packing in _MAGIC:
         if head.startswith(magic):
             return packing
-    # A zstd stream may begin with a frame to skip; parallel compressors write such.
+    # A zstd stream may begin with a skippable frame; parallel compressors write these.
     if len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == b"\x2a\x4d\x18":
         return "zstd"
     return None
 
 
 def open_plain(stream: BinaryIO) -> Readable:
-    """The plain bytes of a stream, from where it stands; it must be able to seek."""
+    """The unpacked bytes of a seekable stream, from its current position."""
     start = stream.tell()
     packing = packing_of(stream.read(LONGEST_MAGIC))
     stream.seek(start)
@@ -102,7 +103,7 @@ def _gzip_parts(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _up_to_the_damage(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
-    """A call that fails keeps what it had unpacked till then, so bytes are handed over singly."""
+    """Unpacks byte by byte: a call that fails drops what it has unpacked."""
     for at in range(len(packed)):
         try:
             plain = unpacker.decompress(packed[at : at + 1])
@@ -147,7 +148,7 @@ def _parts(
     while True:
         try:
             plain = unpacker.decompress(packed, MIB)
-        except (lzma.LZMAError, OSError) as error:  # a bare OSError is how bz2 speaks of damage
+        except (lzma.LZMAError, OSError) as error:  # bz2 raises a plain OSError on damage
             raise DamagedError(str(error)) from error
         if plain:
             yield plain
@@ -164,7 +165,7 @@ def _parts(
 
 
 def _after_padding(rest: bytes, stream: BinaryIO) -> bytes:
-    """What follows the end of a compressed stream; zeros in between are padding."""
+    """The bytes after the end of a compressed stream, without zeros, which are padding."""
     while not (rest := rest.lstrip(b"\0")):
         rest = stream.read(READ)
         if not rest:

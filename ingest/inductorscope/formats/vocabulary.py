@@ -1,8 +1,8 @@
-"""The names that every room shares: stages, roles of files, categories of kernels, and more.
+"""The shared vocabulary: stages, roles of files, categories of kernels, and more.
 
-Each idea has one id, stored, sent and shown as it stands here. Code that needs one id by name
-imports its constant; everything else (panes, links, search, downloads, charts, legends) loops over
-the descriptors. `frontend/vocabulary.py` writes them out for the front end when it is built.
+Each idea has one id, which is stored, sent and shown unchanged. Code that needs one id imports its
+constant; everything else (panes, links, search, downloads, charts, legends) loops over the
+descriptors. `frontend/vocabulary.py` writes them out when the front end is built.
 
 A new stage is one entry in `STAGES`, and a reader in `correlate` if its lines name entities.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-# Stages. A file whose text a stage shows has the stage's id as its role.
+# Stages. The role of a stage's file is the stage's id.
 SOURCE: Final = "source"
 DYNAMO: Final = "dynamo"
 PRE_GRAD: Final = "pre_grad"
@@ -27,7 +27,7 @@ KERNEL: Final = "kernel"
 WRAPPER: Final = "wrapper"
 CODE: Final = "code"
 
-# Roles of files that are no stage.
+# Roles of files that belong to no stage.
 FX_RUNNABLE: Final = "fx_runnable"
 WRAPPER_PART: Final = "wrapper_part"
 PROVENANCE: Final = "provenance"
@@ -64,7 +64,7 @@ MEMSET: Final = "memset"
 EAGER: Final = "eager"
 OVERHEAD: Final = "overhead"
 
-# Work of compiling, besides that of Dynamo and AOTAutograd.
+# Work of compiling, in addition to Dynamo and AOTAutograd.
 PASSES: Final = "passes"
 LOWERING: Final = "lowering"
 CODEGEN: Final = "codegen"
@@ -73,12 +73,12 @@ TRITON: Final = "triton"
 TUNING: Final = "tuning"
 CACHES: Final = "caches"
 
-# Rows of a profiler's table that are no kernels.
+# Rows of a profiler's table that are not kernels.
 CPU_OP: Final = "cpu_op"
 ANNOTATION: Final = "annotation"
 ROW_TITLES = {KERNEL: "kernel", CPU_OP: "operator", ANNOTATION: "annotation"}
 
-# Families of library calls. Called by compiled code, they are categories: `extern_gemm`.
+# Families of library calls. In compiled code they are categories: `extern_gemm`.
 GEMM: Final = "gemm"
 CONVOLUTION: Final = "convolution"
 ATTENTION: Final = "attention"
@@ -89,7 +89,7 @@ BACKWARD: Final = "backward"
 INFERENCE: Final = "inference"
 UNKNOWN: Final = "unknown"
 DIRECTIONS = (FORWARD, BACKWARD, INFERENCE)
-"""Directions that a graph's name or code can tell."""
+"""Directions that a graph's name or code can have."""
 
 Language = Literal["python", "cpp", "ir", "text"]
 Names = Literal["", "source", "dynamo", "fx", "ir", "code"]
@@ -111,27 +111,27 @@ class Stage:
     title: str
     language: Language
     missing: str
-    """What to upload when a graph has no such text."""
+    """Shown when a graph has no such text: where it comes from."""
     file: str = ""
-    """What Inductor calls the file in a debug folder."""
+    """The file's name in a debug folder."""
     names: Names = ""
-    """What its lines name: lines of the user's program, Dynamo's nodes, nodes of FX graphs,
-    operations of the IR, or kernels and calls. Empty: their text is only shown."""
+    """The entities that its lines name: lines of the user's program, Dynamo's nodes, nodes of FX
+    graphs, operations of the IR, or kernels and calls. Empty when the text is only shown."""
     nodes: bool = False
     """Whether its lines are the nodes of an FX graph, with types that can be folded."""
     opens: bool = False
-    """Whether the explorer shows it unasked."""
+    """Whether the explorer shows it by default."""
     picture: Picture | None = None
     made_from: str = ""
-    """The stage that it can be compared with best."""
+    """The default stage to compare it with."""
     part_of: str = ""
-    """The stage whose text it shows a part of."""
+    """The stage of whose text it shows a part."""
     formerly: tuple[str, ...] = ()
     """Names of its role in addresses and databases of earlier versions."""
 
     @property
     def role(self) -> str:
-        """The role of the file that holds its text."""
+        """The role of the file with its text."""
         return self.part_of or self.id
 
 
@@ -148,8 +148,8 @@ def _debug_file(name: str) -> str:
 STAGES: tuple[Stage, ...] = (
     Stage(
         SOURCE, "Source", "python", names="source", opens=True,
-        missing="No file of yours was uploaded with this run, and its graphs carry no stack "
-        "comments to rebuild one from. Upload the source beside the debug folder, or capture with "
+        missing="No source file was uploaded with this run, and its graphs have no stack "
+        "comments to rebuild one from. Upload the source with the debug folder, or capture with "
         "sources on.",
     ),
     Stage(
@@ -204,16 +204,16 @@ STAGES: tuple[Stage, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a stored file is, when it is no stage's text."""
+    """The role of a stored file that is no stage's text."""
 
     id: str
     title: str
     became: str = "kept as text"
-    """What reading makes of such a file."""
+    """The result of reading such a file."""
     of_graph: bool = False
     """Whether it belongs to the graph whose folder it lies in."""
     file: str = ""
-    """What Inductor or a capture calls it."""
+    """The file's name in Inductor's or a capture's folder."""
     formerly: tuple[str, ...] = ()
 
 
@@ -267,7 +267,7 @@ Hue = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """What kind of work a kernel is."""
+    """A category of kernels."""
 
     id: str
     title: str
@@ -275,7 +275,7 @@ class Category:
     fused: bool = False
     """Whether Inductor writes such a kernel in place of several operators."""
     short: str = ""
-    """What Inductor puts into the names of such kernels."""
+    """The part that Inductor puts into the names of such kernels."""
     heuristic: str = ""
     """The decorator of such kernels: `@triton_heuristics.pointwise`."""
     formerly: tuple[str, ...] = ()
@@ -323,12 +323,12 @@ CATEGORIES: tuple[Category, ...] = (
 )  # fmt: skip
 
 KERNEL_KINDS = {"combo": "combo kernel", "multi": "multi-kernel"}
-"""How kernels are called that hold others. Of all others the category says enough."""
+"""Titles of kernels that contain others; other kernels need only their category's title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a phase of compiling does."""
+    """A kind of work of compiling."""
 
     id: str
     title: str
@@ -343,7 +343,7 @@ WORKS: tuple[Work, ...] = (
     ),
     Work(
         AOT, "AOTAutograd", "attention",
-        "Tracing through autograd and functionalisation: the joint graph, its two halves.",
+        "Tracing through autograd and functionalisation: the joint graph and its two halves.",
     ),
     Work(
         PASSES, "graph passes", "persistent",
@@ -351,27 +351,30 @@ WORKS: tuple[Work, ...] = (
     ),
     Work(
         LOWERING, "lowering and scheduling", "gemm",
-        "FX nodes to loops, fusing them, deciding their order.",
+        "Turning FX nodes into loops, fusing and ordering them.",
     ),
     Work(
         CODEGEN, "code generation", "pointwise",
-        "Writing kernels and the wrapper that calls them, loading it.",
+        "Writing kernels and the wrapper that calls them, and loading it.",
     ),
-    Work(CPP, "C++ compilation", "reduction", "The C++ compiler, on kernels and wrapper."),
+    Work(
+        CPP, "C++ compilation", "reduction",
+        "Compiling kernels and the wrapper with the C++ compiler.",
+    ),
     Work(
         TRITON, "Triton compilation", "reduction",
-        "Triton's compiler, on kernels; waiting for its workers.",
+        "Compiling kernels with Triton; waiting for its workers.",
     ),
-    Work(TUNING, "autotuning", "keyword", "Running candidates to choose the fastest."),
-    Work(CACHES, "caches", "other", "Computing keys, asking caches, storing."),
-    Work(OTHER, "other", "edge", "Phases of names that are not known here."),
+    Work(TUNING, "autotuning", "keyword", "Running candidates and choosing the fastest."),
+    Work(CACHES, "caches", "other", "Computing keys, reading caches, storing."),
+    Work(OTHER, "other", "edge", "Phases with unknown names."),
 )  # fmt: skip
-"""In the order of the work."""
+"""Sorted by the order of the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How surely a line is known to refer to something."""
+    """How a reference is known."""
 
     level: int
     """Higher is surer."""
@@ -408,9 +411,9 @@ STAGE_BY_ID = {stage.id: stage for stage in STAGES}
 ROLE_TITLES = {stage.id: stage.title for stage in STAGES if not stage.part_of} | {
     role.id: role.title for role in ROLES
 }
-"""Every role a stored file can have, with its title."""
+"""All roles of stored files, with titles."""
 FORMER_ROLES = _aliases(STAGES, ROLES)
-"""Names that roles had in earlier versions, which addresses may still use."""
+"""Names of roles in earlier versions, which addresses may still use."""
 CATEGORY_BY_ID = {category.id: category for category in CATEGORIES}
 FORMER_CATEGORIES = _aliases(CATEGORIES)
 WORK_BY_ID = {work.id: work for work in WORKS}
@@ -423,13 +426,13 @@ ROLES_OF_GRAPHS = frozenset(
 )
 """Roles of files that belong to the graph whose folder they lie in."""
 KEPT_GRAPHS = (POST_GRAD, READABLE)
-"""Graphs whose nodes are kept beside their text."""
+"""Graphs whose nodes are stored in addition to their text."""
 OPENED = tuple(stage.id for stage in STAGES if stage.opens)
-"""Stages that the explorer shows unasked."""
+"""Stages that the explorer shows by default."""
 
 
 def category_named(name: str) -> str:
-    """The category that an address names, also by an earlier name."""
+    """The category that an address names, including by an earlier name."""
     return FORMER_CATEGORIES.get(name, name)
 
 
@@ -442,7 +445,7 @@ def category_title(category: str) -> str:
 
 
 def kernel_title(kind: str, category: str) -> str:
-    """What a kernel is, in words: "Triton pointwise", "combo kernel, Triton reduction"."""
+    """A kernel's title: "Triton pointwise", "combo kernel, Triton reduction"."""
     title = category_title(category)
     return f"{KERNEL_KINDS[kind]}, {title}" if kind in KERNEL_KINDS else title
 

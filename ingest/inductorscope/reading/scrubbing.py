@@ -13,7 +13,7 @@ from types import TracebackType
 
 import zstandard
 
-from inductorscope.formats.secrets import Found, scrub_pieces
+from inductorscope.formats.secrets import Removed, scrub_pieces
 from inductorscope.formats.unpacking import LONGEST_MAGIC, DamagedError, open_plain, packing_of
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.intake.files import File
@@ -53,7 +53,7 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
         for number, file in enumerate(intake.files):
             if file.role == TRACE_LOG:
                 continue
-            found: Found = Counter()
+            found: Removed = Counter()
             for _ in _clean_pieces(file.absolute, found):
                 pass
             if found:
@@ -97,7 +97,7 @@ class CleanFiles(AbstractContextManager["CleanFiles"]):
         return copy
 
 
-def _clean_pieces(path: Path, found: Found) -> Iterator[bytes]:
+def _clean_pieces(path: Path, removed: Removed) -> Iterator[bytes]:
     """The plain bytes of a text without its secrets; nothing of what is no text. Of a damaged one,
     what can be unpacked."""
     with path.open("rb") as raw:
@@ -116,6 +116,6 @@ def _clean_pieces(path: Path, found: Found) -> Iterator[bytes]:
                     return head
                 return plain.read(size)
 
-            yield from scrub_pieces(read, found)
+            yield from scrub_pieces(read, removed)
         except (DamagedError, OSError, EOFError):
             return

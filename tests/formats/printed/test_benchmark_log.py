@@ -125,7 +125,7 @@ def test_what_is_cut_or_damaged_is_told() -> None:
         (34, "the line for tabulate has other columns")
     ]
     assert problems(KERNELS.replace("0.003ms", "infms")) == [
-        (1, "a kernel's measures could not be read")
+        (1, "a kernel's measurements could not be read")
     ]
     assert problems(BANDWIDTH.split("SUMMARY")[0]) == [(2, "the bandwidth report has no summary")]
 

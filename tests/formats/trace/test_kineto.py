@@ -207,7 +207,7 @@ def test_an_event_that_cannot_be_mended_costs_itself_only() -> None:
     text = trace_of(kernel("a"), kernel("BAD"), kernel("c"))
     trace = read(text.replace('"BAD"', "oh no"))
     assert {one.name for one in trace.kernels} == {"a", "c"}
-    assert [repair.reason for repair in trace.repairs] == ["an event that is no JSON was left out"]
+    assert [repair.reason for repair in trace.repairs] == ["an event that is not JSON was left out"]
 
 
 def test_thousands_of_broken_events_cost_themselves_only() -> None:
@@ -219,7 +219,7 @@ def test_thousands_of_broken_events_cost_themselves_only() -> None:
         "a": 2000, "C:\\models\x08": 2000, "z": 1,
     }  # fmt: skip
     assert {repair.reason: repair.count for repair in trace.repairs} == {
-        "an event that is no JSON was left out": 2000,
+        "an event that is not JSON was left out": 2000,
         "a bare backslash was escaped": 2000,
     }
 
@@ -261,7 +261,7 @@ def test_numbers_that_are_none() -> None:
         assert sorted((one.name, one.total_us) for one in trace.kernels) == [("a", 2), ("c", 3)]
         assert {repair.reason: repair.count for repair in trace.repairs} == {
             "an event with an impossible duration was left out": 1,
-            "an event without a time of its own counts from 0": 2,
+            "an event without a time stamp counts from 0": 2,
         }
 
 

@@ -124,14 +124,14 @@ class CallSites:
         return call
 
     def _cpp(self, line: str, number: int) -> CodeCall | None:
-        found = self.cpp.read(line)
-        if found is None:
+        called = self.cpp.read(line)
+        if called is None:
             return None
-        extern = found.callee.startswith(_EXTERN) and not found.callee.startswith(_NO_KERNEL)
-        if found.callee not in self.names and not extern and not self._handled(found.callee):
+        extern = called.callee.startswith(_EXTERN) and not called.callee.startswith(_NO_KERNEL)
+        if called.callee not in self.names and not extern and not self._handled(called.callee):
             return None
-        call = self._call(found.callee, number, found.arguments)
-        call.results, call.stream = found.results, found.stream
+        call = self._call(called.callee, number, called.arguments)
+        call.results, call.stream = called.results, called.stream
         self.code.stream = self.code.stream or call.stream
         return call
 

@@ -46,7 +46,7 @@ class Definitions:
     def __init__(self, text: str, lines: list[str]) -> None:
         self.text = text
         self.lines = lines
-        self.found: list[Definition] = []
+        self.all: list[Definition] = []
         self.problems: list[Problem] = []
         self.gaps: list[tuple[int, int, int]] = []
         """Pieces of text outside of kernels: first line, start, end."""
@@ -54,9 +54,9 @@ class Definitions:
         """C++ kernels that are only declared; AOTInductor may keep their code in another file."""
         self._compiled()
         self._functions()
-        if not self.found:
+        if not self.all:
             self._jitted()
-        self.found.sort(key=lambda definition: definition.first)
+        self.all.sort(key=lambda definition: definition.first)
 
     def _compiled(self) -> None:
         text = self.text
@@ -78,7 +78,7 @@ class Definitions:
             counted = start
             end = self._end(start, number)
             last = number + text.count("\n", start, end)
-            self.found.append(Definition(named or quoted, made_by, number, last, indent))
+            self.all.append(Definition(named or quoted, made_by, number, last, indent))
             self.gaps.append((gap[0], gap[1], start))
             position = text.find("\n", end) + 1
             if not position:
@@ -139,7 +139,7 @@ class Definitions:
                 end = min(end + 1, stop - 1)
                 last = min(number + text.count("\n", line_start, end), len(self.lines) - 1)
                 name = head.group(1)
-                self.found.append(Definition(name, "cpp", number, last, indent, bare=True))
+                self.all.append(Definition(name, "cpp", number, last, indent, bare=True))
                 position = end + 1
 
     def _jitted(self) -> None:
@@ -155,7 +155,7 @@ class Definitions:
                 continue
             last = _indented_end(self.lines, number + 1, head.group(1))
             first = self._decorated(number)
-            self.found.append(
+            self.all.append(
                 Definition(head.group(2), "triton", first, last, head.group(1), bare=True)
             )
 

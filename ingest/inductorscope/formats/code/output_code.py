@@ -40,7 +40,7 @@ def parse_output_code(text: str) -> OutputCode:
     code.aot_id = _aot_id(text, definitions)
     floor = 0
     gaps: list[tuple[int, int]] = []
-    for definition in definitions.found:
+    for definition in definitions.all:
         gaps.append((floor, definition.first))
         code.kernels.append(_kernel(lines, definition, floor))
         floor = definition.last + 1

@@ -37,4 +37,4 @@ def parse_wrapper(text: str, code: OutputCode) -> list[WrapperLine]:
                 reader.read(line, number + 1)
         if kernel is not None:
             start = max(start, kernel.last_line)
-    return reader.found
+    return reader.records

@@ -59,7 +59,7 @@ class PythonWrapper:
     def __init__(self, calls: dict[int, CodeCall], given: dict[str, Layout]) -> None:
         self.calls = calls
         self.given = given
-        self.found: list[WrapperLine] = []
+        self.records: list[WrapperLine] = []
         self.layouts: dict[str, Layout | None] = {}
         """All buffers defined so far."""
 
@@ -67,7 +67,7 @@ class PythonWrapper:
         made = self._line(line, number)
         for name in made.defines:
             self.layouts[name] = made.layout or self.layouts.get(name) or self.given.get(name)
-        self.found.append(made)
+        self.records.append(made)
 
     def _line(self, line: str, number: int) -> WrapperLine:
         if line.startswith(("#", "//")):

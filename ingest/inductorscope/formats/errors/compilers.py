@@ -91,12 +91,12 @@ def read_compiler_output(text: str) -> CompilerOutput:
     reader = _Reader()
     for number, line in enumerate(text[:LONGEST].split("\n"), 1):
         reader.line(number, line.rstrip("\r"))
-    return reader.found
+    return reader.output
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.found = CompilerOutput()
+        self.output = CompilerOutput()
         self.functions: dict[str, str] = {}
         self.last: Diagnostic | None = None
         self.awaits_command = False
@@ -104,10 +104,10 @@ class _Reader:
 
     def line(self, number: int, line: str) -> None:
         if self.awaits_command and line.strip():
-            self.found.command, self.awaits_command = line.strip(), False
+            self.output.command, self.awaits_command = line.strip(), False
             return
         if _COMMAND.match(line):
-            self.awaits_command = not self.found.command
+            self.awaits_command = not self.output.command
             return
         placed = _PLACED.match(line)
         if placed is not None:
@@ -137,20 +137,20 @@ class _Reader:
 
     def _add(self, one: Diagnostic) -> None:
         self.last = one
-        if one.severity == "note" and self.found.diagnostics:
-            notes = self.found.diagnostics[-1].notes
+        if one.severity == "note" and self.output.diagnostics:
+            notes = self.output.diagnostics[-1].notes
             if len(notes) < MOST:
                 notes.append(one)
             else:
-                self.found.left_out += 1
+                self.output.left_out += 1
             return
         key = (one.file or one.tool, one.at, one.column, one.message)
-        if key in self.seen or len(self.found.diagnostics) >= MOST:
+        if key in self.seen or len(self.output.diagnostics) >= MOST:
             # torch repeats the message in the exception that it raises
-            self.found.left_out += key not in self.seen
+            self.output.left_out += key not in self.seen
             return
         self.seen.add(key)
-        self.found.diagnostics.append(one)
+        self.output.diagnostics.append(one)
 
     def _quoted(self, line: str) -> bool:
         """The line of code under a diagnostic, and the marks below it."""

@@ -63,12 +63,12 @@ class LoweringError:
 def read_lowering_error(text: str) -> LoweringError | None:
     """The first lowering error in the text, or None."""
     kind = message = ""
-    found: LoweringError | None = None
+    error: LoweringError | None = None
     facts = False
     for line in text[:LONGEST].split("\n"):
         why = _WHY.search(line)
         missing = _MISSING.search(line)
-        if (why is not None or missing is not None) and found is None:
+        if (why is not None or missing is not None) and error is None:
             facts = True
             if missing is not None:
                 kind = missing.group(1)
@@ -77,22 +77,22 @@ def read_lowering_error(text: str) -> LoweringError | None:
             continue
         target = _TARGET.match(line) if facts else None
         if target is not None:
-            if found is not None:
+            if error is not None:
                 break  # torch prints the list twice
-            found = LoweringError(target.group(1), kind, message)
+            error = LoweringError(target.group(1), kind, message)
             continue
-        if found is not None:
-            _argument(found, line)
-    if found is not None:
-        found.user = quoted_frames(text)
-    return found
+        if error is not None:
+            _argument(error, line)
+    if error is not None:
+        error.user = quoted_frames(text)
+    return error
 
 
-def _argument(found: LoweringError, line: str) -> None:
+def _argument(error: LoweringError, line: str) -> None:
     argument = _ARGUMENT.match(line)
-    if argument is not None and len(found.arguments) < MOST_ARGUMENTS:
-        found.arguments.append(LoweringArgument(argument.group(1), argument.group(2)[:300]))
+    if argument is not None and len(error.arguments) < MOST_ARGUMENTS:
+        error.arguments.append(LoweringArgument(argument.group(1), argument.group(2)[:300]))
         return
     origin = _ORIGIN.match(line)
-    if origin is not None and found.arguments:
-        found.arguments[-1].origin = found.arguments[-1].origin or origin.group(1)
+    if origin is not None and error.arguments:
+        error.arguments[-1].origin = error.arguments[-1].origin or origin.group(1)

@@ -57,11 +57,11 @@ def read_triton_error(text: str) -> TritonError | None:
     if "CompilationError" not in text and "out of resource" not in text and "ptxas" not in text:
         return None
     lines = text.split("\n")
-    found = _resources(text) or _compilation(lines) or _assembler(lines)
-    if found is not None:
+    error = _resources(text) or _compilation(lines) or _assembler(lines)
+    if error is not None:
         named = _KERNEL.search(text)
-        found.kernel = named.group(1) if named else ""
-    return found
+        error.kernel = named.group(1) if named else ""
+    return error
 
 
 def _resources(text: str) -> TritonError | None:
@@ -78,23 +78,23 @@ def _resources(text: str) -> TritonError | None:
 
 def _compilation(lines: list[str]) -> TritonError | None:
     """The innermost place, which is the last: Triton quotes callers first."""
-    found: TritonError | None = None
+    error: TritonError | None = None
     reading = False
     for number, line in enumerate(lines):
         at = _AT.search(line)
-        if at is not None and ("Error" in line or found is not None or line.startswith("at ")):
-            found = TritonError("compile", line=int(at.group(1)), column=int(at.group(2)))
+        if at is not None and ("Error" in line or error is not None or line.startswith("at ")):
+            error = TritonError("compile", line=int(at.group(1)), column=int(at.group(2)))
             reading = True
-        elif found is not None and reading:
+        elif error is not None and reading:
             if _CARET.match(line):
                 reading = False
                 rest = (each.strip() for each in lines[number + 1 : number + 6])
-                found.message = next((each for each in rest if each), "")[:1000]
-                if _ENDS.match(found.message):
-                    found.message = ""
-            elif len(found.excerpt) < MOST_LINES:
-                found.excerpt.append(line)
-    return found
+                error.message = next((each for each in rest if each), "")[:1000]
+                if _ENDS.match(error.message):
+                    error.message = ""
+            elif len(error.excerpt) < MOST_LINES:
+                error.excerpt.append(line)
+    return error
 
 
 def _assembler(lines: list[str]) -> TritonError | None:

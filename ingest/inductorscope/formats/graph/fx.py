@@ -104,10 +104,10 @@ class _Reader:
                     self._comment(line, number)
                     continue
                 line = line[identified.end() :]
-            found = plain(line)
-            if found is not None:
+            match = plain(line)
+            if match is not None:
                 if self.inside:
-                    self._plain(found, number)
+                    self._plain(match, number)
             else:
                 number = self._line(line, number - 1) + 1
         return self.result
@@ -252,14 +252,14 @@ class _Reader:
         last = number
         for last in range(number, len(self.lines)):
             line = self.lines[last].strip() if last > number else ""
-            found = parse_printed(line) if line else None
-            if found is None:
+            node = parse_printed(line) if line else None
+            if node is None:
                 if line and last > number and line[0] != "#":
                     return last - 1
                 continue
             self._add(
-                found.name, found.kind, found.op, found.target, ", ".join(found.arguments),
-                found.arguments, last + 1, last + 1, found.annotation, found.inputs,
+                node.name, node.kind, node.op, node.target, ", ".join(node.arguments),
+                node.arguments, last + 1, last + 1, node.annotation, node.inputs,
             )  # fmt: skip
         return last
 

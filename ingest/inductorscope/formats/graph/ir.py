@@ -210,10 +210,10 @@ class _Reader:
             buffer.users.extend(_USER.findall(value))
 
     def _read_layout(self, buffer: IrBuffer, value: str) -> None:
-        found = self.layout_texts.get(value)
-        if found is None:
-            found = self.layout_texts[value] = layout_of(value)
-        buffer.device, buffer.dtype, buffer.size, buffer.stride = found
+        layout = self.layout_texts.get(value)
+        if layout is None:
+            layout = self.layout_texts[value] = layout_of(value)
+        buffer.device, buffer.dtype, buffer.size, buffer.stride = layout
 
     def _layout(self, line: str) -> None:
         name, separator, value = line.partition("_layout = ")

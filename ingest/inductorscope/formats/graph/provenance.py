@@ -98,7 +98,7 @@ def _information(content: dict[str, object], result: Provenance) -> dict[str, li
 
 def _node_sources(content: dict[str, object]) -> dict[str, list[str]]:
     """`inductor_post_to_pre_grad_nodes`: the names at the far end of every `from_node`."""
-    found: dict[str, list[str]] = {}
+    sources_of: dict[str, list[str]] = {}
     for node, sources in content.items():
         if not isinstance(sources, list) or not any(isinstance(item, dict) for item in sources):
             continue
@@ -113,8 +113,8 @@ def _node_sources(content: dict[str, object]) -> dict[str, list[str]]:
                 waiting.extend(reversed(before))
             elif source.get("name"):
                 names[str(source["name"])] = None
-        found[node] = list(names)
-    return found
+        sources_of[node] = list(names)
+    return sources_of
 
 
 def _bare(content: dict[str, object]) -> dict[str, list[str]]:

@@ -60,27 +60,27 @@ class BreakText:
 def read_graph_break(text: str) -> BreakText:
     """Reads the text of a graph break; missing parts stay empty."""
     text = text[:LONGEST]
-    found = BreakText()
+    result = BreakText()
     place = _PLACE.search(text)
     if place is not None:
-        found.file, found.line = place.group(1), int(place.group(2))
+        result.file, result.line = place.group(1), int(place.group(2))
     stack = _STACK.search(text)
     reason = _REASON.search(text)
     start = reason.end() if reason else (place.end() if place else 0)
     ends = [match.start() for match in (stack, _TRACEBACK.search(text)) if match]
     body = text[start : min(ends)] if ends and min(ends) > start else text[start:]
-    _reason(body, found)
+    _reason(body, result)
     if stack is not None:
-        found.stack = _frames(text[stack.end() :])
-    if found.file is None and found.stack:
-        found.file, found.line = found.stack[-1].file, found.stack[-1].line
-    return found
+        result.stack = _frames(text[stack.end() :])
+    if result.file is None and result.stack:
+        result.file, result.line = result.stack[-1].file, result.stack[-1].line
+    return result
 
 
-def _reason(body: str, found: BreakText) -> None:
+def _reason(body: str, result: BreakText) -> None:
     link = _LINK.search(body)
     if link is not None:
-        found.link = link.group().rstrip(".")
+        result.link = link.group().rstrip(".")
     title: list[str] = []
     before: list[str] = []
     current = ""
@@ -89,11 +89,11 @@ def _reason(body: str, found: BreakText) -> None:
         if named is not None:
             current = named.group(1)
             if current == "Hint":
-                found.hints.append(named.group(2).strip())
+                result.hints.append(named.group(2).strip())
             elif current == "Explanation":
-                found.explanation = named.group(2).strip()
+                result.explanation = named.group(2).strip()
             else:
-                found.context = named.group(2).strip()
+                result.context = named.group(2).strip()
         elif not line.strip():
             if not current and title:
                 before, title = title, []  # the activity; the reason follows
@@ -101,19 +101,19 @@ def _reason(body: str, found: BreakText) -> None:
         elif line.lstrip().startswith("For more details"):
             current = "link"
         elif current == "Explanation":
-            found.explanation += "\n" + line.strip()
+            result.explanation += "\n" + line.strip()
         elif current == "Hint":
-            found.hints[-1] += "\n" + line.strip()
+            result.hints[-1] += "\n" + line.strip()
         elif current == "Developer debug context":
-            found.context += "\n" + line.strip()
+            result.context += "\n" + line.strip()
         elif current == "":
             title.append(line.strip())
     whole = title or before
-    found.title = whole[0] if whole else ""
+    result.title = whole[0] if whole else ""
     if title and before:
-        found.instruction = before[0].removeprefix("Encountered graph break when ").rstrip(":")
-    if len(whole) > 1 and not found.explanation:
-        found.explanation = "\n".join(whole[1:])
+        result.instruction = before[0].removeprefix("Encountered graph break when ").rstrip(":")
+    if len(whole) > 1 and not result.explanation:
+        result.explanation = "\n".join(whole[1:])
 
 
 def _frames(text: str) -> list[Frame]:

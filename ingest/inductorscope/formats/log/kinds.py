@@ -290,5 +290,5 @@ def meaning(kind: str) -> str | None:
     name = kind.removeprefix(f"{ARTIFACT}:")
     known = _ARTIFACTS.get(name)
     ends = (each for each in BYTECODE if name.endswith(each.name))
-    found = known or next(ends, None)
-    return None if found is None else found.meaning
+    entry = known or next(ends, None)
+    return None if entry is None else entry.meaning

@@ -118,11 +118,11 @@ class PhaseEvents:
         try:
             event = _event.decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            found = _lenient(payload)
-            if found is None:
+            lenient = _lenient(payload)
+            if lenient is None:
                 self.unread["an event of compile times that is not JSON"] += 1
                 return
-            event = found
+            event = lenient
         if not 0 <= event.ts <= LATEST_US:
             self.unread["an event at an impossible time"] += 1
         elif event.ph == "B":

@@ -87,13 +87,13 @@ def read_shape_record(record: LogRecord) -> ShapeRecord:
         return ShapeRecord()
     names = [name for name in ShapeRecord.__struct_fields__ if name != "stack"]
     known = {name: body[name] for name in names if name in body}
-    found = ShapeRecord()
+    shapes = ShapeRecord()
     for name, value in known.items():
         try:
-            setattr(found, name, getattr(msgspec.convert({name: value}, ShapeRecord), name))
+            setattr(shapes, name, getattr(msgspec.convert({name: value}, ShapeRecord), name))
         except (msgspec.ValidationError, RecursionError):
             continue
-    return found
+    return shapes
 
 
 class _Tensor(msgspec.Struct, gc=False):

@@ -168,8 +168,8 @@ class Summariser:
     def _restarts(self, compilation: Compilation, record: LogRecord) -> None:
         for reason in compilation.restart_reasons:
             if self._room(self.summary.graph_breaks, reason, "graph breaks", record):
-                found = GraphBreak(record.compile_id, reason[:MAX_REASON], record.line)
-                self.summary.graph_breaks.append(found)
+                graph_break = GraphBreak(record.compile_id, reason[:MAX_REASON], record.line)
+                self.summary.graph_breaks.append(graph_break)
 
     def _versions(self, text: str) -> None:
         for pattern, attribute in (

@@ -153,12 +153,12 @@ class TraceLog(Iterator[LogRecord]):
     def frames(self, stack: object, fallback: Mapping[int, str] | None = None) -> list[Frame]:
         """The frames of a logged stack, with file names; skips what is not a frame. `fallback`:
         file names that another log of the same run interned."""
-        found = []
+        frames = []
         for entry in stack if isinstance(stack, list) else []:
             if not isinstance(entry, dict):
                 continue
             name, line, code = entry.get("name"), entry.get("line"), entry.get("loc")
-            found.append(
+            frames.append(
                 Frame(
                     self._file(entry.get("filename"), fallback or {}),
                     integer(line) or 0,
@@ -166,7 +166,7 @@ class TraceLog(Iterator[LogRecord]):
                     code if isinstance(code, str) else None,
                 )
             )
-        return found
+        return frames
 
     def _file(self, reference: object, fallback: Mapping[int, str]) -> str:
         if isinstance(reference, str):
@@ -218,9 +218,9 @@ class TraceLog(Iterator[LogRecord]):
                 yield from self._orphaned(segment)
 
     def _scrubbed(self, text: bytes) -> bytes:
-        text, found = scrub(text)
-        if found:
-            self.removed.update(found)
+        text, removed = scrub(text)
+        if removed:
+            self.removed.update(removed)
         return text
 
     def _record(self, segment: Segment, head: bytes) -> LogRecord | None:
@@ -295,10 +295,10 @@ class TraceLog(Iterator[LogRecord]):
         """The payload's lines without secrets, removed from the record's payload too; None without
         secrets. Its MD5 was checked before."""
         payload = record.payload or b""
-        clean, found = scrub(payload)
-        if not found:
+        clean, removed = scrub(payload)
+        if not removed:
             return None
-        self.removed.update(found)
+        self.removed.update(removed)
         record.payload = clean
         if exact:
             return b"\t" + clean.replace(b"\n", b"\n\t") + b"\n"

@@ -1,4 +1,4 @@
-"""Tables that max-autotune prints: what was tuned, and every candidate with its time.
+"""Tables that max-autotune prints: the tuned operation, and every candidate with its time.
 
 AUTOTUNE mm(64x128, 128x256)
 strides: [128, 1], [256, 1]
@@ -37,7 +37,7 @@ class Candidate:
 
     name: str
     ms: float | None
-    """None: it did not run, or took no time that could be measured."""
+    """None when it did not run or its time could not be measured."""
     what: str = ""
     """Its configuration."""
 
@@ -54,14 +54,14 @@ class Table:
     dtypes: str = ""
     candidates: list[Candidate] = field(default_factory=list)
     seconds: float | None = None
-    """What running them took."""
+    """Time of running the candidates."""
     precompile_seconds: float | None = None
     choices: int | None = None
-    """How many there were; only the fastest may be listed."""
+    """Number of candidates; the table may list only the fastest."""
 
 
 class AutotuneTables:
-    """Takes the lines of a log in their order, without what logging puts before them."""
+    """Reads the lines of a log in order, without their logging prefixes."""
 
     def __init__(self) -> None:
         self.tables: list[Table] = []
@@ -69,7 +69,7 @@ class AutotuneTables:
         self._open: Table | None = None
 
     def add(self, text: str, line: int, compile_id: str | None) -> bool:
-        """Whether the line belongs to a table."""
+        """Reads a line; returns whether it belongs to a table."""
         if SIGN in text[:60] and (self._begun(text, line, compile_id) or self._ended(text)):
             return True
         if self._open is None:
@@ -79,7 +79,7 @@ class AutotuneTables:
             return True
         match = _CANDIDATE.match(text)
         if match is None:
-            return False  # warnings of compilers stand between the lines
+            return False  # compiler warnings may come between the lines
         name, ms, what = match.groups()
         if len(self._open.candidates) < MOST_CANDIDATES:
             self._open.candidates.append(Candidate(name, _ms(ms), (what or "").strip()[:LONGEST]))

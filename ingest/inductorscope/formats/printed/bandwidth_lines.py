@@ -1,4 +1,4 @@
-"""Lines that say how long one kernel took and how many bytes it moved."""
+"""Lines with the time of one kernel and the bytes it moved."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ _NAME = re.compile(r"^[A-Za-z_]\w{0,1000}$")
 
 @dataclass(slots=True)
 class KernelBandwidth:
-    """How fast one kernel ran by itself."""
+    """Measurements of one kernel run alone."""
 
     line: int
     ms: float
     gigabytes: float
-    """As Inductor counts what it reads and writes; 10⁹ bytes."""
+    """Bytes read and written, as Inductor counts them, in 10⁹ bytes."""
     gb_per_s: float
     name: str | None = None
     key: str | None = None
     """The beginning of its file's name in the code cache, 10 characters."""
     category: str | None = None
-    """The first three letters of its kind in capitals, such as POI; UNK where it is not known."""
+    """The first three letters of its kind in capitals, such as POI; UNK when unknown."""
     benchmark: str | None = None
     percent: float | None = None
-    """Of the time of all kernels of its graph."""
+    """Percent of the time of all kernels of its graph."""
     registers: int | None = None
     spills: int | None = None
     shared_bytes: int | None = None
     config: str | None = None
-    """The configuration that was tried, of `-c`."""
+    """The configuration, with `-c`."""
     slow: bool = False
     """Whether it was printed in colour: more than 0.012 ms at less than 650 GB/s."""
 
 
 @dataclass(slots=True)
 class BandwidthReport:
-    """What `TORCHINDUCTOR_PROFILE=1` wrote about one graph."""
+    """The report of `TORCHINDUCTOR_PROFILE=1` about one graph."""
 
     file: str
     """The generated file that ran."""
@@ -61,8 +61,7 @@ class BandwidthReport:
 def kernel_of(
     line: str, number: int, heading: str | None, *, slow: bool = False
 ) -> KernelBandwidth | None:
-    """The measures in a line, if it has any. `heading`: the kernel that the line is about where
-    it does not say."""
+    """The measurements in a line, if any. `heading`: the kernel of a line that names none."""
     match = _MEASURE.search(line) if "GB/s" in line else None
     if match is None:
         return None
@@ -90,7 +89,7 @@ def kernel_of(
 
 
 def kernel_heading(line: str) -> str | None:
-    """A line that names a kernel, the measures of whose configurations follow."""
+    """A line that names a kernel; measurements of its configurations follow."""
     return line if len(line) < 1100 and _KERNEL.match(line) else None
 
 

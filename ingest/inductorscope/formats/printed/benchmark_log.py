@@ -1,7 +1,7 @@
-"""What a compiled module prints when it benchmarks itself: `python output_code.py -p` or `-k`, a
-kernel's file run alone, and the file that `TORCHINDUCTOR_PROFILE=1` writes.
+"""Output of a compiled module's benchmark: `python output_code.py -p` or `-k`, a kernel's file run
+alone, and the file that `TORCHINDUCTOR_PROFILE=1` writes.
 
-Measures are found in lines of their own shape. All other text, such as warnings, is passed over.
+Each measurement has its own form of line. All other text, such as warnings, is skipped.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class ModuleProfile:
     benchmark: str | None = None
     trace_path: str | None = None
     device: str | None = None
-    """Such as `cuda`, or `gpu` where the version names none."""
+    """Such as `cuda`, or `gpu` in versions that name no device."""
     busy_percent: float | None = None
     """Can exceed 100: kernels are timed with the profiler on, the wall time with it off."""
     categories: list[CategoryTable] = field(default_factory=list)
@@ -114,15 +114,15 @@ class ModuleProfile:
 
 @dataclass(slots=True)
 class BenchmarkLog:
-    """All that a log holds, in its order."""
+    """The content of a log, in order."""
 
     profiles: list[ModuleProfile] = field(default_factory=list)
     kernels: list[KernelBandwidth] = field(default_factory=list)
-    """Of `-k`, `-c` and kernels run alone."""
+    """From `-k`, `-c` and kernels run alone."""
     bandwidth: list[BandwidthReport] = field(default_factory=list)
-    """Of `TORCHINDUCTOR_PROFILE=1`, one for each graph."""
+    """From `TORCHINDUCTOR_PROFILE=1`, one for each graph."""
     tables: list[KeyAverages] = field(default_factory=list)
-    """All tables of `key_averages`, those of the profiles among them."""
+    """All tables of `key_averages`, including those of profiles."""
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -138,7 +138,7 @@ class _Reader:
         }
         self.log = BenchmarkLog()
         self.heading: str | None = None
-        """Of `-c`: the kernel that the measures of configurations below belong to."""
+        """With `-c`, the kernel of the following configurations' measurements."""
 
     def read(self) -> BenchmarkLog:
         number = 1
@@ -150,7 +150,7 @@ class _Reader:
         return log
 
     def _read_at(self, number: int) -> int:
-        """Reads what begins in a line; gives the line to go on at."""
+        """Reads the part that starts on a line; returns the line to continue at."""
         line = self.lines[number - 1]
         if not line:
             self.heading = None
@@ -165,7 +165,7 @@ class _Reader:
         if "TRITON KERNELS BANDWIDTH INFO (" in line:
             return self._bandwidth(number)
         summary = _SUMMARY.search(line)
-        if summary:  # in what is printed; the kernels are before it, among other lines
+        if summary:  # in printed output, where the kernels come before it, among other lines
             self.log.bandwidth.append(BandwidthReport(summary.group(1), number))
             return self._summary(self.log.bandwidth[-1], number)
         kernel = kernel_of(line, number, self.heading, slow=number in self.coloured)
@@ -173,13 +173,13 @@ class _Reader:
             self.log.kernels.append(kernel)
             return number + 1
         if "GB/s" in line and "\t" in line:
-            self.log.problems.append(Problem(number, "a kernel's measures could not be read"))
-        self.heading = kernel_heading(line)  # none while other lines come
+            self.log.problems.append(Problem(number, "a kernel's measurements could not be read"))
+        self.heading = kernel_heading(line)  # no kernel while other lines come
         self._scalar(line.strip(), number)
         return number + 1
 
     def _profile(self, number: int, *missing: str) -> ModuleProfile:
-        """The profile that a line belongs to: a new one where these fields are there already."""
+        """The profile that a line belongs to: a new one when these fields are already set."""
         profiles = self.log.profiles
         if not profiles or any(getattr(profiles[-1], name) is not None for name in missing):
             profiles.append(ModuleProfile(number))
@@ -207,11 +207,11 @@ class _Reader:
             self._tabulate(line.removeprefix(_TABULATE), number)
 
     def _seconds(self, wall_ms: float, number: int) -> None:
-        """A module prints its wall time first, and under the profiler once more."""
+        """Reads a wall time: a module prints it first without, then with the profiler."""
         profile = self._profile(number, "tabulate", "profiled_wall_ms")
         if profile.wall_ms is None:
             profile.wall_ms = wall_ms
-        elif profile.peak_bytes is None:  # it was run without profiler, and then once more
+        elif profile.peak_bytes is None:  # the module ran without profiler, and then again
             self._profile(number, "wall_ms").wall_ms = wall_ms
         else:
             profile.profiled_wall_ms = wall_ms
@@ -237,7 +237,7 @@ class _Reader:
             profiles[-1].key_averages = table
 
     def _category(self, table: CategoryTable) -> int:
-        """Headings, a rule, the rows, and a row of totals that has no count."""
+        """Reads headings, a rule, the rows, and a row of totals without a count."""
         self._profile(table.line, "tabulate").categories.append(table)
         number = table.line + 1
         if number <= len(self.lines) and (device := _DEVICE.search(self.lines[number - 1])):
@@ -267,7 +267,7 @@ class _Reader:
         self.log.problems.append(Problem(number, f"not a row of the table of {table.name}"))
 
     def _bandwidth(self, first: int) -> int:
-        """Kernels, the slowest first, and a summary."""
+        """Reads kernels, the slowest first, and a summary."""
         opened = self.lines[first - 1].index("(")
         report = BandwidthReport(self.lines[first - 1][opened + 1 :].rstrip(" )"), first)
         self.log.bandwidth.append(report)

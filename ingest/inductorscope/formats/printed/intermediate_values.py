@@ -1,4 +1,4 @@
-"""What AOTInductor prints, or saves, of tensors before and after each kernel's launch.
+"""Tensor values that AOTInductor prints or saves before and after each kernel launch.
 
     [  before_launch - cpp_fused_0 - buf0  ]:
      0.1719
@@ -24,7 +24,7 @@ from inductorscope.formats.code.layouts import sizes
 from inductorscope.formats.text import lines_of
 
 _WHEN = "before_launch|after_launch|aoti_model_inputs"
-# `[  before_launch - triton_poi_fused_mul_1 - 4096L: 4096  ]` is a number, others are tensors.
+# `[  before_launch - triton_poi_fused_mul_1 - 4096L: 4096  ]` is a number; others are tensors.
 _HEAD = re.compile(rf"\[ +({_WHEN}) - (?:(\S+) - )?([^\s:]+)(?:: (\S+))? +\]")
 _NAMES_ALONE = re.compile(rf"\[ +({_WHEN}): (\S+) +\]")
 _OF_PYTHON = re.compile(rf"inductor: ({_WHEN}) - (?:(\S+) - )?(\S+) *$")
@@ -33,7 +33,7 @@ _FACT = re.compile(
 )
 _NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(nan|inf)\b", re.IGNORECASE)
 LONGEST_BODY = 4000
-"""Characters of a line of printed elements that are looked through."""
+"""The most characters read of a line of printed elements."""
 _SAVED = re.compile(
     r"(before|after)_launch_(\w+?)_((?:buf|arg|primals_|tangents_)\d\w*?)(?:_(cpu|cuda|xpu))?\.pt$"
 )
@@ -41,7 +41,7 @@ _SAVED = re.compile(
 
 @dataclass(slots=True)
 class IntermediateValue:
-    """One value at one time; of names alone, the kernel without an argument."""
+    """One value at one time; in a log of names only, the kernel without an argument."""
 
     when: str
     """`before_launch`, `after_launch` or `aoti_model_inputs`."""
@@ -50,7 +50,7 @@ class IntermediateValue:
     argument: str
     line: int
     value: str = ""
-    """Of a number, itself."""
+    """The number, when the value is one."""
     elements: int | None = None
     dtype: str = ""
     mean: float | None = None
@@ -58,10 +58,10 @@ class IntermediateValue:
     largest: float | None = None
     std: float | None = None
     nan: int | None = None
-    """How many elements are NaN, where all were printed or somebody counted."""
+    """Number of NaN elements, when all were printed or the printer counted them."""
     inf: int | None = None
     mean_as_dtype: bool = False
-    """Whether the printer wrote the mean where the type belongs."""
+    """Whether the printer wrote the mean in place of the type."""
     device: str = ""
     size: tuple[str, ...] | None = None
 
@@ -84,28 +84,28 @@ class IntermediateValues:
 
 
 def parse_intermediate_values(text: str) -> IntermediateValues:
-    """Every value that was printed; all other lines are somebody else's."""
-    found = IntermediateValues()
+    """Returns every printed value; skips all other lines."""
+    result = IntermediateValues()
     body = False
     for number, line in enumerate(lines_of(text), 1):
         value = _head(line, number)
         if value is not None:
-            found.values.append(value)
+            result.values.append(value)
             body = value.argument != "" and not value.value
             continue
-        if not found.values:
+        if not result.values:
             continue
         fact = _FACT.match(line) if ": " in line else None
         if fact is not None:
             body = False
-            _note(found.values[-1], *fact.groups())
+            _note(result.values[-1], *fact.groups())
         elif body:
-            _count(found.values[-1], line[:LONGEST_BODY])
-    return found
+            _count(result.values[-1], line[:LONGEST_BODY])
+    return result
 
 
 def _head(line: str, number: int) -> IntermediateValue | None:
-    """The value that a line announces."""
+    """The value that a heading announces."""
     if line[:1] == "[":
         head = _HEAD.match(line)
         if head is not None:
@@ -122,7 +122,7 @@ def _head(line: str, number: int) -> IntermediateValue | None:
 
 
 def _count(value: IntermediateValue, line: str) -> None:
-    """Elements that are not finite, among those that are printed."""
+    """Counts the printed elements that are not finite."""
     value.nan, value.inf = value.nan or 0, value.inf or 0
     for match in _NOT_FINITE.finditer(line):
         if match.group(1).lower() == "nan":

@@ -1,4 +1,4 @@
-"""`key_averages()`: the table that torch prints, and the rows that our own capture writes."""
+"""`key_averages()`: the table that torch prints, and the rows that a capture writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEVICE_TOTAL = re.compile(r"^(?!CPU\b)([A-Za-z]\w*) total$")
 
 @dataclass(slots=True)
 class KeyAverageRow:
-    """One row. Times are µs over all profiled steps; None where the table has no such column."""
+    """One row. Times are µs over all profiled steps; None when the table has no such column."""
 
     name: str
     calls: int
@@ -36,20 +36,20 @@ class KeyAverageRow:
     cut: bool = False
     """Whether the table cut the name short; `name` is then its beginning."""
     device: str | None = None
-    """Where the row was measured: 'cpu', 'cuda'; None when nothing tells."""
+    """Where the row was measured: 'cpu', 'cuda'; None when unknown."""
     annotation: bool = False
-    """Whether it is a span that holds other rows, and no work of its own."""
+    """Whether it is a span around other rows, without work besides theirs."""
 
 
 @dataclass(slots=True)
 class KeyAverages(list[KeyAverageRow]):
-    """The rows, and what could not be read."""
+    """The rows, and problems."""
 
     problems: list[Problem] = field(default_factory=list)
     steps: int | None = None
-    """Profiled steps the sums are over, when the file says."""
+    """Number of profiled steps in the sums, where the file has it."""
     line: int | None = None
-    """Of a table: its first line, from 1."""
+    """First line of a table, from 1."""
     lines: int = 0
 
 
@@ -70,24 +70,24 @@ class _CaptureFile(msgspec.Struct):
 
 
 def parse_key_averages(data: bytes) -> KeyAverages:
-    """Either form, recognised by its first character."""
+    """Reads either form, recognised by its first character."""
     if data.lstrip()[:1] in {b"{", b"["}:
         return parse_rows(data)
     return parse_table(data.decode("utf-8", "replace"))
 
 
 def parse_rows(data: bytes) -> KeyAverages:
-    """The JSON of a capture: an object with `rows`, or the rows alone."""
-    found = KeyAverages()
+    """Reads the JSON of a capture: an object with `rows`, or the rows alone."""
+    table = KeyAverages()
     try:
         content = msgspec.json.decode(data, type=_CaptureFile | list[_CaptureRow])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found.problems.append(Problem(None, f"no rows of key_averages: {error}"))
-        return found
+        table.problems.append(Problem(None, f"no rows of key_averages: {error}"))
+        return table
     rows = content if isinstance(content, list) else content.rows
-    found.steps = None if isinstance(content, list) else content.steps
-    found.extend(_row_of_capture(row) for row in rows)
-    return found
+    table.steps = None if isinstance(content, list) else content.steps
+    table.extend(_row_of_capture(row) for row in rows)
+    return table
 
 
 def _row_of_capture(row: _CaptureRow) -> KeyAverageRow:
@@ -104,19 +104,19 @@ def _row_of_capture(row: _CaptureRow) -> KeyAverageRow:
 
 
 def parse_table(text: str) -> KeyAverages:
-    """The first table in a text; what is around it does not matter."""
+    """Reads the first table in a text; ignores the rest."""
     lines = text.split("\n")
     for number in range(len(lines)):
-        found = table_at(lines, number)
-        if found is not None:
-            return found
+        table = table_at(lines, number)
+        if table is not None:
+            return table
     return KeyAverages(problems=[Problem(None, "no table of key_averages was found")])
 
 
 def table_at(lines: list[str], first: int) -> KeyAverages | None:
-    """The table whose first rule is the line at that index, if one is.
+    """Reads the table whose first rule is the line at an index, if any.
 
-    A rule, the headings, a rule, the rows, a rule. The rules' dashes tell the columns' extents.
+    A rule, the headings, a rule, the rows, a rule. The rules' dashes give the columns' extents.
     """
     rule = lines[first].rstrip("\r")
     if not rule.startswith("----") or not _RULE.match(rule) or first + 2 >= len(lines):
@@ -124,21 +124,21 @@ def table_at(lines: list[str], first: int) -> KeyAverages | None:
     headings = _headings(lines[first + 1].rstrip("\r"))
     if headings[:1] != ["Name"] or "# of Calls" not in headings:
         return None
-    found = KeyAverages(line=first + 1)
+    table = KeyAverages(line=first + 1)
     columns = _extents(rule)
     for number in range(first + 3, len(lines)):
         line = lines[number].rstrip("\r")
         if _RULE.match(line):
-            found.lines = number - first + 1
-            return found
+            table.lines = number - first + 1
+            return table
         row = _row(dict(zip(headings, _cells(line, columns), strict=False)))
         if row is None:
-            found.problems.append(Problem(number + 1, "not a row of the table"))
+            table.problems.append(Problem(number + 1, "not a row of the table"))
         else:
-            found.append(row)
-    found.problems.append(Problem(len(lines), "the table is cut short"))
-    found.lines = len(lines) - first
-    return found
+            table.append(row)
+    table.problems.append(Problem(len(lines), "the table is cut short"))
+    table.lines = len(lines) - first
+    return table
 
 
 def _extents(rule: str) -> list[tuple[int, int]]:
@@ -146,12 +146,12 @@ def _extents(rule: str) -> list[tuple[int, int]]:
 
 
 def _headings(line: str) -> list[str]:
-    """Split at gaps: a heading that is wider than its column shifts the ones after it."""
+    """Splits at gaps: a heading wider than its column shifts the ones after it."""
     return _GAP.split(line.strip())
 
 
 def _cells(line: str, columns: list[tuple[int, int]]) -> list[str]:
-    """Split at gaps, or by the columns' extents where a name has gaps or a cell is empty."""
+    """Splits at gaps, or by the columns' extents where a name has gaps or a cell is empty."""
     parts = _GAP.split(line.strip())
     if len(parts) == len(columns):
         return parts
@@ -176,8 +176,8 @@ def _row(cells: dict[str, str]) -> KeyAverageRow | None:
             row.self_device_us = _microseconds(cell)
         elif _DEVICE_TOTAL.match(heading):
             row.device_us = _microseconds(cell)
-    # An operator that launched a kernel shows its device time as well, under the same name; only
-    # a row without time on the CPU is the kernel itself.
+    # An operator that launched a kernel also shows its device time, under the same name; only a row
+    # without CPU time is the kernel.
     row.device = device if row.self_device_us and not row.cpu_us else "cpu"
     row.annotation = row.name.startswith(("## Call ", "ProfilerStep"))
     return row

@@ -1,4 +1,4 @@
-"""From batches of events to columns."""
+"""Columns of numbers, filled from batches of events."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from inductorscope.formats.trace.event_columns import (
 from inductorscope.formats.trace.events import EventArgs, EventReader, TraceEvent
 
 LONGEST_US = 7 * 24 * 3600 * 1e6
-"""A week: a longer event is a broken time stamp."""
+"""A week: a longer event has a broken time stamp."""
 
 _DEVICE, _RUNTIME, _OPERATOR, _ANNOTATION = range(4)
-# Upper case and bare names are those of the first versions.
+# Upper case and bare names are from the first versions.
 _GROUPS = {
     "kernel": (_DEVICE, KERNEL), "gpu_memcpy": (_DEVICE, MEMCPY), "memcpy": (_DEVICE, MEMCPY),
     "gpu_memset": (_DEVICE, MEMSET), "memset": (_DEVICE, MEMSET),
@@ -55,10 +55,10 @@ _MARKS = (
 
 
 class ColumnReader:
-    """Puts batches of events into columns."""
+    """Reads batches of events into columns."""
 
     def __init__(self, reader: EventReader, folder: Path | None = None) -> None:
-        """`folder`: where columns that are too long for memory go, else the system's own."""
+        """`folder`: for columns too long for memory; by default the system's temporary folder."""
         self.events = 0
         self._reader = reader
         self._names: dict[str, int] = {}
@@ -84,8 +84,8 @@ class ColumnReader:
                 self._add_each(events, *group)
 
     def _add_regular(self, events: list[TraceEvent], which: int, kind: int) -> bool:
-        """Adds events of one kind all at once; False, and nothing added, where one of them is not
-        as nearly all are."""
+        """Adds events of one kind together. Returns False and adds nothing if one of them is
+        irregular."""
         names = [event.name for event in events]
         distinct = set(names)
         if None in distinct:
@@ -139,7 +139,7 @@ class ColumnReader:
         return self._launch(event.name or "", given)
 
     def _add_each(self, events: list[TraceEvent], which: int, kind: int) -> None:
-        """Adds events one by one, whatever is missing of them."""
+        """Adds events one by one, with default values for missing fields."""
         rows: dict[int, list[tuple[float, ...]]] = defaultdict(list)
         for event in events:
             row = self._row(event, which, kind)
@@ -151,17 +151,17 @@ class ColumnReader:
     def _row(
         self, event: TraceEvent, which: int, kind: int
     ) -> tuple[int, tuple[float, ...]] | None:
-        """The group of an event, and its row there; None for what is left out."""
+        """The group of an event and its row in it; None for skipped events."""
         name, duration, start = event.name, event.dur, event.ts
         if name is None:
             return None
         if duration is None:
             duration = 0.0
-        elif not 0 <= duration < LONGEST_US:  # also when it is no number
+        elif not 0 <= duration < LONGEST_US:  # also when it is NaN
             self._reader.repair("an event with an impossible duration was left out", name)
             return None
         if start is None or not math.isfinite(start):
-            self._reader.repair("an event without a time of its own counts from 0", name)
+            self._reader.repair("an event without a time stamp counts from 0", name)
             start = 0.0
         (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
         external = correlation = -1
@@ -176,13 +176,13 @@ class ColumnReader:
         return which, (number, lane, kind, start, duration, external, correlation)
 
     def _group(self, category: str) -> tuple[int, int] | None:
-        """Which rows a category belongs to; most belong to none."""
+        """The group of a category, or None for most."""
         if category not in self._groups:
             self._groups[category] = _GROUPS.get(category.lower())
         return self._groups[category]
 
     def _marked(self, which: int, lane: int, start: float, duration: float, name: str) -> int:
-        """Notes a span that structures the trace; the group it is kept in."""
+        """Records a span that structures the trace; returns its group."""
         if match := _GRAPH_CALL.match(name):
             self._graph_calls.append(Span(lane, start, duration, match.group(1)))
             return _ANNOTATION
@@ -230,12 +230,12 @@ class ColumnReader:
 
 
 def _is_mark(name: str | None) -> bool:
-    """Whether a span of that name structures the trace."""
+    """Whether a span of this name structures the trace."""
     return name is not None and name.startswith(_MARKS)
 
 
 def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
-    """The number of each value, new ones being given the next."""
+    """The number of each value; new values get the next number."""
     for value in dict.fromkeys(values):
         if value not in known:
             known[value] = len(known)
@@ -243,7 +243,7 @@ def _numbered(known: dict[Any, int], values: Sequence[object]) -> list[int]:
 
 
 def _external_id(arguments: EventArgs | None) -> object:
-    """As spelled now, or as in the first versions."""
+    """The external id, in the current or the first spelling."""
     if arguments is None:
         return None
     given = arguments.external_id
@@ -251,19 +251,19 @@ def _external_id(arguments: EventArgs | None) -> object:
 
 
 def _ids(values: list[object]) -> Integers | None:
-    """Ids as numbers, -1 for none; None where they are written otherwise than as numbers."""
+    """Ids as numbers, -1 for none; None when some are not written as numbers."""
     if None in values:
         values = [-1 if value is None else value for value in values]
-    found = np.array(values)
-    if found.dtype != np.int64:
+    numbers = np.array(values)
+    if numbers.dtype != np.int64:
         return None
-    ids: Integers = np.maximum(found, -1)
+    ids: Integers = np.maximum(numbers, -1)
     return ids
 
 
 def _number(value: object) -> int:
-    """An id as a number that fits a column; -1 for none."""
-    if type(value) is int and 0 <= value < 2**63:  # nearly always
+    """An id as a number within the range of a column; -1 for none."""
+    if type(value) is int and 0 <= value < 2**63:  # the usual case
         return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
         value = int(value)

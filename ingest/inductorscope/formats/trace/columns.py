@@ -1,4 +1,4 @@
-"""Columns of numbers that grow while a file is read: few are held in memory, many in a file."""
+"""Columns of numbers that grow while a file is read: short ones in memory, long ones on disk."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 HELD_BYTES = 256 * 1024
-"""Of one column; what exceeds it is written out."""
+"""Bytes of one column in memory; the rest is written to a file."""
 
 
 class NoRoomError(OSError):
-    """A column cannot be written out; the message says where."""
+    """A column cannot be written to disk; the message names the folder."""
 
 
 class Column:
-    """Numbers of one type, in order. The file has no name and goes with the column."""
+    """Numbers of one type, in order. Its file is anonymous and is deleted with the column."""
 
     def __init__(self, code: str, folder: Path | None = None) -> None:
-        """`code`: the numbers' type, as of `array`. `folder`: where the file is made."""
+        """`code`: a type code of `array`. `folder`: the folder for the file."""
         self._held: array[Any] = array(code)
         self._type = np.dtype(code)
         self._folder = folder
@@ -39,8 +39,8 @@ class Column:
         self._write_out()
 
     def numbers(self) -> npt.NDArray[Any]:
-        """All of them; nothing may be added after. Read anew each time where they are in a file: to
-        be asked for once by what uses them often, and let go after."""
+        """All numbers; nothing may be added afterwards. Each use reads the file again, so keep the
+        result while you need it, and no longer."""
         if self._file is None:
             held = np.frombuffer(self._held, self._type)
             held.flags.writeable = False
@@ -48,12 +48,12 @@ class Column:
         return self.some(0, len(self))
 
     def some(self, begin: int, end: int) -> npt.NDArray[Any]:
-        """A copy of those from `begin` to `end`, or to the last."""
+        """A copy of the numbers from `begin` to `end`, or to the last."""
         end = min(end, len(self))
-        found = np.empty(max(0, end - begin), self._type)
+        numbers = np.empty(max(0, end - begin), self._type)
         in_file = max(0, min(end, self._written) - begin)
         if self._file is not None and in_file:
-            target = found[:in_file].data.cast("B")
+            target = numbers[:in_file].data.cast("B")
             self._file.seek(begin * self._type.itemsize)
             done = 0
             while done < len(target):
@@ -64,10 +64,10 @@ class Column:
                     )
                 done += read
             self._file.seek(0, 2)
-        if in_file < len(found):
+        if in_file < len(numbers):
             held = np.frombuffer(self._held, self._type)
-            found[in_file:] = held[begin + in_file - self._written : end - self._written]
-        return found
+            numbers[in_file:] = held[begin + in_file - self._written : end - self._written]
+        return numbers
 
     def _write_out(self) -> None:
         if len(self._held) * self._held.itemsize < HELD_BYTES:

@@ -1,7 +1,7 @@
 """Events of a trace as columns of numbers: a trace can have millions of them.
 
-Three kinds are kept: work of devices, what the processor's threads ran (operators and the spans
-that programs mark), and calls of the driver, which launch the former for the latter.
+Three kinds are kept: work of devices, operators and marked spans of CPU threads, and calls of the
+driver, with which threads launch device work.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ DEVICE_KINDS = ("kernel", "memcpy", "memset")
 NOWHERE = -1
 
 CODES = "iiiddqq"
-"""Types of an event's numbers: name, lane, kind, ts, us, external, correlation."""
+"""Type codes of an event's columns: name, lane, kind, ts, us, external, correlation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Where events follow one another: a stream of a device, or a thread of a process."""
+    """A sequence of events: a stream of a device, or a thread of a process."""
 
     process: str
     thread: str
@@ -38,21 +38,21 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A Triton kernel, as the operator that launches it tells."""
+    """A Triton kernel, as described by the operator that launches it."""
 
     name: str
     file: str | None
     hash: str | None
     gigabytes: float | None = None
-    """What it reads and writes, where kernels were benchmarked."""
+    """10⁹ bytes read and written, where kernels were benchmarked."""
     flop: float | None = None
 
 
 class Events:
-    """Events of one kind in the order of the file. Times are µs; `external` and `correlation` are
-    -1 where an event has none.
+    """Events of one kind, in the order of the file. Times are in µs; `external` and `correlation`
+    are -1 when an event has none.
 
-    There can be more than should be held in memory: each column is read when it is asked for.
+    They may not fit into memory: each access reads a column.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -66,7 +66,7 @@ class Events:
         return len(self._names)
 
     def add(self, *columns: npt.NDArray[Any]) -> None:
-        """Events that follow: name, lane, kind, ts, us, external, correlation."""
+        """Appends events: name, lane, kind, ts, us, external, correlation."""
         for column, values in zip(self._all, columns, strict=True):
             column.add(values)
 
@@ -101,14 +101,14 @@ class Events:
 
     @property
     def kind(self) -> Numbers:
-        """Of device work: `KERNEL`, `MEMCPY` or `MEMSET`; of operators: a `Launch`, else
+        """For device work `KERNEL`, `MEMCPY` or `MEMSET`; for operators the index of a `Launch`, or
         NOWHERE."""
         return self._kinds.numbers()
 
 
 @dataclass(slots=True)
 class Span:
-    """A stretch of a thread that a program marked."""
+    """A span of a thread that a program marked."""
 
     lane: int
     ts: float
@@ -118,22 +118,22 @@ class Span:
 
 @dataclass(slots=True)
 class TraceColumns:
-    """All events of a trace that tell of time."""
+    """All events of a trace that matter for time."""
 
     names: list[str]
     lanes: list[Lane]
     device: Events
     ops: Events
-    """Operators; spans that programs mark are none."""
+    """Operators, without the spans that programs mark."""
     calls: Events
     """Calls of the driver and its runtime."""
     launches: list[Launch]
     annotations: Events
     graph_calls: list[Span]
-    """Calls of compiled graphs; their text is the graph's key."""
+    """Calls of compiled graphs; the text is the graph's key."""
     compiled: list[Span]
-    """Regions that Dynamo compiled; their text is the compile id."""
+    """Regions that Dynamo compiled; the text is the compile id."""
     compiled_functions: list[Span] = field(default_factory=list)
-    """What autograd calls compiled code by, the only sign of it in traces of torch 2.0."""
+    """Autograd functions that call compiled code, its only trace in torch 2.0."""
     steps: list[Span] = field(default_factory=list)
     """Steps of the profiler."""

@@ -1,5 +1,5 @@
-"""Events of a Chrome trace, streamed: batches are decoded strictly, and only what a batch refuses
-is read again event by event, with each repair counted. Never more than some MiB in memory."""
+"""Events of a Chrome trace, streamed. Batches are decoded strictly; a batch that fails is read
+again event by event, and each repair is counted. Holds only a few MiB in memory."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ HEADER_LIMIT = 16 * MIB
 MAX_EVENT = 32 * MIB
 EXAMPLE = 160
 MOST_FAILED = 200
-"""Events of a file that are tried with all that follows them. A failure can cost as much as there
-is text, so that later ones are tried up to where the next event seems to begin."""
+"""The number of damaged events decoded together with all text that follows. A failure can cost as
+much as the whole text, so later ones are decoded only up to the likely start of the next event."""
 
 #   }
 #  },
@@ -30,7 +30,7 @@ is text, so that later ones are tried up to where the next event seems to begin.
 _SEPARATOR = re.compile(rb"\}\s{0,40},\s{0,40}\{")
 _NEXT_EVENT = re.compile(r'\}\s{0,40},?\s{0,40}(?=\{\s{0,40}"(?:ph|name|cat|pid|ts|args)")')
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
-# C:\models\x.py: a backslash that begins no escape of JSON
+# C:\models\x.py: a backslash that is not part of a JSON escape
 _BARE_BACKSLASH = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _SKIPPED = re.compile(r"[\s,]*")
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -39,7 +39,7 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 
 class EventArgs(msgspec.Struct, gc=False):
-    """The arguments that tell which launch a kernel belongs to. Types vary between versions."""
+    """The arguments that identify a kernel's launch. Types vary between versions."""
 
     external_id: Any = msgspec.field(default=None, name="External id")
     old_external_id: Any = msgspec.field(default=None, name="external id")
@@ -52,7 +52,7 @@ class EventArgs(msgspec.Struct, gc=False):
 
 
 class TraceEvent(msgspec.Struct, gc=False):
-    """One event, as far as it is used."""
+    """The used fields of one event."""
 
     ph: str = ""
     cat: str | None = None
@@ -69,7 +69,7 @@ _batch_decoder = msgspec.json.Decoder(list[TraceEvent])
 
 @dataclass(slots=True)
 class Repair:
-    """Something mended or left out, how often, and the first example."""
+    """Something repaired or left out: reason, count and first example."""
 
     reason: str
     count: int
@@ -78,7 +78,7 @@ class Repair:
 
 @dataclass(slots=True)
 class EventReader:
-    """Reads `stream`, plain JSON. `header` and `trailer` hold what is around the events."""
+    """Reads `stream`, plain JSON. `header` and `trailer` hold the text around the events."""
 
     stream: Readable
     max_bytes: int
@@ -100,7 +100,7 @@ class EventReader:
             known.count += count
 
     def batches(self) -> Iterator[list[TraceEvent]]:
-        """All events, some at a time."""
+        """Yields all events in batches."""
         if not self._find_events():
             return
         while not self._closed:
@@ -117,8 +117,8 @@ class EventReader:
         self.trailer = self._buffer[:HEADER_LIMIT]
 
     def _fill(self, size: int) -> None:
-        """Has at least `size` bytes in the buffer, or all that is left."""
-        # `read1` gives what there is: `read` of a cut gzip file fails and keeps what came before.
+        """Fills the buffer to at least `size` bytes, or with all that is left."""
+        # `read1` returns what is available: `read` of a cut gzip file fails without returning it.
         read = getattr(self.stream, "read1", self.stream.read)
         pieces = [self._buffer]
         have = len(self._buffer)
@@ -162,8 +162,8 @@ class EventReader:
         return data[:EXAMPLE].decode("utf-8", "replace")
 
     def _strict_batch(self) -> list[TraceEvent] | None:
-        """Decodes up to the last place where one event ends and the next begins. Inside of
-        arguments it can look the same, so some such places are tried."""
+        """Decodes up to the last boundary between two events. Arguments can look the same, so
+        several such places are tried."""
         for tail in (64 * 1024, MIB):
             places = [match.start() for match in _SEPARATOR.finditer(
                 self._buffer, max(0, len(self._buffer) - tail))]  # fmt: skip
@@ -201,7 +201,7 @@ class EventReader:
             text = raw.decode("utf-8")
         except UnicodeDecodeError:
             text = raw.decode("utf-8", "replace")
-            self.repair("text that is no UTF-8 was replaced", "")
+            self.repair("invalid UTF-8 was replaced", "")
         batch, end = self._events_of(text, final=self._ended and not rest)
         if self._closed:
             self._buffer = text[end:].encode("utf-8", "replace") + rest
@@ -236,7 +236,7 @@ class EventReader:
         return self._mended(text, at, final=final)
 
     def _mended(self, text: str, at: int, *, final: bool) -> tuple[object, int]:
-        """The event at `at`, which is no JSON, by what usually is wrong with it."""
+        """Decodes the invalid event at `at` after the usual repairs."""
         following = _NEXT_EVENT.search(text, at)
         end = following.start() + 1 if following else len(text)
         piece = text[at:end]
@@ -254,10 +254,10 @@ class EventReader:
             if following is None and final:
                 self.repair("the last event is cut short and was left out", piece)
             else:
-                self.repair("an event that is no JSON was left out", piece)
+                self.repair("an event that is not JSON was left out", piece)
             return None, end
         self.repair("a bare backslash was escaped", piece)
-        if following is None:  # what follows the event may be the end of the list
+        if following is None:  # the list may end after the event
             end = at + _length_before_mending(piece, length)
         return value, end
 
@@ -267,7 +267,7 @@ class EventReader:
         try:
             events.append(msgspec.convert(value, TraceEvent, strict=False))
         except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
-            # The last is of a text where a number belongs that is half a character: `"\ud800"`.
+            # The last exception comes from a lone surrogate in place of a number: `"\ud800"`.
             self.repair("an event with a field of the wrong type was left out", str(error))
 
 
@@ -277,7 +277,7 @@ def _end_of_skipped(text: str, at: int) -> int:
 
 
 def _length_before_mending(piece: str, mended_length: int) -> int:
-    """How much of `piece` became the first `mended_length` characters when backslashes doubled."""
+    """Length in `piece` of the first `mended_length` characters after doubling backslashes."""
     added = 0
     for match in _BARE_BACKSLASH.finditer(piece):
         if match.start() + added >= mended_length:

@@ -1,6 +1,6 @@
-"""Profiler traces (Chrome trace JSON as Kineto writes it): kernels, operators, who launched what.
+"""Profiler traces (Chrome trace JSON as Kineto writes it): kernels, operators and launches.
 
-Times are fractional microseconds and stay so. A kernel is an event of the device; the `cpu_op` of
+Times are fractional microseconds. A kernel is an event of the device; the `cpu_op` of
 the same name that Inductor records around a Triton launch is an operator and counts as such.
 """
 
@@ -32,7 +32,7 @@ __all__ = ["ChromeTrace", "CpuKernelTime", "KernelTime", "OpTime", "Region", "re
 
 GIB = 1024**3
 MAX_BYTES = 16 * GIB
-"""How much of a trace is read unless another bound is given, counted unpacked."""
+"""The default bound on the unpacked bytes read of a trace."""
 DEVICES_SIZE = 256 * 1024
 LARGEST_KEY = 2**62
 
@@ -44,26 +44,26 @@ _NAME = re.compile(rb'"name"\s*:\s*"([^"]{0,200})"')
 
 @dataclass(slots=True)
 class KernelTime:
-    """All runs of one device kernel that one launch site's file, operator and graph call share."""
+    """All runs of one device kernel with the same file, operator and graph call."""
 
     name: str
     kind: str
     """'kernel', 'memcpy' or 'memset'."""
     kernel_file: str | None
-    """Source file of a Triton kernel, as its launch says."""
+    """Source file of a Triton kernel, from its launch."""
     kernel_hash: str | None
     op: str | None
     """The operator that launched it."""
     region: int | None
     """Index into `ChromeTrace.regions`: the graph call that it was launched from."""
     join: str | None
-    """How the launch was found: 'external id', 'correlation', 'name', or None if it was not."""
+    """How the launch was identified: 'external id', 'correlation', 'name', or None."""
     calls: int = 0
     total_us: float = 0.0
     min_us: float = 0.0
     max_us: float = 0.0
     triton: bool = False
-    """Whether its launch says that Triton made it."""
+    """Whether its launch marks it as a Triton kernel."""
     replayed: bool = False
     """Whether it ran as part of a recorded graph (CUDA or HIP graphs)."""
     compiled: bool = False
@@ -86,7 +86,7 @@ class CpuKernelTime:
     """All runs of one generated C++ kernel within one graph call's region."""
 
     name: str
-    """As the output code calls it, `cpp_fused_gelu_view_2`."""
+    """The name in the output code, `cpp_fused_gelu_view_2`."""
     graph_id: int
     region: int | None
     calls: int = 0
@@ -95,7 +95,7 @@ class CpuKernelTime:
 
 @dataclass(slots=True)
 class TraceEvents:
-    """The events themselves, and what each belongs to."""
+    """The events, and the sum and region that each belongs to."""
 
     columns: TraceColumns
     launched: Launched
@@ -106,22 +106,22 @@ class TraceEvents:
 
 @dataclass(slots=True)
 class ChromeTrace:
-    """What a trace says."""
+    """The content of a trace."""
 
     kernels: list[KernelTime] = field(default_factory=list)
     ops: list[OpTime] = field(default_factory=list)
     cpu_kernels: list[CpuKernelTime] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
-    """Calls of compiled graphs, those of the same graph together."""
+    """Calls of compiled graphs, grouped by graph."""
     steps: int | None = None
     """Profiler steps, None when the trace has none."""
     devices: list[str] = field(default_factory=list)
-    """Devices of the machine. Nothing need have run on them."""
+    """Devices of the machine, including unused ones."""
     events: int = 0
     repairs: list[Repair] = field(default_factory=list)
-    """What was wrong with the file, and how often."""
+    """Repairs to the file, with counts."""
     detail: TraceEvents | None = field(default=None, repr=False, compare=False)
-    """Event by event; dropped once it was analysed."""
+    """The single events; dropped after the analysis."""
 
     @property
     def device_name(self) -> str | None:
@@ -133,12 +133,12 @@ class ChromeTrace:
         return sum(kernel.total_us for kernel in self.kernels)
 
     def joined_us(self) -> dict[str, float]:
-        """Device time by how its launch was found; 'none' for what was not."""
-        found: dict[str, float] = {}
+        """Device time by the way its launch was identified; 'none' if it was not."""
+        sums: dict[str, float] = {}
         for kernel in self.kernels:
             how = kernel.join or "none"
-            found[how] = found.get(how, 0.0) + kernel.total_us
-        return found
+            sums[how] = sums.get(how, 0.0) + kernel.total_us
+        return sums
 
 
 def read_chrome_trace(
@@ -146,10 +146,10 @@ def read_chrome_trace(
     max_bytes: int = MAX_BYTES,
     folder: Path | None = None,
 ) -> ChromeTrace:
-    """Reads a trace, plain or compressed with gzip or zstd, whatever its state.
+    """Reads a trace, plain or compressed with gzip or zstd; never fails on a damaged one.
 
-    `.repairs` says what was mended. `folder`: for temporary files of events, where there are too
-    many for memory.
+    `.repairs` lists the repairs. `folder`: for temporary files, if the events do not fit into
+    memory.
     """
     with path.open("rb") as file:
         return read_chrome_stream(open_plain(file), max_bytes, folder)
@@ -165,7 +165,7 @@ def read_chrome_stream(
     columns = ColumnReader(reader, folder)
     for batch in reader.batches():
         columns.add(batch)
-    batch = []  # the last one is not needed while all are joined
+    batch = []  # free the last batch before joining
     trace = _trace_of(columns.finish())
     trace.events = columns.events
     trace.devices = _device_names(reader.header) or _device_names(reader.trailer)
@@ -198,7 +198,7 @@ def _trace_of(columns: TraceColumns) -> ChromeTrace:
 
 
 def _tokens(columns: TraceColumns) -> tuple[list[str], Numbers]:
-    """What tells graphs apart, and for each operator its token."""
+    """Tokens that distinguish graphs, and for each operator its token."""
     tokens: dict[str, int] = {}
     of_name = np.full(len(columns.names) + 1, NOWHERE, np.int32)
     for number, name in enumerate(columns.names):
@@ -215,8 +215,8 @@ def _tokens(columns: TraceColumns) -> tuple[list[str], Numbers]:
 
 
 def grouped(*columns: npt.NDArray[Any]) -> tuple[Integers, Numbers]:
-    """Rows alike in all columns of whole numbers: the first row of each group, and for each row its
-    group."""
+    """Groups rows that are equal in all integer columns: the first row of each group, and each
+    row's group."""
     key = np.zeros(len(columns[0]), np.int64)
     keys = 1
     for column in columns:
@@ -229,12 +229,12 @@ def grouped(*columns: npt.NDArray[Any]) -> tuple[Integers, Numbers]:
         key += column
         key -= low
         keys *= size
-    found, first = np.unique(key, return_index=True)
-    return first.astype(np.int64), np.searchsorted(found, key).astype(np.int32)
+    unique, first = np.unique(key, return_index=True)
+    return first.astype(np.int64), np.searchsorted(unique, key).astype(np.int32)
 
 
 def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime], Numbers]:
-    """Device work in sums, the longest first, and for each event its sum."""
+    """Sums of device work, the longest first, and the index of each event's sum."""
     device = columns.device
     if not len(device):
         return [], np.zeros(0, np.int32)
@@ -300,19 +300,19 @@ def _operators(
         for number in np.flatnonzero(calls).tolist()
     ]
     generated = [CPU_KERNEL.match(name) for name in columns.names]
-    own = np.flatnonzero(np.array([found is not None for found in generated])[name])
+    own = np.flatnonzero(np.array([match is not None for match in generated])[name])
     name, us = name[own], us[own]
     kernels: list[CpuKernelTime] = []
     if len(own):
         first, group = grouped(name, region_of_op[own])
         sums = np.bincount(group, weights=us)
         for which, (place, runs) in enumerate(zip(first, np.bincount(group), strict=True)):
-            found = generated[name[place]]
-            assert found is not None
+            match = generated[name[place]]
+            assert match is not None
             region = int(region_of_op[own[place]])
             kernels.append(
                 CpuKernelTime(
-                    found.group(2), int(found.group(1)), None if region == NOWHERE else region,
+                    match.group(2), int(match.group(1)), None if region == NOWHERE else region,
                     int(runs), float(sums[which]),
                 )
             )  # fmt: skip

@@ -1,9 +1,9 @@
-"""Who launched each piece of device work.
+"""The launch of each piece of device work.
 
-By the id that the kernel shares with an operator, else by the driver's call of the same
-correlation, which shares one, else by the operator that ran on its thread when the driver was
-called. A recorded graph launches all of its kernels with one call, so that
-their id says nothing of each; then a Triton kernel is recognised by its name, if one file has it.
+A kernel and its operator share an external id; or the driver's call of the same correlation has
+that id; or the operator ran on the driver call's thread at that time. A recorded graph launches all
+its kernels with one call, so the id does not identify them; then a Triton kernel is recognised by
+its name, if only one file has it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _GRAPH_LAUNCH = "GraphLaunch"
 
 @dataclass(slots=True)
 class Launched:
-    """For each event of the device; NOWHERE where nothing tells."""
+    """For each device event; NOWHERE when unknown."""
 
     op: Numbers
     """The operator that launched it."""
@@ -43,7 +43,7 @@ class Launched:
     """The Triton launch."""
     region: Numbers
     join: npt.NDArray[np.int8]
-    """How it was found: an index into `joins`."""
+    """How it was identified: an index into `joins`."""
     call: Numbers
     """The driver's call."""
     replayed: Truths
@@ -61,9 +61,11 @@ def find_launches(
     known = call != NOWHERE
     external = np.where((device.external < 0) & known, taken(calls.external, call), device.external)
     op = _lookup(external, ops.external)
-    found = op != NOWHERE
-    join = np.where(found, np.where(device.external >= 0, BY_EXTERNAL, BY_CORRELATION), BY_NONE)
-    around = np.flatnonzero(~found & known)
+    identified = op != NOWHERE
+    join = np.where(
+        identified, np.where(device.external >= 0, BY_EXTERNAL, BY_CORRELATION), BY_NONE
+    )
+    around = np.flatnonzero(~identified & known)
     if len(around):
         made = call[around]
         op[around] = innermost_of(
@@ -86,8 +88,9 @@ def find_launches(
 def _compiled(
     columns: TraceColumns, op: Numbers, call: Numbers, region: Numbers, replayed: Truths
 ) -> Truths:
-    """By the spans around the launch. A recorded graph with a kernel of Inductor's is compiled code
-    altogether; so is a trace that has such kernels and no spans, which is of one module alone."""
+    """Whether compiled code launched it, by the spans around the launch. A recorded graph with an
+    Inductor kernel is entirely compiled code; so is a trace of a single module, which has such
+    kernels and no spans."""
     device = columns.device
     generated = np.array([bool(_GENERATED.match(name)) for name in [*columns.names, ""]])
     of_inductor: Truths = generated[device.name]
@@ -103,14 +106,14 @@ def _compiled(
     inside = innermost(spans, lane, moment) != NOWHERE
     recorded = np.unique(device.correlation[replayed & of_inductor])
     in_recorded = replayed & np.isin(device.correlation, recorded)
-    found: Truths = of_inductor | inside | in_recorded | (region != NOWHERE)
-    return found
+    compiled: Truths = of_inductor | inside | in_recorded | (region != NOWHERE)
+    return compiled
 
 
 def _region_by_call(
     columns: TraceColumns, external: Integers, region: Numbers, region_of_span: Numbers
 ) -> Numbers:
-    """Work that the graph's own span launched: no operator is in between."""
+    """Regions of work launched directly by the graph's span, without an operator in between."""
     if not len(region_of_span):
         return region
     spans = columns.graph_calls
@@ -121,26 +124,26 @@ def _region_by_call(
         span = at.get(where)
         if span is not None:
             number_of[place] = region_of_span[span]
-    found = taken(number_of, _lookup(external, marks.external))
-    return np.where(region == NOWHERE, found, region).astype(np.int32)
+    by_call = taken(number_of, _lookup(external, marks.external))
+    return np.where(region == NOWHERE, by_call, region).astype(np.int32)
 
 
 def _lookup(wanted: Integers, ids: Integers) -> Numbers:
-    """For each wanted id the last event that has it, or NOWHERE; negative ids are none."""
-    found = np.full(len(wanted), NOWHERE, np.int32)
+    """For each wanted id the last event that has it, or NOWHERE; negative ids mean no id."""
+    events = np.full(len(wanted), NOWHERE, np.int32)
     if not len(ids) or not len(wanted):
-        return found
+        return events
     order = np.argsort(ids, kind="stable")
     in_order = ids[order]
     place = np.searchsorted(in_order, wanted, side="right") - 1
-    there = (place >= 0) & (wanted >= 0)
-    there[there] = in_order[place[there]] == wanted[there]
-    found[there] = order[place[there]]
-    return found
+    hits = (place >= 0) & (wanted >= 0)
+    hits[hits] = in_order[place[hits]] == wanted[hits]
+    events[hits] = order[place[hits]]
+    return events
 
 
 def taken(values: Numbers | Integers, at: Numbers) -> Numbers:
-    """The values at these places, NOWHERE at no place."""
+    """The values at these indices; NOWHERE for NOWHERE."""
     if not len(values):
         return np.full(len(at), NOWHERE, np.int32)
     taken: Numbers = np.where(at == NOWHERE, NOWHERE, values[at])
@@ -148,10 +151,10 @@ def taken(values: Numbers | Integers, at: Numbers) -> Numbers:
 
 
 def _launch_by_name(columns: TraceColumns) -> Numbers:
-    """For each name the launch of that name; none where two files have it."""
-    found: dict[str, int] = {}
+    """For each name its launch, or NOWHERE when two files have it."""
+    numbers: dict[str, int] = {}
     for number, launch in enumerate(columns.launches):
-        known = found.setdefault(launch.name, number)
+        known = numbers.setdefault(launch.name, number)
         if known != NOWHERE and columns.launches[known].file != launch.file:
-            found[launch.name] = NOWHERE
-    return np.array([found.get(name, NOWHERE) for name in columns.names], np.int32)
+            numbers[launch.name] = NOWHERE
+    return np.array([numbers.get(name, NOWHERE) for name in columns.names], np.int32)

@@ -1,8 +1,8 @@
-"""Which operators ran inside which compiled graph's call, and which calls are of the same graph.
+"""Regions: calls of compiled graphs, grouped by graph, and the operators in them.
 
 Every call of a compiled graph is a span, `## Call CompiledFxGraph <key> ##`, but the key is often
-`None`. So calls are distinguished by what they launched: calls with the same set of generated
-kernels are calls of one graph.
+`None`. So calls are grouped by what they launch: calls with the same set of generated kernels
+belong to one graph.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from inductorscope.formats.trace.event_columns import (
 )
 
 AT_ONCE = 65_536
-"""Events that are looked at one by one: as Python's numbers they take more room."""
+"""Events processed one by one in a batch: as Python numbers they take more memory."""
 LOOK_BACK = 32
-"""Spans before a moment that are tried for holding it."""
+"""The most spans before a moment that are checked for holding it."""
 
 
 @dataclass(slots=True)
 class RegionOp:
-    """An operator that a graph's code called itself: generated C++ or an extern kernel."""
+    """An operator that a graph's code called directly: generated C++ or an extern kernel."""
 
     name: str
     calls: int = 0
@@ -45,11 +45,11 @@ class Region:
     compile_id: str | None
     """As in `Torch-Compiled Region: 0/0`, of the first call."""
     kernels: frozenset[str]
-    """Files of the Triton kernels it launched (names, where the trace has no files) and names of
-    its C++ kernels."""
+    """Files of the Triton kernels it launched (names, if the trace has no files) and names of its
+    C++ kernels."""
     calls: int = 0
     total_us: float = 0.0
-    """Time on the CPU from the calls' begin to their end."""
+    """CPU time of the calls, from begin to end."""
     ops: dict[str, RegionOp] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list, repr=False, compare=False)
     """Its calls."""
@@ -65,7 +65,7 @@ class RegionTimes:
     ts: Floats
     us: Floats
     token: list[str]
-    """What tells graphs apart: generated C++ kernels and files of Triton kernels."""
+    """Tokens that distinguish graphs: generated C++ kernels and files of Triton kernels."""
     token_of: Numbers
     """For each operator its token, or NOWHERE."""
 
@@ -73,7 +73,7 @@ class RegionTimes:
 def find_regions(
     spans: Sequence[Span], compiled: Sequence[Span], times: RegionTimes
 ) -> tuple[list[Region], Numbers, Numbers]:
-    """The regions; for each operator inside of one its index, else NOWHERE; the same for spans."""
+    """The regions; for each operator the index of its region, or NOWHERE; the same for spans."""
     inside = innermost(spans, times.lane, times.ts)
     region_of_span = np.full(len(spans), NOWHERE, np.int32)
     if not spans:
@@ -111,16 +111,16 @@ def find_regions(
 
 
 def _tokens_of(inside: Numbers, times: RegionTimes, spans: int) -> list[frozenset[int]]:
-    """What each span ran that tells graphs apart."""
-    found: list[set[int]] = [set() for _ in range(spans)]
+    """The tokens in each span."""
+    tokens_of: list[set[int]] = [set() for _ in range(spans)]
     telling = np.flatnonzero((inside != NOWHERE) & (times.token_of != NOWHERE))
     if len(telling):
         pairs = np.unique(
             inside[telling].astype(np.int64) * len(times.token) + times.token_of[telling]
         )
         for pair in pairs.tolist():
-            found[pair // len(times.token)].add(pair % len(times.token))
-    return [frozenset(tokens) for tokens in found]
+            tokens_of[pair // len(times.token)].add(pair % len(times.token))
+    return [frozenset(tokens) for tokens in tokens_of]
 
 
 def _add_own_ops(
@@ -141,22 +141,22 @@ def _add_own_ops(
 
 
 def outermost(group: Numbers, ts: Floats, us: Floats) -> Truths:
-    """Of events sorted by group, begin and falling duration: those that begin after all before
-    them in the group have ended."""
-    found = np.zeros(len(ts), np.bool_)
+    """Marks outermost events, given events sorted by group, begin and falling duration: those that
+    begin after all earlier ones in the group have ended."""
+    marks = np.zeros(len(ts), np.bool_)
     end, current = float("-inf"), NOWHERE
     for first in range(0, len(ts), AT_ONCE):
         some = slice(first, first + AT_ONCE)
         rows = zip(group[some].tolist(), ts[some].tolist(), us[some].tolist(), strict=True)
         for place, (which, start, duration) in enumerate(rows, start=first):
             if which != current or start >= end:
-                found[place] = True
+                marks[place] = True
                 end, current = start + duration, which
-    return found
+    return marks
 
 
 def innermost(spans: Sequence[Span], lane: Numbers, moment: Floats) -> Numbers:
-    """For each moment of a lane the span that holds it and began last, else NOWHERE."""
+    """For each moment of a lane the innermost span that holds it, or NOWHERE."""
     count = len(spans)
     starts = np.fromiter((span.ts for span in spans), np.float64, count)
     ends = starts + np.fromiter((span.us for span in spans), np.float64, count)
@@ -167,19 +167,19 @@ def innermost(spans: Sequence[Span], lane: Numbers, moment: Floats) -> Numbers:
 def innermost_of(
     lanes: Numbers, starts: Floats, ends: Floats, lane: Numbers, moment: Floats
 ) -> Numbers:
-    """The same of spans that are columns."""
-    found = np.full(len(moment), NOWHERE, np.int32)
+    """Like `innermost`, for spans in columns."""
+    spans_of = np.full(len(moment), NOWHERE, np.int32)
     for number in np.unique(lane).tolist():
-        here: Integers = np.flatnonzero(lane == number)
+        rows: Integers = np.flatnonzero(lane == number)
         order: Integers = np.flatnonzero(lanes == number)
         order = order[np.argsort(starts[order], kind="stable")]
-        place = np.searchsorted(starts[order], moment[here], side="right") - 1
+        place = np.searchsorted(starts[order], moment[rows], side="right") - 1
         for _ in range(LOOK_BACK):
             open_ = place >= 0
-            here, place = here[open_], place[open_]
-            if not len(here):
+            rows, place = rows[open_], place[open_]
+            if not len(rows):
                 break
-            holds = moment[here] <= ends[order[place]]
-            found[here[holds]] = order[place[holds]]
-            here, place = here[~holds], place[~holds] - 1
-    return found
+            holds = moment[rows] <= ends[order[place]]
+            spans_of[rows[holds]] = order[place[holds]]
+            rows, place = rows[~holds], place[~holds] - 1
+    return spans_of

@@ -22,7 +22,7 @@ import zstandard
 from sqlalchemy import Connection, text
 from sqlalchemy.orm import Session
 
-from inductorscope.formats.secrets import Found, scrub, scrub_pieces
+from inductorscope.formats.secrets import Removed, scrub, scrub_pieces
 from inductorscope.formats.unpacking import DamagedError, open_plain, packing_of
 from inductorscope.store.contents.blobs import content_of_bytes, level_of
 from inductorscope.store.contents.frames import FrameIndex, unpack_index
@@ -64,9 +64,9 @@ class _Scrubbing:
     connection: Connection
     grown: dict[str, int] = field(default_factory=dict)
     """Digest of a changed content → growth in bytes."""
-    removed: dict[str, Found] = field(default_factory=dict)
+    removed: dict[str, Removed] = field(default_factory=dict)
     """Digest of a changed content → counts of removed secrets."""
-    of_runs: dict[str, Found] = field(default_factory=lambda: defaultdict(Counter))
+    of_runs: dict[str, Removed] = field(default_factory=lambda: defaultdict(Counter))
     """Run → counts of secrets removed from its rows."""
 
     def rows(self, query: str, **parameters: object) -> list[Any]:
@@ -102,7 +102,7 @@ def _scrub_content(work: _Scrubbing, digest: str) -> None:
     ((data, size, encoding, frames),) = work.rows(query, digest=digest)
     data = bytes(data)
     index = None if frames is None else unpack_index(bytes(frames))
-    counts: Found = Counter()
+    counts: Removed = Counter()
     if encoding == "zstd" and index is None:
         data = _unpack(data)
     if index is not None and encoding == "zstd":
@@ -125,7 +125,7 @@ def _scrub_content(work: _Scrubbing, digest: str) -> None:
     work.grown[digest], work.removed[digest] = len(plain) - size, counts
 
 
-def _without_secrets(plain: bytes, counts: Found) -> bytes:
+def _without_secrets(plain: bytes, counts: Removed) -> bytes:
     """Scrubs a text, plain or gzipped. Anything else is returned unchanged."""
     if packing_of(plain) == "gzip":
         if len(plain) > LONGEST_PACKED:
@@ -151,7 +151,7 @@ def _scrub_log(work: _Scrubbing, digest: str) -> None:
     ((size, data, frames),) = work.rows(query, digest=digest)
     data, index = bytes(data), unpack_index(bytes(frames))
     grown = [work.grown.get(part, 0) for part in index.parts]
-    counts: Found = Counter()
+    counts: Removed = Counter()
     stored: list[bytes] = []
     moved = position = 0
     for number, frame in enumerate(index.frames):
@@ -175,7 +175,7 @@ def _scrub_log(work: _Scrubbing, digest: str) -> None:
 
 
 def _scrub_frame(
-    own: bytes, parts: list[tuple[int, int]], counts: Found
+    own: bytes, parts: list[tuple[int, int]], counts: Removed
 ) -> tuple[bytes, list[tuple[int, int]]]:
     """Scrubs the bytes of a frame between payloads."""
     if not parts:
@@ -224,7 +224,7 @@ def _unpack(stored: bytes) -> bytes:
 
 # --- rows ---
 
-Clean = Callable[[Any, Found], Any]
+Clean = Callable[[Any, Removed], Any]
 
 
 def _scrub_rows(
@@ -235,7 +235,7 @@ def _scrub_rows(
     for *key, run_id in work.rows(f"SELECT {wanted} FROM {table}"):  # noqa: S608  # constant names
         key_values = dict(zip(keys, key, strict=True))
         ((value,),) = work.rows(f"SELECT {column} FROM {table} WHERE {which}", **key_values)  # noqa: S608
-        counts: Found = Counter()
+        counts: Removed = Counter()
         if value is None:
             continue
         changed = clean(value, counts)
@@ -246,7 +246,7 @@ def _scrub_rows(
                 work.of_runs[run_id].update(counts)
 
 
-def _packed(value: Any, counts: Found) -> bytes:  # noqa: ANN401  # any column
+def _packed(value: Any, counts: Removed) -> bytes:  # noqa: ANN401  # any column
     stored = bytes(value)
     plain, removed = scrub(_unpack(stored) if packing_of(stored) == "zstd" else stored)
     counts.update(removed)
@@ -257,7 +257,7 @@ def _packed(value: Any, counts: Found) -> bytes:  # noqa: ANN401  # any column
     )
 
 
-def _text(value: Any, counts: Found) -> str:  # noqa: ANN401  # PostgreSQL decodes JSON
+def _text(value: Any, counts: Removed) -> str:  # noqa: ANN401  # PostgreSQL decodes JSON
     decoded = value if isinstance(value, str) else json.dumps(value)
     clean, removed = scrub(decoded.encode("utf-8", "surrogatepass"))
     counts.update(removed)
@@ -294,7 +294,7 @@ def _note(work: _Scrubbing) -> None:
             )  # fmt: skip
 
 
-def _places(work: _Scrubbing) -> Iterator[tuple[str, str, Found]]:
+def _places(work: _Scrubbing) -> Iterator[tuple[str, str, Removed]]:
     """Yields run, file and counts of removed secrets; a payload counts for its log."""
     query = (
         "SELECT artifacts.run_id, COALESCE("
