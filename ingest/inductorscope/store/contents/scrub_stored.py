@@ -288,9 +288,9 @@ def _note(work: _Scrubbing) -> None:
             kinds[kind] += count
         for kind, count in sorted(kinds.items()):
             work.write(
-                "INSERT INTO found_secrets (run_id, kind, count, counts_by_place)"
-                " VALUES (:run, :kind, :count, :counts_by_place)",
-                run=run, kind=kind, count=count, counts_by_place=False,
+                "INSERT INTO found_secrets (run_id, kind, count, told)"
+                " VALUES (:run, :kind, :count, :told)",
+                run=run, kind=kind, count=count, told=False,
             )  # fmt: skip
 
 
