@@ -112,9 +112,7 @@ def test_the_page_grows_while_a_log_is_written(
             assert watching.stdout is not None
             address = watching.stdout.readline().strip()
             page.goto(served.url + address[address.index("/watch/") :])
-            expect(page.get_by_role("heading", name="Nothing to tell so far")).to_be_visible(
-                timeout=20_000
-            )
+            expect(page.get_by_role("heading", name="Nothing yet")).to_be_visible(timeout=20_000)
             with file.open("ab") as stream:
                 stream.write(log[begun:first])
             story = page.get_by_test_id("story")

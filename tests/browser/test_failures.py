@@ -26,7 +26,7 @@ def capture(page: Page, server: Served, model: str) -> None:
     link.click()
 
 
-def failures(page: Page, link: str = "What failed, and why") -> None:
+def failures(page: Page, link: str = "What failed") -> None:
     page.get_by_role("link", name=link, exact=True).click()
     expect(page.get_by_role("heading", name="Failures", exact=True)).to_be_visible()
 
@@ -71,7 +71,7 @@ def test_the_report_is_copied(page: Page, neg: str) -> None:
 def test_the_component_is_inductor(page: Page, neg: str) -> None:
     page.goto(neg)
     page.locator("#components").get_by_role("button", name="Start").click()
-    found = page.get_by_role("link", name="Look at what was found")
+    found = page.get_by_role("link", name="See results")
     expect(found).to_be_visible(timeout=DIAGNOSIS_MS)
     found.click()
     expect(page.locator(".diagnosis-verdict")).to_contain_text("Inductor: code generation of")
@@ -97,7 +97,7 @@ def test_the_first_wrong_number_is_negs(page: Page, doubled: str) -> None:
     page.goto(doubled)
     expect(page.get_by_role("heading", name="Nothing failed")).to_be_visible()
     page.locator("#numbers").get_by_role("button", name="Start").click()
-    found = page.get_by_role("link", name="Look at what was found")
+    found = page.get_by_role("link", name="See results")
     expect(found).to_be_visible(timeout=DIAGNOSIS_MS)
     found.click()
     blamed = page.get_by_test_id("blamed")
@@ -114,7 +114,7 @@ def test_the_minifier_ends_with_neg_in_a_program_that_fails(
 ) -> None:
     page.goto(doubled)
     page.locator("#minify").get_by_role("link", name="Details").click()
-    page.get_by_role("button", name="Search for it").click()
+    page.get_by_role("button", name="Search", exact=True).click()
     verdict = page.get_by_test_id("minify-verdict")
     expect(verdict).to_contain_text("fails by itself", timeout=DIAGNOSIS_MS)
     expect(verdict).to_contain_text("cut to 1 operation (neg)")

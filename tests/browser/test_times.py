@@ -70,6 +70,6 @@ def test_from_a_kind_of_work_to_its_events(page: Page, timed: str) -> None:
     page.get_by_role("link", name="Takes").click()
     assert "sort=duration" in page.url
     expect(page.locator('th[aria-sort="descending"]')).to_contain_text("Takes")
-    page.get_by_label("Name holds").fill("no such kernel")
+    page.get_by_label("Name contains").fill("no such kernel")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()

@@ -44,7 +44,7 @@ export function bar(part: number, hue: string): SVGElement {
 
 const TAIL = 9;
 
-/** A long name that gives way in its middle; title and copy have it whole. */
+/** A long name, shortened in the middle; the tooltip and copies contain all of it. */
 export function cutName(name: string): HTMLElement {
   if (name.length <= TAIL + 6) return make("span", { class: "cut", title: name }, name);
   return make(

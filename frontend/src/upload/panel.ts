@@ -53,7 +53,7 @@ function result(panel: Panel, run: string, duplicate: boolean, message: string |
   const link = make(
     "a",
     { href: `/runs/${run}` },
-    duplicate ? "Open the earlier run" : "Open the run",
+    duplicate ? "Open the existing run" : "Open the run",
   );
   words.append(duplicate ? "This was here already. " : `${message ?? "Read."} `, link);
   panel.end(words);
@@ -73,7 +73,7 @@ function watchJob(panel: Panel, job: string, again: () => void): void {
     if (progress.run && progress.run !== shown) {
       shown = progress.run; // it can be looked at while it is being read
       const href = `/runs/${progress.run}`;
-      panel.act(make("a", { class: "button main", href }, "Look at what is there"), details);
+      panel.act(make("a", { class: "button main", href }, "Open the run so far"), details);
       document.dispatchEvent(new CustomEvent("runschange"));
     }
     if (progress.state === "done" && progress.run) {

@@ -150,11 +150,11 @@ def test_a_run_of_an_older_version_says_what_is_missing(
     with sessions(make_engine(settings)).begin() as session:
         session.execute(delete(CompileStory))
     with opened(settings) as client:
-        told = [urls.compile_part(run, part) for part in PARTS if part != "fusing"]
-        for address in (urls.compile_story(run), urls.compile_list(run), *told):
+        parts = [urls.compile_part(run, part) for part in PARTS if part != "fusing"]
+        for address in (urls.compile_story(run), urls.compile_list(run), *parts):
             answer = client.get(address)
             assert answer.status_code == 200
-            assert "read by an older version" in answer.text
+            assert "an older version read it" in answer.text
 
 
 def test_a_watched_folder_has_an_address_that_stays(known: TestClient, run: str) -> None:

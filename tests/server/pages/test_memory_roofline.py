@@ -58,7 +58,7 @@ def test_roofline_of_a_run(filled: TestClient, run: str) -> None:
     none = filled.get(f"/api/runs/{run}/roofline", params={"bound": "compute"}).json()
     assert none["kernels"] == []
     empty = filled.get(f"/runs/{run}/roofline?bound=compute")
-    assert "No kernel is like that" in empty.text
+    assert "No kernel matches" in empty.text
 
 
 def test_kernel_tells_its_bytes_and_offers_its_test_case(
@@ -71,7 +71,7 @@ def test_kernel_tells_its_bytes_and_offers_its_test_case(
     assert page["may_benchmark"] is False
     text = filled.get(where).text
     assert "Download the test case" in text
-    assert "code of uploads is never run" in text
+    assert "uploaded code is never run" in text
     case = filled.get(f"/api{where}/case.py")
     assert case.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in case.headers["content-security-policy"]

@@ -62,7 +62,7 @@ def test_what_could_not_be_read_is_told_with_its_line(client: TestClient, broken
         assert client.get(place).text == BROKEN.decode().splitlines(keepends=True)[item["line"] - 1]
     text = unescape(client.get(urls.read(broken)).text)
     count = sum(item["count"] for item in page["dropped"])
-    assert re.search(rf"partly read</span> {count} things in \d files? could not be read;", text)
+    assert re.search(rf"partly read</span> {count} items in \d files? could not be read;", text)
     assert "this is no record at all" in text
     assert f'href="{urls.file(broken, dropped["artifact"], line=2)}"' in text
 
@@ -179,7 +179,7 @@ def test_a_run_says_that_it_is_being_read_instead_of_judging(
     assert 'hx-trigger="every 2s"' in listed  # the list follows
     page = client.get(urls.run(half.id)).text
     assert "lines are still being linked" in page
-    assert page.count(">to come<") == 2  # neither graph has links yet
+    assert page.count(">pending<") == 2  # neither graph has links yet
     half.finish()
     assert (row()["state"], row()["step"]) == ("complete", None)
     assert row()["verdict"]["label"] != "being read"
