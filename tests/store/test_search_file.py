@@ -101,7 +101,7 @@ def test_a_range_is_marked(session: Session) -> None:
 def test_an_endless_line_is_not_read(session: Session) -> None:
     page = shown(session, "endless.txt", 2)
     assert page.lines == []
-    assert page.why_not == "These lines take more than 16 MiB."
+    assert page.why_not == "These lines take more than 16 MiB. Download the file instead."
 
 
 def test_a_long_line_says_how_much_of_it_is_left_out(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""What there is to say about a run, in plain words before any number."""
+"""Verdicts on a run, in sentences."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from typing import Literal
 Level = Literal["good", "note", "warn", "bad"]
 
 SLOWER, FASTER = 0.97, 1.03
-"""Speed-ups between these are called equal: timings of one machine differ by that much."""
+"""Speed-ups between these count as equal: repeated timings on one machine differ by that much."""
 
 LONGER = 3
-"""Times as long as a whole step as it was timed that its kernels take, of which no streams side by
-side and no profiler are the cause."""
+"""Profiled kernel time divided by the timed step, from which the profile contradicts the timings:
+neither concurrent streams nor the profiler's overhead explain that much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One finding."""
+    """One verdict."""
 
     level: Level
     label: str
-    """A word or two for a chip."""
+    """One or two words for a chip."""
     text: str
     """The sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What verdicts are made of; None where nothing is known."""
+    """What verdicts are based on; None where unknown."""
 
     failure: str | None
-    """What did not succeed, as a sentence."""
+    """What failed, as a sentence."""
     eager_ms: float | None
     compiled_ms: float | None
     graph_breaks: int | None
     recompiles: int | None
     dropped: int
     kernel_us: float | None = None
-    """Of all kernels of a profiled step."""
+    """Time of all kernels of a profiled step."""
     reading: bool = False
-    """The files are still being read: what is known so far says nothing of the whole."""
+    """The files are still being read, so these facts cover only a part."""
 
 
 def verdicts(facts: Facts) -> list[Verdict]:
-    """The findings, the gravest first; never empty."""
+    """The verdicts, the most serious first; never empty."""
     if facts.reading:
-        return [Verdict("note", "being read", "Its files are still being read.")]
-    found = [
+        return [Verdict("note", "being read", "The files are still being read.")]
+    findings = [
         *_failure(facts),
         *_speed(facts),
         *_profile(facts),
@@ -55,20 +55,18 @@ def verdicts(facts: Facts) -> list[Verdict]:
         *_dropped(facts),
     ]
     order = ("bad", "warn", "note", "good")
-    found.sort(key=lambda verdict: order.index(verdict.level))
-    if not found:
-        found.append(
-            Verdict(
-                "note", "no timings", "The files hold no timings, so there is no speed to judge."
-            )
+    findings.sort(key=lambda verdict: order.index(verdict.level))
+    if not findings:
+        findings.append(
+            Verdict("note", "no timings", "The files have no timings, so the speed is unknown.")
         )
-    return found
+    return findings
 
 
 def _failure(facts: Facts) -> list[Verdict]:
     if facts.failure is None:
         return []
-    # The rest of the message is on the page of failures, taken apart.
+    # The page of failures shows the rest of the message.
     return [Verdict("bad", "failed", facts.failure.strip().partition("\n")[0].rstrip(": "))]
 
 
@@ -76,27 +74,27 @@ def _speed(facts: Facts) -> list[Verdict]:
     if not facts.eager_ms or not facts.compiled_ms:
         return []
     ratio = facts.eager_ms / facts.compiled_ms
-    times = f"{_time(facts.compiled_ms)} compiled against {_time(facts.eager_ms)} eager a step."
+    times = f"a step takes {_time(facts.compiled_ms)} compiled, {_time(facts.eager_ms)} eager."
     if ratio < SLOWER:
-        return [Verdict("bad", "slower than eager", f"Compiling made it slower: {times}")]
+        return [Verdict("bad", "slower than eager", f"Compiled code is slower: {times}")]
     if ratio < FASTER:
-        return [Verdict("note", "as fast as eager", f"Compiling changed little: {times}")]
+        return [Verdict("note", "as fast as eager", f"Compiled code is about as fast: {times}")]
     return [Verdict("good", "faster", f"{ratio:.2f}× faster: {times}")]
 
 
 def _profile(facts: Facts) -> list[Verdict]:
     why = held_up(facts.kernel_us, facts.compiled_ms)
-    return [] if why is None else [Verdict("warn", "profile held up", why)]
+    return [] if why is None else [Verdict("warn", "profile slowed down", why)]
 
 
 def held_up(kernel_us: float | None, compiled_ms: float | None) -> str | None:
-    """What to mind where the profile contradicts the timings."""
+    """A warning if the profile contradicts the timings."""
     if not kernel_us or not compiled_ms or kernel_us < LONGER * compiled_ms * 1000:
         return None
     return (
-        f"Kernels of a profiled step took {_time(kernel_us / 1000)}, a whole step "
-        f"{_time(compiled_ms)} when it was timed: something held up what was profiled. Mind "
-        "shares rather than times, or capture again while nothing else runs."
+        f"Kernels of a profiled step took {_time(kernel_us / 1000)}, but a timed step takes only "
+        f"{_time(compiled_ms)}: something slowed the profiled run down. Trust shares rather than "
+        "times, or capture again while nothing else runs."
     )
 
 
@@ -108,7 +106,7 @@ def _breaks(facts: Facts) -> list[Verdict]:
         parts.append(_count(facts.recompiles, "recompile"))
     if parts:
         both = " and ".join(parts)
-        return [Verdict("warn", ", ".join(parts), f"The log tells of {both}.")]
+        return [Verdict("warn", ", ".join(parts), f"The log has {both}.")]
     if facts.graph_breaks == 0 and facts.recompiles == 0:
         return [Verdict("good", "healthy", "No graph breaks and no recompiles.")]
     return []
@@ -117,10 +115,9 @@ def _breaks(facts: Facts) -> list[Verdict]:
 def _dropped(facts: Facts) -> list[Verdict]:
     if not facts.dropped:
         return []
-    said = (
-        f"{_count(facts.dropped, 'thing')} in the files {'was' if facts.dropped == 1 else 'were'}"
-    )
-    return [Verdict("note", "partly read", f"{said} left out.")]
+    were = "was" if facts.dropped == 1 else "were"
+    parts = _count(facts.dropped, "part")
+    return [Verdict("note", "partly read", f"{parts} of the files {were} left out.")]
 
 
 def _count(number: int, thing: str) -> str:
@@ -128,7 +125,7 @@ def _count(number: int, thing: str) -> str:
 
 
 def _time(milliseconds: float) -> str:
-    """Three digits, in the unit that suits."""
+    """Three digits, in a fitting unit."""
     if milliseconds < 1:
         return f"{_three(milliseconds * 1000)} µs"
     return (

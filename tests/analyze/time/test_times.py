@@ -243,8 +243,8 @@ def test_the_doctor() -> None:
     )  # fmt: skip
     told = {one.what: one.count for one in found.findings}
     assert told["work on one stream overlaps"] == 1
-    assert told["device work bears no id at all"] == 1
-    assert told["device work begins before its launch"] == 1
+    assert told["device work has no id"] == 1
+    assert told["device work starts before its launch"] == 1
     assert "no steps are marked" in told
 
 

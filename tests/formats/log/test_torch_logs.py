@@ -91,7 +91,7 @@ def spoken(fixtures: Path) -> list[Spoken]:
     [
         ("add", "clone", "were not fused in compile 0/0: no shared data"),
         ("op9", "sin", "were not fused in compile 0/0: no shared data"),
-        ("add", "sin", "are one node already"),
+        ("add", "sin", "are already one node"),
         ("op0", "op7", "were never tried together"),
     ],
 )

@@ -274,7 +274,7 @@ def test_older_runs_say_what_is_missing_and_how_to_get_it(known: TestClient, run
         address = urls.compile_part(run, part) if part else urls.compile_story(run)
         text = unescape(known.get(address).text)
         assert words in text
-        assert "Capture the model here to have it." in text
+        assert "Capture the model here to get it." in text
 
 
 def test_two_compiles_stand_beside_each_other(known: TestClient, run: str) -> None:

@@ -1,4 +1,4 @@
-"""What a kernel's test case consists of: its source, its call, its operands, its FX nodes."""
+"""A kernel's test case: its source, its call, its operands, its FX nodes."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class NoCase(ValueError):
 
 @dataclass(slots=True)
 class Operand:
-    """A tensor that the call is given."""
+    """A tensor operand of the call."""
 
     name: str
     layout: Layout
     pointers: list[str]
     fill: Fill
     bound: int = 0
-    """Of integers: they are below it."""
+    """Exclusive upper bound of integers."""
     written: bool = False
 
 
 @dataclass(slots=True)
 class KernelCase:
-    """Everything that the file is written from."""
+    """Everything that the file is generated from."""
 
     kernel: str
     handle: int
@@ -53,19 +53,19 @@ class KernelCase:
     definition: list[str]
     """Lines that define the kernel; empty for a library's."""
     call: str
-    """As the wrapper writes it."""
+    """As written in the wrapper."""
     results: list[str]
-    """Names that a library's call gives to what it makes."""
+    """Names that a library call gives to its results."""
     operands: list[Operand]
     numbers: dict[str, int]
-    """Names in the call that stand for numbers."""
+    """Names in the call that stand for numbers, with their values."""
     subgraph: Subgraph
     work: CallWork
     hints: dict[str, int] = field(default_factory=dict)
 
 
 def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelCase:
-    """Of a call. `texts` by role. Raises NoCase."""
+    """The test case of a call. `texts` are keyed by role. Raises NoCase."""
     read = read_graph(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD))
     call = next(
         (each for each in read.code.calls if (each.kernel, each.handle) == (kernel_name, handle)),
@@ -75,8 +75,8 @@ def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelC
         raise NoCase(f"The code has no call {handle} of {kernel_name}.")
     if read.code.cpp:
         raise NoCase(
-            "The wrapper of this graph is C++, whose kernels cannot be called from a file of "
-            "Python; capture it without cpp_wrapper."
+            "The wrapper of this graph is C++, and its kernels cannot be called from Python. "
+            "Capture it without cpp_wrapper."
         )
     kernel = read.code.by_name().get(kernel_name)
     operands, numbers = _operands(read, call, kernel)
@@ -102,7 +102,7 @@ def kernel_case(texts: dict[str, str], kernel_name: str, handle: int) -> KernelC
 
 def _definition(read: GraphTextsRead, kernel: CodeKernel) -> list[str]:
     if kernel.kind in {"multi", "combo"} or kernel.members:
-        raise NoCase(f"{kernel.name} chooses between other kernels; take one of those instead.")
+        raise NoCase(f"{kernel.name} chooses between other kernels. Use one of those instead.")
     return read.lines[kernel.first_line - 1 : kernel.last_line]
 
 
@@ -132,7 +132,7 @@ def _operands(
     for name, used in by_name.items():
         layout, _ = settled(read.layouts[name], read.hints)
         if layout.dtype not in ITEM_BYTES or layout.nbytes()[0] is None:
-            raise NoCase(f"The layout of {name}, which it is given, is not known.")
+            raise NoCase(f"The layout of its operand {name} is unknown.")
         written = name in outs or any(pointer.startswith(("out", "in_out")) for pointer in used)
         only = written and not any(
             pointer.startswith("in") and pointer not in source.own for pointer in used
@@ -151,16 +151,16 @@ def _operands(
 
 @dataclass(slots=True)
 class _Source:
-    """What a kernel's source tells of its operands."""
+    """What a kernel's source says about its operands."""
 
     bound: int = 0
-    """What integers must stay below; 0 where nothing is checked."""
+    """Exclusive upper bound of checked integers; 0 where nothing is checked."""
     indirect: bool = True
-    """Whether integers are indices."""
+    """Whether integers are used as indices."""
     adds: set[str] = field(default_factory=set)
-    """Pointers that are added to."""
+    """Pointers with atomic adds."""
     own: set[str] = field(default_factory=set)
-    """Pointers whose content the kernel writes before it reads it."""
+    """Pointers that the kernel writes before it reads them."""
 
 
 def _of_source(read: GraphTextsRead, call: CodeCall, kernel: CodeKernel | None) -> _Source:
@@ -168,10 +168,10 @@ def _of_source(read: GraphTextsRead, call: CodeCall, kernel: CodeKernel | None) 
         return _Source()
     body = read.lines[kernel.body_first - 1 : kernel.body_last]
     bounds = [
-        int(found.group(1))
+        int(match.group(1))
         for line in body
         if any(word in line for word in _CHECKED)
-        for found in _BOUND.finditer(line)
+        for match in _BOUND.finditer(line)
     ]
     source = _Source(min(bounds, default=0))
     work = source_work(kernel, read.lines, scalar_numbers(kernel, call, read.numbers))
@@ -203,7 +203,7 @@ def _subgraph(
     before = parse_ir(texts[IR_PRE]) if IR_PRE in texts else IrText()
     cutter = Cutter(parse_fx(texts[POST_GRAD]), read.code, read.lines, (before, after))
     if kernel is None:
-        return Subgraph()  # a library's call is what eager calls too
+        return Subgraph()  # eager makes the same library call
     earlier = {
         made.defines[0]: made.uses[0]
         for made in read.wrapper

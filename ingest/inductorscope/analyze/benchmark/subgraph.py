@@ -1,8 +1,7 @@
 """The piece of the FX graph that computes what a kernel writes from what it reads.
 
-Which value a buffer holds is what the links between lines are made of; here it tells where the
-piece begins and ends. From what the kernel writes, nodes are followed back until each input is a
-buffer that the kernel reads.
+Links between lines say which value each buffer holds, and so where the piece starts and ends. From
+the kernel's outputs, nodes are followed back until each input is a buffer that the kernel reads.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ RANDOM = ("rand", "bernoulli", "dropout", "inductor_seeds", "inductor_lookup_see
 
 
 @dataclass(slots=True)
-class Given:
-    """A value that the piece takes from a buffer."""
+class PieceInput:
+    """A value that the piece reads from a buffer."""
 
     name: str
-    """The FX node whose value it is."""
+    """The FX node with that value."""
     buffer: str
     layout: Layout | None
-    """How the node's value lies in memory, as far as the graph tells."""
+    """Memory layout of the node's value, as far as the graph says."""
 
 
 @dataclass(slots=True)
 class Compared:
-    """A buffer that the kernel writes and the node that has the same value."""
+    """A buffer that the kernel writes, and the node with the same value."""
 
     buffer: str
     node: str
     reason: str = ""
-    """Why there is no node to compare with; empty where there is."""
+    """Why there is no node to compare with; empty if there is one."""
 
 
 @dataclass(slots=True)
 class Subgraph:
     nodes: list[FxTextNode] = field(default_factory=list)
-    given: list[Given] = field(default_factory=list)
+    inputs: list[PieceInput] = field(default_factory=list)
     compared: list[Compared] = field(default_factory=list)
     numbers: dict[str, str] = field(default_factory=dict)
     """Inputs of the graph that are numbers: name → symbol."""
@@ -79,56 +78,57 @@ class Cutter:
         }
 
     def cut(self, reads: dict[str, str], writes: dict[str, Layout]) -> Subgraph:
-        """`reads`: buffer's name at the call → the buffer whose value it holds before it;
-        `writes`: the buffers written, with their layouts."""
-        known: dict[str, Given] = {}
+        """`reads` maps the buffer at the call to the buffer whose value it holds before the call;
+        `writes` are the written buffers with their layouts."""
+        known: dict[str, PieceInput] = {}
         for buffer, before in reads.items():
             name = self._node_of(before, None)
             if name is not None and name not in known:
                 node = self.nodes[name]
-                known[name] = Given(name, buffer, annotation_layout(node.annotation or ""))
+                known[name] = PieceInput(name, buffer, annotation_layout(node.annotation or ""))
         piece = self._piece(known, writes)
-        used = {given.buffer for given in piece.given}
-        in_place = [given for given in piece.given if given.buffer in writes]
+        used = {each.buffer for each in piece.inputs}
+        in_place = [each for each in piece.inputs if each.buffer in writes]
         if in_place and any(each.buffer not in used for each in known.values()):
-            # With it, inputs of the kernel would be needless: it holds an older value than that.
-            for given in in_place:
-                del known[given.name]
+            # It holds an older value than the node's, so using it would cut off inputs of the
+            # kernel.
+            for each in in_place:
+                del known[each.name]
             piece = self._piece(known, writes)
         return piece
 
-    def _piece(self, known: dict[str, Given], writes: dict[str, Layout]) -> Subgraph:
+    def _piece(self, known: dict[str, PieceInput], writes: dict[str, Layout]) -> Subgraph:
         piece = Subgraph()
         wanted: dict[str, FxTextNode] = {}
-        used: dict[str, Given] = {}
+        used: dict[str, PieceInput] = {}
         for buffer, layout in writes.items():
             piece.compared.append(self._compare(buffer, layout, known, wanted, used, piece))
         piece.nodes = sorted(wanted.values(), key=lambda node: self.order[node.name])
-        piece.given = list(used.values())
+        piece.inputs = list(used.values())
         return piece
 
     def _compare(
         self,
         buffer: str,
         layout: Layout,
-        known: dict[str, Given],
+        known: dict[str, PieceInput],
         wanted: dict[str, FxTextNode],
-        used: dict[str, Given],
+        used: dict[str, PieceInput],
         piece: Subgraph,
     ) -> Compared:
         name = self._node_of(buffer, layout)
         if name is None:
             return Compared(buffer, "", "no node of the graph has its value")
         if not _as_large(self.nodes[name], layout):
-            return Compared(buffer, "", f"it holds a part of what {name} is worked out from")
+            return Compared(buffer, "", f"it is a partial result of {name}")
         collected: dict[str, FxTextNode] = {}
-        inputs: dict[str, Given] = {}
+        inputs: dict[str, PieceInput] = {}
         numbers: dict[str, str] = {}
         reason = self._collect(name, known, collected, inputs, numbers)
         if reason:
             return Compared(buffer, "", reason)
         if not collected:
-            return Compared(buffer, "", "it holds what the kernel was given")
+            return Compared(buffer, "", "it is an input of the kernel")
         wanted |= collected
         used |= inputs
         piece.numbers |= numbers
@@ -140,12 +140,12 @@ class Cutter:
     def _collect(
         self,
         name: str,
-        known: dict[str, Given],
+        known: dict[str, PieceInput],
         collected: dict[str, FxTextNode],
-        inputs: dict[str, Given],
+        inputs: dict[str, PieceInput],
         numbers: dict[str, str],
     ) -> str:
-        """Follows a value back to what is given; the reason why that is not possible, if so."""
+        """Follows a value back to the inputs; returns the reason if that is impossible."""
         waiting = [name]
         while waiting:
             current = waiting.pop()
@@ -161,7 +161,7 @@ class Cutter:
                 if (node.annotation or "").startswith("Sym("):
                     numbers[current] = node.annotation[4:-1]
                     continue
-                return f"it needs {current}, which the kernel is not given"
+                return f"it needs {current}, which is not an input of the kernel"
             if node.kind != "call" or len(collected) >= MOST_NODES:
                 return f"it needs {current}, which cannot be cut out"
             if by_library(node.op) and not _makes_nothing_new(node):
@@ -171,12 +171,12 @@ class Cutter:
         return ""
 
     def _is_written(self, name: str) -> bool:
-        """Of a node that is wanted itself: what is given under its name is an older value."""
+        """Whether the node is computed: its input, if there is one, is an older value."""
         return self.nodes[name].kind == "call"
 
     def _node_of(self, buffer: str, layout: Layout | None) -> str | None:
-        """The node whose value a buffer holds; of several outputs the one; of views the one with
-        the buffer's own shape."""
+        """The node whose value a buffer holds: of several outputs, the right one; of views, the one
+        with the buffer's own shape."""
         root = self.held.get(buffer)
         if root is None:
             return None
@@ -185,7 +185,7 @@ class Cutter:
         if producer in self.nodes and self.nodes[producer].op == "var_mean":
             part = self._part_of_var_mean(buffer)
             if part is None:
-                return None  # a sum, or squares, which mean and variance are worked out from
+                return None  # a partial result of mean and variance
             index = part
         for user in self.graph.values[producer].users if producer in self.graph.values else ():
             node = self.nodes.get(user)
@@ -200,9 +200,10 @@ class Cutter:
         return self._view_of(name, layout.shape)
 
     def _part_of_var_mean(self, buffer: str) -> int | None:
-        """1 for the mean, 0 for the variance; None for what they are worked out from.
+        """1 for the mean, 0 for the variance; None for their partial results.
 
-        `getitem = welford_reduce[0]` is a mean; so is a sum divided, where it sums no squares.
+        `getitem = welford_reduce[0]` is a mean; so is a sum divided by a count, unless it sums
+        squares.
         """
         stored = self._stored(buffer)
         if stored is None:
@@ -223,7 +224,7 @@ class Cutter:
         return 0 if terms is not None and terms.op in {"square", "mul", "pow"} else 1
 
     def _stored(self, buffer: str) -> tuple[IrOp, dict[str, IrOp]] | None:
-        """The operation whose value a buffer is made of, and all operations beside it."""
+        """The operation whose value a buffer holds, and all operations of its block."""
         node = self.makers.get(buffer)
         blocks = node.body.blocks.values() if node is not None and node.body is not None else ()
         for block in blocks:
@@ -231,8 +232,8 @@ class Cutter:
             for op in block.ops:
                 if op.op in {"store", "store_reduction"} and op.arguments[:1] == [repr(buffer)]:
                     value = op.arguments[2] if len(op.arguments) > 2 else ""
-                    found = ops.get(value)
-                    return None if found is None else (found, ops)
+                    operation = ops.get(value)
+                    return None if operation is None else (operation, ops)
         return None
 
     def _view_of(self, name: str, shape: tuple[str, ...]) -> str | None:
@@ -250,7 +251,7 @@ class Cutter:
 
 
 def _as_large(node: FxTextNode, layout: Layout) -> bool:
-    """Whether node and buffer have as many elements; those of a split reduction do not."""
+    """Whether node and buffer have the same number of elements; split reductions do not."""
     sizes = [*(node.shape or ()), *layout.shape]
     if node.shape is None or not all(size.isdigit() for size in sizes):
         return True

@@ -44,7 +44,7 @@ _TEMPLATE = ("kernel_micro_gemm", "micro_gemm", "cblas_", "brgemm", "AMXState")
 
 
 def read_cpp(lines: list[str], numbers: dict[str, int]) -> SourceWork:
-    """`lines` of the function; `numbers`: what its parameters that are numbers are called with."""
+    """`lines` are those of the function; `numbers` are the values of its number parameters."""
     reader = _Reader(numbers)
     for line in lines:
         reader.read(line.strip())
@@ -57,9 +57,9 @@ class _Reader:
         self.work = SourceWork()
         self.space = Space(numbers=dict(numbers))
         self.blocks: list[list[tuple[str, int | None]]] = []
-        """Pairs of braces: which variables each gave a range, and the one they had before."""
+        """Open blocks: the variables that each gave a range, with their previous range."""
         self.waiting: list[tuple[str, int]] = []
-        """What the next block gives a range."""
+        """Ranges for the next block."""
         self.aliases: dict[str, str] = {}
         self.foreign = False
 
@@ -81,11 +81,11 @@ class _Reader:
                 self._close()
 
     def _loop(self, line: str) -> None:
-        found = _FOR.match(line)
-        if found is None:
+        match = _FOR.match(line)
+        if match is None:
             self.foreign = True
             return
-        variable, first, last = found.groups()
+        variable, first, last = match.groups()
         start = numbers_only(self.space.numbers, first)
         end = numbers_only(self.space.numbers, last)
         if start is None or end is None:
@@ -94,9 +94,9 @@ class _Reader:
         self._give(variable, end - start)
 
     def _within(self, line: str) -> None:
-        """Whole vectors, and the rest that is left over, each with its own part of the range."""
-        for found in _WITHIN.finditer(line):
-            variable, first, last = found.groups()
+        """Ranges of vector loops and of their scalar remainder."""
+        for match in _WITHIN.finditer(line):
+            variable, first, last = match.groups()
             start = numbers_only(self.space.numbers, first)
             end = numbers_only(self.space.numbers, last)
             if start is not None and end is not None and variable in self.space.ranges:
@@ -106,12 +106,12 @@ class _Reader:
         self.waiting.append((variable, max(size, 0)))
 
     def _open(self) -> None:
-        given = []
+        ranges = []
         for variable, size in self.waiting:
-            given.append((variable, self.space.ranges.get(variable)))
+            ranges.append((variable, self.space.ranges.get(variable)))
             self.space.ranges[variable] = size
         self.waiting = []
-        self.blocks.append(given)
+        self.blocks.append(ranges)
 
     def _close(self) -> None:
         for variable, before in reversed(self.blocks.pop() if self.blocks else []):
@@ -125,8 +125,8 @@ class _Reader:
         if alias is not None:
             self.aliases[alias.group(1)] = alias.group(2)
             return
-        for found in _USE.finditer(line):
-            self._use(line, found)
+        for match in _USE.finditer(line):
+            self._use(line, match)
         value = _VALUE.match(line)
         if value is not None:
             name, expression = value.groups()
@@ -136,7 +136,8 @@ class _Reader:
                 self._operation(expression)
 
     def _operation(self, expression: str) -> None:
-        """As often as the loops around it turn; a vector's elements count one by one."""
+        """Counts operations once per turn of the loops around them; each element of a vector
+        counts."""
         count = len(_OPERATOR.findall(expression)) + len(_FUNCTION.findall(expression))
         reduced = len(_REDUCES.findall(expression))
         if count or reduced:
@@ -144,20 +145,20 @@ class _Reader:
             self.work.operations += (count + reduced) * turns
             self.work.reductions += reduced * turns
 
-    def _use(self, line: str, found: re.Match[str]) -> None:
-        pointer, opened = found.groups()
+    def _use(self, line: str, match: re.Match[str]) -> None:
+        pointer, opened = match.groups()
         pointer = self.aliases.get(pointer, pointer)
         if opened == "[":
-            end = closing(line, found.end() - 1)
-            index = line[found.end() : end]
+            end = closing(line, match.end() - 1)
+            index = line[match.end() : end]
             rest = line[end + 1 :].lstrip()
-            adds = line[: found.start()].endswith(("atomic_add(&", "atomic_add_vec(&"))
+            adds = line[: match.start()].endswith(("atomic_add(&", "atomic_add_vec(&"))
             compound = rest.startswith(("+=", "-=", "*="))
             store = adds or compound or (rest.startswith("=") and not rest.startswith("=="))
             adds = adds or compound
         else:
-            index = line[found.end() : _end_of(line, found.end())]
-            before = line[: found.start()]
+            index = line[match.end() : _end_of(line, match.end())]
+            before = line[: match.start()]
             adds = "atomic_add" in before
             store = adds or before.rstrip().endswith(".store(")
             store = store or ("transpose_mxn" in before and "," in before)
@@ -165,7 +166,7 @@ class _Reader:
 
 
 def _end_of(line: str, start: int) -> int:
-    """Where an index after `ptr + ` ends: at the next comma or bracket outside of its own."""
+    """End of the index after `ptr + `: the next comma or bracket at its own depth."""
     depth = 0
     for position in range(start, len(line)):
         mark = line[position]

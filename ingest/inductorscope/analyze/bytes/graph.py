@@ -1,4 +1,4 @@
-"""Bytes and operations of every kernel's call in a graph."""
+"""Bytes and operations of every kernel call in a graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class CallWork:
-    """What one call has to do."""
+    """The work of one call."""
 
     kernel: str
     handle: int
@@ -46,16 +46,16 @@ class CallWork:
     products: int | None = None
     """Operations of matrix products, convolutions and attention; None for other kernels."""
     operations: int | None = None
-    """Counted in the source of a generated kernel; None where there is none to read."""
+    """Counted in the source of a generated kernel; None for other kernels."""
     dtype: str = ""
-    """Of what products work on."""
+    """Type of the operands of products."""
     inductor_bytes: float | None = None
-    """Inductor's own estimate, of kernels that were written with benchmarking on."""
+    """Inductor's own estimate, for kernels generated with benchmarking on."""
 
 
 @dataclass(slots=True)
 class GraphTextsRead:
-    """A graph's texts as records, and what all calls share."""
+    """A graph's parsed texts and what all calls share."""
 
     code: OutputCode
     lines: list[str]
@@ -63,9 +63,9 @@ class GraphTextsRead:
     layouts: dict[str, Layout]
     hints: dict[str, int]
     numbers: dict[str, int] = field(default_factory=dict)
-    """Symbols, and what the wrapper works out of them for launches."""
+    """Symbols, and the numbers that the wrapper computes from them for launches."""
     parts: dict[str, list[str]] = field(default_factory=dict)
-    """Tuple that a call returns → names of what is taken out of it."""
+    """Tuple that a call returns → names of its unpacked items."""
 
 
 def read_graph(code_text: str, ir_text: str | None, fx_text: str | None) -> GraphTextsRead:
@@ -87,15 +87,15 @@ def read_graph(code_text: str, ir_text: str | None, fx_text: str | None) -> Grap
 
 
 def _spell_out(calls: list[CodeCall], body: list[str]) -> None:
-    """C++ keeps the sizes of views in arrays: they take the place of their names."""
+    """C++ wrappers keep sizes of views in arrays; replaces the arrays' names by their items."""
     arrays = {
-        found.group(1): found.group(2)
+        match.group(1): match.group(2)
         for line in body
-        if "int64_t " in line and (found := _ARRAY.search(line)) is not None
+        if "int64_t " in line and (match := _ARRAY.search(line)) is not None
     }
     for call in calls:
         call.arguments = [
-            _WORD.sub(lambda found: arrays.get(found.group(), found.group()), argument)
+            _WORD.sub(lambda match: arrays.get(match.group(), match.group()), argument)
             if "reinterpret_tensor" in argument
             else argument
             for argument in call.arguments
@@ -105,25 +105,25 @@ def _spell_out(calls: list[CodeCall], body: list[str]) -> None:
 def graph_work(
     code_text: str, ir_text: str | None = None, fx_text: str | None = None
 ) -> list[CallWork]:
-    """Of every call, in the order of the wrapper."""
+    """The work of every call, in the order of the wrapper."""
     return work_of(read_graph(code_text, ir_text, fx_text))
 
 
 def work_of(read: GraphTextsRead) -> list[CallWork]:
     kernels = read.code.by_name()
     sources: dict[tuple[str, tuple[tuple[str, int], ...]], SourceWork | None] = {}
-    found = []
+    works = []
     for call in read.code.calls:
         kernel = kernels.get(call.kernel)
         if kernel is None:
-            found.append(_library(call, read))
+            works.append(_library(call, read))
             continue
         numbers = scalar_numbers(kernel, call, read.numbers)
         key = (kernel.name, tuple(sorted(numbers.items())))
         if key not in sources:
             sources[key] = source_work(kernel, read.lines, numbers)
-        found.append(_generated(kernel, call, sources[key], read))
-    return found
+        works.append(_generated(kernel, call, sources[key], read))
+    return works
 
 
 def _generated(

@@ -1,8 +1,8 @@
 """How many different elements an index reaches while its variables run over their ranges.
 
-x0 + 256*x1         x0 < 256, x1 < 1024    262,144: no two pairs give the same sum
-x0 + x1             x0 < 16, x1 < 4        19: windows that overlap
-x0 + 256*tmp5       where a value decides, at most one element for each turn of the loops
+x0 + 256*x1         x0 < 256, x1 < 1024    262,144: no two pairs give the same sum x0 + x1
+x0 < 16, x1 < 4        19: windows that overlap x0 + 256*tmp5       where a value decides, at most
+one element for each turn of the loops
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import lru_cache
 from math import gcd, prod
 
 LONGEST = 3000
-"""Characters of an index that is looked at."""
+"""Longest index that is parsed, in characters."""
 LARGEST = 2**62
 REMEMBERED, SHORT = 1000, 200
-"""How many indices, no longer than so many characters, are read once: each takes some 5 KB."""
+"""Number of parsed indices that are cached; each takes about 5 KB."""
 
 _CAST = re.compile(r"\bstatic_cast<[\w: ]+>\(")
 _NUMBER = re.compile(r"(?<=\d)L+\b")
@@ -27,22 +27,22 @@ _FLOOR = re.compile(r"\bc10::div_floor_integer\(")
 
 @dataclass(slots=True)
 class Space:
-    """What variables run over."""
+    """Ranges of variables."""
 
     ranges: dict[str, int] = field(default_factory=dict)
-    """Variable → how many values it has, from 0."""
+    """Variable → number of its values, from 0."""
     group: dict[str, str] = field(default_factory=dict)
-    """Variable → the index it was split from: those of one index have no more values together than
-    the index itself."""
+    """Variable → the index it was split from: variables of one index together have no more values
+    than the index."""
     whole: dict[str, int] = field(default_factory=dict)
-    """Such an index → how many values it has."""
+    """Index → number of its values."""
     numbers: dict[str, int] = field(default_factory=dict)
-    """Names that stand for one number each."""
+    """Names that stand for one number."""
     depends: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Value → the variables that decide it."""
+    """Value → the variables that it depends on."""
 
     def turns(self, variables: Iterable[str]) -> int:
-        """How often what depends on these variables is worked out."""
+        """Number of different values of these variables together."""
         products: dict[str, int] = {}
         for name in variables:
             group = self.group.get(name, name)
@@ -53,22 +53,22 @@ class Space:
         )
 
     def decided_by(self, names: Iterable[str]) -> frozenset[str]:
-        """The variables behind some names."""
-        found: set[str] = set()
+        """The variables that the names depend on."""
+        variables: set[str] = set()
         for name in names:
             if name in self.ranges:
-                found.add(name)
+                variables.add(name)
             elif name in self.depends:
-                found |= self.depends[name]
-        return frozenset(found)
+                variables |= self.depends[name]
+        return frozenset(variables)
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What an index reaches."""
+    """The elements that an index reaches."""
 
     count: int
-    """Different elements, or the most that there can be."""
+    """Number of different elements, or an upper bound."""
     exact: bool
 
 
@@ -77,15 +77,15 @@ class _Sum:
     """A sum of variables times numbers."""
 
     terms: dict[str, int] = field(default_factory=dict)
-    """Variable, or a part of one, → factor."""
+    """Variable, or a part of one → factor."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """How many values each has."""
+    """Number of values of each."""
     names: set[str] = field(default_factory=set)
     exact: bool = True
 
 
 def reach(index: str, space: Space) -> Reach | None:
-    """Of an index as written, Triton's or C++'s; None where it cannot be read at all."""
+    """The reach of an index in Triton's or C++'s notation; None if it cannot be parsed."""
     parsed = parsed_index(index)
     if parsed is None:
         return None
@@ -94,7 +94,7 @@ def reach(index: str, space: Space) -> Reach | None:
         _add(total, parsed, 1, space)
     except RecursionError:
         return None
-    # Whatever an index does, it reaches no more elements than there are turns of its loops.
+    # An index reaches at most as many elements as its loops have turns.
     most = space.turns(space.decided_by(total.names))
     if not total.exact:
         return Reach(most, False)
@@ -105,7 +105,8 @@ def reach(index: str, space: Space) -> Reach | None:
 
 
 def distinct(steps: list[tuple[int, int]]) -> tuple[int, bool]:
-    """How many different sums there are of one multiple each: (factor, how many, from 0)."""
+    """Number of different sums that take one multiple of each term: (factor, number of multiples
+    from 0)."""
     count = 1
     span = common = 0
     exact = True
@@ -127,15 +128,15 @@ def distinct(steps: list[tuple[int, int]]) -> tuple[int, bool]:
 
 
 def values(index: str, space: Space) -> int | None:
-    """How many values `xindex // 256` or `(xindex // 4) % 8` has; None for anything else."""
+    """Number of values of `xindex // 256` or `(xindex // 4) % 8`; None for anything else."""
     parsed = parsed_index(index)
-    found = None if parsed is None else _values(parsed, space)
-    return None if found is None else found[1]
+    parts = None if parsed is None else _values(parsed, space)
+    return None if parts is None else parts[1]
 
 
 def parsed_index(index: str) -> ast.expr | None:
-    """C++ is brought to the spelling that Triton has. Kernels have most of their indices in common;
-    what is given back is not to be changed."""
+    """Parses an index; C++ is converted to Triton's notation. Results are cached, since kernels
+    share most of their indices, and must not be changed."""
     return _remembered(index) if len(index) <= SHORT else _parsed(index)
 
 
@@ -173,11 +174,11 @@ def _add(total: _Sum, node: ast.expr, factor: int, space: Space) -> None:
                 return
         _refuse(total, node)
     elif _number(node, space) is None:
-        found = _values(node, space)
-        if found is None:
+        parts = _values(node, space)
+        if parts is None:
             _refuse(total, node)
             return
-        variable, size = found
+        variable, size = parts
         key = variable if isinstance(node, ast.Name) else ast.dump(node)
         total.names.add(variable)
         total.terms[key] = total.terms.get(key, 0) + factor
@@ -196,7 +197,7 @@ def _number(node: ast.expr, space: Space) -> int | None:
 
 
 def _values(node: ast.expr, space: Space) -> tuple[str, int] | None:
-    """(variable, number of values) of a variable, of its quotient, its remainder, or both."""
+    """(variable, number of values) of a variable, its quotient, its remainder, or both."""
     if isinstance(node, ast.Name):
         return (node.id, space.ranges[node.id]) if node.id in space.ranges else None
     if isinstance(node, ast.Call) and _called(node) == "div" and len(node.args) == 2:
@@ -215,12 +216,12 @@ def _called(node: ast.Call) -> str:
 
 
 def _refuse(total: _Sum, node: ast.expr) -> None:
-    """A part that is no such sum: what it depends on still bounds what is reached."""
+    """A term that is no such sum: its dependencies still bound what is reached."""
     total.exact = False
     total.names.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
 
 
 def numbers_only(space: Mapping[str, int], text: str) -> int | None:
-    """A whole number as written, or a name that stands for one."""
+    """A whole number, or a name that stands for one."""
     bare = text.strip().rstrip("L")
     return int(bare) if bare.isdigit() and len(bare) < 19 else space.get(bare)

@@ -4,7 +4,7 @@
     extern_kernels.convolution(x, w, …)         2·|y|·|w| / output channels
     aten._scaled_dot_product_…(q, k, v, …)      2·batch·heads·rows of q·rows of k·(widths of k, v)
 
-Attention counts all pairs, also where a causal mask makes half of them needless.
+Attention counts all pairs, even where a causal mask makes half of them unnecessary.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LINEAR = ("_mkl_linear", "_linear_pointwise", "linear", "linear_unary", "linear
            "qlinear_pointwise", "mkldnn_linear", "_linear_pointwise_binary")  # fmt: skip
 # `    M = 1024` in a template's source
 _SIZE = re.compile(r"\s+([MNK]) = (\d{1,12})$")
-# Of what a kernel's name holds, the first that fits.
+# Patterns for names of kernels; the first match counts.
 _TEMPLATES = (
     ("attention", "attention"), ("flex", "attention"), ("convolution", "convolution"),
     ("baddbmm", "bmm"), ("bmm", "bmm"), ("addmm", "mm"), ("mm", "mm"),
@@ -44,9 +44,10 @@ def operation(kernel: str) -> str:
 
 def library_flops(kernel: str, operands: list[Layout], arguments: list[str], results: list[Layout]
                   ) -> int | None:  # fmt: skip
-    """Of a call; `operands` are the layouts of its tensors in order, without what it makes.
+    """Operations of a call; `operands` are the layouts of its tensor arguments in order, without
+    results.
 
-    None for what is not counted: only products, convolutions and attention are.
+    None for calls that are not counted: only products, convolutions and attention are.
     """
     shapes = [_numbers(layout) for layout in operands]
     name = operation(kernel)
@@ -69,9 +70,10 @@ def library_flops(kernel: str, operands: list[Layout], arguments: list[str], res
 def template_flops(
     kernel: str, source: list[str], operands: dict[str, Layout], result: Layout | None
 ) -> int | None:
-    """Of a Triton template; `operands` by the parameter's name (`arg_A`, `arg_B`, `arg_X`, …).
+    """Operations of a Triton template; `operands` by the parameter's name (`arg_A`, `arg_B`,
+    `arg_X`, …).
 
-    A product's own sizes stand in its source; buffers may have other shapes than it sees them in.
+    A product's sizes are read from its source: the template may view its buffers in other shapes.
     """
     shapes = {name: _numbers(layout) for name, layout in operands.items()}
     kind = next((kind for word, kind in _TEMPLATES if word in kernel), "")
@@ -81,13 +83,13 @@ def template_flops(
     if kind == "convolution" and made is not None and "arg_W" in shapes:
         return _convolution([None, shapes["arg_W"]], made, [])
     written = {
-        found.group(1): int(found.group(2)) for line in source if (found := _SIZE.match(line))
+        match.group(1): int(match.group(2)) for line in source if (match := _SIZE.match(line))
     }
     if kind not in {"mm", "bmm"} or len(written) < 3:
         return None
-    one = written["M"] * written["N"]
-    batch = prod(made) // one if made is not None and one and kind == "bmm" else 1
-    return 2 * one * written["K"] * max(batch, 1)
+    product = written["M"] * written["N"]
+    batch = prod(made) // product if made is not None and product and kind == "bmm" else 1
+    return 2 * product * written["K"] * max(batch, 1)
 
 
 _Shape = tuple[int, ...] | None
@@ -113,7 +115,7 @@ def _product(shapes: list[_Shape]) -> int | None:
 
 
 def _linear(shapes: list[_Shape]) -> int | None:
-    """`x` and `weight`, which is packed in ways of its own: only its size is sure."""
+    """`x` and `weight`; the weight is packed in a private format, so only its size is certain."""
     if len(shapes) < 2 or not shapes[0] or shapes[1] is None:
         return None
     inner = shapes[0][-1]
@@ -125,23 +127,27 @@ def _convolution(shapes: list[_Shape], made: _Shape, arguments: list[str]) -> in
     if not weight:
         return None
     if any(argument.replace(" ", "") == "transposed=True" for argument in arguments):
-        given = shapes[0]
-        return None if given is None else 2 * prod(given) * prod(weight) // max(weight[0], 1)
+        weight_shape = shapes[0]
+        return (
+            None
+            if weight_shape is None
+            else 2 * prod(weight_shape) * prod(weight) // max(weight[0], 1)
+        )
     return None if made is None else 2 * prod(made) * prod(weight) // max(weight[0], 1)
 
 
 def _convolution_backward(shapes: list[_Shape], arguments: list[str]) -> int | None:
-    """As many again for each of the gradients that the mask asks for, but the bias's."""
+    """The forward count once for each gradient in the mask, except the bias's."""
     if len(shapes) < 3 or shapes[0] is None or not shapes[2]:
         return None
-    mask = next((found for text in arguments if (found := _MASK.match(text))), None)
+    mask = next((match for text in arguments if (match := _MASK.match(text))), None)
     wanted = 2 if mask is None else [mask.group(1), mask.group(2)].count("True")
     weight = shapes[2]
     return wanted * 2 * prod(shapes[0]) * prod(weight) // max(weight[0], 1)
 
 
 def _attention(shapes: list[_Shape], *, backward: bool) -> int | None:
-    """Forward two products; backward five, since the probabilities are worked out anew."""
+    """Two products forward; five backward, since the probabilities are recomputed."""
     three = shapes[1:4] if backward else shapes[:3]
     if len(three) < 3 or any(not shape or len(shape) < 3 for shape in three):
         return None

@@ -1,8 +1,8 @@
-"""Bytes that one call of a kernel has to move: each element it needs, once.
+"""Bytes that one call of a kernel must move: each element it needs, once.
 
-Of generated kernels they are counted from the source's loads and stores and the call's layouts; of
-library calls they are the operands' sizes. What a cache gives a second time is not counted, nor is
-what a kernel reads back of its own writes: the figure is what a perfect kernel would move.
+For generated kernels they are counted from the source's loads and stores and the call's layouts;
+for library calls they are the sizes of the operands. Repeated reads from a cache do not count, nor
+do reads of the kernel's own writes: the figure is that of a perfect kernel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.text import closing, split_top
 
 How = Literal["counted", "bounded", "whole", "unknown"]
-"""Every element counted; the most that there can be; the whole operand; not known."""
+"""Every element counted; an upper bound; the whole operand; unknown."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Traffic:
     """What one call moves through one pointer or operand."""
 
     pointer: str
-    """The kernel's parameter, or which operand of a library call."""
+    """The kernel's parameter, or the operand of a library call."""
     buffer: str
     reads: int | None
     """Bytes."""
@@ -40,11 +40,11 @@ class Traffic:
 
 @dataclass(slots=True)
 class CallBytes:
-    """One call's traffic; `total` is None where an operand's is not known."""
+    """The traffic of one call; `total` is None if that of an operand is unknown."""
 
     traffic: list[Traffic] = field(default_factory=list)
     hint: bool = False
-    """Sizes were worked out with the values symbols had when the code was written."""
+    """Whether sizes were computed with the values that symbols had when the code was written."""
 
     @property
     def total(self) -> int | None:
@@ -55,12 +55,12 @@ class CallBytes:
     @property
     def how(self) -> How:
         order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
-        found = {each.how for each in self.traffic}
-        return next((each for each in order if each in found), "unknown")
+        ways = {each.how for each in self.traffic}
+        return next((each for each in order if each in ways), "unknown")
 
 
 def source_work(kernel: CodeKernel, lines: list[str], numbers: dict[str, int]) -> SourceWork | None:
-    """What a generated kernel's source says; None for a source of another kind."""
+    """The work in a generated kernel's source; None for other kinds of source."""
     body = lines[kernel.body_first - 1 : kernel.body_last]
     if kernel.kind == "cpp":
         work = read_cpp(body, numbers)
@@ -72,7 +72,7 @@ def source_work(kernel: CodeKernel, lines: list[str], numbers: dict[str, int]) -
 
 
 def scalar_numbers(kernel: CodeKernel, call: CodeCall, values: Mapping[str, int]) -> dict[str, int]:
-    """Parameters that are numbers, with what this call gives for them."""
+    """The kernel's number parameters with this call's values."""
     numbers: dict[str, int] = {}
     for argument, (name, dtype) in zip(call.arguments, pointer_types(kernel), strict=False):
         if not dtype:
@@ -89,32 +89,32 @@ def generated_bytes(
     layouts: Mapping[str, Layout],
     hints: Mapping[str, int],
 ) -> CallBytes:
-    """Of a kernel with a source of its own."""
-    found = CallBytes()
+    """Traffic of a kernel with its own source."""
+    result = CallBytes()
     for argument, (pointer, dtype) in zip(call.arguments, pointer_types(kernel), strict=False):
         name = argument_name(argument)
         if not dtype and name not in layouts:
             continue  # a number
         layout, hinted = operand_layout(argument, layouts, hints)
-        found.hint = found.hint or hinted
+        result.hint = result.hint or hinted
         item = ITEM_BYTES.get(dtype or layout.dtype)
         if work is not None:
             access = work.accesses.get(pointer)
             if access is None:
-                continue  # the kernel has it and does not use it
-            found.traffic.append(_accessed(pointer, name, access, item, layout))
+                continue  # the kernel does not use this parameter
+            result.traffic.append(_accessed(pointer, name, access, item, layout))
         elif kernel.kind != "extern":
-            found.traffic.append(_by_name(pointer, name, item, layout))
-    return found
+            result.traffic.append(_by_name(pointer, name, item, layout))
+    return result
 
 
 def _accessed(pointer: str, name: str, access: Access, item: int | None, layout: Layout) -> Traffic:
-    """By what the source reads and writes, but no more than there is."""
+    """Traffic by the source's reads and writes, capped at the operand's size."""
     if item is None:
         return Traffic(pointer, name, None, None, "unknown", layout)
-    there = _elements(layout)
-    reads, cut_reads = _capped(access.reads, there)
-    writes, cut_writes = _capped(access.writes, there)
+    available = _elements(layout)
+    reads, cut_reads = _capped(access.reads, available)
+    writes, cut_writes = _capped(access.writes, available)
     if access.writes and not access.read_first:
         reads = 0
     if access.adds:
@@ -125,20 +125,20 @@ def _accessed(pointer: str, name: str, access: Access, item: int | None, layout:
     )
 
 
-def _capped(pieces: Mapping[str, int], there: int | None) -> tuple[int, bool]:
+def _capped(pieces: Mapping[str, int], available: int | None) -> tuple[int, bool]:
     total = sum(pieces.values())
-    return (there, True) if there is not None and total > there else (total, False)
+    return (available, True) if available is not None and total > available else (total, False)
 
 
 def _by_name(pointer: str, name: str, item: int | None, layout: Layout) -> Traffic:
-    """Of a source that cannot be read: whole operands, in the direction that names tell."""
-    there = _elements(layout)
-    if item is None or there is None:
+    """Traffic if the source cannot be parsed: whole operands, in the direction of their names."""
+    elements = _elements(layout)
+    if item is None or elements is None:
         return Traffic(pointer, name, None, None, "unknown", layout)
     both = pointer.startswith("in_out")
     writes = both or pointer.startswith("out")
     reads = both or not writes
-    size = there * item
+    size = elements * item
     return Traffic(pointer, name, size if reads else 0, size if writes else 0, "whole", layout)
 
 
@@ -148,8 +148,8 @@ def library_bytes(
     layouts: Mapping[str, Layout],
     hints: Mapping[str, int],
 ) -> CallBytes:
-    """Of a library's kernel: every operand once, and what it makes."""
-    found = CallBytes()
+    """Traffic of a library kernel: every operand once, and its results."""
+    result = CallBytes()
     outs = _outputs(call)
     for position, argument in enumerate(call.arguments):
         bare = argument.partition("=")[2] if argument.startswith("out=") else argument
@@ -157,13 +157,13 @@ def library_bytes(
         if name not in layouts or (name in results and argument not in outs):
             continue
         layout, hinted = operand_layout(bare.strip(), layouts, hints)
-        found.hint = found.hint or hinted
-        found.traffic.append(_operand(f"operand {position}", name, layout, argument in outs))
+        result.hint = result.hint or hinted
+        result.traffic.append(_operand(f"operand {position}", name, layout, argument in outs))
     for name in results:
         layout, hinted = operand_layout(name, layouts, hints)
-        found.hint = found.hint or hinted
-        found.traffic.append(_operand("result", name, layout, True))
-    return found
+        result.hint = result.hint or hinted
+        result.traffic.append(_operand("result", name, layout, True))
+    return result
 
 
 def _outputs(call: CodeCall) -> set[str]:
@@ -174,17 +174,17 @@ def _outputs(call: CodeCall) -> set[str]:
 
 
 def _operand(pointer: str, name: str, layout: Layout, written: bool) -> Traffic:
-    item, there = ITEM_BYTES.get(layout.dtype), _elements(layout)
-    if item is None or there is None:
+    item, elements = ITEM_BYTES.get(layout.dtype), _elements(layout)
+    if item is None or elements is None:
         return Traffic(pointer, name, None, None, "unknown", layout)
-    size = item * there
+    size = item * elements
     return Traffic(pointer, name, 0 if written else size, size if written else 0, "whole", layout)
 
 
 def operand_layout(
     argument: str, layouts: Mapping[str, Layout], hints: Mapping[str, int]
 ) -> tuple[Layout, bool]:
-    """The layout an argument has, as itself or as it is looked at anew; whether hints were used."""
+    """The layout of an argument, itself or reinterpreted; whether hints were used."""
     name = argument_name(argument)
     layout = layouts.get(name, Layout())
     opened = argument.find("reinterpret_tensor")
@@ -192,7 +192,7 @@ def operand_layout(
         start = argument.find("(", opened)
         parts = split_top(argument[start + 1 : closing(argument, start)])
         if argument.startswith("_wrapper(", opened + len("reinterpret_tensor")):
-            parts[1:2] = []  # C++ says how many dimensions there are
+            parts[1:2] = []  # C++ passes the number of dimensions
         if len(parts) > 2:
             layout = Layout(sizes(parts[1]), sizes(parts[2]), layout.dtype, layout.device)
     numbers, symbols = settled(layout, hints)
@@ -200,7 +200,7 @@ def operand_layout(
 
 
 def _elements(layout: Layout) -> int | None:
-    """Different elements: a stride of 0 repeats one."""
+    """Number of different elements: a stride of 0 repeats one element."""
     count = 1
     for position, size in enumerate(layout.shape):
         number = evaluated(size, {})

@@ -36,7 +36,7 @@ _FULL = ("tl.full(", "tl.broadcast_to(tmp", "tl.arange(")
 
 
 def read_triton(lines: list[str], numbers: dict[str, int]) -> SourceWork:
-    """`lines` of the function that computes; `numbers`: what its parameters are called with."""
+    """`lines` are those of the kernel function; `numbers` the values of its number parameters."""
     reader = _Reader(numbers)
     for line in lines:
         reader.read(line.strip())
@@ -50,7 +50,7 @@ class _Reader:
         self.work = SourceWork()
         self.space = Space(numbers=dict(numbers))
         self.foreign = False
-        """It has loops of another kind than Inductor's own."""
+        """Whether it has loops that Inductor does not generate."""
         for name, number in numbers.items():
             self._numel(name, number)
 
@@ -93,15 +93,15 @@ class _Reader:
             self.space.group[variable] = f"{prefix}index"
 
     def _memory(self, line: str) -> None:
-        for found in _MEMORY.finditer(line):
-            end = closing(line, found.end() - 1)
-            arguments = split_top(line[found.end() : end])
+        for match in _MEMORY.finditer(line):
+            end = closing(line, match.end() - 1)
+            arguments = split_top(line[match.end() : end])
             pointer = _POINTER.match(arguments[0]) if arguments else None
             if pointer is None:
                 self.foreign = True
                 continue
-            adds = found.group(1).startswith("atomic")
-            store = adds or found.group(1) == "store"
+            adds = match.group(1).startswith("atomic")
+            store = adds or match.group(1) == "store"
             index = arguments[0][pointer.end() :]
             self.work.note(pointer.group(1), index, self.space, store=store, adds=adds)
         assigned = _ASSIGNED.match(line)
@@ -125,10 +125,10 @@ class _Reader:
                 )
 
     def _depends(self, target: str, expression: str) -> frozenset[str]:
-        """The variables that decide an expression, and so what it is assigned to."""
-        found = self.space.decided_by(_NAME.findall(expression))
+        """The variables that an expression, and so its target, depends on."""
+        variables = self.space.decided_by(_NAME.findall(expression))
         for name in target.split(","):
             bare = name.strip()
             if bare.startswith(("tmp", "_tmp")):
-                self.space.depends[bare] = found
-        return found
+                self.space.depends[bare] = variables
+        return variables

@@ -1,6 +1,6 @@
-"""What to change, where the reason of a break or a recompile is known to have a remedy.
+"""What to change, for reasons of breaks and recompiles with a known remedy.
 
-Dynamo's own hints are shown as they are; this is what one line of a program needs.
+Dynamo's own hints are shown as they are; this advice is for one line of a program.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          "Let Dynamo trace sizes that depend on data: "
          "torch._dynamo.config.capture_dynamic_output_shape_ops = True."),
         (r"torch\._dynamo\.disable|marked .{0,30}skip|disallowed|skip function",
-         "It is marked not to be compiled: take the mark away, or call it elsewhere."),
+         "It is marked as not to be compiled: remove the mark, or call it elsewhere."),
         (r"C/C\+\+|builtin\. ?It cannot be traced|extension|pybind|cython",
-         "Wrap the native function as an operator of its own: torch.library.custom_op with a fake "
+         "Wrap the native function in a custom operator: torch.library.custom_op with a fake "
          "implementation."),
         (r"with context manager|context manager",
          "Enter the context outside of the compiled function, or use one that Dynamo knows "
          "(torch.no_grad, torch.autocast)."),
         (r"exception|raise|try|assert",
          "Check outside of the compiled function, or use torch._check for conditions on sizes."),
-        (r"numpy|np\.", "Use torch's own functions in the compiled part, or convert before it."),
+        (r"numpy|np\.", "Use torch functions in the compiled part, or convert before it."),
         (r"copy\.deepcopy|deepcopy", "Copy outside of the compiled function."),
         (r"backward\(\)|autograd\.grad|requires_grad_",
          "Call backward outside of the compiled function."),
@@ -45,25 +45,25 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )  # fmt: skip
 
 _FAILURES = {
-    "size": "Sizes that vary: torch._dynamo.mark_dynamic(tensor, dimension) before the first call, "
-    "or torch.compile(…, dynamic=True), compiles once for all of them.",
-    "stride": "The layout of an input varies: call .contiguous() before, or always pass the same "
+    "size": "Sizes vary: torch._dynamo.mark_dynamic(tensor, dimension) before the first call, or "
+    "torch.compile(…, dynamic=True), compiles once for all of them.",
+    "stride": "The layout of an input varies: call .contiguous() first, or always pass the same "
     "layout.",
-    "value": "A number of the program that varies is part of the guards: pass it as a tensor, or "
-    "keep it the same. Dynamo makes integers dynamic after their first change, and floats not.",
-    "length": "A list of inputs has another length: pad it, or pass one stacked tensor.",
-    "dtype": "Pass one dtype always, or keep a compiled function for each.",
-    "requires_grad": "Calls with and without gradients are compiled apart: expected with training "
-    "and evaluation in one program.",
-    "rank": "Inputs of another number of dimensions are other graphs: reshape before.",
-    "dispatch_key_set": "The input is of another kind (device, inference mode, subclass): keep "
+    "value": "A Python number that varies is guarded: pass it as a tensor, or keep it the "
+    "same. Dynamo makes integers dynamic after their first change, but not floats.",
+    "length": "The length of a list of inputs varies: pad it, or pass one stacked tensor.",
+    "dtype": "The dtype varies: always pass the same one, or compile a function for each.",
+    "requires_grad": "Calls with and without gradients are compiled separately. That is expected "
+    "if one program trains and evaluates.",
+    "rank": "The number of dimensions varies, which makes separate graphs: reshape first.",
+    "dispatch_key_set": "The kind of input varies (device, inference mode, subclass): keep "
     "calls in the same mode.",
 }
 
 
-def advice_for_break(one: GraphBreak) -> str:
-    """One sentence, or nothing where torch's hints are all there is to say."""
-    text = f"{one.title}\n{one.explanation}\n{one.context}"
+def advice_for_break(graph_break: GraphBreak) -> str:
+    """The advice; empty if torch's own hints say it all."""
+    text = f"{graph_break.title}\n{graph_break.explanation}\n{graph_break.context}"
     return next((advice for pattern, advice in _BREAKS if pattern.search(text)), "")
 
 
@@ -73,14 +73,14 @@ def advice_for_guard(failed: GuardFailure) -> str:
     text = failed.text
     if "___check_obj_id" in text or "ID_MATCH" in text:
         return (
-            "An object that was compiled in was replaced: keep modules, functions and settings "
-            "the same objects between calls."
+            "An object that the compiled code depends on was replaced: keep modules, functions and "
+            "settings the same objects between calls."
         )
     if "___check_type_id" in text or "TYPE_MATCH" in text:
-        return "An argument has another type than before: always pass the same type."
+        return "The type of an argument changed: always pass the same type."
     if "grad_mode" in text or "GLOBAL_STATE" in text or "___check_global_state" in text:
         return (
-            "A global setting changed (gradients, autocast, default dtype, threads): set it once "
-            "before."
+            "A global setting changed (gradients, autocast, default dtype, threads): set it once, "
+            "before the first call."
         )
     return ""

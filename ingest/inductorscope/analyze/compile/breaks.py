@@ -1,4 +1,4 @@
-"""Graph breaks by place and reason, with what they split and what helps."""
+"""Graph breaks by place and reason, with the compiles they cause and advice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BreakPlace:
     function: str
     title: str
     short: str
-    """The reason in a word or two: the name of what is not traced, where it is one."""
+    """The reason in a word or two: if possible, the name of what is not traced."""
     explanation: str
     hints: list[str]
     context: str
@@ -32,14 +32,14 @@ class BreakPlace:
     code: str | None
     count: int
     compiles: list[int]
-    """Compiles that met it, in order."""
+    """Compiles with this break, in order."""
     stack: list[Frame]
-    """Of the first."""
+    """Stack of the first break."""
     resumed: list[int] = field(default_factory=list)
-    """Compiles of what comes after the break."""
+    """Compiles of the code after the break."""
     advice: str = ""
     records: list[tuple[int, int]] = field(default_factory=list)
-    """Logs and lines."""
+    """Logs and lines of the records."""
 
     @property
     def name(self) -> str:
@@ -47,49 +47,64 @@ class BreakPlace:
 
 
 def break_places(story: Story) -> list[BreakPlace]:
-    """The most frequent first."""
+    """The most frequent break first."""
     places: dict[tuple[str | None, int | None, str], BreakPlace] = {}
-    for one in story.breaks:
-        place = places.get((one.file, one.at, one.title))
+    for graph_break in story.breaks:
+        place = places.get((graph_break.file, graph_break.at, graph_break.title))
         if place is None:
-            place = places[one.file, one.at, one.title] = _place(story, one)
+            place = places[graph_break.file, graph_break.at, graph_break.title] = _place(
+                story, graph_break
+            )
         place.count += 1
-        if one.compile >= 0 and one.compile not in place.compiles:
-            place.compiles.append(one.compile)
+        if graph_break.compile >= 0 and graph_break.compile not in place.compiles:
+            place.compiles.append(graph_break.compile)
         if len(place.records) < MOST_EXAMPLES:
-            place.records.append((one.log, one.line))
+            place.records.append((graph_break.log, graph_break.line))
     _resumptions(story, places.values())
     return sorted(places.values(), key=lambda place: -place.count)
 
 
-def _place(story: Story, one: GraphBreak) -> BreakPlace:
-    stack = [story.frames[number] for number in one.stack]
+def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:
+    stack = [story.frames[number] for number in graph_break.stack]
     function, code = "", None
     if stack:
         function, code = resumed(stack[-1].function)[0], stack[-1].code
     return BreakPlace(
-        one.file, one.at, function, one.title, _short(one, code), one.explanation, one.hints,
-        one.context, one.link, code, 0, [], stack, advice=advice_for_break(one),
-    )  # fmt: skip
+        graph_break.file,
+        graph_break.at,
+        function,
+        graph_break.title,
+        _short(graph_break, code),
+        graph_break.explanation,
+        graph_break.hints,
+        graph_break.context,
+        graph_break.link,
+        code,
+        0,
+        [],
+        stack,
+        advice=advice_for_break(graph_break),
+    )
 
 
-def _short(one: GraphBreak, code: str | None) -> str:
-    """What the user wrote that breaks: `print`, `item()`; else the reason."""
-    for text in (one.explanation.split("\n")[0], *one.hints[:1]):
+def _short(graph_break: GraphBreak, code: str | None) -> str:
+    """The user's code that breaks: `print`, `item()`; else the reason."""
+    for text in (graph_break.explanation.split("\n")[0], *graph_break.hints[:1]):
         if "function" in text or "operator" in text or "method" in text or "builtin" in text:
             quoted = _QUOTED.search(text)
             if quoted is not None:
                 return f"`{quoted.group(1)}`"
-    if code and "call" in one.title.lower():
+    if code and "call" in graph_break.title.lower():
         called = _CALLED.findall(code)
         if called:
             return f"`{called[-1]}`"
-    title = one.title.split(":")[0].strip() or "a reason the log does not tell"
+    title = graph_break.title.split(":")[0].strip() or "a reason that is not in the log"
     return title[:1].lower() + title[1:] if title[:2].istitle() else title
 
 
 def _resumptions(story: Story, places: Iterable[BreakPlace]) -> None:
-    """`torch_dynamo_resume_in_f_at_113` is what comes after a break in line 113 of f."""
+    """Assigns compiles to breaks: `torch_dynamo_resume_in_f_at_113` is the code after a break in
+    line 113 of f."""
     after: dict[tuple[str | None, int | None], list[int]] = {}
     for compile_ in story.compiles:
         _name, line = resumed(compile_.function or "")

@@ -1,7 +1,7 @@
-"""What two texts have apart: changed lines with some around them.
+"""The difference of two texts: changed lines with context.
 
-Linear in the usual case, bounded in the worst: what lies between lines that occur once in both is
-compared by itself, and stretches too large for that are shown as replaced whole.
+Linear in the usual case and bounded in the worst: only stretches between lines that are unique in
+both texts are compared, and very large stretches are shown as replaced whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 AROUND = 3
 MOST_TOGETHER = 150
-"""Lines on either side that are compared with each other line by line."""
+"""Longest stretch on either side that is compared line by line."""
 MOST_SHOWN = 4000
 LONGEST_LINE = 2000
 
@@ -29,18 +29,18 @@ class DiffLine:
     after: int | None
     text: str
     changed: tuple[int, int] | None = None
-    """Characters that differ from the line it was paired with."""
+    """Range of characters that differ from the paired line."""
 
 
 @dataclass(slots=True)
 class Difference:
-    """Changed lines, in stretches."""
+    """Changed lines, in hunks."""
 
     hunks: list[list[DiffLine]] = field(default_factory=list)
     gone: int = 0
     new: int = 0
     cut: bool = False
-    """Whether there is more than is shown."""
+    """Whether some lines are left out."""
 
     @property
     def same(self) -> bool:
@@ -54,15 +54,16 @@ def difference(
     keys: tuple[Sequence[str], Sequence[str]] | None = None,
     around: int = AROUND,
 ) -> Difference:
-    """`keys`: what to compare instead of the lines, such as lines without addresses."""
-    one, other = keys or (before, after)
-    found = Difference()
+    """Compares two texts; `keys` are compared instead of the lines, for example lines without
+    addresses."""
+    left, right = keys or (before, after)
+    result = Difference()
     hunk: list[DiffLine] = []
     shown = 0
-    for tag, low, high, low_after, high_after in _grouped(_opcodes(one, other), around):
+    for tag, low, high, low_after, high_after in _grouped(_opcodes(left, right), around):
         if tag == "between":
             if hunk:
-                found.hunks.append(hunk)
+                result.hunks.append(hunk)
             hunk = []
             continue
         if tag == "equal":
@@ -71,17 +72,17 @@ def difference(
                 for at in range(high - low)
             ]
         else:
-            found.gone += high - low
-            found.new += high_after - low_after
+            result.gone += high - low
+            result.new += high_after - low_after
             lines = _changed(before, after, low, high, low_after, high_after)
         room = MOST_SHOWN - shown
         if len(lines) > room:
-            found.cut = True
+            result.cut = True
         hunk += lines[: max(room, 0)]
         shown += len(lines)
     if hunk:
-        found.hunks.append(hunk)
-    return found
+        result.hunks.append(hunk)
+    return result
 
 
 Opcode = tuple[str, int, int, int, int]
@@ -91,7 +92,8 @@ def _changed(
     before: Sequence[str], after: Sequence[str], low: int, high: int, low_after: int,
     high_after: int,
 ) -> list[DiffLine]:  # fmt: skip
-    """Lines that go, then lines that come; as many of both are paired, and show where they part."""
+    """Removed lines, then added lines; equal numbers of both are paired, with the parts that
+    differ."""
     paired = high - low == high_after - low_after and high - low <= MOST_TOGETHER
     marks = [
         _parting(before[low + at][:LONGEST_LINE], after[low_after + at][:LONGEST_LINE])
@@ -112,69 +114,69 @@ def _changed(
     return gone + new
 
 
-def _parting(one: str, other: str) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+def _parting(left: str, right: str) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     start = 0
-    most = min(len(one), len(other))
-    while start < most and one[start] == other[start]:
+    most = min(len(left), len(right))
+    while start < most and left[start] == right[start]:
         start += 1
     end = 0
-    while end < most - start and one[-1 - end] == other[-1 - end]:
+    while end < most - start and left[-1 - end] == right[-1 - end]:
         end += 1
     if not start and not end:
         return None, None
-    return (start, len(one) - end), (start, len(other) - end)
+    return (start, len(left) - end), (start, len(right) - end)
 
 
-def _opcodes(one: Sequence[str], other: Sequence[str]) -> list[Opcode]:
-    start, low_end, high_end = 0, len(one), len(other)
-    while start < low_end and start < high_end and one[start] == other[start]:
+def _opcodes(left: Sequence[str], right: Sequence[str]) -> list[Opcode]:
+    start, low_end, high_end = 0, len(left), len(right)
+    while start < low_end and start < high_end and left[start] == right[start]:
         start += 1
-    while low_end > start and high_end > start and one[low_end - 1] == other[high_end - 1]:
+    while low_end > start and high_end > start and left[low_end - 1] == right[high_end - 1]:
         low_end -= 1
         high_end -= 1
     codes: list[Opcode] = []
     if start:
         codes.append(("equal", 0, start, 0, start))
-    codes += _between_anchors(one, other, start, low_end, start, high_end)
-    if low_end < len(one):
-        codes.append(("equal", low_end, len(one), high_end, len(other)))
+    codes += _between_anchors(left, right, start, low_end, start, high_end)
+    if low_end < len(left):
+        codes.append(("equal", low_end, len(left), high_end, len(right)))
     return codes
 
 
 def _between_anchors(
-    one: Sequence[str], other: Sequence[str], low: int, high: int, low_after: int, high_after: int
+    left: Sequence[str], right: Sequence[str], low: int, high: int, low_after: int, high_after: int
 ) -> Iterator[Opcode]:
     at, at_after = low, low_after
     for anchor, anchor_after in [
-        *_anchors(one, other, low, high, low_after, high_after),
+        *_anchors(left, right, low, high, low_after, high_after),
         (high, high_after),
     ]:
-        yield from _stretch(one, other, at, anchor, at_after, anchor_after)
+        yield from _stretch(left, right, at, anchor, at_after, anchor_after)
         if anchor < high:
             yield ("equal", anchor, anchor + 1, anchor_after, anchor_after + 1)
         at, at_after = anchor + 1, anchor_after + 1
 
 
 def _anchors(
-    one: Sequence[str], other: Sequence[str], low: int, high: int, low_after: int, high_after: int
+    left: Sequence[str], right: Sequence[str], low: int, high: int, low_after: int, high_after: int
 ) -> list[tuple[int, int]]:
-    """Lines that occur once in both, as many as keep their order."""
-    counts, counts_after = Counter(one[low:high]), Counter(other[low_after:high_after])
+    """Lines that are unique in both texts, as many as keep their order."""
+    counts, counts_after = Counter(left[low:high]), Counter(right[low_after:high_after])
     places = {
-        other[number]: number
+        right[number]: number
         for number in range(low_after, high_after)
-        if counts_after[other[number]] == 1
+        if counts_after[right[number]] == 1
     }
     pairs = [
-        (number, places[one[number]])
+        (number, places[left[number]])
         for number in range(low, high)
-        if counts[one[number]] == 1 and one[number] in places
+        if counts[left[number]] == 1 and left[number] in places
     ]
     return _rising(pairs)
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of pairs whose second numbers rise."""
+    """The longest subsequence of pairs whose second numbers rise."""
     from bisect import bisect_left
 
     ends: list[int] = []
@@ -197,20 +199,20 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _stretch(
-    one: Sequence[str], other: Sequence[str], low: int, high: int, low_after: int, high_after: int
+    left: Sequence[str], right: Sequence[str], low: int, high: int, low_after: int, high_after: int
 ) -> Iterator[Opcode]:
     if low == high and low_after == high_after:
         return
     if high - low > MOST_TOGETHER or high_after - low_after > MOST_TOGETHER:
         yield ("replace", low, high, low_after, high_after)
         return
-    matcher = SequenceMatcher(None, one[low:high], other[low_after:high_after], autojunk=False)
+    matcher = SequenceMatcher(None, left[low:high], right[low_after:high_after], autojunk=False)
     for tag, a, b, c, d in matcher.get_opcodes():
         yield (tag, low + a, low + b, low_after + c, low_after + d)
 
 
 def _grouped(codes: list[Opcode], around: int) -> Iterator[Opcode]:
-    """Long stretches of the same lines are cut down to some around what changed."""
+    """Cuts long stretches of equal lines down to the context of changes."""
     merged: list[Opcode] = []
     for code in codes:
         if merged and merged[-1][0] == code[0] == "equal" and merged[-1][2] == code[1]:

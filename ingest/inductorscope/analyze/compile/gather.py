@@ -1,6 +1,6 @@
-"""Gathering the story of a run's compiles while its logs are read, record by record.
+"""Collects the story of a run's compiles while its logs are read, record by record.
 
-Only what is small is taken: texts of graphs, guards and codes stay where they are stored.
+Only small values are copied: texts of graphs, guards and codes stay where they are stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from inductorscope.formats.log.trace_log import UNKNOWN_FILE
 
 
 class StoryGatherer:
-    """Gathers the story of all logs of a run."""
+    """Collects the story of all logs of a run."""
 
     def __init__(self) -> None:
         self.run = RunState()
@@ -33,7 +33,7 @@ class StoryGatherer:
         return gatherer
 
     def copy(self, path: str, rank: int | None, of: str) -> None:
-        """A log that holds what another one does, byte for byte."""
+        """Adds a log with the same content as another, byte for byte."""
         number = next(log.number for log in self.logs if log.facts.path == of)
         facts = LogFacts(path, rank, None, 0, None, None, None, same_as=number)
         self.copies.append(facts)
@@ -47,7 +47,7 @@ class StoryGatherer:
         return self.story, chunks
 
     def _frames(self) -> list[Frame]:
-        """With names of files; a forked process's log lacks some that its parent's has."""
+        """Resolves file names; a forked process's log lacks some that its parent's log has."""
         every: dict[int, str] = {}
         for log in self.logs:
             every = dict(log.strings) | every
@@ -61,7 +61,7 @@ class StoryGatherer:
 
 
 class LogGatherer(LogState):
-    """Takes the records of one log in their order."""
+    """Takes the records of one log, in order."""
 
     def add(self, record: LogRecord) -> None:
         self.facts.records += 1
@@ -94,10 +94,10 @@ class LogGatherer(LogState):
         self.strings = dict(strings)
         for compile_ in self.story.compiles:
             if compile_.log == self.number:
-                compile_.rank = self.facts.rank  # records tell it late: once processes are joined
+                compile_.rank = self.facts.rank  # this is known late, once processes are joined
         self.phases.finish()
         outside = self._compiles.get(None)
-        if outside is not None:  # what has no id is one compile, also before its first record
+        if outside is not None:  # without an id there is one compile, even before its first record
             for span in self.phases.spans:
                 if span.owner < 0:
                     span.owner = outside.number

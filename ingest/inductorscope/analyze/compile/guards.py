@@ -1,4 +1,4 @@
-"""Guards of a compile as people read them."""
+"""Guards of a compile in readable form."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ from inductorscope.formats.log.guard_failures import spoken
 from inductorscope.formats.log.guard_tree import GuardNode, read_guard_tree
 
 MEANING = {
-    "TENSOR_MATCH": "dtype, device, sizes, strides and gradient of a tensor stay",
-    "TYPE_MATCH": "the type stays",
-    "ID_MATCH": "it stays the very same object",
-    "EQUALS_MATCH": "the value stays",
-    "CONSTANT_MATCH": "the value stays",
+    "TENSOR_MATCH": "a tensor keeps its dtype, device, sizes, strides and requires_grad",
+    "TYPE_MATCH": "the type stays the same",
+    "ID_MATCH": "it stays the same object",
+    "EQUALS_MATCH": "the value stays the same",
+    "CONSTANT_MATCH": "the value stays the same",
     "LAMBDA_GUARD": "a condition holds",
-    "NO_HASATTR": "nobody gives it this attribute",
+    "NO_HASATTR": "it does not have this attribute",
     "HASATTR": "it has this attribute",
-    "GLOBAL_STATE": "gradients, autocast, default dtype and threads stay",
-    "DEFAULT_DEVICE": "the default device stays",
+    "GLOBAL_STATE": "gradients, autocast, default dtype and threads stay the same",
+    "DEFAULT_DEVICE": "the default device stays the same",
     "TORCH_FUNCTION_MODE_STACK": "no mode intercepts torch's functions",
-    "LENGTH_CHECK": "the length stays",
-    "DICT_LENGTH": "the number of keys stays",
+    "LENGTH_CHECK": "the length stays the same",
+    "DICT_LENGTH": "the number of keys stays the same",
     "DICT_VERSION": "the dictionary is not changed",
-    "DICT_CONTAINS": "the key is (not) there",
+    "DICT_CONTAINS": "the key is in the dictionary, or is not",
     "NO_TENSOR_ALIASING": "no two inputs are the same tensor",
     "OBJECT_ALIASING": "two inputs are the same object",
     "DUPLICATE_INPUT": "two inputs are the same object",
-    "WEAKREF_ALIVE": "the object still lives",
-    "DIMENSION_DYNAMIC_MARKING_GUARD": "marks of dynamic dimensions stay",
+    "WEAKREF_ALIVE": "the object still exists",
+    "DIMENSION_DYNAMIC_MARKING_GUARD": "marks of dynamic dimensions stay the same",
     "SYMBOLIC_SHAPE_GUARD": "conditions on symbolic sizes hold",
     "GRAD_MODE": "gradients stay on or off",
     "DETERMINISTIC_ALGORITHMS": "deterministic algorithms stay on or off",
-    "AUTOGRAD_SAVED_TENSORS_HOOKS": "no hooks on saved tensors come or go",
+    "AUTOGRAD_SAVED_TENSORS_HOOKS": "hooks on saved tensors stay the same",
     "NONE_MATCH": "it stays None",
-    "BOOL_MATCH": "the value stays",
-    "FUNCTION_MATCH": "it stays the very same function",
-    "CLOSURE_MATCH": "it stays the very same function",
-    "MODULE_MATCH": "it stays the very same module",
+    "BOOL_MATCH": "the value stays the same",
+    "FUNCTION_MATCH": "it stays the same function",
+    "CLOSURE_MATCH": "it stays the same function",
+    "MODULE_MATCH": "it stays the same module",
     "DATA_PTR_MATCH": "the tensor stays at its address",
-    "STORAGE_OVERLAPPING": "views overlap as they did",
-    "RELATIONAL_GUARD": "a relation of inputs stays",
+    "STORAGE_OVERLAPPING": "views overlap as before",
+    "RELATIONAL_GUARD": "a relation between inputs holds",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class GuardRow:
-    """A guard, or something that guards below look into."""
+    """A guard, or an object that the guards below it examine."""
 
     depth: int
     kind: str
-    """Empty for what is only looked into."""
+    """Empty for an examined object."""
     subject: str
-    """What is looked into, as the program calls it."""
+    """The examined object, as written in the program."""
     text: str
     meaning: str
     type: str

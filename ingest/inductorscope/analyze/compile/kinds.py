@@ -1,4 +1,4 @@
-"""What kind of work a phase of compiling is, by its name."""
+"""The kind of work of a compile phase, by its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from inductorscope.formats.vocabulary import (
     TUNING,
 )
 
-# The first that is found in the name decides.
+# The first match decides.
 _RULES = tuple(
     (re.compile(pattern), kind)
     for pattern, kind in (

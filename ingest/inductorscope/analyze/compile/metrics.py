@@ -1,4 +1,4 @@
-"""Figures of a compile, from `compilation_metrics`, in groups and with units."""
+"""Figures of a compile from `compilation_metrics`, in groups and with units."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ORDER = (
 )  # fmt: skip
 LONGEST = 20_000
 _MOMENTS = {"start_time": 1.0, "start_time_us": 1e6, "end_time_us": 1e6}
-"""Fields that are a time of day, and their unit in a second."""
+"""Fields with a time of day, and their units per second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class MetricGroup:
 
 
 def group_metrics(facts: Mapping[str, Any]) -> list[MetricGroup]:
-    """All fields, also those that only a later torch writes."""
+    """All fields, including those of later versions of torch."""
     groups: dict[str, tuple[list[Metric], list[str]]] = {name: ([], []) for name in ORDER}
     for name, value in facts.items():
         group = next(group for group, pattern in _GROUPS if pattern.search(name))

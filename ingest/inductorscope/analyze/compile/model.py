@@ -1,4 +1,4 @@
-"""The story of a run's compiles, as it is kept and shown."""
+"""The story of a run's compiles, as stored and shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from inductorscope.formats.log.torch_logs import Hint
 from inductorscope.formats.log.torch_logs import LoggedNode as LoggedNode
 
 STORY_VERSION = 1
-"""Raised when what is gathered changes: older stories say so."""
+"""Increased when what is collected changes; stored stories carry their version."""
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
@@ -23,16 +23,16 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
 
 
 class GraphBreak(msgspec.Struct):
-    """A graph break, met by one compile."""
+    """A graph break in one compile."""
 
     compile: int
-    """Which of the story's compiles; -1 where the record names none."""
+    """Number of the compile; -1 if the record names none."""
     log: int
     line: int
-    """Of its record in the log."""
+    """Line of the record in the log."""
     file: str | None
     at: int | None
-    """Line of the user's file."""
+    """Line in the user's file."""
     title: str
     explanation: str = ""
     hints: list[str] = []
@@ -44,7 +44,7 @@ class GraphBreak(msgspec.Struct):
 
 
 class BecameDynamic(msgspec.Struct):
-    """A size or number that Dynamo stopped taking for constant."""
+    """A size or number that Dynamo stopped treating as constant."""
 
     subject: str
     source: str
@@ -54,7 +54,7 @@ class BecameDynamic(msgspec.Struct):
 
 
 class Recompile(msgspec.Struct):
-    """Why a compile was another one of a frame that had been compiled before."""
+    """Why a frame was compiled again."""
 
     compile: int
     log: int
@@ -72,17 +72,17 @@ class Symbol(msgspec.Struct):
     name: str
     source: str
     subject: str
-    """The source as the program writes it."""
+    """The source in the program's notation."""
     value: str | None
-    """The hint: what it was when it was made."""
+    """The hint: its value when the symbol was created."""
     range: str | None
     unbacked: bool = False
     frame: int | None = None
-    """Line of the user's program that made it."""
+    """Line of the user's program that created it."""
 
 
 class SymbolGuard(msgspec.Struct):
-    """What was found out or demanded about symbols."""
+    """A guard or a conclusion about symbols."""
 
     compile: int
     log: int
@@ -94,12 +94,12 @@ class SymbolGuard(msgspec.Struct):
     reason: str | None = None
     frame: int | None = None
     locals: dict[str, str] = {}
-    """What the user's frame held, where the record tells."""
+    """Local variables of the user's frame, if the record has them."""
     sources: dict[str, str] = {}
 
 
 class Expression(msgspec.Struct):
-    """How a symbolic expression came about."""
+    """How a symbolic expression was made."""
 
     number: int
     text: str
@@ -111,7 +111,7 @@ class Expression(msgspec.Struct):
 
 
 class CacheEvent(msgspec.Struct):
-    """A cache asked, and its answer."""
+    """A lookup in a cache and its result."""
 
     compile: int
     log: int
@@ -119,7 +119,7 @@ class CacheEvent(msgspec.Struct):
     cache: str
     """`FX graph`, `AOTAutograd`, …"""
     outcome: str
-    """`hit`, `miss`, `bypass`, `disabled`, or as the log names it."""
+    """`hit`, `miss`, `bypass`, `disabled`, or the log's own word."""
     key: str | None = None
     reason: str | None = None
     saved_ms: float | None = None
@@ -127,7 +127,7 @@ class CacheEvent(msgspec.Struct):
 
 
 class KernelCompiled(msgspec.Struct):
-    """What compiling one Triton kernel took, and which configuration it got."""
+    """Compile time of one Triton kernel, and the configuration it got."""
 
     compile: int
     name: str
@@ -145,7 +145,7 @@ class Choice(msgspec.Struct):
 
 
 class Tuning(msgspec.Struct):
-    """One autotuning: what was tuned, and the candidates where the log has them."""
+    """One autotuning: the operation, and the candidates if the log has them."""
 
     compile: int
     log: int
@@ -157,19 +157,19 @@ class Tuning(msgspec.Struct):
 
 
 class Failure(msgspec.Struct):
-    """A compile that failed, or was given up and begun again."""
+    """A compile that failed, or was abandoned and restarted."""
 
     compile: int
     log: int
     line: int
     kind: str
-    """The exception's type."""
+    """Type of the exception."""
     message: str
     restarted: bool
     file: str | None = None
     at: int | None = None
     trace: str = ""
-    """The end of the traceback."""
+    """End of the traceback."""
 
 
 class Compile(msgspec.Struct):
@@ -179,11 +179,11 @@ class Compile(msgspec.Struct):
     log: int
     rank: int | None
     id: str | None
-    """`0/1`; None for what is compiled outside of Dynamo (AOTInductor, export)."""
+    """`0/1`; None for compiles outside of Dynamo (AOTInductor, export)."""
     occurrence: int
-    """After a reset the same id comes again; from 0."""
+    """From 0: after a reset the same id occurs again."""
     line: int
-    """Of its first record."""
+    """Line of its first record."""
     last_line: int = 0
     pid: int = 0
     attempts: int = 1
@@ -194,14 +194,14 @@ class Compile(msgspec.Struct):
     outcome: str = "unfinished"
     """`compiled`, `failed`, `no code`, `unfinished`."""
     seconds: float | None = None
-    """Of the whole, restarts included."""
+    """Seconds in all, with restarts."""
     seconds_from: str = ""
-    """`metrics`, or `phases` where the log has no metrics of it."""
+    """`metrics`, or `phases` if the log has no metrics for it."""
     backward_seconds: float | None = None
     start_us: float | None = None
     end_us: float | None = None
     phases: dict[str, float] = {}
-    """Microseconds of each kind of work, each without what is in it."""
+    """Self time in microseconds by kind of work."""
     guards: int | None = None
     guard_us: float | None = None
     ops: int | None = None
@@ -230,13 +230,13 @@ class LogFacts(msgspec.Struct):
     start_us: float | None
     end_us: float | None
     tensors: str = ""
-    """Digest over the metadata of tensors, to tell ranks apart."""
+    """Digest of tensor metadata, to tell ranks apart."""
     same_as: int | None = None
-    """Number of another log with the very same content, which was read for both."""
+    """Number of another log with exactly the same content, which was read for both."""
 
 
 class PhaseRow(msgspec.Struct):
-    """All phases of one name together."""
+    """All phases with one name."""
 
     name: str
     kind: str
@@ -259,12 +259,12 @@ class TunedTable(msgspec.Struct):
     seconds: float | None
     precompile_seconds: float | None
     count: int
-    """Candidates; the text may list the fastest only."""
+    """Number of candidates; the text may list only the fastest."""
     choices: list[Choice]
 
 
 class Spoken(msgspec.Struct):
-    """What one TORCH_LOGS text says."""
+    """The content of one TORCH_LOGS text."""
 
     path: str
     lines: int
@@ -275,7 +275,7 @@ class Spoken(msgspec.Struct):
 
 
 class Story(msgspec.Struct):
-    """All but the phases one by one, which are kept apart."""
+    """Everything but the individual phases, which are stored separately."""
 
     version: int = STORY_VERSION
     logs: list[LogFacts] = []
@@ -283,7 +283,7 @@ class Story(msgspec.Struct):
     breaks: list[GraphBreak] = []
     recompiles: list[Recompile] = []
     became: dict[int, list[BecameDynamic]] = {}
-    """By compile."""
+    """By compile number."""
     symbols: list[Symbol] = []
     symbol_guards: list[SymbolGuard] = []
     expressions: list[Expression] = []
@@ -294,7 +294,7 @@ class Story(msgspec.Struct):
     phases: list[PhaseRow] = []
     frames: list[Frame] = []
     spoken: list[Spoken] = []
-    """What TORCH_LOGS texts of the upload say."""
+    """Content of the upload's TORCH_LOGS texts."""
     beyond: dict[str, int] = {}
-    """What is beyond the most that is kept, counted by what it is."""
+    """Number of items beyond the limits, by kind."""
     unread: dict[str, int] = {}

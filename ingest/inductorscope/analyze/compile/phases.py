@@ -1,4 +1,4 @@
-"""Phases of all compiles: whose they are, what they add up to, and the longest on one timeline."""
+"""Phases of all compiles: their owners, their sums, and the longest on one timeline."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from inductorscope.formats.vocabulary import CPP, TRITON
 from inductorscope.units import plural
 
 CHUNK = 4000
-"""Phases that are kept, and read, together."""
+"""Number of phases that are stored and read together."""
 ON_TIMELINE = 2500
-"""Phases of the whole process that are drawn at once: the longest."""
+"""Most phases drawn on the timeline of the whole process: the longest."""
 LEAST_SHARE = 2e-4
 
 BECAME_DYNAMIC, DISABLED = "automatic_dynamic", "_cache_disabled"
@@ -42,9 +42,9 @@ class _Sum:
 
 
 def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
-    """Gives each compile its phases and their sums; all phases in pieces, in the order of compiles.
+    """Assigns phases to compiles, sums them and returns them in chunks, in the order of compiles.
 
-    The last piece is the timeline of the whole.
+    The last chunk is the timeline of the whole process.
     """
     _instants(story, [log.instants for log in logs])
     owned: dict[int, list[Span]] = {}
@@ -72,21 +72,21 @@ def lay_out_phases(story: Story, logs: Sequence[PhaseEvents]) -> list[Chunk]:
         if compile_.seconds is not None or compile_.backward_seconds is not None:
             compile_.seconds_from = "metrics"
         else:
-            # Of a compile under way the outer phases have no end yet: what ended counts.
+            # Outer phases of an unfinished compile have no end, so only finished phases count.
             ended = sum(span.self_us for span in spans)
             compile_.seconds, compile_.seconds_from = ended / 1e6, "phases"
         compile_.start_us = spans[0].start_us
         compile_.end_us = max(span.start_us + span.duration_us for span in spans)
     story.phases = [
-        PhaseRow(name, work_of(name, waiting), one.count, one.total_us, one.self_us,
-                 one.longest_us, one.longest)
-        for name, one in sorted(sums.items(), key=lambda item: -item[1].self_us)
+        PhaseRow(name, work_of(name, waiting), total.count, total.total_us, total.self_us,
+                 total.longest_us, total.longest)
+        for name, total in sorted(sums.items(), key=lambda item: -item[1].self_us)
     ]  # fmt: skip
     return [*chunks, _timeline(owned.values())]
 
 
 def work_of(name: str, waiting: str) -> str:
-    """`waiting`: what the compile waits for while its workers compile kernels."""
+    """The kind of a phase; `waiting` is that of waiting for workers that compile kernels."""
     return waiting if name.startswith("async_compile.wait") else kind_of(name)
 
 
@@ -94,16 +94,16 @@ def _compiles_cpp(owned: dict[int, list[Span]]) -> bool:
     return any(span.name == "compile_file" for spans in owned.values() for span in spans)
 
 
-def _add(one: _Sum, span: Span) -> None:
-    one.count += 1
-    one.total_us += span.duration_us
-    one.self_us += span.self_us
-    if span.duration_us > one.longest_us:
-        one.longest_us, one.longest = span.duration_us, span.owner
+def _add(total: _Sum, span: Span) -> None:
+    total.count += 1
+    total.total_us += span.duration_us
+    total.self_us += span.self_us
+    if span.duration_us > total.longest_us:
+        total.longest_us, total.longest = span.duration_us, span.owner
 
 
 def _timeline(owned: Iterable[list[Span]]) -> Chunk:
-    """The longest phases, parents before what is in them."""
+    """The longest phases, parents before their children."""
     every = [span for spans in owned for span in spans]
     whole = sum(span.duration_us for span in every if span.depth == 0)
     every.sort(key=lambda span: -span.duration_us)
@@ -118,8 +118,8 @@ def _times_of_logs(story: Story, logs: Sequence[PhaseEvents]) -> None:
             facts.end_us = max(span.start_us + span.duration_us for span in log.spans)
 
 
-def tells(name: str) -> bool:
-    """Whether the story takes something from instants of that name."""
+def is_used(name: str) -> bool:
+    """Whether the story uses instants with that name."""
     return name == BECAME_DYNAMIC or name.endswith((DISABLED, TUNING))
 
 
@@ -131,7 +131,7 @@ def _instants(story: Story, logs: Sequence[list[Instant]]) -> None:
             elif instant.name.endswith(DISABLED) and instant.owner >= 0:
                 story.caches.append(
                     CacheEvent(instant.owner, number, instant.line, "FX graph", "disabled",
-                               reason=_told(instant, "cache_bypass_reason") or "not enabled")
+                               reason=_text(instant, "cache_bypass_reason") or "not enabled")
                 )  # fmt: skip
             elif instant.duration_us is not None:
                 _tuning(story, number, instant)
@@ -140,22 +140,22 @@ def _instants(story: Story, logs: Sequence[list[Instant]]) -> None:
 def _became(story: Story, instant: Instant) -> None:
     if instant.owner < 0:
         return
-    source, dim = _told(instant, "name") or "", instant.arguments.get("dim_changed")
+    source, dim = _text(instant, "name") or "", instant.arguments.get("dim_changed")
     subject = spoken(source)
     if isinstance(dim, int):
-        what = "stride" if "stride" in (_told(instant, "reason") or "") else "size"
+        what = "stride" if "stride" in (_text(instant, "reason") or "") else "size"
         subject = f"{subject}.{what}({dim})"
     listed = story.became.setdefault(instant.owner, [])
     item = BecameDynamic(
         subject, source, _value(instant, "cached", dim), _value(instant, "new", dim),
-        _told(instant, "reason") or "",
+        _text(instant, "reason") or "",
     )  # fmt: skip
     if all(known.subject != item.subject for known in listed):
         listed.append(item)
 
 
 def _value(instant: Instant, name: str, dim: object) -> str | None:
-    """Sizes are given as a whole shape, of which one changed."""
+    """The value; of a whole shape, only the changed size."""
     text = instant.arguments.get(name)
     if text is None:
         return None
@@ -168,7 +168,7 @@ def _value(instant: Instant, name: str, dim: object) -> str | None:
 
 def _tuning(story: Story, log: int, instant: Instant) -> None:
     choices = []
-    stats = _told(instant, "autotune_choices_stats")
+    stats = _text(instant, "autotune_choices_stats")
     count = ""
     if stats:
         try:
@@ -182,8 +182,8 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
             if isinstance(best, str):
                 us = time * 1000 if isinstance(time, float | int) else None
                 choices.append(Choice(best[:300], us, str(facts.get("best_kernel_desc", ""))[:500]))
-    shapes = _told(instant, "autotune_shape") or ""
-    dtypes = _told(instant, "autotune_dtypes") or ""
+    shapes = _text(instant, "autotune_shape") or ""
+    dtypes = _text(instant, "autotune_dtypes") or ""
     story.tunings.append(
         Tuning(
             instant.owner, log, instant.line,
@@ -193,6 +193,6 @@ def _tuning(story: Story, log: int, instant: Instant) -> None:
     )  # fmt: skip
 
 
-def _told(instant: Instant, name: str) -> str | None:
+def _text(instant: Instant, name: str) -> str | None:
     value = instant.arguments.get(name)
     return value if isinstance(value, str) else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-# What differs from process to process and says nothing: addresses, ids, times, temporary folders.
+# Process-specific content: addresses, ids, times, temporary folders.
 _NOISE = (
     (re.compile(r"0x[0-9a-fA-F]{4,16}"), "0x…"),
     (re.compile(r"# graph id: \d{1,20}"), "# graph id: …"),
@@ -23,7 +23,7 @@ _NOISE = (
 
 
 def plain(line: str) -> str:
-    """The line without what differs between any two processes."""
+    """The line without process-specific content."""
     for pattern, instead in _NOISE:
         line = pattern.sub(instead, line)
     return line
@@ -31,13 +31,13 @@ def plain(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A record that ranks may share: what it is, of which compile, and its content."""
+    """A record to compare between ranks: its kind, compile and content."""
 
     compile_id: str | None
     occurrence: int
     what: str
     nth: int
-    """Which of its kind in its compile."""
+    """Index among records of its kind in its compile."""
     digest: str
     artifact: int | None
     line: int
@@ -49,7 +49,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Where two ranks part: an item that differs, or that one of them lacks."""
+    """A difference of two ranks: items that differ, or one that a rank lacks."""
 
     what: str
     compile_id: str | None
@@ -59,30 +59,30 @@ class Apart:
 
 @dataclass(slots=True)
 class Compared:
-    """A rank beside the first one."""
+    """A rank compared with the first one."""
 
     differences: list[Apart] = field(default_factory=list)
     shared: int = 0
-    """Items that are the same, or differ in addresses only."""
+    """Number of items that are equal, or differ only in addresses."""
 
 
 MOST = 200
 
 
 def compare_items(
-    one: Sequence[Item], other: Sequence[Item], same: object, *, most: int = MOST
+    left: Sequence[Item], right: Sequence[Item], same: object, *, most: int = MOST
 ) -> Compared:
-    """In the order of the first; `same(a, b)` says whether two contents tell the same."""
+    """Compares items in the order of the first rank; `same(a, b)` compares two contents."""
     assert callable(same)
-    beside = {item.key: item for item in other}
-    found = Compared()
-    for item in one:
+    beside = {item.key: item for item in right}
+    result = Compared()
+    for item in left:
         match = beside.pop(item.key, None)
         if match is not None and (match.digest == item.digest or same(item, match)):
-            found.shared += 1
-        elif len(found.differences) < most:
-            found.differences.append(Apart(item.what, item.compile_id, item, match))
+            result.shared += 1
+        elif len(result.differences) < most:
+            result.differences.append(Apart(item.what, item.compile_id, item, match))
     for item in beside.values():
-        if len(found.differences) < most:
-            found.differences.append(Apart(item.what, item.compile_id, None, item))
-    return found
+        if len(result.differences) < most:
+            result.differences.append(Apart(item.what, item.compile_id, None, item))
+    return result

@@ -1,4 +1,4 @@
-"""How often each function was compiled, and what changed from one time to the next."""
+"""How often each function was compiled, and what changed between compiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from inductorscope.analyze.compile.settle import resumed
 from inductorscope.formats.log.guard_failures import GuardFailure
 
 USUAL_LIMIT = 8
-"""torch._dynamo.config.recompile_limit, unless changed."""
+"""Default of torch._dynamo.config.recompile_limit."""
 
 
 @dataclass(slots=True)
@@ -21,12 +21,12 @@ class Step:
     failures: list[GuardFailure]
     became: list[BecameDynamic]
     record: tuple[int, int] | None
-    """Log and line of the reasons."""
+    """Log and line of the record with the reasons."""
 
 
 @dataclass(slots=True)
 class Change:
-    """What changed from call to call, in the order of the compiles."""
+    """What changed between calls, in the order of the compiles."""
 
     subject: str
     kind: str
@@ -34,21 +34,21 @@ class Change:
     became_dynamic: bool
     advice: str
     text: str = ""
-    """The guard as torch wrote it, where it has no subject."""
+    """The guard in torch's words, if it has no subject."""
 
 
 @dataclass(slots=True)
 class History:
-    """One function, or the rest of one after a graph break."""
+    """A function, or the rest of one after a graph break."""
 
     function: str
-    """As the user calls it."""
+    """Name in the user's program."""
     resumed_at: int | None
-    """Line after which it goes on, if it is the rest of a function."""
+    """Line after which it resumes, if it is the rest of a function."""
     file: str | None
     line: int | None
     frame: str
-    """Number of the frame that Dynamo gave it."""
+    """Number that Dynamo gave to the frame."""
     log: int
     rank: int | None
     steps: list[Step] = field(default_factory=list)
@@ -66,18 +66,18 @@ class History:
 
 
 def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
-    """The most recompiled first."""
+    """The most recompiled function first."""
     reasons = {recompile.compile: recompile for recompile in story.recompiles}
-    found: dict[tuple[int, str, str | None, int | None], History] = {}
+    by_function: dict[tuple[int, str, str | None, int | None], History] = {}
     for compile_ in story.compiles:
         if compile_.id is None:
             continue
         frame = compile_.id.rpartition("/")[0]
         name, at = resumed(compile_.function or "(unknown)")
         key = (compile_.log, frame, compile_.function, compile_.first_line)
-        history = found.get(key)
+        history = by_function.get(key)
         if history is None:
-            history = found[key] = History(
+            history = by_function[key] = History(
                 name, at, compile_.file, compile_.first_line, frame, compile_.log, compile_.rank
             )
         reason = reasons.get(compile_.number)
@@ -89,7 +89,9 @@ def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
                 (reason.log, reason.line) if reason is not None else None,
             )
         )
-    facts = [one for one in found.values() if one.recompiles or not only_recompiled]
+    facts = [
+        history for history in by_function.values() if history.recompiles or not only_recompiled
+    ]
     for history in facts:
         history.changes = _changes(history)
         history.reached_limit = len(history.steps) >= USUAL_LIMIT
@@ -97,7 +99,7 @@ def histories(story: Story, *, only_recompiled: bool = True) -> list[History]:
 
 
 def _changes(history: History) -> list[Change]:
-    """Against the compile just before: older ones failed for the same reason, most often."""
+    """Compares with the previous compile: older ones mostly failed for the same reason."""
     changes: dict[str, Change] = {}
     for step in history.steps:
         named: set[str] = set()

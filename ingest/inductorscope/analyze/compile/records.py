@@ -31,7 +31,7 @@ LONGEST = 4000
 TRACE_LINES = 60
 
 Handler = Callable[[LogState, LogRecord, int], None]
-"""Takes a record of the compile of that number."""
+"""Handles a record of the compile with that number."""
 
 
 def _start(log: LogState, record: LogRecord, number: int) -> None:
@@ -44,7 +44,7 @@ def _start(log: LogState, record: LogRecord, number: int) -> None:
 
 
 def _counted(compile_id: str | None, log: LogState, number: int) -> None:
-    """A frame's compile beyond its first is a recompile, also where the log gives no reason."""
+    """Marks recompiles: every compile of a frame but the first, even without a logged reason."""
     last = (compile_id or "").rpartition("/")[2]
     if last.isdigit() and int(last) > 0:
         log.story.compiles[number].recompile = True
@@ -71,7 +71,7 @@ def _metrics(log: LogState, record: LogRecord, number: int) -> None:
     compile_.nodes = integer(facts.get("graph_node_count"))
     compile_.inputs = integer(facts.get("graph_input_count"))
     compile_.cudagraph_skip = _text(facts.get("cudagraph_skip_reason"))
-    compile_.outcome = "no code"  # until a code or a cache's hit says otherwise
+    compile_.outcome = "no code"  # until a code or a cache hit changes it
     fail = _text(facts.get("fail_type"))
     if fail:
         compile_.outcome = "failed"
@@ -89,7 +89,7 @@ def _metrics(log: LogState, record: LogRecord, number: int) -> None:
 
 
 def _broken(log: LogState, record: LogRecord, number: int, reasons: list[str]) -> None:
-    """Graph breaks that have no record of their own."""
+    """Adds graph breaks that have no record of their own."""
     for reason in reasons:
         log.story.compiles[number].breaks += 1
         if log.run.room(log.story.breaks, "graph breaks"):
@@ -99,7 +99,7 @@ def _broken(log: LogState, record: LogRecord, number: int, reasons: list[str]) -
 def _failed(
     log: LogState, record: LogRecord, number: int, kind: str, facts: dict[str, Any]
 ) -> None:
-    """Its error may have been logged already, with the traceback."""
+    """Adds a failure; its error may be logged already, with the traceback."""
     message = _text(facts.get("fail_reason")) or ""
     file = _text(facts.get("fail_user_frame_filename"))
     at = integer(facts.get("fail_user_frame_lineno"))
@@ -149,7 +149,7 @@ def _break(log: LogState, record: LogRecord, number: int) -> None:
 
 
 def _recompiled(log: LogState, record: LogRecord, number: int) -> None:
-    """Comes before its compile starts, under the id that it will have."""
+    """Comes before its compile starts, with the id of that compile."""
     compile_ = log.story.compiles[number]
     if compile_.stack:
         compile_ = log.begin(record)
@@ -305,8 +305,8 @@ def _seconds(facts: dict[str, Any], names: tuple[tuple[str, float], ...]) -> flo
     return None
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
-    return other if one is None else one + (other or 0.0)
+def _sum(value: float | None, other: float | None) -> float | None:
+    return other if value is None else value + (other or 0.0)
 
 
 def _number(value: object) -> float | None:
@@ -338,11 +338,11 @@ HANDLERS = {
     **{f"{cache}_cache_{outcome}": _cache for cache in CACHES for outcome in OUTCOMES},
     **{kind.name: _HANDLERS[kind.story] for kind in BY_NAME.values() if kind.story},
 }
-"""What each record adds, by the name it is called by."""
+"""The handler of each kind of record, by name."""
 
 
 def metrics_of(line: bytes) -> dict[str, Any]:
-    """The figures in a line of a log that holds `compilation_metrics` or their like."""
+    """The figures in a line of a log with `compilation_metrics` or similar."""
     record = read_head(line, 1, [])
     body = None if record is None else record.body
     return body if isinstance(body, dict) else {}

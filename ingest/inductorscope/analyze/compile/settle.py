@@ -1,4 +1,4 @@
-"""Completes a story once all logs are read, where one record adds to another."""
+"""Completes a story once all logs are read and records can refer to each other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def settle(story: Story) -> None:
 
 @lru_cache(4096)
 def resumed(function: str) -> tuple[str, int | None]:
-    """The user's function that a frame belongs to, and after which line it goes on there."""
+    """The user's function of a frame, and the line after which it resumes."""
     match = _RESUMED.match(function)
     if match is None:
         return function, None
@@ -44,7 +44,7 @@ def _outcome(compile_: Compile) -> None:
 
 
 def _place(story: Story, compile_: Compile) -> None:
-    """Where the metrics do not tell the function, the stack's last frame is it."""
+    """Takes the function from the stack's last frame if the metrics lack it."""
     if compile_.function is None and compile_.stack:
         frame = story.frames[compile_.stack[-1]]
         compile_.function = frame.function
@@ -53,7 +53,7 @@ def _place(story: Story, compile_: Compile) -> None:
 
 
 def _new_values(story: Story) -> None:
-    """A guard on a value tells the old one; what became dynamic tells the new one."""
+    """Adds old and new values: a guard on a value has the old one, a dynamic size the new one."""
     for recompile in story.recompiles:
         became = {item.subject: item.new for item in story.became.get(recompile.compile, ())}
         for failure in recompile.failures:

@@ -1,4 +1,4 @@
-"""What is known of a run's compiles while its logs are read.
+"""State of a run's compiles while its logs are read.
 
 The handlers in `records` add to it, log by log.
 """
@@ -11,27 +11,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inductorscope.analyze.compile.model import Compile, LogFacts, Story
-from inductorscope.analyze.compile.phases import tells
+from inductorscope.analyze.compile.phases import is_used
 from inductorscope.formats.log.phase_events import PhaseEvents
 from inductorscope.formats.log.record import LogRecord, integer
 
 MOST = 20_000
-"""Of each list of the story; what is beyond is counted."""
+"""Longest list in the story; items beyond it are only counted."""
 MOST_FRAMES = 100_000
 MOST_STACK = 200
 LONGEST_CODE = 500
 
 Place = tuple[int, int | str | None, int, str, str | None]
-"""Log, file or its number, line, function, code."""
+"""Log, file name or number, line, function, code."""
 
 
 @dataclass(slots=True)
 class RunState:
-    """What the logs of a run share."""
+    """State that the logs of a run share."""
 
     story: Story = field(default_factory=Story)
     places: dict[Place, int] = field(default_factory=dict)
-    """The number of each frame of a stack."""
+    """Number of each stack frame."""
 
     def room(self, listed: Sequence[object], what: str) -> bool:
         if len(listed) < MOST:
@@ -41,7 +41,7 @@ class RunState:
 
 
 class LogState:
-    """What is known of one log so far."""
+    """State of one log so far."""
 
     def __init__(self, run: RunState, number: int, path: str, rank: int | None) -> None:
         self.run = run
@@ -49,9 +49,9 @@ class LogState:
         self.number = number
         self.facts = LogFacts(path, rank, None, 0, None, None, None)
         self.strings: Mapping[int, str] = {}
-        self.phases = PhaseEvents(self._owner, tells)
+        self.phases = PhaseEvents(self._owner, is_used)
         self.expressions: dict[int, int] = {}
-        """Torch's number of an expression → ours."""
+        """Torch's number of an expression → the story's number."""
         self._compiles: dict[str | None, Compile] = {}
         self._occurrences: dict[str, int] = {}
         self._tensors = hashlib.sha256()
@@ -59,7 +59,7 @@ class LogState:
         self.story.logs.append(self.facts)
 
     def begin(self, record: LogRecord) -> Compile:
-        """A compile that starts now; the same id earlier in the log was another one."""
+        """Starts a compile; an earlier one with the same id is separate."""
         occurrence = self._occurrences.get(record.compile_id or "", -1) + 1
         self._occurrences[record.compile_id or ""] = occurrence
         begun = Compile(
@@ -86,7 +86,7 @@ class LogState:
         return -1 if known is None else known.number
 
     def frame(self, frame: object) -> int | None:
-        """The number of a frame as logged; None for what is none."""
+        """The number of a logged frame; None if it is not a frame."""
         if not isinstance(frame, dict):
             return None
         file = frame.get("filename")

@@ -1,4 +1,4 @@
-"""What torch said of compiling while a run was captured: explain, compile_times, loops of C++."""
+"""What torch itself reported during a capture: explain, compile_times, C++ loops."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from inductorscope.formats.capture_facts import Explained, LoopFacts, parse_facts
 
 ELSEWHERE = {
-    "explain": "Nobody asked torch to explain this run.",
-    "compile_times": "This run holds no torch._dynamo.utils.compile_times().",
-    "loops": "This run does not say which loops of C++ kernels are vectorised.",
+    "explain": "This run has no torch._dynamo.explain().",
+    "compile_times": "This run has no torch._dynamo.utils.compile_times().",
+    "loops": "This run has no record of which loops of C++ kernels are vectorised.",
 }
-AGAIN = " Captures made here do since this version: capture the model again."
-CAPTURE = " Capture the model here to have it."
+AGAIN = " New captures have it: capture the model again."
+CAPTURE = " Capture the model here to get it."
 BY_HAND = {
     "explain": " Or print torch._dynamo.explain(f)(*args) in your program.",
     "compile_times": " Or print it at the end of your program.",
     "loops": (
-        " Torch's own logs told it up to 2.4 (TORCH_LOGS=+schedule); upload such a text beside "
-        "the log."
+        " Up to torch 2.4, TORCH_LOGS=+schedule prints it; upload that text together with the log."
     ),
 }
 
@@ -30,7 +29,7 @@ class TimedRow:
     name: str
     calls: int
     total_s: float
-    """What is called within included: rows do not sum."""
+    """Includes nested calls, so rows do not sum."""
     longest_s: float
     each_s: list[float]
 
@@ -40,54 +39,55 @@ class LoopNest:
     """One loop nest of a C++ kernel."""
 
     graph: str
-    """Its debug folder's name."""
+    """Name of its debug folder."""
     kernel: str
     nodes: list[str]
     loops: list[str]
-    """Size of each, outermost first; reductions say so."""
+    """Size of each loop, outermost first; reductions are marked."""
     vectorised: bool
     how: str
-    """Which loops, and how many elements at a time; or why not."""
+    """Which loops are vectorised and by how many elements at a time, or why none is."""
 
 
 @dataclass(frozen=True, slots=True)
-class TorchSays:
+class TorchReport:
     explained: Explained | None = None
     times: list[TimedRow] = field(default_factory=list)
-    """The slowest first."""
+    """The slowest function first."""
     times_text: str = ""
     """As torch prints them."""
     instructions: str | None = None
-    """The vector instructions of C++ kernels; None where nobody noted their loops."""
+    """The vector instructions of C++ kernels; None if no capture recorded their loops."""
     nests: list[LoopNest] = field(default_factory=list)
-    """Those that are not vectorised first."""
+    """Nests that are not vectorised first."""
     missing: dict[str, str] = field(default_factory=dict)
-    """Why there is no `explain`, `compile_times` or `loops`, and how to get it."""
+    """Why `explain`, `compile_times` or `loops` is missing, and how to get it."""
 
 
-def torch_says(facts_text: bytes | None) -> TorchSays:
-    """From the text of a `capture.json`; None for a run that was not captured."""
+def report_in_capture(facts_text: bytes | None) -> TorchReport:
+    """The report in the text of a `capture.json`; None for a run that was not captured."""
     facts = None if facts_text is None else parse_facts(facts_text)
     if facts is None:
         missing = {what: text + CAPTURE + BY_HAND[what] for what, text in ELSEWHERE.items()}
-        return TorchSays(missing=missing)
-    there = {
+        return TorchReport(missing=missing)
+    recorded = {
         "explain": facts.explained, "compile_times": facts.compile_times, "loops": facts.vectors,
     }  # fmt: skip
-    missing = {what: text + AGAIN for what, text in ELSEWHERE.items() if there[what] is None}
+    missing = {what: text + AGAIN for what, text in ELSEWHERE.items() if recorded[what] is None}
     if facts.explained is None:
         missing["explain"] = next(
-            (one for one in facts.missing if "_dynamo.explain" in one), missing["explain"]
+            (sentence for sentence in facts.missing if "_dynamo.explain" in sentence),
+            missing["explain"],
         )
     times, vectors = facts.compile_times, facts.vectors
-    return TorchSays(
+    return TorchReport(
         facts.explained,
         [] if times is None else _timed(times.seconds),
         "" if times is None else times.text,
         None if vectors is None else vectors.instructions,
         []
         if vectors is None
-        else sorted(map(_nest, vectors.nests), key=lambda one: one.vectorised),
+        else sorted(map(_nest, vectors.nests), key=lambda sentence: sentence.vectorised),
         missing,
     )
 
@@ -113,5 +113,5 @@ def _nest(nest: LoopFacts) -> LoopNest:
         if 0 <= loop < len(nest.ranges)
     )
     if not nest.vectors:
-        how = nest.reason or "torch does not say by which of its rules"
+        how = nest.reason or "torch gives no reason"
     return LoopNest(nest.graph, nest.kernel, nest.nodes, sizes, bool(nest.vectors), how)

@@ -1,4 +1,4 @@
-"""The story of a run's compiles in sentences, each part with where its evidence is."""
+"""The story of a run's compiles in sentences; each part links to its evidence."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Level = Literal["good", "note", "warn", "bad"]
 Target = Literal["", "graphs", "breaks", "recompiles", "time", "caches", "failures", "symbols",
                  "ranks", "export", "tuning"]  # fmt: skip
 SHOWN = 3
-RANKS = ": what they do differently is told on the page of ranks."
+RANKS = ": the page of ranks shows where they differ."
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some words, and which part of the page shows what they say."""
+    """A few words, and the part of the page with their evidence."""
 
     text: str
     to: Target = ""
@@ -32,7 +32,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Said:
+class Sentence:
     """One sentence."""
 
     level: Level
@@ -45,12 +45,12 @@ class Said:
         return "".join(part.text for part in self.parts)
 
 
-def overview(story: Story) -> list[Said]:
-    """The gravest first; what is as it should be comes last."""
+def overview(story: Story) -> list[Sentence]:
+    """The sentences, the most serious first."""
     if not story.compiles:
         return []
     places, recompiled = break_places(story), histories(story)
-    said = [
+    sentences = [
         *_failures(story),
         *_breaks(story, places),
         *_recompiles(recompiled),
@@ -62,7 +62,7 @@ def overview(story: Story) -> list[Said]:
         *_ranks(story),
     ]
     order = ("bad", "warn", "note", "good")
-    return sorted(said, key=lambda one: order.index(one.level))
+    return sorted(sentences, key=lambda sentence: order.index(sentence.level))
 
 
 def seconds(value: float) -> str:
@@ -73,84 +73,93 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 99.95 else f"{value:,.0f} s"
 
 
-def _graphs(story: Story) -> Said:
+def _graphs(story: Story) -> Sentence:
     graphs = graph_count(story)
-    names = Counter(resumed(one.function)[0] for one in story.compiles if one.function)
-    pieces = {(one.file, one.function) for one in story.compiles if one.function}
-    said = Said(
+    names = Counter(
+        resumed(compile_.function)[0] for compile_ in story.compiles if compile_.function
+    )
+    pieces = {
+        (compile_.file, compile_.function) for compile_ in story.compiles if compile_.function
+    }
+    sentence = Sentence(
         "good", "compiled", [Part(plural(graphs, "graph") if graphs else "No graph", "graphs")]
     )
     if not graphs:
-        said.level, said.label = "note", "no graph"
+        sentence.level, sentence.label = "note", "no graph"
     if names:
         shown = ", ".join(f"`{name}`" for name, _ in names.most_common(SHOWN))
         more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-        said.parts.append(Part(f" from {plural(len(names), 'function')} ({shown}{more})"))
+        sentence.parts.append(Part(f" from {plural(len(names), 'function')} ({shown}{more})"))
         if len(pieces) > len(names):
-            said.parts.append(Part(f", which graph breaks cut into {plural(len(pieces), 'piece')}"))
-    empty = sum(one.outcome == "no code" for one in story.compiles)
+            sentence.parts.append(
+                Part(f", which graph breaks cut into {plural(len(pieces), 'piece')}")
+            )
+    empty = sum(compile_.outcome == "no code" for compile_ in story.compiles)
     if empty:
-        said.parts.append(Part(f"; {plural(empty, 'compile')} came to no code of its own"))
-    unfinished = sum(one.outcome == "unfinished" for one in story.compiles)
+        sentence.parts.append(Part(f"; {plural(empty, 'compile')} produced no code"))
+    unfinished = sum(compile_.outcome == "unfinished" for compile_ in story.compiles)
     if unfinished:
-        said.level, said.label = "note", "compiles without an end"
-        said.parts.append(
-            Part(f"; of {plural(unfinished, 'compile')} the log does not tell the end")
-        )
-    said.parts.append(Part("."))
-    return said
+        sentence.level, sentence.label = "note", "unfinished compiles"
+        sentence.parts.append(Part(f"; {plural(unfinished, 'compile')} did not finish in the log"))
+    sentence.parts.append(Part("."))
+    return sentence
 
 
 def graph_count(story: Story) -> int:
-    """Codes; of a compile that a cache answered before codes were logged, one."""
-    return sum(one.codes or (one.outcome == "compiled") for one in story.compiles)
+    """Number of output codes; a compile that a cache answered before codes were logged counts as
+    one."""
+    return sum(compile_.codes or (compile_.outcome == "compiled") for compile_ in story.compiles)
 
 
-def _failures(story: Story) -> list[Said]:
-    failed = [one for one in story.failures if not one.restarted]
+def _failures(story: Story) -> list[Sentence]:
+    failed = [failure for failure in story.failures if not failure.restarted]
     if not failed:
         return []
-    said = Said("bad", "failed", [Part(plural(len(failed), "compile") + " failed", "failures")])
-    kinds = Counter((one.kind.rsplit(".", 1)[-1], one.message.strip().split("\n")[-1][:120])
-                    for one in failed)  # fmt: skip
+    sentence = Sentence(
+        "bad", "failed", [Part(plural(len(failed), "compile") + " failed", "failures")]
+    )
+    kinds = Counter((failure.kind.rsplit(".", 1)[-1], failure.message.strip().split("\n")[-1][:120])
+                    for failure in failed)  # fmt: skip
     causes = "; ".join(f"{kind}: {message}" if message else kind
                      for (kind, message), _ in kinds.most_common(SHOWN))  # fmt: skip
-    said.parts.append(Part(f": {causes}"))
-    place = next(((one.file, one.at) for one in failed if one.file and one.at), None)
+    sentence.parts.append(Part(f": {causes}"))
+    place = next(
+        ((failure.file, failure.at) for failure in failed if failure.file and failure.at), None
+    )
     if place is not None:
-        said.parts += [Part(", at "), Part(_name(*place), "failures", place)]
-    said.parts.append(Part("."))
-    return [said]
+        sentence.parts += [Part(", at "), Part(_name(*place), "failures", place)]
+    sentence.parts.append(Part("."))
+    return [sentence]
 
 
-def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Said]:
+def _breaks(story: Story, places: Sequence[BreakPlace]) -> list[Sentence]:
     if not places:
-        return [Said("good", "no graph breaks", [Part("No graph breaks.")])] if any(
-            one.id is not None for one in story.compiles
+        return [Sentence("good", "no graph breaks", [Part("No graph breaks.")])] if any(
+            compile_.id is not None for compile_ in story.compiles
         ) else []  # fmt: skip
     total = sum(place.count for place in places)
-    said = Said(
+    sentence = Sentence(
         "warn", plural(total, "graph break"), [Part(plural(total, "graph break"), "breaks")]
     )
-    said.parts.append(Part(f" at {plural(len(places), 'place')}: "))
+    sentence.parts.append(Part(f" at {plural(len(places), 'place')}: "))
     for number, place in enumerate(places[:SHOWN]):
         if number:
-            said.parts.append(Part(", "))
-        said.parts.append(Part(f"{place.short} at "))
+            sentence.parts.append(Part(", "))
+        sentence.parts.append(Part(f"{place.short} at "))
         at = (place.file, place.line) if place.file and place.line else None
-        said.parts.append(Part(place.name, "breaks", at))
+        sentence.parts.append(Part(place.name, "breaks", at))
     if len(places) > SHOWN:
-        said.parts.append(Part(f" and {len(places) - SHOWN:,} more"))
-    said.parts.append(Part("."))
-    said.advice = next((place.advice for place in places if place.advice), "")
-    return [said]
+        sentence.parts.append(Part(f" and {len(places) - SHOWN:,} more"))
+    sentence.parts.append(Part("."))
+    sentence.advice = next((place.advice for place in places if place.advice), "")
+    return [sentence]
 
 
-def _recompiles(recompiled: Sequence[History]) -> list[Said]:
+def _recompiles(recompiled: Sequence[History]) -> list[Sentence]:
     total = sum(history.recompiles for history in recompiled)
     if not total:
         return []
-    said = Said(
+    sentence = Sentence(
         "warn", plural(total, "recompile"), [Part("Recompiled "), Part(_times(total), "recompiles")]
     )
     groups: dict[str, list[str]] = {}
@@ -169,20 +178,20 @@ def _recompiles(recompiled: Sequence[History]) -> list[Said]:
         )
         why = reason if reason.startswith("for ") else f"because {reason}"
         clauses.append(f"{several} {why}")
-    said.parts.append(Part(f": {'; '.join(clauses)}"))
+    sentence.parts.append(Part(f": {'; '.join(clauses)}"))
     if len(groups) > SHOWN:
-        said.parts.append(Part(f"; and {len(groups) - SHOWN:,} more reasons"))
-    said.parts.append(Part("."))
-    said.advice = next(
-        (one.advice for history in recompiled for one in history.changes if one.advice), ""
+        sentence.parts.append(Part(f"; and {len(groups) - SHOWN:,} more reasons"))
+    sentence.parts.append(Part("."))
+    sentence.advice = next(
+        (change.advice for history in recompiled for change in history.changes if change.advice), ""
     )
     if any(history.reached_limit for history in recompiled):
-        said.level = "bad"
-        said.parts.append(Part(
-            " One was compiled 8 times or more: at torch._dynamo.config.recompile_limit (8 unless"
+        sentence.level = "bad"
+        sentence.parts.append(Part(
+            " One was compiled 8 times or more. At torch._dynamo.config.recompile_limit (8 unless"
             " changed) Dynamo gives up and runs it uncompiled."
         ))  # fmt: skip
-    return [said]
+    return [sentence]
 
 
 def change_in_words(change: Change) -> str:
@@ -193,10 +202,10 @@ def change_in_words(change: Change) -> str:
     values = change.values
     if len(values) > 6:
         values = [*values[:4], "…", values[-1]]
-    said = f"{subject} changed {' → '.join(values)}" if len(values) > 1 else (
+    text = f"{subject} changed {' → '.join(values)}" if len(values) > 1 else (
         f"{subject} was no longer {values[0]}" if values else f"{subject} changed"
     )  # fmt: skip
-    return said + (", then became dynamic" if change.became_dynamic else "")
+    return text + (", then became dynamic" if change.became_dynamic else "")
 
 
 def _times(number: int) -> str:
@@ -209,18 +218,18 @@ def total_seconds(story: Story) -> float | None:
 
 
 def work(story: Story) -> dict[str, float]:
-    """Microseconds by kind of work, over all compiles, the most first."""
+    """Microseconds by kind of work, summed over all compiles, the largest first."""
     sums: Counter[str] = Counter()
     for compile_ in story.compiles:
         sums.update(compile_.phases)
     return dict(sums.most_common())
 
 
-def _time(story: Story) -> list[Said]:
+def _time(story: Story) -> list[Sentence]:
     total = total_seconds(story)
     if total is None:
         return []
-    said = Said(
+    sentence = Sentence(
         "note",
         f"compile time {seconds(total)}",
         [Part("Compile time "), Part(seconds(total), "time")],
@@ -229,95 +238,104 @@ def _time(story: Story) -> list[Said]:
     busy = sum(kinds.values())
     if busy:
         kind, most = next(iter(kinds.items()))
-        said.parts.append(Part(f", {100 * most / busy:.0f} % of it in {WORK_BY_ID[kind].title}"))
+        sentence.parts.append(
+            Part(f", {100 * most / busy:.0f} % of it in {WORK_BY_ID[kind].title}")
+        )
     if len(story.logs) > 1:
-        said.parts.append(Part(f", over {len(story.logs)} processes"))
-    slowest = max(story.compiles, key=lambda one: (one.seconds or 0) + (one.backward_seconds or 0))
+        sentence.parts.append(Part(f", over {len(story.logs)} processes"))
+    slowest = max(
+        story.compiles,
+        key=lambda compile_: (compile_.seconds or 0) + (compile_.backward_seconds or 0),
+    )
     if len(story.compiles) > 1 and slowest.seconds:
         own = slowest.seconds + (slowest.backward_seconds or 0)
-        said.parts.append(
+        sentence.parts.append(
             Part(f"; the longest compile, {slowest.id or 'without an id'}, took {seconds(own)}")
         )
-    said.parts.append(Part("."))
-    return [said]
+    sentence.parts.append(Part("."))
+    return [sentence]
 
 
-def _caches(story: Story) -> list[Said]:
+def _caches(story: Story) -> list[Sentence]:
     if not story.caches:
         return []
-    asked = [one for one in story.caches if one.outcome in {"hit", "miss", "bypass"}]
-    hits = [one for one in asked if one.outcome == "hit"]
+    asked = [event for event in story.caches if event.outcome in {"hit", "miss", "bypass"}]
+    hits = [event for event in asked if event.outcome == "hit"]
     if not asked:
         return [
-            Said(
+            Sentence(
                 "note",
                 "caches off",
                 [Part("No cache hits: "), Part("caches were off", "caches"), Part(".")],
             )
         ]
     saved = saved_seconds(story)
-    said = Said("good" if hits else "note", "caches")
+    sentence = Sentence("good" if hits else "note", "caches")
     if hits:
-        said.parts = [
+        sentence.parts = [
             Part(plural(len(hits), "cache hit"), "caches"),
             Part(f" of {plural(len(asked), 'look-up')}"),
         ]
         if saved:
-            said.parts.append(Part(f", which saved {seconds(saved)}"))
+            sentence.parts.append(Part(f", which saved {seconds(saved)}"))
     else:
-        said.parts = [Part("No cache hits", "caches"), Part(f" in {plural(len(asked), 'look-up')}")]
-    bypassed = [one for one in asked if one.outcome == "bypass"]
+        sentence.parts = [
+            Part("No cache hits", "caches"),
+            Part(f" in {plural(len(asked), 'look-up')}"),
+        ]
+    bypassed = [event for event in asked if event.outcome == "bypass"]
     if bypassed:
-        why = next((one.reason for one in bypassed if one.reason), None)
-        said.parts.append(Part(f"; {plural(len(bypassed), 'bypass', 'bypasses')}"))
+        why = next((event.reason for event in bypassed if event.reason), None)
+        sentence.parts.append(Part(f"; {plural(len(bypassed), 'bypass', 'bypasses')}"))
         if why:
-            said.parts.append(Part(f" ({why[:100]}{'…' if len(why) > 100 else ''})"))
-    said.parts.append(Part("."))
-    return [said]
+            sentence.parts.append(Part(f" ({why[:100]}{'…' if len(why) > 100 else ''})"))
+    sentence.parts.append(Part("."))
+    return [sentence]
 
 
 def saved_seconds(story: Story) -> float:
-    """AOTAutograd's cache holds the FX graph's: of one compile the larger saving counts."""
+    """Seconds saved; AOTAutograd's cache contains the FX graph's, so only the larger saving of a
+    compile counts."""
     most: dict[int, float] = {}
-    for one in story.caches:
-        if one.outcome == "hit" and one.saved_ms:
-            most[one.compile] = max(most.get(one.compile, 0.0), one.saved_ms)
+    for event in story.caches:
+        if event.outcome == "hit" and event.saved_ms:
+            most[event.compile] = max(most.get(event.compile, 0.0), event.saved_ms)
     return sum(most.values()) / 1000
 
 
-def _cudagraphs(story: Story) -> list[Said]:
-    skips = Counter(one.cudagraph_skip for one in story.compiles if one.cudagraph_skip)
+def _cudagraphs(story: Story) -> list[Sentence]:
+    skips = Counter(
+        compile_.cudagraph_skip for compile_ in story.compiles if compile_.cudagraph_skip
+    )
     if not skips:
         return []
     reason, number = skips.most_common(1)[0]
     text = f"CUDA graphs were skipped for {plural(number, 'compile')}: {reason[:200]}."
-    return [Said("warn", "no CUDA graph", [Part(text, "graphs")])]
+    return [Sentence("warn", "no CUDA graph", [Part(text, "graphs")])]
 
 
-def _export(story: Story) -> list[Said]:
-    exported = sum(one.outcome == "exported" for one in story.compiles)
+def _export(story: Story) -> list[Sentence]:
+    exported = sum(each.outcome == "exported" for each in story.compiles)
     if not exported:
         return []
-    kinds = Counter(one.kind for one in story.symbol_guards)
-    said = Said("note", "export", [Part(plural(exported, "exported program"), "export")])
+    kinds = Counter(each.kind for each in story.symbol_guards)
+    sentence = Sentence("note", "export", [Part(plural(exported, "exported program"), "export")])
     failed = kinds["real tensors"] + kinds["missing fake kernel"] + kinds["mismatched fake kernel"]
     if failed:
-        said.level, said.label = "bad", "export would fail"
-        said.parts.append(Part(f" with {plural(failed, 'failure')} that draft export stepped over"))
+        sentence.level, sentence.label = "bad", "export would fail"
+        sentence.parts.append(Part(f" with {plural(failed, 'failure')} that draft export skipped"))
     if kinds["guard"]:
-        said.parts.append(
-            Part(f"; {plural(kinds['guard'], 'guard')} on sizes that only data decide")
-        )
-    said.parts.append(Part("."))
-    return [said]
+        sentence.parts.append(Part(f"; {plural(kinds['guard'], 'guard')} on data-dependent sizes"))
+    sentence.parts.append(Part("."))
+    return [sentence]
 
 
-def _ranks(story: Story) -> list[Said]:
+def _ranks(story: Story) -> list[Sentence]:
     ranks = sorted({log.rank for log in story.logs if log.rank is not None})
     if len(ranks) < 2:
         return []
     ranked = plural(len(ranks), "rank")
-    return [Said("note", ranked, [Part(ranked, "ranks"), Part(RANKS)])]
+    return [Sentence("note", ranked, [Part(ranked, "ranks"), Part(RANKS)])]
 
 
 def _name(file: str, line: int) -> str:

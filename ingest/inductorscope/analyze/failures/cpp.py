@@ -1,7 +1,7 @@
-"""From a compiler's error to its line in a kernel, and to the definition that caused it.
+"""Traces a compiler's error to its line in a kernel, and to the definition that caused it.
 
-The file that the compiler names is gone; its text is the kernel's in the output code, from the
-kernel's first line on. The line it quotes tells whether that is so.
+The file that the compiler names no longer exists; its text is the kernel's in the output code,
+starting at the kernel's first line. The quoted line confirms that.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from inductorscope.formats.errors.compilers import Diagnostic
 from inductorscope.formats.text import closing, split_top
 
 Expected = Callable[[int], tuple[str, bool]]
-"""Of a line of the output code: the dtype of its FX node, and whether the link is exact."""
+"""For a line of the output code: the dtype of its FX node, and whether the link is exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelText:
-    """A kernel as the output code holds it."""
+    """A kernel's text in the output code."""
 
     graph: str
     name: str
     first: int
-    """Line of the output code, from 1, at which it begins."""
+    """First line in the output code, from 1."""
     lines: list[str]
 
 
@@ -35,7 +35,7 @@ class Place:
 
     kernel: KernelText
     line: int
-    """Of the output code."""
+    """Line of the output code."""
     how: str
     sure: bool
 
@@ -46,7 +46,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A definition that may be what is wrong."""
+    """A definition that may be the cause."""
 
     name: str
     line: int
@@ -56,15 +56,15 @@ class Suspect:
 
 
 def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
-    """Where in the output code the compiler means; several where the text does not tell."""
+    """Lines of the output code that the compiler may mean; several if the text is ambiguous."""
     if error.at is None:
         return []
     quoted = error.code.strip()
     at_line = [
         Place(
             kernel, kernel.first + error.at - 1,
-            "the compiler's line number, counted from the kernel's first line, holds the very text "
-            "that it quotes", sure=True,
+            "the line at the compiler's line number, counted from the kernel's first line, has "
+            "the quoted text", sure=True,
         )
         for kernel in kernels
         if quoted and error.at <= len(kernel.lines)
@@ -73,13 +73,13 @@ def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
     if at_line:
         return at_line
     by_text = [
-        Place(kernel, kernel.first + number, "the line has the text that the compiler quotes", True)
+        Place(kernel, kernel.first + number, "the line has the quoted text", True)
         for kernel in kernels
         for number, line in enumerate(kernel.lines)
         if quoted and line.strip() == quoted
     ]
     if by_text:
-        # A prefix before the kernel shifts all its lines alike: the nearest number is the likelier.
+        # A prefix before the kernel shifts all lines alike, so the nearest number is likeliest.
         by_text.sort(key=lambda place: abs(place.line - place.kernel.first + 1 - (error.at or 0)))
         return by_text
     if len(kernels) == 1 and error.at <= len(kernels[0].lines) and not quoted:
@@ -103,34 +103,35 @@ _OPERANDS = re.compile(r"\b(\w+)\s*(?:[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|)\s*(\w+
 
 
 def suspects(error: Diagnostic, place: Place, expected: Expected) -> list[Suspect]:
-    """The likeliest first; never empty: at least the line itself."""
+    """The likeliest suspect first; never empty: the line itself is always included."""
     kernel = _Kernel(place.kernel, expected)
     unknown = _UNKNOWN.search(error.message)
     if unknown is not None:
         return _undeclared(next(filter(None, unknown.groups())), place, kernel)
     typed = _typed_operands(error, place.text)
-    found: list[Suspect] = []
+    deviating: list[Suspect] = []
     for name, dtype, written in typed:
         definition = kernel.line_of(name, place.line)
         if definition is not None:
-            found += kernel.deviating(name, definition, dtype, written)
-    found = list(dict.fromkeys(found))
-    if found:
-        sure = len(found) == 1 and place.sure
+            deviating += kernel.deviating(name, definition, dtype, written)
+    deviating = list(dict.fromkeys(deviating))
+    if deviating:
+        sure = len(deviating) == 1 and place.sure
         return [
-            Suspect(each.name, each.line, each.text, each.why, each.sure and sure) for each in found
+            Suspect(each.name, each.line, each.text, each.why, each.sure and sure)
+            for each in deviating
         ]
     itself = Suspect(
         kernel.name_at(place.line), place.line, place.text.strip(),
-        "the compiler reports the error at this line, and nothing tells that a line before it is "
-        "to blame" if not typed else "the types of what it takes are as they should be, so the "
-        "operation itself does not fit them", sure=bool(typed) and place.sure,
+        "the compiler reports the error at this line, and nothing points to an earlier line"
+        if not typed else "its operands have the right types, so the operation itself does not "
+        "fit them", sure=bool(typed) and place.sure,
     )  # fmt: skip
     return [itself, *kernel.operands(place.line)]
 
 
 def _typed_operands(error: Diagnostic, text: str) -> list[tuple[str, str, str]]:
-    """Names of the line with the dtype that the compiler gives them, and its own words."""
+    """Names in the line with the dtype that the compiler gives them, and its own spelling."""
     call = _CALL.search(error.message)
     if call is not None and "(" in call.group(1):
         head, _, rest = call.group(1).partition("(")
@@ -140,14 +141,14 @@ def _typed_operands(error: Diagnostic, text: str) -> list[tuple[str, str, str]]:
         if start >= 0:
             opened = start + len(name)
             inside = text[opened + 1 : closing(text, opened)]
-            given = split_top(inside)
-            if len(given) == len(written):
+            arguments = split_top(inside)
+            if len(arguments) == len(written):
                 return [
                     (argument.strip(), types.dtype_of(kind), kind.strip(" &"))
-                    for argument, kind in zip(given, written, strict=True)
+                    for argument, kind in zip(arguments, written, strict=True)
                 ]
-    for said in (error, *error.notes):
-        pair = _PAIR.search(said.message)
+    for diagnostic in (error, *error.notes):
+        pair = _PAIR.search(diagnostic.message)
         operands = _OPERANDS.search(text.partition("=")[2] or text)
         if pair is not None and operands is not None:
             return [
@@ -158,7 +159,7 @@ def _typed_operands(error: Diagnostic, text: str) -> list[tuple[str, str, str]]:
 
 
 class _Kernel:
-    """Definitions of a kernel, with the dtypes that its text tells."""
+    """Definitions of a kernel, with the dtypes that its text gives."""
 
     def __init__(self, kernel: KernelText, expected: Expected) -> None:
         self.kernel = kernel
@@ -167,16 +168,16 @@ class _Kernel:
         self.names: dict[int, str] = {}
         self.known = types.pointers(kernel.lines)
         for number, line in enumerate(kernel.lines, kernel.first):
-            found = types.DEFINITION.match(line)
-            if found is None:
+            match = types.DEFINITION.match(line)
+            if match is None:
                 continue
-            name, expression = found.groups()
+            name, expression = match.groups()
             self.defined.setdefault(name, []).append((number, expression))
             self.names[number] = name
             self.known[name] = types.inferred(expression, self.known)
 
     def line_of(self, name: str, before: int) -> tuple[int, str] | None:
-        """The definition that a use at this line sees: the last one above it."""
+        """The definition that a use at this line refers to: the last one above it."""
         above = [each for each in self.defined.get(name, ()) if each[0] < before]
         return above[-1] if above else None
 
@@ -189,7 +190,7 @@ class _Kernel:
     def deviating(
         self, name: str, definition: tuple[int, str], dtype: str, written: str, depth: int = 0
     ) -> list[Suspect]:
-        """The first definition, on the way back from this one, whose value has a wrong dtype."""
+        """The first definition, going back from this one, whose value has a wrong dtype."""
         line, expression = definition
         should, exact = self.expected(line)
         if types.inferred(expression, self.known) and "_ptr" in expression.partition("[")[0]:
@@ -200,39 +201,48 @@ class _Kernel:
             for operand in dict.fromkeys(types.NAME.findall(expression)):
                 before = self.line_of(operand, line)
                 if before is not None and self.known.get(operand):
-                    found = self.deviating(
+                    earlier = self.deviating(
                         operand, before, self.known[operand], self.known[operand], depth + 1
                     )
-                    if found:
-                        return found
-        why = f"{name} is {written} for the compiler, but its FX node is {should}"
+                    if earlier:
+                        return earlier
+        why = f"{name} is {written} to the compiler, but its FX node is {should}"
         takes = [
             self.known[operand]
             for operand in dict.fromkeys(types.NAME.findall(expression))
             if self.known.get(operand)
         ]
         if takes and types.promoted(*takes) == dtype and dtype not in takes:
-            one = takes[0] if len(set(takes)) == 1 else ", ".join(takes)
-            why += f": C++ makes {written} of an operation on {one} unless the result is cast back"
+            operand_types = takes[0] if len(set(takes)) == 1 else ", ".join(takes)
+            why += (
+                f": in C++ an operation on {operand_types} gives {written} unless the result is "
+                "cast back"
+            )
         return [Suspect(name, line, self.text(line), why, exact)]
 
     def operands(self, line: int) -> list[Suspect]:
-        """Where the values come from that a line takes: alternatives."""
+        """Alternative suspects: the definitions of the line's operands."""
         right = self.text(line).partition("=")[2] or self.text(line)
-        found = []
+        rows = []
         for name in list(dict.fromkeys(types.NAME.findall(right)))[:6]:
             before = self.line_of(name, line)
             if before is not None:
-                found.append(
-                    Suspect(name, before[0], self.text(before[0]), "it is taken there", False)
+                rows.append(
+                    Suspect(
+                        name,
+                        before[0],
+                        self.text(before[0]),
+                        "it defines an operand of the line",
+                        False,
+                    )
                 )
-        return found
+        return rows
 
 
 def _undeclared(name: str, place: Place, kernel: _Kernel) -> list[Suspect]:
     itself = Suspect(
         kernel.name_at(place.line), place.line, place.text.strip(),
-        f"it uses {name}, which nothing defines", sure=place.sure,
+        f"it uses {name}, which is not defined", sure=place.sure,
     )  # fmt: skip
     elsewhere = kernel.defined.get(name)
     if not elsewhere:

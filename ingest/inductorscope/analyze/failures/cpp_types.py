@@ -1,6 +1,6 @@
-"""Types in C++ kernels: what a definition's value has for a type, and what it should have.
+"""Types in C++ kernels: the type that a definition's value has, and the one it should have.
 
-Only what plain expressions tell; everything else stays unknown rather than guessed.
+Only plain expressions are typed; everything else stays unknown rather than guessed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COMPARISONS = ("<=", ">=", "==", "!=", "<", ">", "&&", "||")
 
 
 def dtype_of(written: str) -> str:
-    """`u8` of `const unsigned char&`, also inside a vector; empty for what is no number."""
+    """`u8` for `const unsigned char&`, also inside a vector; empty for other types."""
     text = written.strip().removeprefix("const ").rstrip("&* ").removesuffix(" const").strip()
     vector = _WRAPPED.match(text)
     if vector is not None:
@@ -56,7 +56,7 @@ def dtype_of(written: str) -> str:
 
 
 def pointers(lines: list[str]) -> dict[str, str]:
-    """Parameter of the kernel → dtype of what it points to."""
+    """Parameter of the kernel → dtype it points to."""
     head = " ".join(lines[:80])
     brace = head.find("{")
     return {
@@ -66,7 +66,7 @@ def pointers(lines: list[str]) -> dict[str, str]:
 
 
 def promoted(*dtypes: str) -> str:
-    """What C++ makes of an operation on these: narrow integers become int."""
+    """Result dtype of an operation on these in C++: narrow integers become int."""
     if not all(dtypes):
         return ""
     wide = ["i32" if dtype in _NARROW else dtype for dtype in dtypes]
@@ -76,16 +76,16 @@ def promoted(*dtypes: str) -> str:
 
 
 def inferred(expression: str, known: dict[str, str]) -> str:
-    """The dtype of an expression, where `known` tells those of names; empty if unknown."""
+    """The dtype of an expression, given the dtypes of names; empty if unknown."""
     text = expression.strip()
     while text.startswith("(") and closing(text, 0) == len(text) - 1:
         text = text[1:-1].strip()
     if text in known:
         return known[text]
     for pattern in (_CAST, _DECLTYPE, _LOADED):
-        found = pattern.match(text)
-        if found is not None:
-            return dtype_of(found.group(1)) if pattern is _CAST else known.get(found.group(1), "")
+        match = pattern.match(text)
+        if match is not None:
+            return dtype_of(match.group(1)) if pattern is _CAST else known.get(match.group(1), "")
     unary = _UNARY.match(text)
     if unary is not None:
         return promoted(known.get(unary.group(1), ""))
@@ -99,6 +99,5 @@ def inferred(expression: str, known: dict[str, str]) -> str:
 
 
 def allowed(dtype: str) -> set[str]:
-    """Dtypes that a value of a node of this dtype may have in a kernel: half precision is computed
-    in float."""
+    """Dtypes that a node's value may have in a kernel: half precision is computed in float."""
     return {dtype, "f32"} if dtype in ("bf16", "f16") else {dtype}

@@ -1,4 +1,4 @@
-"""What a failure says of the machine rather than of the program, and how to mend it."""
+"""Failures caused by the machine rather than the program, and how to fix them."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ class Fix:
     what: str
     do: str
     evidence: str = ""
-    """The words that tell."""
+    """The words that identify it."""
 
 
 _COMPILER = (
     "Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++; macOS: "
-    "xcode-select --install), or name the one you have in the environment variable CXX."
+    "xcode-select --install), or set the environment variable CXX to yours."
 )
 _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         r"Python\.h: No such file|'Python\.h' file not found",
         "The C++ compiler does not find Python's headers.",
         "Install them (Debian, Ubuntu: apt-get install python3-dev; Fedora: dnf install "
-        "python3-devel) for the very Python that runs torch.",
+        "python3-devel) for the Python version that runs torch.",
     ),
     (
         r"omp\.h: No such file|'omp\.h' file not found|cannot find -l(?:g|i)?omp5?\b"
         r"|library not found for -lomp|library 'omp' not found",
         "The C++ compiler does not find OpenMP.",
         "Install it (with g++ it is libgomp, part of gcc; with clang: apt-get install libomp-dev; "
-        "macOS: brew install libomp and set OMP_PREFIX to where it is).",
+        "macOS: brew install libomp and set OMP_PREFIX to its folder).",
     ),
     (
         r"InvalidCxxCompiler|No working C\+\+ compiler found|Compiler: \S+ is not found"
         r"|(?:g\+\+|clang\+\+|c\+\+): (?:command )?not found"
         r"|No such file or directory: '(?:\S*/)?(?:g\+\+|clang\+\+|c\+\+|x86_64[\w-]*-c\+\+)'",
-        "There is no C++ compiler that works.",
+        "There is no working C++ compiler.",
         _COMPILER,
     ),
     (
         r"Failed to find C compiler",
         "Triton finds no C compiler, which it needs to build its launchers.",
-        "Install gcc (Debian, Ubuntu: apt-get install gcc), or name one in the environment "
-        "variable CC.",
+        "Install gcc (Debian, Ubuntu: apt-get install gcc), or set the environment variable CC "
+        "to a compiler.",
     ),
     (
         r"TritonMissing|Cannot find a working triton installation|No module named 'triton'",
         "Triton is not installed, or too old for this torch.",
-        "Install the one that this torch asks for: pip install triton (the wheels of torch with "
-        "CUDA bring it).",
+        "Install the version that this torch requires: pip install triton (torch wheels for CUDA "
+        "include it).",
     ),
     (
         r"GPUTooOldForTriton|too old to be supported by the triton",
         "This GPU is too old for Triton.",
-        "Compile for another device, or leave Inductor's GPU backend out "
+        "Compile for another device, or do without Inductor's GPU backend "
         '(torch.compile(backend="aot_eager")).',
     ),
     (
         r"Cannot find ptxas|No such file or directory: '\S*ptxas\S*'|ptxas: not found",
         "NVIDIA's assembler ptxas is not found.",
-        "Name it in TRITON_PTXAS_PATH; it comes with Triton's wheel and with the CUDA toolkit.",
+        "Set TRITON_PTXAS_PATH to its path. It comes with Triton's wheel and the CUDA toolkit.",
     ),
     (
         r"libcuda\.so(?:\.1)? cannot found|libcuda\.so cannot found|cannot find -lcuda\b"
         r"|libcuda\.so\.1: cannot open shared object",
         "The CUDA driver's library libcuda.so is not found.",
-        "Install the driver or let the container have it (--gpus all); where it is elsewhere, name "
-        "its folder in LIBRARY_PATH and TRITON_LIBCUDA_PATH.",
+        "Install the driver, or pass it to the container (--gpus all). If it is in another folder, "
+        "set LIBRARY_PATH and TRITON_LIBCUDA_PATH to it.",
     ),
     (
         r"nvcc: not found|CUDA_HOME environment variable is not set"
@@ -80,33 +80,32 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"No space left on device|Errno 28\b|Disk quota exceeded",
-        "There is no room left on the disk.",
-        "Make room, or point TORCHINDUCTOR_CACHE_DIR and TMPDIR to a disk that has some.",
+        "The disk is full.",
+        "Free some space, or set TORCHINDUCTOR_CACHE_DIR and TMPDIR to folders on another disk.",
     ),
     (
         r"(?:Permission denied|Read-only file system)[^\n]{0,80}"
         r"(?:torchinductor|/tmp|\.triton|cache)",
-        "The folder of compiled kernels cannot be written.",
-        "Point TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to a folder of your own.",
+        "The folder for compiled kernels is not writable.",
+        "Set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to folders you can write to.",
     ),
     (
         r"Killed signal terminated program cc1plus|virtual memory exhausted"
         r"|out of memory allocating \d+ bytes|(?:g\+\+|c\+\+|clang\S*): (?:fatal )?error: Killed",
         "The C++ compiler ran out of memory.",
-        "Compile fewer kernels at a time (TORCHINDUCTOR_COMPILE_THREADS=1), or give it more "
-        "memory.",
+        "Compile fewer kernels at a time (TORCHINDUCTOR_COMPILE_THREADS=1), or add memory.",
     ),
     (
         r"version `(?:GLIBCXX|CXXABI)_\S+' not found",
-        "The C++ library that is loaded is older than the one the kernel was built with.",
-        "Let one compiler's libstdc++ come first (LD_LIBRARY_PATH), or build with the compiler "
-        "that torch finds beside it.",
+        "The loaded C++ library is older than the one the kernel was built with.",
+        "Put the newer libstdc++ first in LD_LIBRARY_PATH, or build with the compiler that belongs "
+        "to the loaded one.",
     ),
     (
         r"unrecognized command[- ]line option|unknown argument: '-std=c\+\+\d\d'"
         r"|invalid value 'c\+\+\d\d'",
         "The C++ compiler is too old for the options that torch gives it.",
-        "Install a newer one (g++ 11 or clang 14 at least) and name it in CXX.",
+        "Install a newer one (at least g++ 11 or clang 14) and set CXX to it.",
     ),
 )
 _PATTERNS = tuple((re.compile(pattern), what, do) for pattern, what, do in _TABLE)
@@ -118,18 +117,18 @@ LONGEST = 1_000_000
 
 
 def fix_for(text: str) -> Fix | None:
-    """The first fault of the environment that the text tells of."""
+    """The first fault of the environment that the text mentions."""
     text = text[:LONGEST]
     for pattern, what, do in _PATTERNS:
-        found = pattern.search(text)
-        if found is not None:
-            return Fix(what, do, _line(text, found.start()))
+        match = pattern.search(text)
+        if match is not None:
+            return Fix(what, do, _line(text, match.start()))
     header = _HEADER.search(text)
     if header is None:
         return None
     return Fix(
         f"The C++ compiler does not find the header {header.group(1)}.",
-        "Install the package that has it, or name its folder in CPLUS_INCLUDE_PATH.",
+        "Install the package that has it, or add its folder to CPLUS_INCLUDE_PATH.",
         _line(text, header.start()),
     )
 

@@ -1,4 +1,4 @@
-"""What draft export stepped over: each would have ended an export, and is shown as a failure."""
+"""Problems that draft export skipped: each would fail an export, and is shown as a failure."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from inductorscope.formats.log.record import Frame
 
 COMPONENT = "export"
 _TITLES = {
-    "real tensors": "Export would fail: only data decide {}",
+    "real tensors": "Export would fail: {} depends on data",
     "missing fake kernel": "Export would fail: {} has no fake kernel",
-    "mismatched fake kernel": "Export would fail: the fake kernel of {} gives something else",
+    "mismatched fake kernel": "Export would fail: the fake kernel of {} gives a different result",
 }
 _REMEDIES = {
-    "real tensors": "Say what holds with torch._check(…) before this line.",
+    "real tensors": "State the condition with torch._check(…) before this line.",
     "missing fake kernel": "Register a fake implementation with torch.library.register_fake.",
-    "mismatched fake kernel": "Make the fake implementation give what the real one gives.",
+    "mismatched fake kernel": "Make the fake implementation return the same as the real one.",
 }
 
 
 def stepped_over(story: Story) -> list[tuple[SymbolGuard, Shown]]:
-    """In the order of the log."""
+    """The skipped problems, in the order of the log."""
     return [(each, _shown(story, each)) for each in story.symbol_guards if each.kind in _TITLES]
 
 
 def _shown(story: Story, each: SymbolGuard) -> Shown:
     sentences = [_REMEDIES[each.kind]]
     if each.kind == "real tensors" and each.value:
-        sentences.insert(0, f"Draft export went on with {each.value}, as the data of its call say.")
+        sentences.insert(0, f"Draft export continued with {each.value}, the value in its call.")
     if each.locals:
         held = ", ".join(f"{name} = {value}" for name, value in list(each.locals.items())[:8])
-        sentences.append(f"There, {held}.")
+        sentences.append(f"Local variables: {held}.")
     inside = each.frame is not None and 0 <= each.frame < len(story.frames)
     at = story.frames[each.frame] if inside and each.frame is not None else None
     return Shown(

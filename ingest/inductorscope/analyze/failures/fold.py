@@ -1,4 +1,4 @@
-"""Tracebacks folded to the frames that matter: the user's, and the last of torch."""
+"""Folds tracebacks to the frames that matter: the user's, and torch's last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from inductorscope.formats.errors.tracebacks import Raised
 from inductorscope.formats.log.record import Frame
 
 LAST_OF_LIBRARY = 3
-"""So many frames at the end stay, whoever they belong to: there it was raised."""
+"""Number of frames at the end that are always kept: the exception was raised there."""
 
 _LIBRARY = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages|lib[/\\]python3(?:\.\d+)?)[/\\]|^<|"
@@ -21,7 +21,7 @@ _LIBRARY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Frames next to each other that are shown or folded together."""
+    """Adjacent frames that are shown or folded together."""
 
     shown: bool
     frames: list[Frame]
@@ -39,7 +39,7 @@ class Folded:
 
 
 def is_users(frame: Frame, sources: Collection[str] = ()) -> bool:
-    """Whether a frame is of the user's program; `sources` are files that certainly are."""
+    """Whether a frame is in the user's program; files in `sources` certainly are."""
     return frame.file in sources or _LIBRARY.search(frame.file) is None
 
 
@@ -57,7 +57,7 @@ def fold(raised: Raised, sources: Collection[str] = ()) -> Folded:
 
 
 def users_frame(chain: list[Raised], sources: Collection[str] = ()) -> Frame | None:
-    """The innermost frame of the user's program: what a message quotes says more than the stack."""
+    """The innermost frame in the user's program; frames quoted in a message come first."""
     for raised in reversed(chain):
         if raised.user:
             return raised.user[-1]

@@ -1,4 +1,4 @@
-"""What a graph of a failed run knows of the lines that a compiler blames."""
+"""What is known of a graph's lines that a compiler blames."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from inductorscope.formats.graph.fx_nodes import FxTextNode
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 
 Reference = tuple[int, str, int]
-"""Line, entity and confidence: one link of a stage."""
+"""Line, entity and certainty: one link of a stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSpan:
-    """Where a kernel stands in the output code, lines from 1, and the call it is shown by."""
+    """Lines of a kernel in the output code, from 1, and the call it is shown by."""
 
     name: str
     first: int
@@ -30,27 +30,27 @@ class ChainStep:
     """One link of the chain from the user's line to the kernel's."""
 
     stage: str
-    """A stage of the explorer, `source` for the user's."""
+    """A stage of the explorer; `source` for the user's code."""
     title: str
     text: str
     line: int | None
     path: str = ""
-    """Of a source."""
+    """File of a source line."""
 
 
 @dataclass(slots=True)
 class GraphKnown:
-    """The texts of one graph and what their lines mean."""
+    """The texts of one graph and the meaning of their lines."""
 
     slug: str
-    """The run's name of the graph."""
+    """Slug of the graph in the run."""
     kernels: list[KernelText] = field(default_factory=list)
     handles: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, FxTextNode] = field(default_factory=dict)
     ops: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Operation of a loop body → its line in the IR, and that line."""
+    """Operation of a loop body → its line in the IR, and that line's text."""
     entities: dict[int, list[tuple[str, bool]]] = field(default_factory=dict)
-    """Line of the output code → what it refers to, and whether that is exact."""
+    """Line of the output code → its references, and whether each is exact."""
 
     def fx_nodes(self, line: int) -> list[tuple[FxTextNode, bool]]:
         return [
@@ -60,7 +60,7 @@ class GraphKnown:
         ]
 
     def operations(self, line: int) -> list[str]:
-        """Of the loop body; what only names an index is left out."""
+        """The operations of the line; those that only compute an index are left out."""
         return [
             name[3:]
             for name, _ in self.entities.get(line, ())
@@ -68,15 +68,15 @@ class GraphKnown:
         ]
 
     def expected(self, line: int) -> tuple[str, bool]:
-        """The dtype that the line's FX node has; empty where nodes of several do."""
-        found = self.fx_nodes(line)
-        dtypes = {node.dtype for node, _ in found}
+        """The dtype of the line's FX node; empty if nodes with different dtypes share the line."""
+        nodes = self.fx_nodes(line)
+        dtypes = {node.dtype for node, _ in nodes}
         if len(dtypes) != 1:
             return "", False
-        return dtypes.pop(), all(exact for _, exact in found)
+        return dtypes.pop(), all(exact for _, exact in nodes)
 
     def chain(self, line: int, text: str) -> list[ChainStep]:
-        """From the user's line over FX node and operation to this line of a kernel."""
+        """The chain from the user's line over FX node and operation to this line of a kernel."""
         steps: list[ChainStep] = []
         for node, _ in self.fx_nodes(line)[:3]:
             if node.stack_file:
@@ -88,8 +88,8 @@ class GraphKnown:
             steps.append(ChainStep(POST_GRAD, "FX node", written(node), node.line))
         for name in self.operations(line)[:3]:
             if name in self.ops:
-                at, said = self.ops[name]
-                steps.append(ChainStep(IR_POST, "Inductor's IR", said, at))
+                at, operation = self.ops[name]
+                steps.append(ChainStep(IR_POST, "Inductor's IR", operation, at))
         steps.append(ChainStep("kernel", "Kernel", text, line))
         return list(dict.fromkeys(steps))
 

@@ -1,16 +1,16 @@
-"""One Markdown of a failure, for an issue: what somebody needs who cannot see the dashboard."""
+"""The Markdown report of a failure for an issue, for readers without the dashboard."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 LONGEST_BLOCK = 12_000
-"""Characters of one block; trackers refuse texts that are much longer."""
+"""Longest block in characters; issue trackers refuse much longer texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportParts:
-    """What the report is made of; what is empty is left out."""
+    """Contents of the report; empty parts are left out."""
 
     name: str
     torch: str = ""
@@ -22,14 +22,14 @@ class ReportParts:
     cause: str = ""
     sure: bool = False
     kernel: str = ""
-    """Name of the kernel shown."""
+    """Name of the kernel that is shown."""
     code: str = ""
     chain: list[str] = field(default_factory=list)
     error: str = ""
     components: str = ""
     first_wrong: str = ""
     minified: str = ""
-    """How far the program was cut down, in words."""
+    """How far the program was minified, in words."""
     repro: str = ""
     permalink: str = ""
 
@@ -62,18 +62,18 @@ def issue_markdown(parts: ReportParts) -> str:
         lines += ["From the program to the kernel:", "", *parts.chain, ""]
     if parts.error:
         lines += ["### Error", "", _block(parts.error, ""), ""]
-    found = [
+    results = [
         ("Which component", parts.components),
         ("First wrong number", parts.first_wrong),
     ]
-    lines += [f"**{name}**: {value}\n" for name, value in found if value]
+    lines += [f"**{name}**: {value}\n" for name, value in results if value]
     if parts.permalink:
         lines += [f"Recorded with Inductorscope: {parts.permalink}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _block(text: str, language: str) -> str:
-    """Fenced by more backticks than the text has in a row."""
+    """Puts text between fences with more backticks than the text has in a row."""
     cut = text[:LONGEST_BLOCK].rstrip("\n")
     cut += "\n… (cut)" if len(text) > LONGEST_BLOCK else ""
     longest = run = 0

@@ -1,4 +1,4 @@
-"""A failure as it is shown: errors at their lines in kernels, nodes, and the operation to blame."""
+"""A failure with its context: errors at their lines in kernels, nodes, and the cause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_PLACED = 10
 @dataclass(frozen=True, slots=True)
 class ShownLine:
     number: int
-    """Of the output code."""
+    """Line of the output code."""
     text: str
     marked: bool
 
@@ -38,7 +38,7 @@ class SuspectRow:
     why: str
     sure: bool
     what: str
-    """The operation that wrote it, in a word: `neg`."""
+    """The operation that wrote it: `neg`."""
     chain: list[ChainStep]
 
 
@@ -54,12 +54,12 @@ class PlacedError:
     handle: int
     line: int
     start: int
-    """Columns of the marks below the line, from 0."""
+    """Range of the marked columns, from 0."""
     end: int
     how: str
     sure: bool
     others: int
-    """Further places that the text fits as well."""
+    """Number of further places that fit the text."""
     lines: list[ShownLine]
     chain: list[ChainStep]
     suspects: list[SuspectRow]
@@ -79,7 +79,7 @@ class LoweredNode:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One failure, explained, with all that it can be linked to."""
+    """One failure, explained and linked to graphs and kernels."""
 
     component: str
     component_title: str
@@ -97,14 +97,15 @@ class Shown:
     chain: list[Folded]
     user: Frame | None
     cause: str
-    """The operation that is to blame, as far as is known: `neg`."""
+    """The operation to blame, if known: `neg`."""
     sure: bool
 
 
 def show(
     read: Explained, graphs: Sequence[GraphKnown], at: tuple[str, int, str] | None = None
 ) -> Shown:
-    """`at` is the user's file, line and function that a log names, where the text does not."""
+    """Explains a failure; `at` is the user's file, line and function in the log, if the text has
+    none."""
     errors, unplaced = _place(read, graphs)
     nodes = _lowered(read, graphs)
     compiler = read.compiler
@@ -119,7 +120,7 @@ def show(
 def _cause(
     read: Explained, errors: list[PlacedError], nodes: list[LoweredNode]
 ) -> tuple[str, bool]:
-    """The operation, and whether it is surely the one."""
+    """The operation, and whether that is certain."""
     for error in errors:
         if error.suspects and error.suspects[0].what:
             return error.suspects[0].what, error.suspects[0].sure
@@ -132,16 +133,16 @@ def _cause(
 def _place(
     read: Explained, graphs: Sequence[GraphKnown]
 ) -> tuple[list[PlacedError], list[Diagnostic]]:
-    """Errors at their lines in kernels, and those whose line is nowhere here."""
-    said = read.compiler.errors() if read.compiler is not None else []
+    """Errors at their lines in kernels, and those without a known line."""
+    errors = read.compiler.errors() if read.compiler is not None else []
     if read.triton is not None and read.triton.excerpt:
-        said = [*said, _of_triton(read.triton)]
+        errors = [*errors, _of_triton(read.triton)]
     if read.component == "environment":
-        return [], said[:MOST_PLACED]
+        return [], errors[:MOST_PLACED]
     kernels = [kernel for graph in graphs for kernel in graph.kernels]
     placed: list[PlacedError] = []
     unplaced: list[Diagnostic] = []
-    for error in said[:MOST_PLACED]:
+    for error in errors[:MOST_PLACED]:
         fitting = _fitting(error, read, kernels)
         places = locate(error, fitting)
         if places:
@@ -152,18 +153,18 @@ def _place(
 
 
 def _fitting(error: Diagnostic, read: Explained, kernels: list[KernelText]) -> list[KernelText]:
-    """The kernels it can be about: Triton names its own."""
+    """The kernels that the error can be about: Triton names its own."""
     named = read.triton.kernel if read.triton is not None else ""
     return [kernel for kernel in kernels if kernel.name == named] or kernels
 
 
 def _of_triton(error: TritonError) -> Diagnostic:
-    """As a compiler's, so that it is shown alike."""
+    """A Triton error as a compiler's, so that both are shown alike."""
     quoted = [line for line in error.excerpt if line.strip()]
     code = quoted[-1] if quoted else ""
     column = (error.column or 0) + 1
     return Diagnostic(
-        "error", error.message or "Triton refused this line", 0, "kernel", error.line or 1, column,
+        "error", error.message or "Triton rejected this line", 0, "kernel", error.line or 1, column,
         code=code, marks=" " * (column - 1) + "^",
     )  # fmt: skip
 
@@ -177,7 +178,7 @@ def _placed(error: Diagnostic, places: list[Place], graphs: Sequence[GraphKnown]
     last = min(place.kernel.first + len(place.kernel.lines) - 1, place.line + AROUND)
     texts = place.kernel.lines[first - place.kernel.first : last + 1 - place.kernel.first]
     margin = min((len(text) - len(text.lstrip(" ")) for text in texts if text.strip()), default=0)
-    found = [_suspect(known, each) for each in suspects(error, place, known.expected)]
+    rows = [_suspect(known, each) for each in suspects(error, place, known.expected)]
     return PlacedError(
         error.severity, error.message,
         [note.message.strip() for note in error.notes if note.message.strip()],
@@ -187,12 +188,12 @@ def _placed(error: Diagnostic, places: list[Place], graphs: Sequence[GraphKnown]
             ShownLine(number, text[margin : margin + 1000], number == place.line)
             for number, text in enumerate(texts, first)
         ],
-        known.chain(place.line, place.text.strip()), found,
+        known.chain(place.line, place.text.strip()), rows,
     )  # fmt: skip
 
 
 def _marks(error: Diagnostic, text: str) -> tuple[int, int]:
-    """Which columns of the line are marked. What is quoted may be indented otherwise."""
+    """The marked columns of the line; the quoted line may be indented differently."""
     shift = (len(text) - len(text.lstrip())) - (len(error.code) - len(error.code.lstrip()))
     marks = [at for at, mark in enumerate(error.marks) if mark in "~^"]
     if marks and error.code.strip() == text.strip():
@@ -221,24 +222,24 @@ def _suspect(known: GraphKnown, each: Suspect) -> SuspectRow:
 
 
 def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]:
-    """Nodes that call the operator; the one from the line that torch names comes first."""
+    """Nodes that call the operator; the one on the line that torch names comes first."""
     error = read.lowering
     if error is None or read.component != "lowering":
         return []
     target = error.target.removeprefix("torch.ops.")
     user = error.user[-1] if error.user else None
     taken = {argument.origin for argument in error.arguments if argument.origin}
-    found: list[tuple[int, LoweredNode]] = []
+    nodes: list[tuple[int, LoweredNode]] = []
     seen: set[tuple[str, str]] = set()
     for known in graphs:
         for node in known.nodes.values():
             called = node.target.removeprefix("torch.ops.")
             if called != target and called.rpartition(".")[0] != target:
                 continue
-            here = user is None or (user.file, user.line) == (node.stack_file, node.stack_line)
-            fits = here + (not taken or bool(taken.intersection(node.inputs)))
+            on_line = user is None or (user.file, user.line) == (node.stack_file, node.stack_line)
+            fits = on_line + (not taken or bool(taken.intersection(node.inputs)))
             if (node.name, written(node)) in seen:
-                continue  # the log's graph repeats the debug folder's
+                continue  # the log repeats the graph in the debug folder
             seen.add((node.name, written(node)))
             chain = [ChainStep(POST_GRAD, "FX node", written(node), node.line)]
             if node.stack_file:
@@ -247,12 +248,12 @@ def _lowered(read: Explained, graphs: Sequence[GraphKnown]) -> list[LoweredNode]
                 )
                 chain.insert(0, own)
             chain.append(ChainStep("", "Inductor's IR", read.title, None))
-            found.append(
+            nodes.append(
                 (fits, LoweredNode(known.slug, node.name, written(node), node.line, True,
                                    chain))
             )  # fmt: skip
-    best = max((fits for fits, _ in found), default=0)
-    likely = [node for fits, node in found if fits == best]
+    best = max((fits for fits, _ in nodes), default=0)
+    likely = [node for fits, node in nodes if fits == best]
     if len(likely) > 1:
         likely = [
             LoweredNode(each.graph, each.name, each.text, each.line, False, each.chain)

@@ -1,6 +1,6 @@
-"""What a failure's text says: which component failed, in words, with the evidence taken apart.
+"""Explains a failure's text: which component failed, in words, with the parsed evidence.
 
-Pure: of a captured run and of an uploaded log alike, nothing is run for it.
+Pure: captured runs and uploaded logs are treated alike; nothing is executed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ COMPONENTS = {
     "aot": "AOTAutograd",
     "dynamo": "Dynamo",
     "export": "Export",
-    "backend": "A backend of somebody else",
+    "backend": "Another backend",
     "memory": "Memory",
     "program": "The program itself",
-    "unknown": "Not told",
+    "unknown": "Unknown",
 }
 
 _BACKEND = re.compile(r"backend='([^'\n]{1,200})' raised:\s*(?:([\w.]{1,200})(?::\s*(.*))?)?")
@@ -44,7 +44,7 @@ LONGEST_MESSAGE = 20_000
 
 @dataclass(slots=True)
 class Explained:
-    """One failure, taken apart."""
+    """One failure, with its parsed parts."""
 
     component: str
     """A key of `COMPONENTS`."""
@@ -58,38 +58,39 @@ class Explained:
     lowering: LoweringError | None = None
     triton: TritonError | None = None
     chain: list[Folded] = field(default_factory=list)
-    """In the order in which it happened."""
+    """In order of occurrence."""
     user: Frame | None = None
-    """Where in the user's program it happened."""
+    """The frame of the user's program."""
 
 
 def explain(
     message: str, trace: str = "", kind: str = "", sources: Collection[str] = ()
 ) -> Explained:
-    """`kind` is the outermost exception's type; `sources` are files of the user's program."""
+    """Explains a failure; `kind` is the outermost exception's type; `sources` are files of the
+    user's program."""
     chain = read_traceback(trace) or read_traceback(message)
     text = message if not trace or message in trace else f"{message}\n{trace}"
     text = trace if trace and message in trace else text
     if chain:
         kind = kind or chain[-1].kind
         message = message if message and not message.startswith("Traceback") else chain[-1].message
-    found = Explained(
+    explained = Explained(
         "unknown", "", [], _kinds(kind, message), message[:LONGEST_MESSAGE],
         chain=[fold(each, sources) for each in chain],
         user=users_frame(chain or [Raised(message=message)], sources),
     )  # fmt: skip
-    if found.user is None:
-        found.user = users_frame([Raised(user=quoted_frames(text))], sources)
-    found.triton = read_triton_error(text)
-    found.compiler = read_compiler_output(text)
-    found.lowering = read_lowering_error(text) or _lowering_of_frames(chain)
-    found.fix = fix_for(text)
-    _name(found, chain)
-    return found
+    if explained.user is None:
+        explained.user = users_frame([Raised(user=quoted_frames(text))], sources)
+    explained.triton = read_triton_error(text)
+    explained.compiler = read_compiler_output(text)
+    explained.lowering = read_lowering_error(text) or _lowering_of_frames(chain)
+    explained.fix = fix_for(text)
+    _name(explained, chain)
+    return explained
 
 
 def _kinds(kind: str, message: str) -> list[str]:
-    """The type, and those that the message begins with: `CppCompileError: C++ compile error`."""
+    """The type, and those at the start of the message: `CppCompileError: C++ compile error`."""
     kinds = [kind] if kind else []
     backend = _BACKEND.search(message[:2000])
     rest = message[backend.start(2) :] if backend and backend.group(2) else message
@@ -103,7 +104,7 @@ def _kinds(kind: str, message: str) -> list[str]:
 
 
 def _lowering_of_frames(chain: list[Raised]) -> LoweringError | None:
-    """Old torch names the operator only by the function of `lowering.py` it was in."""
+    """The failed lowering; old torch only names the function of `lowering.py`."""
     for raised in reversed(chain):
         inside = False
         for number, frame in enumerate(raised.frames):
@@ -114,97 +115,99 @@ def _lowering_of_frames(chain: list[Raised]) -> LoweringError | None:
     return None
 
 
-def _name(found: Explained, chain: list[Raised]) -> None:
-    """Component, title and sentences, by what is surest."""
-    if found.fix is not None:
-        found.component, found.title = "environment", found.fix.what
-        found.sentences = ["The program is not to blame, the machine is.", found.fix.do]
-    elif found.triton is not None:
-        _triton(found, found.triton)
-    elif found.compiler is not None and found.compiler.errors():
-        _compiler(found, found.compiler)
-    elif found.lowering is not None:
-        _lowering(found, found.lowering)
+def _name(explained: Explained, chain: list[Raised]) -> None:
+    """Sets component, title and sentences from the most certain evidence."""
+    if explained.fix is not None:
+        explained.component, explained.title = "environment", explained.fix.what
+        explained.sentences = ["The cause is the machine, not the program.", explained.fix.do]
+    elif explained.triton is not None:
+        _triton(explained, explained.triton)
+    elif explained.compiler is not None and explained.compiler.errors():
+        _compiler(explained, explained.compiler)
+    elif explained.lowering is not None:
+        _lowering(explained, explained.lowering)
     else:
-        _others(found, chain)
+        _others(explained, chain)
 
 
-def _compiler(found: Explained, said: CompilerOutput) -> None:
-    errors = said.errors()
-    found.component = "cpp"
+def _compiler(explained: Explained, output: CompilerOutput) -> None:
+    errors = output.errors()
+    explained.component = "cpp"
     if errors[0].tool:
-        found.title = f"{errors[0].tool} could not make a library of the kernel"
-        found.sentences = [f"It says: {errors[0].message}."]
+        explained.title = f"{errors[0].tool} could not build a library from the kernel"
+        explained.sentences = [f"The message is: {errors[0].message}."]
         return
-    found.title = "The C++ compiler refused a kernel that Inductor generated"
+    explained.title = "The C++ compiler rejected a kernel that Inductor generated"
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-    found.sentences = [
-        f"It says: {errors[0].message}{more}.",
-        "Such an error is introduced where Inductor turns operations of its IR into C++.",
+    explained.sentences = [
+        f"The message is: {errors[0].message}{more}.",
+        "The cause is where Inductor generates C++ from operations of its IR.",
     ]
 
 
-def _lowering(found: Explained, error: LoweringError) -> None:
-    found.component = "lowering"
+def _lowering(explained: Explained, error: LoweringError) -> None:
+    explained.component = "lowering"
     if error.kind.startswith("missing"):
-        found.title = f"Inductor has no {error.kind.removeprefix('missing ')} for {error.target}"
-        found.sentences = [
+        explained.title = (
+            f"Inductor has no {error.kind.removeprefix('missing ')} for {error.target}"
+        )
+        explained.sentences = [
             "An operator needs a lowering, a decomposition or a fallback before Inductor can "
             "generate code for it."
         ]
         return
-    found.title = f"Inductor's lowering of {error.target} failed"
-    said = f"{error.kind}: {_first_line(error.message)}".rstrip(": ")
-    found.sentences = [
+    explained.title = f"Inductor's lowering of {error.target} failed"
+    exception = f"{error.kind}: {_first_line(error.message)}".rstrip(": ")
+    explained.sentences = [
         f"The function that turns {error.operator} of the FX graph into Inductor's IR raised "
-        f"{said or 'an exception'}; no code was generated."
+        f"{exception or 'an exception'}; no code was generated."
     ]
 
 
-def _triton(found: Explained, error: TritonError) -> None:
-    found.component = "triton"
+def _triton(explained: Explained, error: TritonError) -> None:
+    explained.component = "triton"
     kernel = error.kernel or "a kernel"
     if error.what == "resources":
-        found.title = f"{kernel} needs more {error.resource} than the GPU has"
-        found.sentences = [
+        explained.title = f"{kernel} needs more {error.resource} than the GPU has"
+        explained.sentences = [
             f"It needs {error.required:,}, the GPU has {error.limit:,}.",
-            "Smaller blocks or fewer stages need less; max-autotune tries several.",
+            "Smaller blocks or fewer stages need less; max-autotune tries several configurations.",
         ]
     elif error.what == "ptxas":
-        found.title = f"NVIDIA's assembler refused {kernel}"
-        found.sentences = [f"It says: {error.message}."]
+        explained.title = f"NVIDIA's assembler rejected {kernel}"
+        explained.sentences = [f"The message is: {error.message}."]
     else:
-        found.title = f"Triton refused {kernel}, line {error.line} of its function"
-        found.sentences = [f"It says: {error.message}."] if error.message else []
+        explained.title = f"Triton rejected {kernel}, line {error.line} of its function"
+        explained.sentences = [f"The message is: {error.message}."] if error.message else []
 
 
-def _others(found: Explained, chain: list[Raised]) -> None:
-    kinds = " ".join(found.kinds)
-    head = _first_line(found.message)
-    backend = _BACKEND.search(found.message)
+def _others(explained: Explained, chain: list[Raised]) -> None:
+    kinds = " ".join(explained.kinds)
+    head = _first_line(explained.message)
+    backend = _BACKEND.search(explained.message)
     files = " ".join(frame.file for raised in chain for frame in raised.frames[-3:])
-    said = f"{found.kinds[-1].rpartition('.')[2]}: {head}" if found.kinds else head
+    sentence = f"{explained.kinds[-1].rpartition('.')[2]}: {head}" if explained.kinds else head
     if backend is not None and backend.group(1) != "inductor":
-        found.component = "backend"
-        found.title = f"The backend {backend.group(1)} failed"
-        found.sentences = [
-            f"Dynamo handed it a graph, and it raised {backend.group(2) or 'an exception'}"
+        explained.component = "backend"
+        explained.title = f"The backend {backend.group(1)} failed"
+        explained.sentences = [
+            f"Dynamo passed it a graph, and it raised {backend.group(2) or 'an exception'}"
             + (f": {backend.group(3)}." if backend.group(3) else ".")
         ]
         return
-    if _MEMORY.search(found.message):
-        found.component, found.title = "memory", "There was not enough memory"
+    if _MEMORY.search(explained.message):
+        explained.component, explained.title = "memory", "Out of memory"
     elif "_functorch" in files or "aot_autograd" in files:
-        found.component, found.title = "aot", "AOTAutograd failed"
+        explained.component, explained.title = "aot", "AOTAutograd failed"
     elif backend is not None or "_inductor" in files or "_inductor" in kinds:
-        found.component, found.title = "inductor", "Inductor failed"
+        explained.component, explained.title = "inductor", "Inductor failed"
     elif "_dynamo" in kinds or "Unsupported" in kinds or "torch/_dynamo" in files:
-        found.component, found.title = "dynamo", "Dynamo failed"
+        explained.component, explained.title = "dynamo", "Dynamo failed"
     elif chain:
-        found.component, found.title = "program", "The program failed"
+        explained.component, explained.title = "program", "The program failed"
     else:
-        found.title = "It failed"
-    found.sentences = [said] if said else []
+        explained.title = "It failed"
+    explained.sentences = [sentence] if sentence else []
 
 
 def _first_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""From a graph's texts to the plan of its memory: what is held when, the peak, what reuse saves."""
+"""The memory plan from a graph's texts: what is held when, the peak, what reuse saves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from inductorscope.formats.text import plain_lines
 def memory_plan(
     code_text: str, ir_text: str | None = None, fx_text: str | None = None
 ) -> MemoryPlan:
-    """Of output code, Python or C++. The IR and the FX graph tell of what the code does not."""
+    """Reads output code, Python or C++; the IR and the FX graph add what the code lacks."""
     code = parse_output_code(code_text)
     ir = parse_ir(ir_text) if ir_text is not None else None
     fx = parse_fx(fx_text) if fx_text is not None else None
@@ -49,7 +49,7 @@ def plan_of(
 
 
 def symbol_values(code: OutputCode, lines: list[str], wrapper: list[WrapperLine]) -> dict[str, int]:
-    """What symbols stood for when the code's own benchmark was written."""
+    """Values of symbols when the code's own benchmark was written."""
     asserted: dict[str, Layout] = {
         made.uses[0]: made.layout
         for made in wrapper
@@ -61,7 +61,7 @@ def symbol_values(code: OutputCode, lines: list[str], wrapper: list[WrapperLine]
 
 
 def _choose_device(plan: MemoryPlan) -> None:
-    """The device whose memory is followed; tensors of no known device are taken to be there."""
+    """The device whose memory is planned; tensors on unknown devices count as on it."""
     allocated: Counter[str] = Counter()
     for storage in plan.storages:
         if storage.inside is None and storage.role != "constant":
@@ -104,8 +104,8 @@ def _counts(plan: MemoryPlan, storage: Storage) -> bool:
 
 
 def _peak_without_reuse(plan: MemoryPlan) -> int:
-    """As if each buffer that took over another's memory had been allocated: the old one then lives
-    until its content was read, which for a call in place is that call."""
+    """The lives as if each reused buffer had been allocated: the old buffer then lives until its
+    content was read, for a call in place until that call."""
     changes: Counter[int] = Counter()
     reuse_at = {(reuse.line, reuse.name): reuse for reuse in plan.reuses}
     for storage in plan.storages:
@@ -119,7 +119,7 @@ def _peak_without_reuse(plan: MemoryPlan) -> int:
                 continue
             new = reuse.nbytes or size
             changes[begun] += size
-            # In place: both are there while the call runs, which is the first that touches it.
+            # In place: both exist during the call, which is the first that uses it.
             ends = next(
                 (touch.line for touch in storage.touches if touch.name == holding.name),
                 holding.first,
@@ -154,7 +154,7 @@ def _sum_up(plan: MemoryPlan) -> None:
 
 
 def _name_makers(plan: MemoryPlan, ir: IrText | None) -> None:
-    """Which of the scheduler's nodes makes each buffer."""
+    """The scheduler node that makes each buffer."""
     if ir is None:
         return
     makers: dict[str, tuple[str, int]] = {}

@@ -1,8 +1,7 @@
-"""Shape, strides, type and device of every buffer of a wrapper, from whichever text tells them.
+"""Shape, strides, type and device of every buffer of a wrapper, from several texts.
 
-The wrapper's own words come first. What an extern call makes is described by no line of the
-wrapper but by the scheduler's nodes; where those are missing, by the types of the pointers through
-which kernels use it.
+The wrapper comes first. Results of extern calls are described by the scheduler's nodes or, if those
+are missing, by the pointer types of kernels that use them.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def annotation_layout(annotation: str) -> Layout | None:
-    """`f32[4, 256][256, 1]cuda:0` → its layout; None for what is no tensor."""
-    found = _ANNOTATION.match(annotation)
-    if found is None or found.group(1) not in _FX_TYPES:
+    """The layout in `f32[4, 256][256, 1]cuda:0`; None if it is not a tensor."""
+    match = _ANNOTATION.match(annotation)
+    if match is None or match.group(1) not in _FX_TYPES:
         return None
-    kind, shape, stride, device = found.groups()
+    kind, shape, stride, device = match.groups()
     return Layout(_parts(shape), _parts(stride or ""), _FX_TYPES[kind], device or "")
 
 
@@ -56,19 +55,19 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def constants_of(lines: list[str]) -> dict[str, Layout]:
-    """Tensors that the code keeps beside its inputs."""
+    """Tensors that the code stores in addition to its inputs."""
     constants: dict[str, Layout] = {}
     for line in lines:
-        found = _CONSTANT.match(line) if " = None  # device(" in line else None
-        if found is not None:
-            name, device, dtype, shape, stride = found.groups()
+        match = _CONSTANT.match(line) if " = None  # device(" in line else None
+        if match is not None:
+            name, device, dtype, shape, stride = match.groups()
             constants[name] = Layout(_parts(shape[1:-1]), _parts(stride[1:-1]), dtype, device)
     return constants
 
 
 def pointer_types(kernel: CodeKernel) -> list[tuple[str, str]]:
-    """(parameter, type) of each of a kernel's parameters, in their order; types of pointers as
-    torch calls them, of others empty."""
+    """(parameter, type) of each parameter of a kernel, in order; torch's names of pointer types,
+    empty for other types."""
     signature = kernel.facts.get("signature")
     if isinstance(signature, dict):
         return [(name, _pointed(str(signature.get(name, "")))) for name in kernel.parameters]
@@ -87,7 +86,7 @@ def _pointed(kind: str) -> str:
 
 
 def argument_name(argument: str) -> str:
-    """The buffer that an argument is, or is a view of."""
+    """The buffer that an argument is, or views."""
     if argument.isidentifier():
         return argument
     opened = argument.find("reinterpret_tensor")
@@ -104,11 +103,11 @@ def layouts_of(
     ir: IrText | None = None,
     fx: FxText | None = None,
 ) -> dict[str, Layout]:
-    """By the buffer's name; what no text tells stays empty in its layout."""
+    """Layouts by buffer name; unknown parts stay empty."""
     result: dict[str, Layout] = {}
 
     def learn(name: str, layout: Layout | None) -> None:
-        """What is not known yet; what is known stays."""
+        """Fills in unknown parts; known ones stay."""
         if layout is None:
             return
         known = result.get(name)
@@ -168,16 +167,16 @@ def _learn_pointers(call: CodeCall, kernel: CodeKernel, result: dict[str, Layout
 
 
 def _follow(wrapper: list[WrapperLine], result: dict[str, Layout]) -> None:
-    """A view has the type of what it looks at, and the other way round."""
+    """A view and its base have the same type."""
     views = [made for made in wrapper if made.kind in {"reuse", "reinterpret"} and made.uses]
     for ordered in (views, views[::-1]):
         for made in ordered:
             for name in made.defines:
                 pair = (name, made.uses[0])
-                for one, other in (pair, pair[::-1]):
-                    known, source = result.get(one), result.get(other)
+                for view, base in (pair, pair[::-1]):
+                    known, source = result.get(view), result.get(base)
                     if known is None or source is None or known.dtype:
                         continue
-                    result[one] = replace(
+                    result[view] = replace(
                         known, dtype=source.dtype, device=known.device or source.device
                     )

@@ -1,8 +1,8 @@
-"""Walks a wrapper's lines and keeps account of memory as Python, or C++, would.
+"""Walks through a wrapper's lines and tracks memory as Python, or C++, would.
 
 A name refers to a storage; a storage lives as long as a name refers to it. `buf3 = buf1; del buf1`
-hands it on, `del buf3` lets it go, and what an extern call returns as a tuple is held by the tuple
-until its parts have names of their own.
+passes it on, `del buf3` frees it, and the tuple that an extern call returns holds its parts until
+they have names of their own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputC
 from inductorscope.formats.code.wrapper_lines import WrapperLine
 
 LONGEST_TEXT = 300
-# `torch.ops.aten.index_put_.default`: what it returns is what it was given.
+# `torch.ops.aten.index_put_.default` returns its first argument.
 _IN_PLACE = re.compile(r"\.\w+_(?:\.\w+)?$")
 _COUNTED = {
     "allocate", "reuse", "free", "reinterpret", "unpack", "copy", "call", "extern_call", "input",
@@ -37,7 +37,7 @@ _COUNTED = {
 
 
 class Walk:
-    """One walk over a wrapper; `plan` is what came of it."""
+    """One walk through a wrapper; `plan` is the result."""
 
     def __init__(
         self,
@@ -58,15 +58,15 @@ class Walk:
             cpp=code.cpp,
         )  # fmt: skip
         self.held: dict[str, Storage] = {}
-        """What each name refers to now."""
+        """The storage that each name refers to now."""
         self.names: Counter[int] = Counter()
         """Storage → names and tuples that refer to it."""
         self.bundles: dict[str, dict[str, Storage]] = {}
-        """Tuple → its parts by the names they are going to have."""
+        """Tuple → its parts by their later names."""
         self.parts = self._parts()
         self.numbers = _plain_numbers(wrapper, lines, layouts)
         self.waiting: dict[str, Reuse] = {}
-        """Names that took over memory and were not used yet."""
+        """Names that reuse memory and were not used yet."""
         self.returned: list[Storage] = []
         for name, layout in constants.items():
             self._new(name, code.wrapper_first, "constant", layout)
@@ -80,14 +80,14 @@ class Walk:
         return self.plan
 
     def _parts(self) -> dict[str, list[str]]:
-        """Names that are going to be taken out of each tuple."""
+        """Names that will be unpacked from each tuple."""
         parts: dict[str, list[str]] = {}
         for made in self.wrapper:
             if made.kind == "unpack" and made.uses:
                 parts.setdefault(made.uses[0], []).extend(made.defines)
         return parts
 
-    # --- what lines do ---
+    # --- effects of lines ---
 
     def _input(self, made: WrapperLine) -> None:
         constant = "constants_" in self._text(made.line)
@@ -123,7 +123,7 @@ class Walk:
             self.plan.reuses.append(reuse)
             self.waiting[name] = reuse
         self._free(made)
-        # Of a C++ move, and of memory in a pool, no `del` tells that the old name is gone.
+        # After a C++ move, and for memory in a pool, no `del` marks the end of the old name.
         for before in made.uses[:1]:
             if before not in made.frees and before in self.held and made.defines:
                 self._let_go(before, made.line)
@@ -182,18 +182,18 @@ class Walk:
         if made.call is None:
             return
         self._touch_all(made, made.call)
-        given = self.held.get(made.uses[0]) if made.uses else None
+        argument = self.held.get(made.uses[0]) if made.uses else None
         for result in made.defines:
             parts = self.parts.get(result)
             if parts:
                 self._bundle(result, parts, made)
-            elif given is not None and _IN_PLACE.search(made.call.kernel):
-                self._hold(result, given, made.line, self._layout(result))
+            elif argument is not None and _IN_PLACE.search(made.call.kernel):
+                self._hold(result, argument, made.line, self._layout(result))
             elif result not in self.held:
                 self._new(result, made.line, "intermediate", self._layout(result))
 
     def _bundle(self, result: str, parts: list[str], made: WrapperLine) -> None:
-        """Parts exist from the call on, under the tuple's name until they get theirs."""
+        """Parts exist from the call on, under the tuple's name until they are unpacked."""
         bundle = self.bundles.setdefault(result, {})
         for part in parts:
             storage = self._new(part, made.line, "intermediate", self._layout(part))
@@ -215,7 +215,7 @@ class Walk:
                 writes = name in written
                 self._touch(storage, made.line, call, "", name, not writes, writes)
 
-    # --- keeping account ---
+    # --- accounting ---
 
     def _new(
         self, name: str, line: int, role: Role, layout: Layout, inside: int | None = None
@@ -261,7 +261,7 @@ class Walk:
             self._drop(self.plan.storages[storage.inside], line)
 
     def _end(self) -> None:
-        """What is still held goes when the function ends; what it returns, the caller holds."""
+        """Frees everything at the end of the function, except what it returns."""
         last = self.plan.last_line
         for name in [*self.held, *self.bundles]:
             self._let_go(name, last)
@@ -293,8 +293,8 @@ class Walk:
 def _plain_numbers(
     wrapper: list[WrapperLine], lines: list[str], layouts: Mapping[str, Layout]
 ) -> set[str]:
-    """Inputs that are numbers: the wrapper gives them a symbol's name, or nothing describes them
-    as tensors."""
+    """Inputs that are numbers: the wrapper names them after a symbol, or nothing describes them as
+    tensors."""
     inputs = {name for made in wrapper if made.kind == "input" for name in made.defines}
     named = set()
     for made in wrapper:
@@ -307,7 +307,7 @@ def _plain_numbers(
 
 
 def steps_of(plan: MemoryPlan, wrapper: list[WrapperLine], lines: list[str]) -> list[Step]:
-    """What is held after each line that concerns memory, on the plan's device."""
+    """Bytes held after each line that affects memory on the plan's device."""
     ours = [storage for storage in plan.storages if storage.device == plan.device]
     changes: Counter[int] = Counter()
     inputs: Counter[int] = Counter()

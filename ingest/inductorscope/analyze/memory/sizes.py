@@ -1,11 +1,11 @@
-"""Sizes that are written with symbols, worked out with the values the trace itself gives them.
+"""Computes symbolic sizes with the values that the texts themselves give.
 
     s77 = arg0_1                                        in the wrapper
     arg0_1 = 9                                          in the code's own `get_args`
     assert_size_stride(arg1_1, (s77, 8), (8, 1))        beside `rand_strided((9, 8), …)`
 
-Such a value is one that was seen while compiling, not the only one there can be: whoever shows a
-number that came of it says so.
+Such a value was seen while compiling and is not the only one possible: pages that show a derived
+number say so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GIVEN = re.compile(r"\s+(\w+) = (\d{1,15})$")
 _SYMBOL = re.compile(r"[a-z]+\d+")
 _CPP_NUMBER = re.compile(r"(?<=\d)L+\b")
 LONGEST = 200
-"""Characters of an expression that is worked out."""
+"""Longest expression that is evaluated, in characters."""
 LARGEST = 2**62
 
 
@@ -35,16 +35,16 @@ def hints_of(
     asserted: Mapping[str, Layout],
     given: Mapping[str, Layout],
 ) -> dict[str, int]:
-    """Symbol → the value it had. `wrapper` and `after`: lines of the wrapper and those below it,
-    which make its arguments; `asserted` and `given`: layouts of inputs with and without symbols."""
+    """Symbol → its value. `wrapper` and `after` are lines of the wrapper and those below it, which
+    make its arguments; `asserted` and `given` are layouts of inputs with and without symbols."""
     numbers = {
-        found.group(1): int(found.group(2)) for line in after if (found := _GIVEN.match(line))
+        match.group(1): int(match.group(2)) for line in after if (match := _GIVEN.match(line))
     }
     hints: dict[str, int] = {}
     for line in wrapper:
-        found = _NAMED.match(line)
-        if found is not None and found.group(2) in numbers:
-            hints.setdefault(found.group(1), numbers[found.group(2)])
+        match = _NAMED.match(line)
+        if match is not None and match.group(2) in numbers:
+            hints.setdefault(match.group(1), numbers[match.group(2)])
     for name, layout in asserted.items():
         seen = given.get(name)
         if seen is None or len(seen.shape) != len(layout.shape):
@@ -56,18 +56,18 @@ def hints_of(
 
 
 def launch_numbers(wrapper: list[str], hints: Mapping[str, int]) -> dict[str, int]:
-    """What the wrapper works out of symbols ahead of launches, and the symbols themselves."""
+    """The symbols, and the numbers that the wrapper computes from them before launches."""
     numbers = dict(hints)
     for line in wrapper:
-        found = _NUMEL.match(line) if "numel = " in line else None
-        value = evaluated(found.group(2), numbers) if found is not None else None
-        if found is not None and value is not None:
-            numbers[found.group(1)] = value
+        match = _NUMEL.match(line) if "numel = " in line else None
+        value = evaluated(match.group(2), numbers) if match is not None else None
+        if match is not None and value is not None:
+            numbers[match.group(1)] = value
     return numbers
 
 
 def evaluated(expression: str, hints: Mapping[str, int]) -> int | None:
-    """The number that an expression of sizes comes to; None where it is unknown."""
+    """The value of an expression of sizes; None if unknown."""
     text = _CPP_NUMBER.sub("", expression.strip())
     if text.isdigit():
         return int(text) if len(text) < 19 else None
@@ -118,7 +118,7 @@ def _combined(node: ast.BinOp, hints: Mapping[str, int]) -> int | None:
 
 
 def settled(layout: Layout, hints: Mapping[str, int]) -> tuple[Layout, tuple[str, ...]]:
-    """The layout in numbers, and the symbols that hints stood in for."""
+    """The layout in numbers, and the symbols that were replaced by hints."""
     used: dict[str, None] = {}
 
     def number(size: str) -> str:

@@ -1,1 +1,1 @@
-"""How far each kernel is from the limits of the machine."""
+"""How close each kernel is to the limits of the machine."""

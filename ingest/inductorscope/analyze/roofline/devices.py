@@ -1,7 +1,7 @@
-"""What devices can do at most, from their makers' data sheets, by the names drivers give them.
+"""Peak rates of devices from their makers' data sheets, by the names that drivers use.
 
-Dense figures, without sparsity; bytes and operations a second. A peak measured on the machine
-itself is better, and is used where there is one.
+Dense figures, without sparsity, in bytes and operations per second. Peaks measured on the machine
+itself are better and take precedence.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ class DevicePeaks:
 
     name: str
     memory: float
-    """Bytes a second from and to its memory."""
+    """Bytes per second from and to its memory."""
     matmul: dict[str, float] = field(default_factory=dict)
-    """Type → operations a second of matrix products, on tensor cores where there are any."""
+    """Type → operations per second of matrix products, on tensor cores if there are any."""
     vector: float = 0.0
-    """Operations a second in float32 outside of them."""
+    """Operations per second in float32 outside of tensor cores."""
 
 
 def _gpu(
     name: str, gbs: float, vector: float, half: float, tf32: float | None = None,
     fp64: float | None = None, fp8: float | None = None,
 ) -> DevicePeaks:  # fmt: skip
-    """In GB/s and TFLOP/s, as data sheets have them."""
+    """Arguments are in GB/s and TFLOP/s, as on data sheets."""
     tera = 1e12
     matmul = {"float32": vector * tera, "float16": half * tera, "bfloat16": half * tera}
     if tf32 is not None:
-        matmul["tf32"] = tf32 * tera  # of float32, where torch may round
+        matmul["tf32"] = tf32 * tera  # for float32, if torch may round
     if fp64 is not None:
         matmul["float64"] = fp64 * tera
     if fp8 is not None:
@@ -38,7 +38,7 @@ def _gpu(
     return DevicePeaks(name, gbs * 1e9, matmul, vector * tera)
 
 
-# The first whose words are all in the device's name. Of one family the more special comes first.
+# The first row whose words are all in the device's name; more specific names come first.
 _TABLE: tuple[tuple[tuple[str, ...], DevicePeaks], ...] = (
     (("gb300",), _gpu("GB300", 8000, 80, 2500, 1250, 1.3, 5000)),
     (("b300",), _gpu("B300", 8000, 75, 2250, 1120, 1.2, 4500)),
@@ -87,7 +87,7 @@ _TABLE: tuple[tuple[tuple[str, ...], DevicePeaks], ...] = (
 
 
 def device_peaks(name: str | None) -> DevicePeaks | None:
-    """Of a device as its driver calls it, `NVIDIA H100 80GB HBM3`; None for one not known here."""
+    """The peaks of a device by its driver's name, `NVIDIA H100 80GB HBM3`; None if unknown."""
     if not name:
         return None
     words = set(_words(name))

@@ -1,7 +1,7 @@
-"""How near to the machine's limits a kernel runs, and what reaching them would save.
+"""How close a kernel comes to the machine's limits, and what reaching them would save.
 
-A kernel cannot be faster than its bytes take at the memory's peak, nor than its operations take at
-the arithmetic peak; the longer of the two is its roof. Its headroom is the time above the roof.
+A kernel cannot be faster than moving its bytes at the memory's peak, nor than its operations at the
+arithmetic peak; the longer of the two times is its roof. Headroom is the time above the roof.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Provenance = Literal["measured", "estimated", "unknown"]
 Bound = Literal["memory", "compute", "unknown"]
 
 CLOSE = 1.02
-"""Shares up to this count as at the peak: clocks and timers differ by as much."""
+"""Shares up to this count as at the peak: clocks and timers vary by as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """What the machine can do at most, a second."""
+    """Peak rates of the machine, per second."""
 
     device: str
     memory: float
@@ -29,39 +29,39 @@ class Peaks:
     vector: float = 0.0
     """Operations outside of matrix units, in float32."""
     cache: float | None = None
-    """Bytes a second of a copy that fits into the cache, where that was measured."""
+    """Bytes per second of a copy that fits into the cache, if measured."""
     provenance: Provenance = "unknown"
     source: str = ""
-    """Where the figures come from, in words."""
+    """Source of the figures, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a kernel stands below its roof. Times are microseconds of one step."""
+    """A kernel compared with its roof. Times are in microseconds per step."""
 
     bytes_per_s: float | None
     operations_per_s: float | None
     memory_share: float | None
-    """Of the memory's peak."""
+    """Share of the memory's peak."""
     compute_share: float | None
-    """Of the arithmetic peak."""
+    """Share of the arithmetic peak."""
     share: float | None
-    """Of the roof: the larger of the two; over 1 when it is faster than the roof allows."""
+    """Share of the roof: the larger of the two; over 1 if it is faster than the roof allows."""
     bound: Bound
     roof_us: float | None
     headroom_us: float | None
     saves: float | None
-    """Share of the step that would be saved at the roof."""
+    """Share of the step that reaching the roof would save."""
     over: str
-    """Why it may stand above the roof; empty when it does not."""
+    """Why it may exceed the roof; empty if it does not."""
 
 
 def peaks_of(measured: Mapping[str, Any] | None, device_name: str | None) -> Peaks | None:
-    """What a capture measured, else what the device's maker says of it; None when neither is
-    known. `measured` is what `capture.json` holds under `peaks`."""
-    found = _measured(measured, device_name)
-    if found is not None:
-        return found
+    """Peaks measured by a capture, else those of the device's data sheet; None if neither is known.
+    `measured` is `peaks` of `capture.json`."""
+    peaks = _measured(measured, device_name)
+    if peaks is not None:
+        return peaks
     table = device_peaks(device_name)
     if table is None:
         return None
@@ -103,7 +103,8 @@ def standing(
     time_us: float | None,
     step_us: float | None,
 ) -> Standing:
-    """Of a kernel's work in one step: bytes, operations of products and others, and its time."""
+    """Compares a kernel's work in one step with the peaks: bytes, operations of products and
+    others, and its time."""
     done = products if products is not None else operations
     seconds = time_us / 1e6 if time_us else None
     bytes_rate = moved / seconds if moved is not None and seconds else None
@@ -143,15 +144,12 @@ def _limit(peaks: Peaks, dtype: str, *, is_product: bool) -> float | None:
 def _why_over(peaks: Peaks, bound: str, rate: float | None) -> str:
     if bound == "compute":
         return (
-            "Faster than the arithmetic peak: the operations are counted too high, as those of "
-            "attention under a causal mask are, or reduced precision is in use."
+            "Faster than the arithmetic peak: either operations are overcounted, as for attention "
+            "with a causal mask, or reduced precision is in use."
         )
     if peaks.cache is not None and rate is not None and rate <= peaks.cache * CLOSE:
         return (
-            "Faster than memory: what it reads was still in the cache, whose own peak it keeps "
-            "below."
+            "Faster than memory: its inputs were still in the cache. It is below the cache's own "
+            "peak."
         )
-    return (
-        "Faster than memory: what it reads was still in a cache, or less is moved than the "
-        "estimate says."
-    )
+    return "Faster than memory: its inputs were still in a cache, or it moves less than estimated."

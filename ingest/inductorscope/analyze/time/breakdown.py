@@ -1,4 +1,4 @@
-"""A trace in figures: everything a page says about it that does not need the code."""
+"""A trace in figures: everything that pages show of it without the code."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime
 class CategorySum:
     category: str
     kernels: int
-    """Different ones."""
+    """Number of different ones."""
     calls: int
     us: float
 
 
 @dataclass(slots=True)
 class Breakdown:
-    """Of one trace. On a trace without device work, of what ran on processors."""
+    """Figures of one trace; without device work, of processors."""
 
     on_device: bool
     timeline: Timeline | None
     categories: list[CategorySum]
-    """Of kernels and copies, or of own times on processors. They sum to `total_us`."""
+    """Of kernels and copies, or of self times on processors. They sum to `total_us`."""
     total_us: float
     kernel_category: list[str]
-    """Of each entry of the trace's kernels."""
+    """Time of each kernel of the trace."""
     cpu: list[SelfTime] = field(default_factory=list)
     """Of a trace without device work."""
     row_of_op: Numbers | None = None
-    """For each operator of the trace its entry in `cpu`."""
+    """Index into `cpu` for each operator of the trace."""
     regions: list[RegionTime] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -77,14 +77,14 @@ def kernel_category(kernel: KernelTime) -> str:
 
 
 def _categories(entries: list[tuple[str, str, int, float]]) -> list[CategorySum]:
-    """The longest first."""
-    found: dict[str, CategorySum] = {}
+    """The longest category first."""
+    sums: dict[str, CategorySum] = {}
     names: dict[str, set[str]] = {}
     for category, name, calls, us in entries:
-        total = found.setdefault(category, CategorySum(category, 0, 0, 0.0))
+        total = sums.setdefault(category, CategorySum(category, 0, 0, 0.0))
         total.calls += calls
         total.us += us
         names.setdefault(category, set()).add(name)
-    for category, total in found.items():
+    for category, total in sums.items():
         total.kernels = len(names[category])
-    return sorted(found.values(), key=lambda one: (-one.us, one.category))
+    return sorted(sums.values(), key=lambda one: (-one.us, one.category))

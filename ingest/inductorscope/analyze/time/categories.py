@@ -1,8 +1,8 @@
-"""What kind of work a kernel is: by its name, by the operator that launched it, and by whether
-compiled code called that.
+"""The category of a kernel: by its name, by the operator that launched it, and by whether compiled
+code called that operator.
 
-Inductor puts a kernel's kind into its name (`triton_poi_fused_…`). Names of libraries change with
-every version of theirs, so the operator is asked first, and a name only where none is known.
+Inductor puts the category into the name (`triton_poi_fused_…`). Names in libraries change with
+every version, so the operator is tried first, and the name only if no operator is known.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _COMMUNICATION_OPERATOR = re.compile(r"^(?:nccl:|gloo:|mpi:|c10d::|_?c10d_functi
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A kernel, as far as its kind depends on it."""
+    """The facts about a kernel that decide its category."""
 
     name: str
     kind: str = "kernel"
@@ -82,13 +82,13 @@ class Work:
     op: str | None = None
     """The operator that launched it."""
     triton: bool = False
-    """Whether its launch says that Triton made it."""
+    """Whether its launch shows that Triton made it."""
     compiled: bool = False
     """Whether compiled code called the operator."""
 
 
 def category_of(work: Work) -> str:
-    """One of `CATEGORIES`."""
+    """The category, one of `CATEGORIES`."""
     if work.kind in (MEMCPY, MEMSET):
         return work.kind
     generated = generated_category(work.name)
@@ -103,12 +103,12 @@ def category_of(work: Work) -> str:
 
 
 def generated_category(name: str) -> str | None:
-    """Of a kernel that Inductor wrote, as its name tells; None for any other."""
+    """The category of a kernel that Inductor generated, by its name; None for others."""
     if _CPP.match(name):
         return CPP_FUSED
-    found = _TRITON.match(name)
-    if found:
-        return _TRITON_CATEGORIES[found.group(1)]
+    match = _TRITON.match(name)
+    if match:
+        return _TRITON_CATEGORIES[match.group(1)]
     if _TRITON_TEMPLATE.match(name):
         return TRITON_TEMPLATE
     return TRITON_OTHER if _TRITON_UNNAMED.match(name) else None
@@ -122,7 +122,7 @@ def family_of(name: str, op: str | None) -> str:
     if facts is not None and facts != OTHER:
         return facts
     if name.startswith("void at::native::") and facts == OTHER:
-        return OTHER  # one of torch's own, whatever types it is made of
+        return OTHER  # one of torch's own, for any types
     for family, pattern in (
         (ATTENTION, _ATTENTION),
         (CONVOLUTION, _CONVOLUTION),
@@ -134,11 +134,11 @@ def family_of(name: str, op: str | None) -> str:
 
 
 def operator_family(op: str) -> str:
-    """The same of an operator, `aten::addmm` or `mkl::_mkl_linear`."""
+    """The family of an operator, `aten::addmm` or `mkl::_mkl_linear`."""
     if _COMMUNICATION_OPERATOR.match(op):
         return COMMUNICATION
-    found = _OPERATOR.match(op)
-    name = found.group(1) if found else op
+    match = _OPERATOR.match(op)
+    name = match.group(1) if match else op
     if _ATTENTION_OPERATOR.search(name):
         return ATTENTION
     if _CONVOLUTION_OPERATOR.search(name):

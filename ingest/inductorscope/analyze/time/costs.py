@@ -1,8 +1,8 @@
-"""What lines and nodes of the code cost a step, from the times of kernels.
+"""The cost of lines and nodes of the code per step, from the times of kernels.
 
-A profile knows kernels, not call sites: a site gets its kernel's time divided by the kernel's
-sites. Every node and line of a site gets all of its time (`inclusive_us`), and a share of it
-(`shared_us`, see `shares`); the shares sum to the time of all kernels.
+A profile knows kernels, not call sites: a site gets its kernel's time divided by the number of
+sites. Every node and line of a site gets all of its time (`inclusive_us`) and a share of it
+(`shared_us`, see `shares`); shares sum to the time of all kernels.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from inductorscope.analyze.time.extern_nodes import nodes_in_order
 from inductorscope.analyze.time.shares import Node, shares
 
 MOST_PARTS = 40
-"""Kernels that are listed for one line."""
+"""Most kernels listed for one line."""
 
 Line = tuple[str, int]
 
 
 class CostedNode(Protocol):
-    """A node of the post-grad graph, with the line of the program that it came from."""
+    """A node of the post-grad graph, and the line of the program it comes from."""
 
     @property
     def name(self) -> str: ...
@@ -53,12 +53,12 @@ class CallSite:
     kernel: int
     """Number of the kernel's row."""
     nodes: list[str]
-    """Nodes that the call computes, where known."""
+    """Nodes that the call computes, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedGraph:
-    """A graph whose kernels have times."""
+    """A graph with timed kernels."""
 
     id: int
     nodes: Sequence[CostedNode]
@@ -90,7 +90,7 @@ class NodeCostRow:
 
 @dataclass(slots=True)
 class Costs:
-    """Of a run; the slowest first."""
+    """Costs of a run, the highest first."""
 
     lines: list[LineCostRow] = field(default_factory=list)
     nodes: dict[int, list[NodeCostRow]] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class _TimedCall:
 
 
 def costs_of(graphs: Iterable[TimedGraph]) -> Costs:
-    """The costs of a run, from its graphs in their order."""
+    """The costs of a run from its graphs, in their order."""
     costs = Costs()
     lines: dict[Line | None, _Sum] = defaultdict(_Sum)
     for graph in graphs:
@@ -186,7 +186,7 @@ def _timed_calls(graph: TimedGraph) -> list[_TimedCall]:
         if site.kernel in names and not site.nodes
     ]
     if unknown:
-        # A generated kernel can be named after an operator whose results it only arranges.
+        # A generated kernel's name can include an operator whose results it only rearranges.
         claimed = {name for site in graph.sites if site.kernel in names for name in site.nodes}
         targets = {node.name: node.target for node in graph.nodes}
         for number, name in nodes_in_order(unknown, targets, claimed).items():

@@ -1,4 +1,4 @@
-"""Time on processors: what ran by itself, without what it called, and what a thread did."""
+"""Time on processors: self times of operators, and what a thread did."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from inductorscope.formats.trace.kineto import CPU_KERNEL, TraceEvents, grouped
 from inductorscope.formats.trace.regions import AT_ONCE, innermost
 from inductorscope.formats.vocabulary import CPP_FUSED, EAGER, EXTERN, OVERHEAD
 
-"""What Dynamo and the runtime of compiled code do: guards, prologues, the call itself."""
+"""Events of Dynamo and of the runtime of compiled code: guards, prologues, the call itself."""
 _OVERHEAD = (*GUARDS, *PROLOGUE)
 _REGION = "Torch-Compiled Region: "
 _FUNCTION = "CompiledFunction"
@@ -22,23 +22,23 @@ _FUNCTION = "CompiledFunction"
 
 @dataclass(slots=True)
 class SelfTime:
-    """All runs of one operator, or one generated kernel, on processors."""
+    """All runs of one operator or generated kernel on processors."""
 
     name: str
     category: str
     region: int | None
-    """Of a generated kernel: the graph call that it ran in."""
+    """For a generated kernel, the graph call that it ran in."""
     calls: int
     self_us: float
-    """Without what it called itself."""
+    """Self time, without nested calls."""
     total_us: float
     threads: int
-    """On how many threads it was seen; what it forked with OpenMP inside is not in traces."""
+    """Number of threads it was seen on; traces do not show its OpenMP threads."""
 
 
 def processor_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers, Timeline | None]:
-    """What ran by itself, the longest first; for each operator of the trace its entry; what the
-    busiest thread did."""
+    """Self times, the longest first; for each operator of the trace its entry; the timeline of the
+    busiest thread."""
     ops = events.columns.ops
     if not len(ops):
         return [], np.zeros(0, np.int32), None
@@ -52,8 +52,8 @@ def processor_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers, Timel
 def _self_times(
     events: TraceEvents, own: Floats, compiled: Truths
 ) -> tuple[list[SelfTime], Numbers]:
-    """Own times never overlap on one thread. Generated kernels of one name are distinguished by the
-    graph that called them."""
+    """Self times on one thread never overlap. Generated kernels with one name are distinguished by
+    the graph that called them."""
     columns, ops = events.columns, events.columns.ops
     generated = np.array([CPU_KERNEL.match(name) is not None for name in columns.names])
     name = ops.name
@@ -68,11 +68,11 @@ def _self_times(
     order = np.lexsort((first, -self_us))
     rank = np.empty(len(first), np.int32)
     rank[order] = np.arange(len(first), dtype=np.int32)
-    found = []
+    result = []
     for which in order.tolist():
         called = columns.names[name[which]]
         inside = int(region[first[which]])
-        found.append(
+        result.append(
             SelfTime(
                 called,
                 cpu_category(called, compiled=bool(compiled[first[which]])),
@@ -83,11 +83,11 @@ def _self_times(
                 int(threads[which]),
             )
         )
-    return found, rank[group]
+    return result, rank[group]
 
 
 def cpu_category(name: str, *, compiled: bool) -> str:
-    """As of kernels, and 'overhead'."""
+    """A kernel category, or 'overhead'."""
     if CPU_KERNEL.match(name):
         return CPP_FUSED
     if name in _OVERHEAD or name.startswith((_REGION, _FUNCTION)):
@@ -96,7 +96,7 @@ def cpu_category(name: str, *, compiled: bool) -> str:
 
 
 def own_times(ops: Events) -> Floats:
-    """For each operator its time without the operators inside of it."""
+    """Time of each operator without the operators inside it."""
     lane, ts, us = ops.lane, ops.ts, ops.us
     own = us.copy()
     order = np.lexsort((-us, ts, lane))
@@ -112,7 +112,7 @@ def own_times(ops: Events) -> Floats:
                 open_.pop()
             if open_:
                 end, parent = open_[-1]
-                # No more than what lies inside: threads' clocks can make the last one stick out.
+                # Capped at the parent: threads' clocks can make the last child stick out.
                 own[parent] -= min(length, max(0.0, end - start))
             open_.append((start + length, number))
     return np.maximum(own, 0.0, out=own)
@@ -127,16 +127,16 @@ def _compiled(events: TraceEvents) -> Truths:
 
 
 def _thread_timeline(names: list[str], ops: Events, own: Floats, compiled: Truths) -> Timeline:
-    """Of the thread that worked longest, in parts that sum to its span."""
+    """Timeline of the thread that worked longest, in parts that sum to its span."""
     lane = ops.lane
-    here = lane == np.argmax(np.bincount(lane, weights=own))
+    on_lane = lane == np.argmax(np.bincount(lane, weights=own))
     del lane
-    begins, lengths = ops.ts[here], ops.us[here]
+    begins, lengths = ops.ts[on_lane], ops.us[on_lane]
     start, end = float(begins.min()), float((begins + lengths).max())
     covered = cover(begins, lengths).total
     del begins, lengths
-    own, compiled = own[here], compiled[here]
-    name = ops.name[here]
+    own, compiled = own[on_lane], compiled[on_lane]
+    name = ops.name[on_lane]
     sums: dict[str, float] = {}
     for inside in (False, True):
         us_of_name = np.bincount(name, weights=np.where(compiled == inside, own, 0.0))

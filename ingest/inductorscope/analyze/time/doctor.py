@@ -1,4 +1,4 @@
-"""What is wrong with a trace, or missing from it, that figures made of it should be read with."""
+"""Finds what is wrong with a trace or missing from it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.vocabulary import CPP_FUSED
 
 ROUNDING_US = 0.01
-"""Moments of a machine that is up for months are known that well."""
+"""Resolution of timestamps on a machine that has been up for months."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """One thing to know about a trace."""
+    """One finding about a trace."""
 
     level: str
-    """'bad': figures are wrong by it; 'warn': some are missing; 'note'."""
+    """'bad': figures are wrong; 'warn': some are missing; 'note'."""
     what: str
     count: int
     example: str
@@ -27,20 +27,20 @@ class Finding:
 
 
 def examine(trace: ChromeTrace) -> list[Finding]:
-    """The gravest first; none for a trace that is as it should be."""
-    found = [
+    """The findings, the most serious first; empty for a sound trace."""
+    findings = [
         Finding(
             "bad" if "cut short" in repair.reason or "only the first" in repair.reason else "warn",
             repair.reason, repair.count, repair.example,
-            "What could be read is counted; record the trace again for the rest.",
+            "Only the readable part is counted. Record the trace again to get the rest.",
         )
         for repair in trace.repairs
     ]  # fmt: skip
     if trace.detail is not None:
-        found += [*_overlaps(trace.detail), *_ids(trace, trace.detail), *_clocks(trace.detail)]
-        found += _content(trace, trace.detail)
+        findings += [*_overlaps(trace.detail), *_ids(trace, trace.detail), *_clocks(trace.detail)]
+        findings += _content(trace, trace.detail)
     order = ("bad", "warn", "note")
-    return sorted(found, key=lambda finding: order.index(finding.level))
+    return sorted(findings, key=lambda finding: order.index(finding.level))
 
 
 def _whole_microseconds(events: Events) -> bool:
@@ -49,7 +49,8 @@ def _whole_microseconds(events: Events) -> bool:
 
 
 def _overlaps(events: TraceEvents) -> list[Finding]:
-    """Work of one stream runs one after the other: where it overlaps, moments or lengths lie."""
+    """Checks that work on one stream does not overlap; if it does, timestamps or durations are
+    wrong."""
     device, columns = events.columns.device, events.columns
     if len(device) < 2:
         return []
@@ -70,8 +71,8 @@ def _overlaps(events: TraceEvents) -> list[Finding]:
     return [
         Finding(
             "warn", "work on one stream overlaps", len(over), example,
-            f"{lost:,.1f} µs are in two pieces of work at once: sums count them twice, the busy "
-            "time once.",
+            f"{lost:,.1f} µs belong to two pieces of work: sums count them twice, the busy time "
+            "once.",
         )
     ]  # fmt: skip
 
@@ -80,29 +81,29 @@ def _ids(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
     device, launched = events.columns.device, events.launched
     if not len(device):
         return []
-    found = []
+    findings = []
     without = (device.external < 0) & (device.correlation < 0)
     if without.any():
-        found.append(_of_events(
-            events, np.flatnonzero(without), "warn", "device work bears no id at all",
-            "It is unknown what launched it; kernels of Triton are still joined by name.",
+        findings.append(_of_events(
+            events, np.flatnonzero(without), "warn", "device work has no id",
+            "What launched it is unknown; Triton kernels are still joined by name.",
         ))  # fmt: skip
     lost = (launched.op == NOWHERE) & (launched.launch == NOWHERE) & ~without
     if lost.any():
         us = float(device.us[lost].sum())
         whole = float(device.us.sum())
-        found.append(_of_events(
+        findings.append(_of_events(
             events, np.flatnonzero(lost), "note", "no operator launched this device work",
-            f"{us / whole if whole else 0:.1%} of the device's time; operators are in a trace when "
-            "ProfilerActivity.CPU was on.",
+            f"It takes {us / whole if whole else 0:.1%} of the device's time. Traces include "
+            "operators if ProfilerActivity.CPU is on.",
         ))  # fmt: skip
     replayed = launched.replayed
     if replayed.any():
-        found.append(_of_events(
+        findings.append(_of_events(
             events, np.flatnonzero(replayed), "note", "kernels ran in recorded graphs",
             "All kernels of a replay share one launch, so they are joined by name.",
         ))  # fmt: skip
-    return found
+    return findings
 
 
 def _of_events(
@@ -114,7 +115,7 @@ def _of_events(
 
 
 def _clocks(events: TraceEvents) -> list[Finding]:
-    """Work that begins before it was launched: the clocks of device and host disagree."""
+    """Checks for work that starts before its launch: the clocks of device and host disagree."""
     device, calls, call = events.columns.device, events.columns.calls, events.launched.call
     known = np.flatnonzero(call != NOWHERE)
     if not len(known):
@@ -124,43 +125,43 @@ def _clocks(events: TraceEvents) -> list[Finding]:
         return []
     return [
         _of_events(
-            events, early, "warn", "device work begins before its launch",
-            "The clocks of device and host disagree: gaps are attributed wrongly.",
+            events, early, "warn", "device work starts before its launch",
+            "The clocks of device and host disagree, so gaps are attributed to wrong causes.",
         )
     ]  # fmt: skip
 
 
 def _content(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
-    found = []
+    findings = []
     device, columns = events.columns.device, events.columns
     if trace.steps is None:
-        found.append(Finding(
+        findings.append(Finding(
             "note", "no steps are marked", 0, "",
-            "Sums are of the whole trace unless calls of the compiled graphs tell the steps; "
-            "profiler.step() marks them.",
+            "Sums cover the whole trace unless calls of compiled graphs show the steps. Call "
+            "profiler.step() to mark them.",
         ))  # fmt: skip
     if trace.devices and not len(device):
-        found.append(Finding(
+        findings.append(Finding(
             "note", "nothing ran on a device", 0, ", ".join(trace.devices[:2]),
-            "The machine has one; the program ran on the processor, or ProfilerActivity.CUDA was "
-            "off.",
+            "The machine has a device, but the program ran on the processor, or "
+            "ProfilerActivity.CUDA was off.",
         ))  # fmt: skip
     if len(device) and _whole_microseconds(device):
         short = int((device.us < 3).sum())
-        found.append(Finding(
+        findings.append(Finding(
             "warn", "durations are whole µs", len(device), "",
-            f"{short:,} pieces of work are shorter than 3 µs: their sum is off by up to a third. "
-            "Torch since 2.4 writes fractions.",
+            f"{short:,} pieces of work are shorter than 3 µs, so their sum is off by up to a "
+            "third. Torch 2.4 and later write fractions.",
         ))  # fmt: skip
     if not len(device) and trace.regions and not trace.cpu_kernels:
-        found.append(Finding(
+        findings.append(Finding(
             "warn", f"no {CPP_FUSED} kernels are in the trace", 0, "",
-            "Generated C++ kernels, where there are any, appear with "
+            "Generated C++ kernels, if there are any, appear with "
             "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE=1 (config.cpp.enable_kernel_profile).",
         ))  # fmt: skip
     if not len(device) and not len(columns.ops):
-        found.append(Finding(
-            "bad", "the trace holds neither operators nor kernels", trace.events, "",
+        findings.append(Finding(
+            "bad", "the trace has neither operators nor kernels", trace.events, "",
             "Record it with torch.profiler.profile(activities=…) around the program.",
         ))  # fmt: skip
-    return found
+    return findings

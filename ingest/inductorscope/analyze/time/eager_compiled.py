@@ -1,11 +1,12 @@
-"""Eager beside compiled: what became of each group of operators, and what fused kernels replaced.
+"""Compares eager with compiled: what became of each group of operators, and what fused kernels
+replaced.
 
-Both sides are sums of a step that never overlap: device work by the operator that launched it, or
-on a processor each operator without what it called. So a group is compared with the same group, and
-all that Inductor fuses (element-wise operations, reductions, copies) with its fused kernels.
+Both sides are sums of a step that never overlap: device work by the operator that launched it or,
+on a processor, self times of operators. Each group is compared with the same group, and all that
+Inductor fuses (element-wise operations, reductions, copies) with its fused kernels.
 
-Inductor names a fused kernel after the operators it replaced, in the order of the alphabet. An
-operator's eager time is shared among the kernels named after it by what these take now; that is an
+Inductor names a fused kernel after the operators it replaced, in alphabetical order. An operator's
+eager time is divided among the kernels named after it in proportion to their times; that is an
 estimate, and sums to the operator's time.
 """
 
@@ -41,7 +42,7 @@ GROUPS = {
 }
 # triton_per_fused_add_mean_0, graph_0_cpp_fused_gelu_view_2
 _FUSED_NAME = re.compile(r"^(?:\w*?_)?(?:triton_[a-z]{3}|cpp(?:_[A-Z]\w*)?)_fused_(\w+?)(?:_\d+)?$")
-# What an operator of the graph runs in eager, where that is called otherwise.
+# Operators of the graph with other names in eager.
 _RUNS_AS = {
     "_to_copy": ("copy",), "clone": ("copy",), "embedding": ("index_select", "embedding"),
     "relu": ("clamp_min", "relu"), "zeros": ("zero", "fill"), "zeros_like": ("zero", "fill"),
@@ -51,7 +52,7 @@ _RUNS_AS = {
     "_softmax": ("_softmax",), "slice_backward": ("slice_backward", "copy"),
     "_unsafe_view": (), "masked_fill": ("masked_fill",), "copy": ("copy",),
 }  # fmt: skip
-# Operators whose names kernels bear though eager has no time of theirs alone.
+# Operators in kernel names that take no time of their own in eager.
 _COMMON = frozenset((
     "add", "sub", "mul", "div", "pow", "sqrt", "rsqrt", "exp", "log", "neg", "abs", "sin", "cos",
     "tanh", "sigmoid", "gelu", "gelu_backward", "silu", "silu_backward", "relu", "mean", "sum",
@@ -68,7 +69,7 @@ _COMMON = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Work of one side, of a step."""
+    """Work of one side per step."""
 
     name: str
     op: str | None
@@ -79,32 +80,32 @@ class Entry:
 
 @dataclass(slots=True)
 class GroupChange:
-    """One group of both sides."""
+    """One group on both sides."""
 
     group: str
     eager_us: float
     compiled_us: float
-    """Of the same group, and of the kernels that stand for it."""
+    """Time of the same group and of the kernels that replaced it."""
     eager_calls: float
     compiled_calls: float
     of_fused_us: float = 0.0
-    """What of `compiled_us` is fused kernels."""
+    """The part of `compiled_us` in fused kernels."""
 
 
 @dataclass(slots=True)
 class OpChange:
-    """What became of an eager operator."""
+    """An eager operator and what replaced it."""
 
     op: str
     eager_calls: float
     eager_us: float
     compiled_calls: float
     compiled_us: float
-    """Of what still runs under its name, or under that of the library call that replaced it."""
+    """Time that still runs under its name, or that of the library call that replaced it."""
     now: list[str] = field(default_factory=list)
-    """Names of that."""
+    """Names of those."""
     fused_kernels: int = 0
-    """Kernels that are named after it."""
+    """Kernels named after it."""
 
 
 @dataclass(slots=True)
@@ -116,7 +117,7 @@ class Replaced:
     eager_us: float
     """Estimated."""
     ops: list[tuple[str, float]]
-    """Eager operators with the time they would have taken, the longest first."""
+    """Eager operators with their estimated times, the longest first."""
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ class Comparison:
 
 
 def compare(eager: Sequence[Entry], compiled: Sequence[Entry]) -> Comparison:
-    """Each list the slowest first; sums of groups are those of the entries."""
+    """Each list has the slowest first; group sums equal those of the entries."""
     return Comparison(
         eager_us=sum(entry.us for entry in eager),
         compiled_us=sum(entry.us for entry in compiled),
@@ -150,24 +151,24 @@ def _group_of(entry: Entry) -> str:
 
 
 def _groups(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[GroupChange]:
-    found: dict[str, GroupChange] = {}
+    groups: dict[str, GroupChange] = {}
     for entry in eager:
-        change = found.setdefault(_group_of(entry), GroupChange("", 0, 0, 0, 0))
+        change = groups.setdefault(_group_of(entry), GroupChange("", 0, 0, 0, 0))
         change.eager_us += entry.us
         change.eager_calls += entry.calls
     for entry in compiled:
-        change = found.setdefault(_group_of(entry), GroupChange("", 0, 0, 0, 0))
+        change = groups.setdefault(_group_of(entry), GroupChange("", 0, 0, 0, 0))
         change.compiled_us += entry.us
         change.compiled_calls += entry.calls
         if entry.category in FUSED:
             change.of_fused_us += entry.us
-    for group, change in found.items():
+    for group, change in groups.items():
         change.group = GROUPS[group]
-    return sorted(found.values(), key=lambda one: -max(one.eager_us, one.compiled_us))
+    return sorted(groups.values(), key=lambda one: -max(one.eager_us, one.compiled_us))
 
 
 def _ops(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[OpChange]:
-    """Eager operators with what still runs for them."""
+    """Eager operators with what still runs of them."""
     before: dict[str, OpChange] = {}
     for entry in eager:
         name = entry.op or entry.name
@@ -190,7 +191,7 @@ def _ops(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[OpChange]:
 
 
 def _stands_for(name: str, before: dict[str, OpChange]) -> str:
-    """The eager operator that a library call of compiled code replaced: of its family the longest.
+    """The eager operator that a library call in compiled code replaced: the longest of its family.
 
     `mkl::_mkl_linear` stands for `aten::addmm`, which `aten::linear` calls.
     """
@@ -201,11 +202,11 @@ def _stands_for(name: str, before: dict[str, OpChange]) -> str:
 
 def fused_ops(kernel: str, known: Iterable[str] = ()) -> list[str]:
     """`triton_per_fused_add_native_layer_norm_1` → `add`, `native_layer_norm`."""
-    found = _FUSED_NAME.match(kernel)
-    if found is None:
+    match = _FUSED_NAME.match(kernel)
+    if match is None:
         return []
     words = _COMMON.union(known, _RUNS_AS)
-    text = found.group(1)
+    text = match.group(1)
     ends = [place for place, sign in enumerate(text) if sign == "_"] + [len(text)]
     names: list[str] = []
     at = 0
@@ -227,21 +228,21 @@ def _plain(op: str) -> str:
 
 
 def _named_after(before: dict[str, OpChange], compiled: Sequence[Entry]) -> dict[str, int]:
-    """Eager operator → how many fused kernels bear its name."""
+    """Eager operator → number of fused kernels with its name."""
     by_plain: dict[str, list[str]] = defaultdict(list)
     for op in before:
         by_plain[_plain(op)].append(op)
-    found: dict[str, set[str]] = defaultdict(set)
+    kernels_of: dict[str, set[str]] = defaultdict(set)
     for entry in compiled:
         if entry.category in FUSED:
             for op in _eager_names(entry.name, by_plain):
                 for eager in by_plain[op]:
-                    found[eager].add(entry.name)
-    return {op: len(kernels) for op, kernels in found.items()}
+                    kernels_of[eager].add(entry.name)
+    return {op: len(kernels) for op, kernels in kernels_of.items()}
 
 
 def _eager_names(kernel: str, by_plain: dict[str, list[str]]) -> list[str]:
-    """What the operators in a kernel's name run as in eager, as far as that is in the profile."""
+    """Eager operators for the operators in a kernel's name, if they are in the profile."""
     names: dict[str, None] = {}
     for op in fused_ops(kernel, by_plain):
         for name in _RUNS_AS.get(op, (op.rstrip("_"),)):
@@ -258,7 +259,7 @@ def _replaced(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[Replace
             name = _plain(entry.op or entry.name)
             spent[name] += entry.us
             by_plain[name].append(entry.op or entry.name)
-    # What still runs by itself, in an optimizer for instance, was not replaced.
+    # An operator that still runs, in an optimizer for instance, was not replaced.
     for entry in compiled:
         if entry.category not in FUSED and entry.category != MEMSET:
             name = _plain(entry.op or entry.name)
@@ -273,7 +274,7 @@ def _replaced(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[Replace
     for kernel, names in ops.items():
         for name in names:
             weight[name] += kernels[kernel]
-    found = []
+    rows = []
     for kernel, us in kernels.items():
         parts = [
             (by_plain[name][0], spent[name] * us / weight[name])
@@ -281,5 +282,5 @@ def _replaced(eager: Sequence[Entry], compiled: Sequence[Entry]) -> list[Replace
             if weight[name] and spent[name]
         ]
         parts.sort(key=lambda part: -part[1])
-        found.append(Replaced(kernel, us, sum(part for _, part in parts), parts))
-    return sorted(found, key=lambda one: one.compiled_us - one.eager_us)
+        rows.append(Replaced(kernel, us, sum(part for _, part in parts), parts))
+    return sorted(rows, key=lambda one: one.compiled_us - one.eager_us)

@@ -1,10 +1,10 @@
-"""Which FX nodes calls of library kernels compute, where Inductor does not say: it writes no
-provenance for graphs that are compiled lazily, as backward graphs are.
+"""Which FX nodes library calls compute, where Inductor does not say: it writes no provenance for
+lazily compiled graphs, such as backward graphs.
 
-Where a graph has as many such calls of an operator as nodes of it that no call is known for, the
-first call computes the first node, and so on. The scheduler keeps the order of what depends on each
-other; two that do not, such as the gradients of a layer's input and weights, can be swapped, and
-belong to one line of the program then.
+If a graph has as many such calls of an operator as unassigned nodes of it, the first call computes
+the first node, and so on. The scheduler keeps the order of dependent nodes; independent ones, such
+as the gradients of a layer's input and weights, can be swapped, but then belong to the same line of
+the program.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _SAME = {"bias_addmm": "addmm", "convolution_overrideable": "convolution"}
 
 def operation(name: str) -> str:
     """`extern_kernels.mm` and `torch.ops.aten.mm.default` → `mm`."""
-    found = _OPERATION.search(name)
-    facts = found.group(1) if found else name
+    match = _OPERATION.search(name)
+    facts = match.group(1) if match else name
     return _SAME.get(facts, facts)
 
 
 def nodes_in_order(
     calls: Sequence[tuple[int, str]], targets: Mapping[str, str], claimed: set[str]
 ) -> dict[int, str]:
-    """Call → node. `calls` without nodes as (number, kernel) in the wrapper's order; `targets` of
-    all nodes in the graph's order; `claimed` are nodes that other calls compute."""
+    """Call → node. `calls` without nodes are (number, kernel) in the wrapper's order; `targets` are
+    those of all nodes in the graph's order; `claimed` are nodes that other calls compute."""
     free: dict[str, list[str]] = defaultdict(list)
     for name, target in targets.items():
         if name not in claimed:
@@ -37,8 +37,8 @@ def nodes_in_order(
     waiting: dict[str, list[int]] = defaultdict(list)
     for number, kernel in calls:
         waiting[operation(kernel)].append(number)
-    found: dict[int, str] = {}
+    assigned: dict[int, str] = {}
     for facts, numbers in waiting.items():
         if len(numbers) == len(free[facts]):
-            found.update(zip(numbers, free[facts], strict=True))
-    return found
+            assigned.update(zip(numbers, free[facts], strict=True))
+    return assigned

@@ -1,4 +1,4 @@
-"""Stretches of time that overlap one another, and how much of the time they cover."""
+"""Overlapping stretches of time, and how much time they cover together."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(slots=True)
 class Cover:
-    """Times that something covers: stretches in order, none touching the next."""
+    """Covered time: stretches in order, none touching the next."""
 
     start: Floats
     end: Floats
     before: Floats
-    """How much the stretches before each cover."""
+    """Covered time before each stretch."""
     total: float = 0.0
 
     def lengths(self) -> Floats:
-        """How much each stretch covers."""
+        """Length of each stretch."""
         return np.diff(np.append(self.before, self.total))
 
     def until(self, moment: Floats) -> Floats:
-        """How much is covered before each moment."""
+        """Covered time before each moment."""
         if not len(self.start):
             return np.zeros(len(moment))
         place = np.searchsorted(self.start, moment, side="right") - 1
@@ -35,16 +35,17 @@ class Cover:
         return covered
 
     def within(self, start: Floats, end: Floats) -> Floats:
-        """How much is covered of each stretch."""
+        """Covered part of each stretch."""
         covered: Floats = self.until(end) - self.until(start)
         return covered
 
 
 def cover(start: Floats, length: Floats) -> Cover:
-    """What stretches in any order cover together.
+    """The time that stretches in any order cover together.
 
-    Moments are known to a thousandth of a µs only, so that a stretch of its own counts its length.
-    Many are merged block after block, in order: the last stretch of a block may go on in the next.
+    Timestamps have a resolution of a thousandth of a µs, so an isolated stretch counts with its own
+    length. Large inputs are merged in blocks, in order: the last stretch of a block may continue in
+    the next.
     """
     if len(start) <= BLOCK:
         return _cover(start, length)
@@ -72,7 +73,7 @@ def cover(start: Floats, length: Floats) -> Cover:
 
 
 def _own(part: Floats) -> Floats:
-    """Part of an array, without the rest where that is much."""
+    """A part of an array, without keeping the rest alive if that is large."""
     return part if part.base is None or 2 * len(part) > len(part.base) else part.copy()
 
 
@@ -104,26 +105,26 @@ def _cover(start: Floats, length: Floats) -> Cover:
 
 
 def joined(*covers: Cover) -> Cover:
-    """What any of them covers."""
-    some = [one for one in covers if len(one.start)]
+    """The time that any of them covers."""
+    some = [each for each in covers if len(each.start)]
     if len(some) == 1:
         return some[0]
     empty = np.zeros(0)
     return cover(
-        np.concatenate([empty, *(one.start for one in some)]),
-        np.concatenate([empty, *(one.lengths() for one in some)]),
+        np.concatenate([empty, *(each.start for each in some)]),
+        np.concatenate([empty, *(each.lengths() for each in some)]),
     )
 
 
 def fitted(parts: dict[str, float], whole: float) -> dict[str, float]:
-    """Parts made to sum to the whole: moments are rounded, and thousands of them add up."""
+    """Scales parts to sum to the whole: rounding errors of thousands of moments add up."""
     positive = {name: max(0.0, us) for name, us in parts.items()}
     total = sum(positive.values())
     return {name: us * whole / total for name, us in positive.items()} if total else positive
 
 
 def gaps(covered: Cover, start: float, end: float) -> tuple[Floats, Floats]:
-    """What is not covered between two moments: begins and ends."""
+    """The gaps between two moments: starts and ends."""
     begins = np.concatenate(([start], covered.end))
     ends = np.concatenate((covered.start, [end]))
     keep = ends > begins

@@ -1,8 +1,8 @@
-"""Whether a compiled graph's calls kept the device busy, and what recording them would save.
+"""Whether calls of compiled graphs kept the device busy, and what recording them would save.
 
-A call is the stretch from the begin of the graph's code on the processor to the end of the last
-kernel that it launched. What the device works in it could be had with one launch, if the graph were
-recorded (CUDA or HIP graphs): the rest of the call is then the processor's time for itself.
+A call lasts from the start of the graph's code on the processor to the end of the last kernel it
+launched. If the graph were recorded (CUDA or HIP graphs), one launch would do for all its device
+work; the rest of the call is the processor's time.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.trace.regions import Region, innermost
 
 BOUND = 0.6
-"""A call that keeps the device busy for less than this share of its time waits for the host."""
+"""A call that keeps the device busy for less than this share of its time is host bound."""
 HELPS_US = 5.0
-"""Savings of less a call are within what recording costs."""
+"""Smaller savings per call are within the cost of recording."""
 REPLAY_US = 8.0
-"""One launch of a recorded graph, about; counted as what remains for the host."""
+"""Approximate launch time of a recorded graph, which the host still needs."""
 
 
 @dataclass(slots=True)
 class RegionTime:
-    """Calls of one compiled graph; times are means of a call, in µs."""
+    """Calls of one compiled graph; times are means per call, in µs."""
 
     region: int
     """Index into the trace's regions."""
@@ -35,23 +35,23 @@ class RegionTime:
     key: str | None
     calls: int
     host_us: float
-    """Of the graph's code on the processor."""
+    """Time of the graph's code on the processor."""
     guards_us: float
     prologue_us: float
     launches: float
-    """Calls of the driver."""
+    """Number of driver calls."""
     launching_us: float
-    """Time in the driver's calls."""
+    """Time in driver calls."""
     device_us: float
-    """In which the device worked for it."""
+    """Time that the device worked for it."""
     call_us: float
-    """From the begin of its code to the end of its last kernel."""
+    """From the start of its code to the end of its last kernel."""
     replayed: bool
     verdict: str
-    """'host bound', 'device bound', 'replayed', 'processor' (it runs there alone)."""
+    """'host bound', 'device bound', 'replayed', 'processor' (no device work)."""
     text: str
     graphs_save_us: float
-    """What recording would save a call, estimated."""
+    """Estimated saving per call by recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class _Work:
     ts: Floats
     us: Floats
     call: Numbers
-    """The driver's call."""
+    """The driver call."""
     replayed: Truths
     lane: Numbers
     moment: Floats
-    """Of the launch."""
+    """Time of the launch."""
 
     def of(self, region: int) -> _Work:
         which = slice(*np.searchsorted(self.region, (region, region + 1)).tolist())
@@ -74,15 +74,15 @@ class _Work:
 
 
 def region_times(trace: ChromeTrace) -> list[RegionTime]:
-    """In the order of the trace's regions."""
+    """Times in the order of the trace's regions."""
     events = trace.detail
     if events is None or not trace.regions:
         return []
     shares = _guards(events)
     work, driver = _work(events), events.columns.calls.us
     times = [
-        _of(number, one, work.of(number), driver, shares)
-        for number, one in enumerate(trace.regions)
+        _of(number, region, work.of(number), driver, shares)
+        for number, region in enumerate(trace.regions)
     ]
     for time in times:
         _judge(time, has_device=bool(len(events.columns.device)))
@@ -113,8 +113,8 @@ def _of(
     starts = np.array([span.ts for span in region.spans])
     ends = starts + np.array([span.us for span in region.spans])
     call_of = innermost(region.spans, own.lane, own.moment)
-    found = call_of != NOWHERE
-    call_of, ts, us = call_of[found], own.ts[found], own.us[found]
+    known = call_of != NOWHERE
+    call_of, ts, us = call_of[known], own.ts[known], own.us[known]
     reach = ends.copy()
     np.maximum.at(reach, call_of, ts + us)
     worked = _worked(ts, us, call_of, starts, reach)
@@ -144,10 +144,10 @@ def _of(
 
 
 def _worked(start: Floats, length: Floats, call: Numbers, begins: Floats, reach: Floats) -> float:
-    """Time in which the device worked, each call by itself."""
+    """Device time, for each call separately."""
     if not len(start):
         return 0.0
-    # Calls laid one after the other, so that work of different calls never overlaps.
+    # Shifts calls one after the other, so that work of different calls never overlaps.
     shift = np.concatenate(([0.0], np.cumsum(reach - np.minimum(begins, reach) + 1.0)))[:-1]
     origin = np.full(len(begins), np.inf)
     np.minimum.at(origin, call, start)
@@ -157,13 +157,13 @@ def _worked(start: Floats, length: Floats, call: Numbers, begins: Floats, reach:
 
 
 def _guards(events: TraceEvents) -> dict[str, list[float]]:
-    """`<compile id> guards` and `… prologue` → times. Guards are looked up right before the region
-    that they let in begins; the prologue is inside of it."""
+    """`<compile id> guards` and `… prologue` → times. Guards are looked up just before the region
+    they admit starts; the prologue is inside it."""
     columns = events.columns
     compiled = columns.compiled
-    found: dict[str, list[float]] = {}
+    times: dict[str, list[float]] = {}
     if not compiled:
-        return found
+        return times
     ops = columns.ops
     name, lane, ts, us = ops.name, ops.lane, ops.ts, ops.us
     kinds = {"guards": GUARDS, "prologue": PROLOGUE}
@@ -176,50 +176,52 @@ def _guards(events: TraceEvents) -> dict[str, list[float]]:
             owner = innermost(compiled, lane[which], ts[which])
         for op, region in zip(which.tolist(), owner.tolist(), strict=True):
             if region != NOWHERE:
-                found.setdefault(f"{compiled[region].text} {kind}", []).append(float(us[op]))
-    return found
+                times.setdefault(f"{compiled[region].text} {kind}", []).append(float(us[op]))
+    return times
 
 
 def _next(spans: list[Span], lane: Numbers, moment: Floats) -> Numbers:
-    """For each moment of a thread the first span there that begins after it, else NOWHERE."""
-    found = np.full(len(moment), NOWHERE, np.int32)
+    """For each moment of a thread, the first span that starts after it, else NOWHERE."""
+    result = np.full(len(moment), NOWHERE, np.int32)
     lanes = np.array([span.lane for span in spans])
     begins = np.array([span.ts for span in spans])
     for number in np.unique(lane).tolist():
-        there = np.flatnonzero(lanes == number)
-        there = there[np.argsort(begins[there], kind="stable")]
-        here = np.flatnonzero(lane == number)
-        place = np.searchsorted(begins[there], moment[here])
-        known = place < len(there)
-        found[here[known]] = there[place[known]]
-    return found
+        candidates = np.flatnonzero(lanes == number)
+        candidates = candidates[np.argsort(begins[candidates], kind="stable")]
+        queries = np.flatnonzero(lane == number)
+        place = np.searchsorted(begins[candidates], moment[queries])
+        known = place < len(candidates)
+        result[queries[known]] = candidates[place[known]]
+    return result
 
 
 def _judge(time: RegionTime, *, has_device: bool) -> None:
     if not has_device or not time.device_us:
         time.verdict = "processor"
-        time.text = "Its code ran on the processor alone."
+        time.text = "Its code ran only on the processor."
         return
     busy = time.device_us / time.call_us if time.call_us else 0.0
     if time.replayed:
         time.verdict = "replayed"
-        time.text = f"A recorded graph: one launch, the device works {busy:.0%} of the call."
+        time.text = (
+            f"A recorded graph: one launch, and the device is busy for {busy:.0%} of the call."
+        )
         return
     if busy >= BOUND:
         time.verdict = "device bound"
-        time.text = f"The device works {busy:.0%} of the call; faster kernels make it faster."
+        time.text = f"The device is busy for {busy:.0%} of the call; faster kernels make it faster."
         return
     floor = max(time.device_us, REPLAY_US)
     time.graphs_save_us = max(0.0, time.call_us - floor)
     time.verdict = "host bound"
     time.text = (
-        f"The device works {busy:.0%} of the call and waits for the processor the rest: "
+        f"The device is busy for {busy:.0%} of the call and waits for the processor otherwise: "
         f"{time.launching_us:,.0f} µs in the driver for {_launches(time.launches)}."
     )
     if time.graphs_save_us >= HELPS_US:
         time.text += (
-            f" CUDA graphs would help: up to {time.graphs_save_us:,.0f} µs of "
-            f"{time.call_us:,.0f} µs a call (mode='reduce-overhead')."
+            f" CUDA graphs (mode='reduce-overhead') would save up to {time.graphs_save_us:,.0f} of "
+            f"{time.call_us:,.0f} µs per call."
         )
 
 

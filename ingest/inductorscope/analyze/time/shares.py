@@ -1,9 +1,9 @@
-"""How a fused kernel's time is shared among the nodes that it computes.
+"""How a fused kernel's time is divided among its nodes.
 
-Each node counts the bytes that it would read and write by itself: its inputs and its output, as
-its types and shapes tell. Views move none. Where nothing is known of any node, all count alike. So
-the shares of a kernel sum to its time, and those of a run to its kernels' time. A size that is
-only known at run time counts as 1, for all nodes alike.
+Each node counts the bytes that it would read and write on its own: its inputs and its output, by
+their types and shapes. Views move none. If nothing is known of any node, all count alike. So the
+shares of a kernel sum to its time, and those of a run to its kernels' time. A size known only at
+run time counts as 1, for all nodes alike.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LARGEST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An FX node, as far as its bytes depend on it."""
+    """The facts about an FX node that decide its bytes."""
 
     target: str
     annotation: str | None
@@ -34,13 +34,13 @@ class Node:
 
 
 def tensor_bytes(annotation: str | None) -> int:
-    """Of a tensor, as FX text annotates it; 0 for what is none."""
-    found = _TENSOR.match(annotation or "")
-    bits = _BITS.match(found.group(1)) if found else None
-    if found is None or bits is None:
+    """Bytes of a tensor by its FX annotation; 0 for anything else."""
+    match = _TENSOR.match(annotation or "")
+    bits = _BITS.match(match.group(1)) if match else None
+    if match is None or bits is None:
         return 0
     count = 1
-    for size in found.group(2).split(","):
+    for size in match.group(2).split(","):
         size = size.strip()
         if size.isdecimal() and size.isascii():
             count = min(count * int(size[:18]), LARGEST)
@@ -52,7 +52,7 @@ def is_view(target: str) -> bool:
 
 
 def moved_bytes(name: str, nodes: Mapping[str, Node]) -> int:
-    """What a node reads and writes by itself."""
+    """Bytes that a node reads and writes on its own."""
     node = nodes.get(name)
     if node is None or is_view(node.target):
         return 0
@@ -61,7 +61,7 @@ def moved_bytes(name: str, nodes: Mapping[str, Node]) -> int:
 
 
 def shares(names: Iterable[str], nodes: Mapping[str, Node]) -> dict[str, float]:
-    """Each node's share of a call that computes these nodes; they sum to 1 if there are any."""
+    """Each node's share of a call that computes these nodes; shares sum to 1."""
     moved = {name: moved_bytes(name, nodes) for name in names}
     total = sum(moved.values())
     if total:

@@ -1,4 +1,4 @@
-"""A trace's kernels by name, for programs that read them."""
+"""A trace's kernels by name, for other programs."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ class RepairSum:
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """Times in µs, of the whole trace."""
+    """Times are in µs, of the whole trace."""
 
     on_device: bool
     device: str | None
     device_time_us: float
-    """Of all kernels, copies and fills; sums over `kernels` and over `categories`."""
+    """Of all kernels, copies and fills; the sum of `kernels` and of `categories`."""
     span_us: float
-    """From the begin of the first of them to the end of the last."""
+    """From the start of the first of them to the end of the last."""
     busy_us: float
-    """Of the span, what at least one of them covers."""
+    """Part of the span that at least one of them covers."""
     steps: int | None
     kernels: list[KernelSum]
     categories: dict[str, float]
     repairs: list[RepairSum]
 
 
-def summary_of(trace: ChromeTrace, found: Breakdown) -> TraceSummary:
-    timeline = found.timeline
+def summary_of(trace: ChromeTrace, breakdown: Breakdown) -> TraceSummary:
+    timeline = breakdown.timeline
     return TraceSummary(
-        on_device=found.on_device,
+        on_device=breakdown.on_device,
         device=trace.device_name,
-        device_time_us=found.total_us,
+        device_time_us=breakdown.total_us,
         span_us=timeline.span_us if timeline is not None else 0.0,
         busy_us=timeline.busy_us if timeline is not None else 0.0,
         steps=trace.steps,
-        kernels=_kernels(trace, found),
-        categories={one.category: one.us for one in found.categories},
-        repairs=[RepairSum(one.reason, one.count, one.example) for one in trace.repairs],
+        kernels=_kernels(trace, breakdown),
+        categories={each.category: each.us for each in breakdown.categories},
+        repairs=[RepairSum(each.reason, each.count, each.example) for each in trace.repairs],
     )
 
 
-def _kernels(trace: ChromeTrace, found: Breakdown) -> list[KernelSum]:
-    """The longest first; one entry for a name and category, whoever launched it."""
-    if found.on_device:
+def _kernels(trace: ChromeTrace, breakdown: Breakdown) -> list[KernelSum]:
+    """The longest first; one entry per name and category, for all launchers."""
+    if breakdown.on_device:
         entries = [
             (kernel.name, category, kernel.calls, kernel.total_us)
-            for kernel, category in zip(trace.kernels, found.kernel_category, strict=True)
+            for kernel, category in zip(trace.kernels, breakdown.kernel_category, strict=True)
         ]
     else:
-        entries = [(time.name, time.category, time.calls, time.self_us) for time in found.cpu]
+        entries = [(time.name, time.category, time.calls, time.self_us) for time in breakdown.cpu]
     sums: dict[tuple[str, str], tuple[int, float]] = {}
     for name, category, calls, us in entries:
         count, total = sums.get((name, category), (0, 0.0))

@@ -1,9 +1,9 @@
-"""How busy the device was, and what it waited for when it was not.
+"""How busy the device was, and what it waited for.
 
-The parts of a timeline never overlap and sum to its span. Work that runs beside other work counts
-once, in this order: computing, communication, copies. A gap is explained by the work that ended it:
-as long as that was not launched yet, by what the launching thread did meanwhile; after that, by the
-way from the launch to the device.
+The parts of a timeline never overlap and sum to its span. Concurrent work counts once, in this
+order: computing, communication, copies. A gap is explained by the work that ended it: until that
+was launched, by what the launching thread did; after that, by the way from the launch to the
+device.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PROLOGUE = ("AOTDispatcher Runtime Wrapper Prologue", "Pregraph bytecode", "Indu
 COMPUTING, TALKING, COPYING = "computing", "communication alone", "copies alone"
 QUEUED = "launched, waiting in the queue"
 LAUNCHING = "launch to start"
-UNKNOWN = "no launch is known"
+UNKNOWN = "launch unknown"
 OUTSIDE = "outside of operators"
 HOST_PARTS = (
     "synchronising", "guards", "compiled code's prologue", "inside compiled code",
@@ -45,32 +45,33 @@ IDLE_PARTS = (*HOST_PARTS, LAUNCHING, QUEUED, UNKNOWN)
 
 @dataclass(slots=True)
 class Part:
-    """Part of a timeline."""
+    """A part of a timeline."""
 
     name: str
     us: float
     share: float
-    """Of the span."""
+    """Share of the span."""
     idle: bool
 
 
 @dataclass(slots=True)
 class Timeline:
-    """Of all devices together, or of a thread."""
+    """Timeline of all devices together, or of a thread."""
 
     span_us: float
-    """From the begin of the first work to the end of the last."""
+    """From the start of the first work to the end of the last."""
     busy_us: float
-    """Time in which at least one piece of work ran."""
+    """Time with at least one piece of work running."""
     parts: list[Part] = field(default_factory=list)
 
 
 def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None:
-    """Of the devices; None where nothing ran on one. `category`: of each entry of the trace."""
+    """Timeline of the devices; None if nothing ran on one. `category` is that of each kernel of the
+    trace."""
     device = events.columns.device
     if not len(device):
         return None
-    talks = np.array([one == COMMUNICATION for one in category])[events.row]
+    talks = np.array([each == COMMUNICATION for each in category])[events.row]
     kernel = device.kind == KERNEL
     ts, us = device.ts, device.us
     start, end, total = float(ts.min()), float((ts + us).max()), float(us.sum())
@@ -80,7 +81,7 @@ def device_timeline(events: TraceEvents, category: list[str]) -> Timeline | None
         before = busy.total
         busy = joined(busy, _covered(ts, us, which))
         sums[name] = busy.total - before
-    worked = min(busy.total, total)  # moments are rounded, lengths are not
+    worked = min(busy.total, total)  # timestamps are rounded, durations are not
     span = max(end - start, worked)
     waits = gaps(busy, start, end)
     del ts, us, busy, computing
@@ -101,12 +102,12 @@ def _covered(ts: Floats, us: Floats, which: Truths) -> Cover:
 
 
 def idle_causes(events: TraceEvents, begins: Floats, ends: Floats) -> dict[str, float]:
-    """What the device waited for in these gaps of its work, which the causes sum to."""
+    """What the device waited for in these gaps; the causes sum to the gaps."""
     sums = dict.fromkeys(IDLE_PARTS, 0.0)
     lane, called = _launch_moment(events, _ended_by(events, ends))
     known = lane != NOWHERE
     sums[UNKNOWN] = float((ends - begins)[~known].sum())
-    # Before the launch the host was late; a launch before the gap was waiting in the queue.
+    # Before the launch the host was late; after it the work waited in the queue.
     early = known & (called <= begins)
     sums[QUEUED] = float((ends - begins)[early].sum())
     late = known & ~early
@@ -115,8 +116,8 @@ def idle_causes(events: TraceEvents, begins: Floats, ends: Floats) -> dict[str, 
     sums[LAUNCHING] = float((ends - called).sum())
     del ends
     for number in np.unique(lane).tolist():
-        here = lane == number
-        _host(events.columns, number, begins[here], called[here], sums)
+        on_lane = lane == number
+        _host(events.columns, number, begins[on_lane], called[on_lane], sums)
     return sums
 
 
@@ -125,12 +126,12 @@ def _ended_by(events: TraceEvents, ends: Floats) -> Numbers:
     moments = events.columns.device.ts
     order = np.argsort(moments, kind="stable").astype(np.int32)
     moments = moments[order]
-    found: Numbers = order[np.minimum(np.searchsorted(moments, ends), len(order) - 1)]
-    return found
+    result: Numbers = order[np.minimum(np.searchsorted(moments, ends), len(order) - 1)]
+    return result
 
 
 def _launch_moment(events: TraceEvents, work: Numbers) -> tuple[Numbers, Floats]:
-    """Thread and begin of the launch of work: of the driver's call, else of the operator."""
+    """Thread and start of the launch of work: of the driver call, else of the operator."""
     lane = np.full(len(work), NOWHERE, np.int32)
     moment = np.zeros(len(work))
     launched = events.launched
@@ -147,7 +148,7 @@ def _launch_moment(events: TraceEvents, work: Numbers) -> tuple[Numbers, Floats]
 def _host(
     columns: TraceColumns, lane: int, begins: Floats, ends: Floats, sums: dict[str, float]
 ) -> None:
-    """Adds what a thread did in these stretches. What is inside of another counts as itself."""
+    """Adds what a thread did in these stretches; nested events count separately."""
     before = np.zeros(len(begins))
     for name, union in zip(HOST_PARTS, accumulate(_layers(columns, lane), joined), strict=False):
         covered = union.within(begins, ends)
@@ -157,7 +158,7 @@ def _host(
 
 
 def _layers(columns: TraceColumns, lane: int) -> Iterator[Cover]:
-    """Times of a thread in each of `HOST_PARTS` but the last, the most telling first."""
+    """Times of a thread in each of `HOST_PARTS` but the last, the most specific first."""
     names = columns.names
     waits = np.array([any(part in name for part in SYNCHRONIZE) for name in names])
     yield _covered_by(columns.calls, lane, waits)
@@ -169,7 +170,7 @@ def _layers(columns: TraceColumns, lane: int) -> Iterator[Cover]:
 
 
 def _covered_by(events: Events, lane: int, named: Truths | None = None) -> Cover:
-    """What a thread's events cover, those with certain names if such are given."""
+    """The time that a thread's events cover, optionally only those with certain names."""
     which = events.lane == lane
     if named is not None:
         which &= named[events.name]

@@ -1,6 +1,6 @@
-"""A tensor's figures in the words of Inductor's own printer, for the parser that reads both.
+"""Prints a tensor's figures in the format of Inductor's own printer, for the same parser.
 
-Takes any tensor by its methods: this package knows no torch.
+Works on any object with a tensor's methods: this package does not import torch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ Tensor: TypeAlias = Any
 
 
 def printed(when: str, kernel: str, argument: str, value: Tensor) -> str:
-    """All lines of one value, counts of NaN and Inf among them; figures are float64's."""
+    """All lines of one value, with counts of NaN and Inf; figures are computed in float64."""
     lines = [
         f"inductor: {when} - {kernel} - {argument}",
         f"Number of elements:  {value.numel()}", f"Size:  {list(value.shape)}",

@@ -1,4 +1,4 @@
-"""A table of what kernels read and wrote, and the first value in it that is bad."""
+"""A table of what kernels read and wrote, and the first bad value in it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from inductorscope.formats.printed.intermediate_values import (
 from inductorscope.units import plural
 
 INPUTS = "model inputs"
-"""Stands where a kernel's name stands, for what the model was given."""
-_GIVEN = ("arg", "primals", "tangents")
+"""Used as the kernel's name for the model's inputs."""
+_INPUTS = ("arg", "primals", "tangents")
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class ValueRow:
     """One argument of one launch."""
 
     launch: int
-    """Launches are counted from 1; 0 is before the first."""
+    """Launches count from 1; 0 is before the first."""
     kernel: str
     argument: str
     before: IntermediateValue | None = None
@@ -31,7 +31,7 @@ class ValueRow:
     bad: str = ""
     """`NaN`, `Inf`, or empty."""
     zeros: bool = False
-    """All elements are zero after the launch: not wrong by itself, but worth a look."""
+    """All elements are zero after the launch: not wrong in itself, but worth a look."""
 
 
 @dataclass(slots=True)
@@ -39,18 +39,18 @@ class ValueTable:
     rows: list[ValueRow] = field(default_factory=list)
     launches: int = 0
     kernels: list[str] = field(default_factory=list)
-    """Without repetition, in the order of their first launch."""
+    """Each name once, in the order of first launches."""
     names_only: bool = False
-    """Kernels alone were printed (level 3)."""
+    """Only names of kernels were printed (level 3)."""
     mean_as_dtype: bool = False
-    """The printer's mistake was seen: it writes the mean under the label of the type."""
+    """The printer has torch's bug of writing the mean under the label of the type."""
     first_bad: int | None = None
     """Index of the first row with a bad value."""
     sentence: str = ""
 
 
 def value_table(text: str) -> ValueTable:
-    """The table of a printer's text. Linear in it."""
+    """The table of a printer's text, in linear time."""
     return table_of(parse_intermediate_values(text))
 
 
@@ -85,8 +85,8 @@ def _judge(table: ValueTable) -> None:
     table.kernels = list(dict.fromkeys(row.kernel for row in table.rows if row.kernel != INPUTS))
     table.names_only = bool(table.rows) and all(not row.argument for row in table.rows)
     for index, row in enumerate(table.rows):
-        judged = row.after or (row.before if _given(row) else None)
-        if judged is None:  # before its first launch a buffer holds whatever memory held
+        judged = row.after or (row.before if _is_input(row) else None)
+        if judged is None:  # before its first launch a buffer has arbitrary content
             continue
         row.bad = badness(judged)
         row.zeros = judged.least == 0.0 == judged.largest and (judged.elements or 0) > 1
@@ -95,12 +95,12 @@ def _judge(table: ValueTable) -> None:
     table.sentence = _sentence(table)
 
 
-def _given(row: ValueRow) -> bool:
-    return row.kernel == INPUTS or row.argument.startswith(_GIVEN)
+def _is_input(row: ValueRow) -> bool:
+    return row.kernel == INPUTS or row.argument.startswith(_INPUTS)
 
 
 def badness(value: IntermediateValue) -> str:
-    """`NaN` before `Inf`: a sum of infinities is none."""
+    """`NaN` comes before `Inf`, since the sum of infinities can be NaN."""
     figures = (value.mean, value.least, value.largest)
     if value.nan or (
         value.nan is None and any(each is not None and each != each for each in figures)
@@ -115,17 +115,17 @@ def badness(value: IntermediateValue) -> str:
 
 def _sentence(table: ValueTable) -> str:
     if not table.rows:
-        return "No value of a kernel was found."
+        return "The text has no value of a kernel."
     if table.names_only:
         last = table.rows[-1]
         done = last.after is not None
         return (
-            f"{plural(table.launches, 'launch', 'launches')} printed by name alone; the last, "
+            f"{plural(table.launches, 'launch', 'launches')} printed by name only; the last, "
             f"{last.kernel}, "
-            + ("ended." if done else "did not end: it is the one that failed, or that was running.")
+            + ("ended." if done else "did not end: it failed or was still running.")
         )
     if table.first_bad is None:
-        return "No NaN and no Inf in any value after a launch, nor in what the model was given."
+        return "No value after a launch has NaN or Inf, and neither have the model's inputs."
     row = table.rows[table.first_bad]
     judged = row.after or row.before
     where = f"argument {row.argument} of {row.kernel}"
@@ -144,7 +144,7 @@ def _sentence(table: ValueTable) -> str:
 
 
 def shown(rows: Iterable[ValueRow], kernel: str, only: str) -> list[ValueRow]:
-    """Rows of kernels whose names contain a word; `bad` or `zeros` narrow further."""
+    """Rows of kernels with `kernel` in their names; `bad` or `zeros` narrow further."""
     wanted = kernel.lower()
     return [
         row for row in rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inductorscope.analyze.compile.breaks import BreakPlace
 from inductorscope.analyze.compile.model import CacheEvent, Failure
 from inductorscope.analyze.compile.recompiles import Change, History, Step
-from inductorscope.analyze.compile.words import Said, change_in_words
+from inductorscope.analyze.compile.words import Sentence, change_in_words
 from inductorscope.answers.compile.parts import CodeLine, CompileRef, FrameRow, RunStory
 from inductorscope.formats.vocabulary import WORK_BY_ID
 
@@ -17,7 +17,7 @@ MOST_GROUPS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class SaidPart:
+class SentencePart:
     text: str
     to: str
     artifact: int | None
@@ -26,10 +26,10 @@ class SaidPart:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidRow:
+class SentenceRow:
     level: str
     label: str
-    parts: list[SaidPart]
+    parts: list[SentencePart]
     advice: str
 
 
@@ -174,17 +174,17 @@ def work_rows(kinds: dict[str, float]) -> list[WorkRow]:
     ]
 
 
-def said_row(run_story: RunStory, sentence: Said) -> SaidRow:
+def sentence_row(run_story: RunStory, sentence: Sentence) -> SentenceRow:
     parts = []
     for part in sentence.parts:
         source = run_story.sources.get(part.place[0]) if part.place is not None else None
         parts.append(
-            SaidPart(
+            SentencePart(
                 part.text, part.to, None if source is None else source[0],
                 None if part.place is None else part.place[1],
             )
         )  # fmt: skip
-    return SaidRow(sentence.level, sentence.label, parts, sentence.advice)
+    return SentenceRow(sentence.level, sentence.label, parts, sentence.advice)
 
 
 def break_rows(run_story: RunStory, places: Sequence[BreakPlace]) -> list[BreakRow]:

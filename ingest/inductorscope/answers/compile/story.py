@@ -23,14 +23,14 @@ from inductorscope.answers.compile.rows import (
     FailureRow,
     HistoryRow,
     RestartRow,
-    SaidRow,
+    SentenceRow,
     WorkRow,
     break_rows,
     cache_groups,
     failure_rows,
     history_rows,
     restart_rows,
-    said_row,
+    sentence_row,
     work_rows,
 )
 from inductorscope.answers.compile.torch_says import ExplainedRow, explained, torch_report
@@ -51,7 +51,7 @@ class CompilePage:
     known: bool
     """Whether the run has a story; runs read by older versions have none."""
     has_log: bool
-    said: list[SaidRow]
+    said: list[SentenceRow]
     compiles: int
     graphs: int
     functions: int
@@ -84,12 +84,12 @@ class CompilePage:
     """Parts of the run's files that could not be read."""
 
 
-def story_in_words(session: Session, run_id: str) -> list[SaidRow]:
+def story_in_words(session: Session, run_id: str) -> list[SentenceRow]:
     """The overview alone; empty without a story."""
     run_story = read_run_story(session, run_id)
     if run_story.story is None:
         return []
-    return [said_row(run_story, sentence) for sentence in overview(run_story.story)]
+    return [sentence_row(run_story, sentence) for sentence in overview(run_story.story)]
 
 
 def compile_page(session: Session, run_id: str) -> CompilePage:
@@ -106,7 +106,7 @@ def compile_page(session: Session, run_id: str) -> CompilePage:
         reading=run_story.run.state == "reading",
         known=run_story.story is not None,
         has_log=has_log(session, run_id),
-        said=[said_row(run_story, each) for each in overview(story)],
+        said=[sentence_row(run_story, each) for each in overview(story)],
         compiles=len(story.compiles),
         graphs=graph_count(story),
         functions=len({(each.file, each.function) for each in story.compiles if each.function}),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.compile.torch_says import TorchSays, torch_says
+from inductorscope.analyze.compile.torch_says import TorchReport, report_in_capture
 from inductorscope.answers.compile.parts import CodeLine, FrameRow, RunStory
 from inductorscope.formats.vocabulary import CAPTURE
 from inductorscope.store.contents.texts import stored_text
@@ -65,15 +65,15 @@ class LoopTable:
     vectorised: int
 
 
-def torch_report(session: Session, run_id: str) -> TorchSays:
+def torch_report(session: Session, run_id: str) -> TorchReport:
     digest = session.scalar(
         select(Artifact.digest).where(Artifact.run_id == run_id, Artifact.role == CAPTURE)
     )
     text = None if digest is None else stored_text(session, digest)
-    return torch_says(None if text is None else text.read())
+    return report_in_capture(None if text is None else text.read())
 
 
-def explained(run_story: RunStory, says: TorchSays) -> ExplainedRow | None:
+def explained(run_story: RunStory, says: TorchReport) -> ExplainedRow | None:
     report = says.explained
     if report is None:
         return None
@@ -96,7 +96,7 @@ def explained(run_story: RunStory, says: TorchSays) -> ExplainedRow | None:
     )  # fmt: skip
 
 
-def loops(session: Session, run_id: str, says: TorchSays) -> LoopTable | None:
+def loops(session: Session, run_id: str, says: TorchReport) -> LoopTable | None:
     """Vectorisation of C++ loops; None if no capture recorded it."""
     if says.instructions is None:
         return None

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.verdicts import Verdict, verdicts
-from inductorscope.answers.compile.rows import SaidRow
+from inductorscope.answers.compile.rows import SentenceRow
 from inductorscope.answers.compile.story import story_in_words
 from inductorscope.answers.parts import (
     CategoryTime,
@@ -61,7 +61,7 @@ class RunPage(RunRow):
     aligning: RunState | None
     """Progress of aligning kernel lines of a complete run; None once it is done."""
     verdicts: list[Verdict]
-    said: list[SaidRow]
+    said: list[SentenceRow]
     """What compiling did, in words; empty without a log."""
     graphs: list[GraphRow]
     kernels: list[KernelRow]

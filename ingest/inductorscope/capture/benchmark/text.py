@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from inductorscope.analyze.benchmark.case import KernelCase, Operand
-from inductorscope.analyze.benchmark.subgraph import Given
+from inductorscope.analyze.benchmark.subgraph import PieceInput
 from inductorscope.formats.code.layouts import Layout
 
 RUNNER = Path(__file__).with_name("runner.py")
@@ -184,7 +184,7 @@ def _eager(case: KernelCase) -> str:
         return "eager = None"
     layouts = {each.name: each.layout for each in case.operands}
     lines = ["def eager(given):"]
-    lines += [f"    {each.name} = {_value(each, layouts)}" for each in case.subgraph.given]
+    lines += [f"    {each.name} = {_value(each, layouts)}" for each in case.subgraph.inputs]
     for node in case.subgraph.nodes:
         if node.op == "getitem":
             lines.append(f"    {node.name} = {node.arguments[0]}[{node.arguments[1]}]")
@@ -195,13 +195,13 @@ def _eager(case: KernelCase) -> str:
     return "\n".join([*lines, f"    return {{{pairs}}}"])
 
 
-def _value(given: Given, layouts: dict[str, Layout]) -> str:
+def _value(piece_input: PieceInput, layouts: dict[str, Layout]) -> str:
     """A buffer seen as the node's value: in its shape, and with its strides where known."""
-    buffer, wanted = layouts[given.buffer], given.layout
+    buffer, wanted = layouts[piece_input.buffer], piece_input.layout
     if wanted is None or not wanted.shape or wanted.shape == buffer.shape:
-        return f"given[{given.buffer!r}]"
+        return f"given[{piece_input.buffer!r}]"
     shape = ", ".join(wanted.shape) + ("," if len(wanted.shape) == 1 else "")
     if wanted.stride and all(step.isdigit() for step in wanted.stride):
         stride = ", ".join(wanted.stride) + ("," if len(wanted.stride) == 1 else "")
-        return f"torch.as_strided(given[{given.buffer!r}], ({shape}), ({stride}))"
-    return f"given[{given.buffer!r}].reshape({shape})"
+        return f"torch.as_strided(given[{piece_input.buffer!r}], ({shape}), ({stride}))"
+    return f"given[{piece_input.buffer!r}].reshape({shape})"
