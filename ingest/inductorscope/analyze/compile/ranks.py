@@ -74,15 +74,15 @@ def compare_items(
 ) -> Compared:
     """Compares items in the order of the first rank; `same(a, b)` compares two contents."""
     assert callable(same)
-    beside = {item.key: item for item in right}
+    by_key = {item.key: item for item in right}
     result = Compared()
     for item in left:
-        match = beside.pop(item.key, None)
+        match = by_key.pop(item.key, None)
         if match is not None and (match.digest == item.digest or same(item, match)):
             result.shared += 1
         elif len(result.differences) < most:
             result.differences.append(Apart(item.what, item.compile_id, item, match))
-    for item in beside.values():
+    for item in by_key.values():
         if len(result.differences) < most:
             result.differences.append(Apart(item.what, item.compile_id, None, item))
     return result

@@ -2,7 +2,7 @@
 
     s77 = arg0_1                                        in the wrapper
     arg0_1 = 9                                          in the code's own `get_args`
-    assert_size_stride(arg1_1, (s77, 8), (8, 1))        beside `rand_strided((9, 8), …)`
+    assert_size_stride(arg1_1, (s77, 8), (8, 1))        with `rand_strided((9, 8), …)`
 
 Such a value was seen while compiling and is not the only one possible: pages that show a derived
 number say so.

@@ -49,7 +49,7 @@ def diff_page(
     before, after = _side(session, run_id, a), _side(session, run_id, b)
     if before is None or after is None:
         raise NotHere(
-            f"Run {run_id} does not hold both of the files {a} and {b}.",
+            f"Run {run_id} does not have both files {a} and {b}.",
             "Choose two texts on the page of a compile.",
         )
     difference, why = compared(session, a, b, without_noise=without_noise)
@@ -79,11 +79,11 @@ def compared(
                 "compared.",
             )
         texts.append(lines)
-    one, other = texts
+    left, right = texts
     keys = (
-        ([plain(line) for line in one], [plain(line) for line in other]) if without_noise else None
+        ([plain(line) for line in left], [plain(line) for line in right]) if without_noise else None
     )
-    return difference(one, other, keys=keys), ""
+    return difference(left, right, keys=keys), ""
 
 
 def _side(session: Session, run_id: str, artifact: int) -> DiffSide | None:

@@ -141,13 +141,13 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
     records, more = _records(run_story, compile_)
     before = _same_function(story, compile_)
     earlier = before[-1] if before else None
-    beside = {
+    earlier_artifacts = {
         row.what: row.artifact for row in (_records(run_story, earlier)[0] if earlier else ())
     }
     records = [
         RecordRow(
             row.what, row.meaning, row.line, row.attempt, row.artifact, row.size, row.lines,
-            row.before, beside.get(row.what),
+            row.before, earlier_artifacts.get(row.what),
         )
         for row in records
     ]  # fmt: skip

@@ -247,9 +247,9 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         ir_nodes=_ir_nodes(session, graph, kernel),
         code=_code(session, graph, kernel),
         elsewhere=[
-            other
-            for other in kernel_by_permalink(session, call.permalink)
-            if (other.run.id, other.graph.slug) != (run, slug)
+            each_call
+            for each_call in kernel_by_permalink(session, call.permalink)
+            if (each_call.run.id, each_call.graph.slug) != (run, slug)
         ],
         work=next((_call_work(work) for work in works if work.handle == handle), None),
         roofline=kernel_work(slug, kernel, handle, works, peaks, step_us) if works else None,

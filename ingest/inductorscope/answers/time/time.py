@@ -66,7 +66,7 @@ class ProfileShown:
 
     id: int
     by: int
-    """Steps that its figures are the sum of; 1 where the trace does not tell."""
+    """Number of steps that its figures sum; 1 if the trace does not mark steps."""
     steps: int | None
     steps_from: str
     """How the steps are known."""
@@ -185,23 +185,23 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
 
 
 def _shown(profiles: list[ProfileTable]) -> ProfileShown | None:
-    """The profile to show: of those that tell most, the compiled one before any but eager's."""
-    joined = [one for one in profiles if one.facts.get("joined_to_code")]
-    broken = [one for one in profiles if "breakdown" in one.facts]
-    compiled = [one for one in broken if one.label == "compiled"]
-    others = [one for one in broken if one.label != "eager"]
+    """The profile to show: the most informative one, compiled before others, eager last."""
+    joined = [each for each in profiles if each.facts.get("joined_to_code")]
+    broken = [each for each in profiles if "breakdown" in each.facts]
+    compiled = [each for each in broken if each.label == "compiled"]
+    others = [each for each in broken if each.label != "eager"]
     chosen = next(iter(joined or compiled or others or broken), None)
     if chosen is None:
         return None
     facts, by = chosen.facts, chosen.steps or 1
-    found: dict[str, Any] = facts.get("breakdown") or {}
-    timeline = found.get("timeline") or {}
-    regions = found.get("regions") or []
-    waiting = [one for one in regions if one["verdict"] == "host bound"]
-    saves = sum(one.get("graphs_save_us") or 0.0 for one in waiting)
+    breakdown: dict[str, Any] = facts.get("breakdown") or {}
+    timeline = breakdown.get("timeline") or {}
+    regions = breakdown.get("regions") or []
+    waiting = [each for each in regions if each["verdict"] == "host bound"]
+    saves = sum(each.get("graphs_save_us") or 0.0 for each in waiting)
     if chosen.wall_us:
-        # Only what the device's own work does not need can be saved.
-        saves = min(saves, chosen.wall_us - (found.get("total_us") or 0.0) / by)
+        # The device's own work takes its time in any case.
+        saves = min(saves, chosen.wall_us - (breakdown.get("total_us") or 0.0) / by)
     kernel_us, attributed_us = facts.get("kernel_us"), facts.get("attributed_us")
     ways: dict[str, float] = facts.get("attributed_by") or {}
     unknown = "unknown: figures are of the whole trace"
