@@ -34,17 +34,17 @@ from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.text import lines_of
 
 DOUBTFUL = 1.0
-"""A reading of a loop body that costs more is shown as a guess within its kernel."""
+"""A reading of a loop body with a higher cost is shown as a guess within its kernel."""
 
 _ONE_EXPRESSION = frozenset(["add", "sub", "mul", "truediv", "neg", "hypot", "to_dtype"])
-"""Written as one expression each, which becomes few lines even over all loops of a kernel."""
+"""Operations written as one expression, which take few lines even over all loops of a kernel."""
 _MOST_OF_EXPRESSION, _MOST_IN_TRITON, _MOST_OF_LOAD = 10, 20, 40
-"""Lines that an operation takes in a kernel at most, as far as it is sure. In C++ others than these
-may well take more: library functions are written element by element, blocks under masks whole."""
+"""The most lines of a sure operation in a kernel. In C++ others may take more: library functions
+are written element by element, masked blocks as a whole."""
 
 _NAME = re.compile(r"\w+")
 OpPlace = tuple[int, int, str, str]
-"""(line, which of the call's nodes, block, operation)"""
+"""(line, index of the call's node, block, operation)"""
 
 
 def link_lines(
@@ -65,7 +65,7 @@ def link_lines(
         for line, position, block, op in places:
             node = site.nodes[position]
             asked = asked_by(node.body, block, op)
-            if asked != op:  # a conversion of the back end's: no line of the IR
+            if asked != op:  # a conversion by the back end, without a line in the IR
                 own = op_entity(node.name, block, op)
                 collector.add("code", line, own, Confidence.inferred, call=entity)
             _link(collector, line, (node.name, block, asked), entity, origins)
@@ -74,10 +74,11 @@ def link_lines(
 
 
 def swallowing(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
-    """Operations some of whose lines are another's, most likely, and why: there are too many of
-    them, or in Triton's code, which repeats no loop, several beside none of what they take."""
+    """Operations of which some lines likely belong to another one, and why: they have too many
+    lines; or, in Triton's code, which repeats no loop, several lines while one of their operands
+    has none."""
     lines = Counter((position, block, op) for _, position, block, op in places)
-    found: dict[OpKey, str] = {}
+    reasons: dict[OpKey, str] = {}
     triton = site.kernel.kind.startswith("triton")
     for position, node in enumerate(site.nodes):
         for block in node.body.blocks.values() if node.body is not None else ():
@@ -93,8 +94,8 @@ def swallowing(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
                     reason = f"{own} lines were read as it and none as the `{min(taken)}` it takes"
                 else:
                     continue
-                found[node.name, block.name, op.name] = reason
-    return found
+                reasons[node.name, block.name, op.name] = reason
+    return reasons
 
 
 def _most_lines(op: str, triton: bool) -> int:
@@ -106,12 +107,12 @@ def _most_lines(op: str, triton: bool) -> int:
 
 
 def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> None:
-    """Calls of libraries refer to the node whose value they put into a buffer."""
+    """Links library calls to the node whose value they put into a buffer."""
     for call in code.calls:
         if not call.extern:
             continue
-        given = (a.removeprefix("out=") for a in call.arguments if a.startswith("out="))
-        buffers = [*call.results, *map(argument_buffer, given)]
+        outputs = (a.removeprefix("out=") for a in call.arguments if a.startswith("out="))
+        buffers = [*call.results, *map(argument_buffer, outputs)]
         for name in dict.fromkeys(origins.externs.get(buffer) for buffer in buffers):
             if name is not None:
                 entity = f"call:{call.kernel}:{call.handle}"
@@ -121,7 +122,7 @@ def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> N
 def aligned_calls(
     code: OutputCode, lines: list[str], after: IrText, recorded: set[str]
 ) -> Iterator[tuple[str, CallSite, list[OpPlace]]]:
-    """Calls that are not recorded, as entities, with the lines of what their nodes do."""
+    """Calls without a record, as entities, with the lines of their nodes' operations."""
     texts: dict[str, KernelText] = {}
     known: dict[object, list[OpPlace]] = {}
     for site in call_sites(code, lines, after):
@@ -129,21 +130,21 @@ def aligned_calls(
         if entity in recorded or not site.nodes:
             continue
         shape = shape_of(site)
-        found = known.get(shape)
-        if found is None:
+        places = known.get(shape)
+        if places is None:
             name = site.kernel.name
             if name not in texts:
                 texts[name] = read_kernel_text(site.kernel, lines)
-            found = known[shape] = _places(align_call(texts[name], site), site)
-        yield entity, site, found
+            places = known[shape] = _places(align_call(texts[name], site), site)
+        yield entity, site, places
 
 
-def _places(found: LineOps, site: CallSite) -> list[OpPlace]:
-    """(line, which of the call's nodes, block, operation): the same for every call alike."""
+def _places(aligned: LineOps, site: CallSite) -> list[OpPlace]:
+    """The places of operations, equal for all calls of the same shape."""
     order = {node.name: position for position, node in enumerate(site.nodes)}
     return [
         (line, order[node], block, op)
-        for line, keys in found.lines.items()
+        for line, keys in aligned.lines.items()
         for node, block, op in keys
         if node in order
     ]
@@ -159,7 +160,7 @@ def _link(
     if maker is not None:
         collector.add("code", line, f"fx:{maker}", surest, call=call)
     if node is not None and node != maker:
-        # Beside the node that made a reordered body, what the operation itself computes.
+        # The node that the operation computes, in addition to the maker of a reordered body.
         confidence = surest if maker is None else Confidence.kernel
         collector.add("code", line, f"fx:{node}", confidence, call=call)
     for other in origins.others.get(key, ()):
@@ -178,7 +179,7 @@ def link_ir_nodes(
     origins: Origins,
     recorded: dict[str, set[str]],
 ) -> None:
-    """Loop-body lines refer to the nodes their operations belong to, as recorded or as found."""
+    """Loop-body lines refer to the nodes their operations belong to, as recorded or as inferred."""
     for node in parsed.nodes:
         for block in node.body.blocks.values() if node.body is not None else ():
             for op in block.ops:
@@ -187,12 +188,12 @@ def link_ir_nodes(
                 for name in exact or ():
                     collector.add(stage, op.line, name, Confidence.exact)
                 key = (node.name, block.name, op.name)
-                found = origins.nodes.get(key) or origins.makers.get(node.name)
-                if exact or found is None:
+                owner = origins.nodes.get(key) or origins.makers.get(node.name)
+                if exact or owner is None:
                     continue
                 surest = _surest(origins, node.name)
                 if key in origins.doubtful:
                     surest = Confidence.kernel
-                collector.add(stage, op.line, f"fx:{found}", surest)
+                collector.add(stage, op.line, f"fx:{owner}", surest)
                 for other in origins.others.get(key, ()):
                     collector.add(stage, op.line, f"fx:{other}", Confidence.kernel)

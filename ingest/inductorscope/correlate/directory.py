@@ -19,12 +19,12 @@ from inductorscope.formats.vocabulary import CODE
 
 SCHEMA = 1
 CODES = ("output_code.py", "output_code.cpp")
-"""The second is AOTInductor's."""
+"""Names of output codes; the second is AOTInductor's."""
 _COUNT = re.compile(r"_\d+$")
 
 
 class NoGraphs(ValueError):
-    """Nothing below the path is a graph; the message says what was looked for."""
+    """No graph below the path; the message names the files searched for."""
 
 
 def links_of_path(path: Path) -> dict[str, Any]:
@@ -55,11 +55,11 @@ def links_of_path(path: Path) -> dict[str, Any]:
 def _output_codes(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    return sorted(found for name in CODES for found in path.rglob(name) if found.is_file())
+    return sorted(file for name in CODES for file in path.rglob(name) if file.is_file())
 
 
 def read_texts(code: Path) -> GraphTexts:
-    """The artifacts that lie beside an output code."""
+    """The artifacts next to an output code."""
 
     def text(name: str) -> str | None:
         file = code.parent / name
@@ -89,8 +89,8 @@ def kernel_lines(text: str, links: GraphLinks) -> list[dict[str, object]]:
     for line, entity, confidence in zip(stage.lines, stage.entities, stage.confidence, strict=True):
         kind, _, name = links.entities[entity].partition(":")
         if kind in ("fx", "op"):
-            found = (fx if kind == "fx" else ops).setdefault(line, {})
-            found[name] = max(found.get(name, 0), confidence)
+            entities = (fx if kind == "fx" else ops).setdefault(line, {})
+            entities[name] = max(entities.get(name, 0), confidence)
     return [
         {"name": kernel.name, "lines": _own_lines(kernel, fx, ops)}
         for kernel in parse_output_code(text).kernels
@@ -100,7 +100,7 @@ def kernel_lines(text: str, links: GraphLinks) -> list[dict[str, object]]:
 def _own_lines(
     kernel: CodeKernel, fx: dict[int, dict[str, int]], ops: dict[int, dict[str, int]]
 ) -> list[dict[str, object]]:
-    """A line's surest nodes only: weaker references beside them are for looking around."""
+    """Only the nodes of a line with the highest certainty."""
     result: list[dict[str, object]] = []
     for line in range(kernel.first_line, kernel.last_line + 1):
         known = {**ops.get(line, {}), **fx.get(line, {})}
@@ -120,7 +120,7 @@ def _own_lines(
 
 
 def _operation(name: str) -> str:
-    """What `op7.load_2` does: `load`. FX numbers the later ones of a name."""
+    """The operation of `op7.load_2`: `load`. FX numbers repeated names."""
     return _COUNT.sub("", name.rpartition(".")[2])
 
 

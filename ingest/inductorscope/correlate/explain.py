@@ -1,7 +1,7 @@
-"""Why a line refers to what it refers to: a short code and a sentence for each operation on it.
+"""The reasons for a line's references: a code and a sentence for each operation on it.
 
-Nothing of this is stored with the links. A graph is read once more when somebody asks, and what is
-known of it answers for all of its lines.
+Reasons are not stored with the links. A request reads the graph again, and the result serves all of
+its lines.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Reason:
     operation: str = ""
     """`op:op7.mul_2`"""
     nodes: list[str] = field(default_factory=list)
-    """`fx:add_3`, the likeliest first."""
+    """`fx:add_3`, …, the likeliest first."""
     calls: list[str] = field(default_factory=list)
-    """The calls for which it holds; empty for all."""
+    """The calls that it holds for; empty for all."""
 
 
 class Explainer:
-    """What is known of one graph."""
+    """Reasons for the lines of one graph."""
 
     def __init__(self, texts: GraphTexts) -> None:
         read = parse_texts(texts)
@@ -67,7 +67,7 @@ class Explainer:
         self._of_line: dict[int, dict[OpKey, list[str]]] | None = None
 
     def reasons(self, stage: str, line: int) -> list[Reason]:
-        """One for each operation of the line; none where nothing was inferred."""
+        """One reason for each operation of the line; empty when nothing was inferred."""
         if stage == "code" and not has_bodies(self.after):
             return self._without_ir().get(line, [])
         if stage == "code":
@@ -153,19 +153,19 @@ class Explainer:
 
 
 def explain(texts: GraphTexts, stage: str, line: int) -> list[Reason]:
-    """Why a line of `code`, `ir_pre` or `ir_post` refers to its operations and nodes."""
+    """The reasons for references of a line of `code`, `ir_pre` or `ir_post`."""
     return Explainer(texts).reasons(stage, line)
 
 
 def raised_reasons(
     code: OutputCode, lines: list[str], read: ParsedTexts
 ) -> dict[int, list[Reason]]:
-    """By line, where no loop body was dumped."""
+    """Line → reasons, for a graph without dumped loop bodies."""
     post = read.post_grad
     nodes = nodes_of_calls(code, read.provenance, {f"fx:{node.name}" for node in post.main()})
     result: dict[int, dict[tuple[str, str], Reason]] = {}
-    for (kernel, handle), found in RaisedWalk(FxGraph(post), code, lines, nodes).walk().items():
-        for each in found:
+    for (kernel, handle), raised in RaisedWalk(FxGraph(post), code, lines, nodes).walk().items():
+        for each in raised:
             sentence = (
                 "There is no IR of this graph, so the kernel's own text was read as loop bodies: "
                 f"by data flow this `{each.op}` belongs to `{each.node}` (cost {each.cost:.2f}"
@@ -198,21 +198,21 @@ def _ordinal(index: int) -> str:
 
 
 def _about(op: IrOp, block: IrBlock, node: IrTextNode) -> str:
-    """What it reads or writes, directly or through its operands."""
+    """The buffers it reads or writes, directly or through its operands."""
     if op.op in ("load", "store", "store_reduction") and op.arguments:
         verb = "reads" if op.op == "load" else "writes"
         return f", {verb} {op.arguments[0].strip(chr(39))}"
     known = {each.name: each for each in block.ops}
-    found: dict[str, None] = {}
+    buffers: dict[str, None] = {}
     waiting = list(op.arguments)
     for steps, argument in enumerate(waiting):
-        if steps > _MOST_STEPS or len(found) >= _MOST_BUFFERS:
+        if steps > _MOST_STEPS or len(buffers) >= _MOST_BUFFERS:
             break
         source = known.get(argument.strip("(), "))
         if source is None or source.op == "get_index":
             continue
         if source.op == "load" and source.arguments:
-            found[source.arguments[0].strip("'")] = None
+            buffers[source.arguments[0].strip("'")] = None
         else:
             waiting.extend(source.arguments)
-    return f", computes from {' and '.join(found)}" if found else ""
+    return f", computes from {' and '.join(buffers)}" if buffers else ""

@@ -23,9 +23,9 @@ def graph_links(
 ) -> GraphLinks:
     """Link every stage of a graph as far as its artifacts allow.
 
-    `parsed`: the same texts, where the caller has read them already. `align`: whether lines of
-    kernels and Dynamo's nodes are aligned, which takes most of the time; links that lack it say so
-    (`CALLS`), and are not counted.
+    `parsed`: the same texts, if already read. `align`: whether to align lines of kernels and
+    Dynamo's nodes, which takes most of the time; links without it have version `CALLS` and no
+    coverage.
     """
     read = parsed or parse_texts(texts)
     collector = Collector()

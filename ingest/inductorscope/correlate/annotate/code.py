@@ -1,6 +1,6 @@
 """`output_code.py` with comments that say what each kernel, or each line of it, computes.
 
-The result runs as before: only comments are added, where comments may stand. Two styles:
+The result runs as before: only comments are added, in places that allow them. Two styles:
 
     line     // Corresponding FX code line: neg = torch.ops.aten.neg.default(arg0_1);  arg0_1 = None
              auto tmp2 = tmp1.neg();
@@ -33,14 +33,14 @@ from inductorscope.formats.text import lines_of
 Style = Literal["line", "kernel"]
 LABEL = "Corresponding FX code line"
 OTHERS = 6
-"""Names of other calls' nodes that one comment lists."""
+"""The most nodes of other calls that one comment lists."""
 MOST = 400
-"""FX nodes that one kernel's comment lists."""
+"""The most FX nodes that one kernel's comment lists."""
 
 # `neg: "u8[1, 8][8, 1]cpu" = …`: the type says nothing about what is computed.
 _ANNOTATION = re.compile(r'^(\w+): "[^"]*" = ')
 _COUNT = re.compile(r"_\d+$")
-# What only moves, casts or names values; a node's own line is one that computes, where it has one.
+# Operations that only move, cast or name values; a node's own lines are those that compute, if any.
 _STORES = frozenset(["store", "store_reduction"])
 _MINOR = frozenset(
     ["load", "load_seed", "index_expr", "constant", "to_dtype", "get_index", "set_indirect",
@@ -50,14 +50,14 @@ _MINOR = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NodeText:
-    """What a comment quotes of an FX node."""
+    """The text that a comment quotes of an FX node."""
 
     code: str
     """Its line of FX code, without the type."""
     file: str = ""
     line: int = 0
     source: str = ""
-    """The line of the user that made it."""
+    """The user's line that it came from."""
 
     def origin(self) -> str:
         return f"{self.file}:{self.line}  {self.source}" if self.file and self.line else ""
@@ -71,7 +71,7 @@ class _Reference:
 
 
 def node_texts(text: str, parsed: FxText) -> dict[str, NodeText]:
-    """Entity → what comments quote of the node."""
+    """Entity → the text that comments quote of the node."""
     lines = lines_of(text)
     main = main_class(parsed)
     return {
@@ -117,7 +117,7 @@ class _Annotator:
         return "\n".join(result)
 
     def _not_yet(self, number: int) -> list[str]:
-        """Comments for a line, less those that an author, or this, wrote there before."""
+        """Comments for a line, without those that the text already has there."""
         new = self.comments.get(number, [])
         first = max(0, number - 1 - len(new))
         above = {line.strip() for line in self.raw[first : number - 1]}
@@ -128,11 +128,13 @@ class _Annotator:
         if style == "line":
             exact, inferred = self.counts[Confidence.exact], self.counts[Confidence.inferred]
             words.append(
-                f"Above lines of kernels stands what they compute: {exact} lines known exactly, "
-                f"{inferred} inferred by operation and data flow."
+                "Comments above lines of kernels show what they compute: "
+                f"{exact} lines are known exactly, {inferred} inferred by operation and data flow."
             )
         else:
-            words.append("Above kernels stands what they compute, and from which lines of yours.")
+            words.append(
+                "Comments above kernels show what they compute, and from which of your lines."
+            )
         return [f"{self.sign} {word}" for word in words]
 
     def _references(self) -> dict[int, dict[str, _Reference]]:
@@ -142,15 +144,15 @@ class _Annotator:
         if stage is None:
             return result
         operations: dict[tuple[int, int], set[str]] = defaultdict(set)
-        found: list[tuple[int, str, int, int]] = []
+        references: list[tuple[int, str, int, int]] = []
         columns = (stage.lines, stage.entities, stage.confidence, stage.call)
         for line, entity, known, call in zip(*columns, strict=True):
             name = self.links.entities[entity]
             if name.startswith("op:"):
                 operations[line, call].add(_COUNT.sub("", name.rpartition(".")[2]))
             elif name in self.nodes:
-                found.append((line, name, known, call))
-        for line, name, known, call in found:
+                references.append((line, name, known, call))
+        for line, name, known, call in references:
             reference = result[line].setdefault(name, _Reference(known))
             reference.known = max(reference.known, known)
             reference.calls.append(call)
@@ -192,15 +194,15 @@ class _Annotator:
                 self.comments[number].append(f"{indent}{sign}   in other calls: {listed}{more}")
 
     def _loop_between(self, first: int, last: int) -> bool:
-        """Whether another loop or branch starts: what stands before it says nothing of it."""
+        """Whether another loop or branch starts: comments before it do not apply to it."""
         return any(
             self.lines[number].lstrip().startswith(("for", "if", "else"))
             for number in range(first, last - 1)
         )
 
     def _own_lines(self, kernel: CodeKernel) -> dict[int, list[str]]:
-        """Line → the nodes it computes. A node's lines are those that compute; where none does,
-        those that cast or store; where none does either, those that load."""
+        """Line → the nodes it computes. A node's lines are those that compute; if none does, those
+        that cast or store; else those that load."""
         best: dict[str, int] = {}
         ranks: dict[int, dict[str, int]] = {}
         for number in range(kernel.body_first, kernel.body_last + 1):
@@ -218,8 +220,8 @@ class _Annotator:
                 ranks[number][name] = rank
                 best[name] = max(best.get(name, 0), rank)
         own = {
-            number: [name for name, rank in found.items() if rank == best[name]]
-            for number, found in ranks.items()
+            number: [name for name, rank in ranked.items() if rank == best[name]]
+            for number, ranked in ranks.items()
         }
         return {number: names for number, names in own.items() if names}
 
@@ -251,7 +253,8 @@ class _Annotator:
             self.comments[kernel.comment_line] += self._listed(head, names, "")
 
     def _calls(self, style: Style) -> None:
-        """Above calls: of library kernels always, of shared kernels where kernels are described."""
+        """Adds comments above calls: of library kernels always, of shared kernels in the kernel
+        style."""
         generated = self.code.by_name()
         counts: dict[str, int] = defaultdict(int)
         for call in self.code.calls:
@@ -280,22 +283,22 @@ class _Annotator:
             node = self.nodes[name]
             if node.origin() != origin:
                 origin = node.origin()
-                result.append(f"{start}  {plain(origin) or 'no line of yours is recorded for:'}")
+                result.append(f"{start}  {plain(origin) or 'without a recorded source line:'}")
             result.append(f"{start}    {plain(node.code)}")
         if len(names) > MOST:
             result.append(f"{start}  and {len(names) - MOST} more")
         return result
 
     def _nodes_of_call(self, kernel: str, handle: int, line: int) -> list[str]:
-        """What the call's line refers to, in the order of the graph."""
-        found = set(self.references.get(line, ()))
-        return [name for name in self.nodes if name in found] if found else []
+        """The nodes that the call's line refers to, in the order of the graph."""
+        names = set(self.references.get(line, ()))
+        return [name for name in self.nodes if name in names] if names else []
 
     def _nodes_between(self, first: int, last: int) -> list[str]:
-        found: set[str] = set()
+        names: set[str] = set()
         for number in range(first, last + 1):
-            found |= self.references.get(number, {}).keys()
-        return [name for name in self.nodes if name in found] if found else []
+            names |= self.references.get(number, {}).keys()
+        return [name for name in self.nodes if name in names] if names else []
 
 
 def _rank(operations: set[str]) -> int:

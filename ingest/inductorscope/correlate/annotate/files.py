@@ -1,4 +1,4 @@
-"""Annotating files: a debug folder, one `output_code.py` in it, or a listing that stands alone."""
+"""Annotating files: a debug folder, one `output_code.py` in it, or a single listing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inductorscope.formats.code.output_code import parse_output_code
 from inductorscope.formats.graph.fx import FxText, parse_fx
 
 BESIDE = ("fx_graph_transformed.py", "fx_graph_readable.py", "fx_graph_runnable.py")
-"""Where the FX graph of a listing is looked for, the surest first."""
+"""Files searched for the FX graph of a listing, the most reliable first."""
 
 
 def listings(path: Path) -> list[Path]:
@@ -22,17 +22,17 @@ def listings(path: Path) -> list[Path]:
         raise NoGraphs(f"{path} does not exist.")
     if path.is_file():
         return [path]
-    found = sorted(file for file in path.rglob("output_code.py") if file.is_file())
-    if not found:
+    files = sorted(file for file in path.rglob("output_code.py") if file.is_file())
+    if not files:
         raise NoGraphs(
             f"No output_code.py in {path} or below it. Give a torch_compile_debug folder, a "
             "graph's folder in it, or the file itself."
         )
-    return found
+    return files
 
 
 def annotate_file(path: Path, style: Style, graph: Path | None = None) -> str:
-    """The listing with comments. `graph`: the file of its FX graph, where it lies elsewhere."""
+    """The listing with comments. `graph`: the file of its FX graph, if in another folder."""
     texts = read_texts(path)
     text = texts.code or ""
     if not parse_output_code(text).kernels:
@@ -48,7 +48,8 @@ def annotate_file(path: Path, style: Style, graph: Path | None = None) -> str:
 
 
 def _graph_of(path: Path, texts: GraphTexts, named: Path | None) -> tuple[str, FxText]:
-    """The FX graph's text and nodes: of the named file, of one beside the listing, or of itself."""
+    """The FX graph's text and nodes: from the named file, a file next to the listing, or the
+    listing."""
     looked = [named] if named is not None else [path.parent / name for name in BESIDE]
     for file in looked:
         if file.is_file() and file != path:
@@ -63,6 +64,6 @@ def _graph_of(path: Path, texts: GraphTexts, named: Path | None) -> tuple[str, F
     if named is not None:
         raise NoGraphs(f"{named} holds no FX graph: no line of it calls `torch.ops.…`.")
     raise NoGraphs(
-        f"Neither {path} nor a file beside it holds the FX graph. Put its listing beside the code "
-        f"as {BESIDE[2]}, or name its file with --graph."
+        f"Neither {path} nor a file next to it holds the FX graph. Put its listing next to "
+        f"the code as {BESIDE[2]}, or name its file with --graph."
     )

@@ -1,8 +1,8 @@
 """Links of a listing that comes without IR: an old `output_code.py`, or one pasted from a page.
 
-Its kernels are raised to loop bodies, as those of a log without IR are. Where the wrapper is not
-part of the listing, nobody says which memory the kernel's pointers stand for: the order of inputs
-with which the kernel reads best is taken.
+Its kernels are raised to loop bodies, as for a log without IR. A listing without a wrapper does not
+say which memory the kernel's pointers refer to: the order of inputs that explains the kernel best
+is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from inductorscope.formats.graph.provenance import Provenance
 from inductorscope.formats.text import lines_of
 
 MOST_ORDERS = 120
-"""How many orders of inputs are tried."""
+"""The most orders of inputs to try."""
 
 
 def lone_links(text: str, graph: FxText) -> GraphLinks:
@@ -37,34 +37,34 @@ def lone_links(text: str, graph: FxText) -> GraphLinks:
     lines = lines_of(text)
     known = {f"fx:{node.name}" for node in graph.nodes}
     nodes = nodes_of_calls(code, Provenance(), known)
-    if len(code.kernels) == 1:  # then it computes all there is
+    if len(code.kernels) == 1:  # then it computes the whole graph
         for call in code.calls:
             key = (call.kernel, call.handle)
             nodes[key] = nodes[key] or [node.name for node in graph.nodes if node.kind == "call"]
     link_kernels(collector, code, nodes)
     if code.calls:
-        found = RaisedWalk(FxGraph(graph), code, lines, nodes).walk()
+        links = RaisedWalk(FxGraph(graph), code, lines, nodes).walk()
     else:
-        found = _without_wrapper(code, lines, graph)
-    add_lines(collector, found, set(), operations=True)
+        links = _without_wrapper(code, lines, graph)
+    add_lines(collector, links, set(), operations=True)
     return collector.finish()
 
 
 def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> FoundLines:
-    """The reading of each kernel that explains most at the least cost."""
+    """For each kernel, the reading that explains most at the lowest cost."""
     result: FoundLines = {}
-    given = [node.name for node in graph.nodes if node.kind == "placeholder"]
+    inputs = [node.name for node in graph.nodes if node.kind == "placeholder"]
     for number, kernel in enumerate(code.kernels, 1):
         mine = kernel.fragment.nodes or [n.name for n in graph.nodes if n.kind == "call"]
         best: tuple[float, FoundLines] | None = None
-        for order in islice(permutations(kernel.fragment.inputs or given), MOST_ORDERS):
+        for order in islice(permutations(kernel.fragment.inputs or inputs), MOST_ORDERS):
             call = _call(kernel, number, list(order))
             nodes = {(kernel.name, number): mine}
-            found = RaisedWalk(FxGraph(graph), code, lines, nodes, [call]).walk()
-            rest = found.get((kernel.name, number), [])
+            links = RaisedWalk(FxGraph(graph), code, lines, nodes, [call]).walk()
+            rest = links.get((kernel.name, number), [])
             rank = max((each.cost for each in rest), default=100.0) - 0.001 * len(rest)
             if best is None or rank < best[0] - 1e-9:
-                best = (rank, found)
+                best = (rank, links)
         if best is not None:
             result.update(best[1])
     return result
@@ -80,7 +80,7 @@ def _call(kernel: CodeKernel, number: int, inputs: list[str]) -> CodeCall:
 
 
 def graph_nodes(graph: FxText) -> list[FxTextNode]:
-    """The nodes of the class that holds most calls: a runnable file has other classes too."""
+    """The nodes of the class with the most calls: a runnable file has other classes too."""
     counts: dict[str, int] = {}
     for node in graph.nodes:
         if node.target.startswith("torch.ops."):
@@ -92,8 +92,7 @@ def graph_nodes(graph: FxText) -> list[FxTextNode]:
 
 
 def graph_in(text: str) -> FxText:
-    """The FX graph that is pasted into the same file as the listing: what no kernel and no wrapper
-    holds."""
+    """The FX graph in the same file as the listing: the text outside kernels and wrapper."""
     code: OutputCode = parse_output_code(text)
     taken: set[int] = set(range(code.wrapper_first, code.wrapper_last + 1))
     for kernel in code.kernels:

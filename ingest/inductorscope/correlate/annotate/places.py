@@ -1,7 +1,7 @@
-"""Where in `output_code.py` a comment may stand, with what sign, and what text it can hold.
+"""Places for comments in `output_code.py`, their signs, and the text they can hold.
 
-The file is Python; kernels lie inside its strings and are C++ or Python themselves. A comment there
-is part of the string, so its text must neither end the string nor carry an escape.
+The file is Python; kernels are C++ or Python inside its strings. A comment there is part of the
+string, so its text must not end the string or contain an escape.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from inductorscope.formats.code.output_code import CodeKernel, OutputCode
 _INDENT = re.compile(r"[ \t]*")
 _TRIPLE = re.compile(r"'''|\"\"\"")
 LONGEST = 300
-"""Characters of a comment's text; an FX node of many arguments has thousands."""
+"""The most characters of a comment's text; an FX node with many arguments has thousands."""
 
 
 def plain(text: str) -> str:
-    """The text without anything that could end a comment or the string around it.
+    """The text without characters that could end a comment or the string around it.
 
-    A backslash would be an escape of the string, or carry a C++ comment on to the next line, as
-    the trigraph for it would.
+    A backslash would be an escape of the string, or continue a C++ comment on the next line, as
+    would its trigraph.
     """
     text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
     text = text.replace("\\", "/").replace("'''", "'").replace('"""', '"').replace("??/", "??")
@@ -33,7 +33,7 @@ def indent_of(line: str) -> str:
 
 
 def file_sign(code: OutputCode) -> str:
-    """What starts a comment outside of kernels: AOTInductor's whole text is C++."""
+    """The comment sign outside of kernels: AOTInductor's text is all C++."""
     return "//" if code.cpp else "#"
 
 
@@ -42,10 +42,10 @@ def kernel_sign(kernel: CodeKernel) -> str:
 
 
 def open_lines(lines: list[str], first: int, last: int) -> set[int]:
-    """Lines from `first` to `last` (from 1) before which a comment may stand.
+    """Lines from `first` to `last` (from 1) that allow a comment before them.
 
-    Not where the line before is carried on by a backslash, nor inside a string or block comment
-    of the kernel itself.
+    Excludes lines that continue another one with a backslash, and lines inside a string or block
+    comment of the kernel.
     """
     allowed: set[int] = set()
     closing = ""
@@ -60,14 +60,15 @@ def open_lines(lines: list[str], first: int, last: int) -> set[int]:
 
 
 def _still_open(line: str, closing: str) -> str:
-    """What a line leaves open: `*/` of a C++ comment, or the quotes of a Python string."""
+    """The closing sign that a line leaves open: `*/` of a C++ comment, or quotes of a Python
+    string."""
     at = 0
     while True:
         if closing:
-            found = line.find(closing, at)
-            if found < 0:
+            end = line.find(closing, at)
+            if end < 0:
                 return closing
-            at = found + len(closing)
+            at = end + len(closing)
             closing = ""
             continue
         quotes = _TRIPLE.search(line, at)

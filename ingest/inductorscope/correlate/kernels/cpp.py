@@ -35,7 +35,7 @@ _REMAINDER = re.compile(
     r"if\(C10_UNLIKELY|else|for\((?:long|int64_t) \w+=static_cast<\w+>\((?!0L?\))"
 )
 
-# A masked body of which everything was written before.
+# A masked body whose expressions were all written before.
 _RETURNS_KNOWN = re.compile(r"= \[&\] \{ return tmp\d+; \}")
 
 _MASKING = frozenset(["&", "from", "VecMask", "cast"])
@@ -62,7 +62,7 @@ class Scope:
 class CppKernel:
     blocks: list[Block] = field(default_factory=list)
     accumulations: list[Statement] = field(default_factory=list)
-    """Everything about accumulators outside of blocks: declarations, epilogues, stores."""
+    """Statements about accumulators outside of blocks: declarations, epilogues, stores."""
     aliases: dict[str, str] = field(default_factory=dict)
     declared: dict[tuple[int, str], int] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ def read_kernel(lines: list[str], first: int, last: int) -> CppKernel:
 
 
 def _is_mask_of(statement: Statement, head: Statement) -> bool:
-    """A mask under a mask stands before the body under both, and has a later number."""
+    """A nested mask comes before the body under both masks, and has a higher number."""
     return 0 < statement.number - head.number <= 2 and statement.tags <= _MASKING
 
 
@@ -131,7 +131,8 @@ class _Reader:
         return self.scope
 
     def _block(self) -> Block:
-        """The block of this scope; lambdas and plain braces share that of the scope around."""
+        """The block of this scope; lambdas and plain braces share the block of the scope around
+        them."""
         scope: Scope | None = self.scope
         while scope is not None:
             if scope.block is not None:
@@ -193,13 +194,14 @@ class _Reader:
             self.kernel.accumulations.append(describe(statement, "", text))
 
     def _check(self, text: str, number: int, block: Block) -> None:
-        """It belongs to who selects with the index, also within a block under a mask."""
+        """A check belongs to the operation that uses the index, also in a masked block."""
         statement = describe(Statement(text, [number], self.scope.path()), "", text)
         statement.checks, statement.pointer = True, ""
         block.others.append(statement)
 
     def _lambda(self, number: int, assigned: re.Match[str]) -> int:
-        """`auto tmp5 = [&] { … } ();` over several lines; inner temporaries stand on their own."""
+        """`auto tmp5 = [&] { … } ();` over several lines; inner temporaries are separate
+        statements."""
         outer = self.scope
         block = self._block()
         scope = self._open("lambda")

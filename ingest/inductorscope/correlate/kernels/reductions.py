@@ -1,4 +1,4 @@
-"""Where a reduction ends among the statements of a Triton kernel.
+"""The end of a reduction among the statements of a Triton kernel.
 
 A persistent reduction sees its whole row at once: broadcast, mask, combine. A looped one keeps
 partial results in accumulators (`_tmp5`, `tmp8_mean`) inside the loop and combines them after it.
@@ -65,7 +65,7 @@ def persistent_end(
 
 
 def _expanded(numbered: list[Statement], position: int) -> int:
-    """Results of indices are taken from pairs: `tmp17 = tmp17_idx[:, None]`."""
+    """The expanded results. Indices are taken from pairs: `tmp17 = tmp17_idx[:, None]`."""
     last = position
     names = set(numbered[position].defines)
     while last + 1 < len(numbered):
@@ -110,17 +110,18 @@ def _welford_results(numbered: list[Statement], position: int, last: int) -> lis
 
 
 def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[str]] | None:
-    """The same of a looped reduction: everything about its accumulators, in and after the loop."""
+    """`persistent_end` for a looped reduction: all statements about its accumulators, in and after
+    the loop."""
     first = -1
     names: set[str] = set()
     for position in range(start, min(start + _REACH, len(numbered))):
         statement = numbered[position]
         if statement.is_load:
             return None
-        found = _ACCUMULATOR.findall(statement.text)
-        if found:
+        names_in = _ACCUMULATOR.findall(statement.text)
+        if names_in:
             first = position
-            names = {a or b for a, b in found}
+            names = {a or b for a, b in names_in}
             break
     if first < 0:
         return None
@@ -152,7 +153,7 @@ def _bare(statement: Statement) -> bool:
 
 
 def _adds(numbered: list[Statement], position: int, names: set[str]) -> bool:
-    """Statements between two about the same accumulators belong to them."""
+    """Whether a statement between two about the same accumulators belongs to them."""
     for following in numbered[position + 1 : position + 6]:
         about = {a or b for a, b in _ACCUMULATOR.findall(following.text)}
         if about & names:
@@ -165,7 +166,7 @@ def _final(numbered: list[Statement], first: int, last: int, name: str) -> list[
 
 
 def _by_helper(numbered: list[Statement], first: int, last: int) -> list[str]:
-    """Several results come out of one helper: `tmp9, tmp10, tmp11 = triton_helpers.welford(…)`."""
+    """A helper with several results: `tmp9, tmp10, tmp11 = triton_helpers.welford(…)`."""
     for position in range(first, last + 1):
         statement = numbered[position]
         if len(statement.defines) > 1 and not any("_" in name for name in statement.defines):

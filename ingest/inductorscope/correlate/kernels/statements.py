@@ -1,8 +1,8 @@
-"""One statement of a kernel, and what its text alone says.
+"""One statement of a kernel, and the facts in its text.
 
-Both backends name temporaries `tmp<N>` and hand the numbers out in the order in which loop-body
-operations are generated, whatever order the lines end up in. Statements therefore know their
-number, what they define and use, and tags: operators and functions, freed of types and casts.
+Both backends name temporaries `tmp<N>` and number them in the order in which loop-body operations
+are generated, which may differ from the order of lines. A statement therefore has its number, the
+names it defines and uses, and tags: operators and functions, without types and casts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ACCUMULATOR = re.compile(r"\b(?:masked_|at_\w+?_)?tmp_acc(\d+)\w*")
 POINTER = re.compile(
     r"\b((?:in_out|in|out)_ptr\d+|local_buffer_data_\d+|ws_ptr\d*|seed_offset\w*)\b"
 )
-# A type taken from a value uses none of it: `decltype(tmp3)(…)`, `tmp6.to(tmp0.dtype)`.
+# A type taken from a value is no use of the value: `decltype(tmp3)(…)`, `tmp6.to(tmp0.dtype)`.
 _DECLTYPE = re.compile(r"decltype\([\w.]*\)|(?<=\.to\()tmp\d+\.dtype(?=\))")
 # Template arguments hold no calls: `<float,1>`, `<at::vec::Vectorized<float>, 4>`.
 _TEMPLATE = re.compile(r"<[\w:,\s]*>")
@@ -73,12 +73,12 @@ _NO_FUNCTIONS = frozenset(
 @dataclass(slots=True)
 class Statement:
     text: str
-    """Joined, without line breaks."""
+    """The text, without line breaks."""
     lines: list[int]
     scope: tuple[int, ...] = ()
-    """Loops and lambdas around it, outermost first; values live as long as their scope."""
+    """The loops and lambdas around it, outermost first; values live as long as their scope."""
     number: float = -1.0
-    """Place among the temporaries; negative for statements that define none."""
+    """Its number among the temporaries; negative for statements that define none."""
     defines: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     accumulators: tuple[str, ...] = ()
@@ -87,12 +87,12 @@ class Statement:
     stores: bool = False
     checks: bool = False
     asserts: bool = False
-    """It throws unless a value holds: an operation of its own."""
+    """Whether it throws unless a value holds, which is a separate operation."""
     fills: bool = False
-    """It transposes a tile into memory or memory into a tile."""
+    """Whether it transposes a tile into memory or memory into a tile."""
     literals: tuple[float, ...] = ()
     has_inner: bool = False
-    """A lambda whose inner statements are listed on their own."""
+    """Whether it is a lambda, whose inner statements are listed separately."""
 
     @property
     def is_load(self) -> bool:
@@ -100,7 +100,7 @@ class Statement:
 
     @property
     def is_cast(self) -> bool:
-        """It only changes type or shape of the one value it uses."""
+        """Whether it only changes the type or shape of the one value it uses."""
         return (
             len(self.uses) == 1
             and not self.pointer
@@ -111,12 +111,12 @@ class Statement:
 
     @property
     def is_leaf(self) -> bool:
-        """It computes from indices and literals only."""
+        """Whether it computes from indices and literals only."""
         return not self.uses and not self.pointer and not self.accumulators and bool(self.defines)
 
 
 def describe(statement: Statement, left: str, right: str) -> Statement:
-    """Fill in what the text tells. `left` is what is assigned to, `right` the value."""
+    """Fills in the facts in the text. `left` is the target of the assignment, `right` the value."""
     plain = _DECLTYPE.sub("", right)
     bare = plain
     for _ in range(4):  # templates nest a few levels at most
@@ -166,9 +166,9 @@ class Block:
     """Statements whose temporaries are numbered together."""
 
     numbered: list[Statement] = field(default_factory=list)
-    """In order of their numbers."""
+    """Statements with temporaries, in order of their numbers."""
     others: list[Statement] = field(default_factory=list)
     """Stores, checks and accumulations, in order of their lines."""
     again: bool = False
-    """It repeats the block before it for the remainder of a loop."""
+    """Whether it repeats the block before it for the remainder of a loop."""
     scope: int = 0

@@ -19,7 +19,7 @@ _INDEX = re.compile(r"([xyzr]\w*)\s*=(?!=)\s*")
 def read_blocks(lines: list[str], first: int, last: int) -> tuple[list[Block], list[Statement]]:
     """Blocks of the function on lines `first`…`last` (from 1), and its index statements.
 
-    A combo kernel numbers each of its branches anew; any other kernel is one block.
+    A combo kernel restarts the numbers in each of its branches; any other kernel is one block.
     """
     blocks: list[Block] = []
     indices: list[Statement] = []
@@ -61,9 +61,9 @@ def read_blocks(lines: list[str], first: int, last: int) -> tuple[list[Block], l
 
 
 def _put_behind(statements: list[Statement]) -> None:
-    """A reduction to indices takes its number before it spreads what it reduces over the lanes:
+    """A reduction to indices takes its number before it broadcasts its operand:
     `tmp2_val, tmp2_idx = triton_helpers.max_with_index(tmp3, tmp4, 1)`, `tmp2 = tmp2_idx[:, None]`.
-    So does a looped scan what it carries to the next turn:
+    So does a looped scan, for the value it carries to the next iteration:
     `tmp3 = tl.where(roffset > 0, tmp6, tmp5)`.
     """
     behind: dict[str, float] = {}
@@ -115,7 +115,7 @@ def _statement(
 
 
 def helper_functions(lines: list[str], first: int, body: int) -> dict[str, list[int]]:
-    """Lines of the functions that scans and reductions of the kernel are given."""
+    """Lines of the functions that are passed to scans and reductions of the kernel."""
     functions: dict[str, list[int]] = {}
     number = first
     while number < body:

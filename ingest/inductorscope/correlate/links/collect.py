@@ -1,4 +1,4 @@
-"""Gathering references: entities interned once, columns sorted by line, the surest kept."""
+"""Collects references: interns entities, sorts by line, keeps the highest certainty."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from inductorscope.correlate.links.model import Confidence, GraphLinks, StageLinks
 
-# A reference in one number, whose order is that of its parts: line, entity, call site + 1. Graphs
-# have references by the hundred thousand; numbers are quicker to keep and to sort than tuples.
+# A reference as one number that sorts by its parts: line, entity, call site + 1. Graphs have
+# hundreds of thousands of references; numbers are faster to store and sort than tuples.
 _BITS = 24
 _LINE = 1 << 2 * _BITS
 _MASK = (1 << _BITS) - 1
@@ -31,11 +31,11 @@ class Collector:
         return number
 
     def stage(self, stage: str) -> dict[int, Confidence]:
-        """Make sure the stage is there, even if nothing in it is linked."""
-        found = self._references.get(stage)
-        if found is None:
-            found = self._references[stage] = {}
-        return found
+        """The references of a stage; adds the stage, even if nothing in it is linked."""
+        references = self._references.get(stage)
+        if references is None:
+            references = self._references[stage] = {}
+        return references
 
     def add(
         self, stage: str, line: int, entity: str, confidence: Confidence, call: str | None = None
@@ -53,21 +53,21 @@ class Collector:
             references[key] = confidence
 
     def add_lines(self, stage: str, references: Iterable[tuple[int, str]]) -> None:
-        """Each line refers to the entity beside it: the text says so."""
-        found = self.stage(stage)
+        """Each line refers to its entity, as the text states."""
+        known = self.stage(stage)
         ids = self._ids
-        exact = Confidence.exact  # nothing is surer that it could take the place of
+        exact = Confidence.exact  # the highest certainty: no comparison needed
         for line, entity in references:
             number = ids.get(entity)
             if number is None:
                 number = self.entity(entity)
-            found[line * _LINE + (number << _BITS)] = exact
+            known[line * _LINE + (number << _BITS)] = exact
 
     def add_exact(self, stage: str, first: int, last: int, entity: str) -> None:
-        """Each of the lines refers to the entity: the text says so."""
+        """Each of the lines refers to the entity, as the text states."""
         keys = range(first * _LINE, (last + 1) * _LINE, _LINE)
         number = self.entity(entity) << _BITS
-        exact = Confidence.exact  # there is nothing surer that it could take the place of
+        exact = Confidence.exact  # the highest certainty: no comparison needed
         self.stage(stage).update({key + number: exact for key in keys})
 
     def finish(self) -> GraphLinks:

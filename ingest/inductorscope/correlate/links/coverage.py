@@ -14,10 +14,10 @@ _COMPUTES = re.compile(r"\btmp\w*\d|_ptr\d+(\[| \+)")
 
 
 def coverage_of(links: GraphLinks, post: FxText, code: OutputCode | None, text: str) -> Coverage:
-    """Counts each line and node by the surest of its references."""
+    """Counts each line and node by the highest certainty of its references."""
     best_lines, best_nodes = _surest(links)
     lines = [0, 0, 0, 0]
-    """Without reference, and of each confidence."""
+    """The count without references, and for each confidence."""
     if code is not None:
         texts = lines_of(text)
         for kernel in code.kernels:
@@ -42,7 +42,7 @@ def coverage_of(links: GraphLinks, post: FxText, code: OutputCode | None, text: 
 
 
 def _surest(links: GraphLinks) -> tuple[dict[int, int], dict[str, int]]:
-    """For each line of the code, and each node: how the surest reference between them is known."""
+    """For each line of the code, and for each node, the highest certainty of its references."""
     lines: dict[int, int] = {}
     nodes: dict[str, int] = {}
     stage = links.stages.get("code")

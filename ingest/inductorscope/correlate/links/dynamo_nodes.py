@@ -1,10 +1,10 @@
-"""Dynamo's nodes: the graphs from before AOTAutograd, and the post-grad nodes that they became.
+"""Links Dynamo's nodes, of graphs before AOTAutograd, to the post-grad nodes they became.
 
-Names change on the way (`a` becomes `neg`). Inductor's own record tells which (`postToPre`). Where
-it is silent (a backward graph, an upload without it) the user's line tells: both graphs quote it,
-in the same order, or in the opposite one where gradients are computed; of a line in a loop the
-parameters tell the turn. What a line's nodes became is not always clear: then all of them
-are named, as candidates.
+Names change on the way (`a` becomes `neg`). Inductor's record has the mapping (`postToPre`).
+Without it (a backward graph, an upload that lacks the file) the user's lines connect them: both
+graphs quote them, in the same order, or in reverse where gradients are computed; for a line in a
+loop the parameters identify the iteration. When a line's mapping is not clear, all its nodes are
+candidates.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _Place = tuple[str, int]
 _Run = list[FxTextNode]
 
 MOST_CANDIDATES = 8
-"""A line of more candidates tells nothing that the line itself does not."""
+"""The most candidates of a line; with more, they say no more than the line."""
 
-# A decomposition makes them too: their name tells nothing.
+# Decompositions make these too, so their names identify nothing.
 _ANYWHERE = {"view", "reshape", "permute", "transpose", "expand", "contiguous", "clone", "getitem"}
-# primals_31 is AOTAutograd's 31st input, arg30_1 as well: both are named by their place.
+# primals_31 and arg30_1 are both AOTAutograd's 31st input: the names contain the position.
 _INPUT = re.compile(r"primals_(\d{1,6})$|arg(\d{1,6})_1$")
 
 
@@ -53,8 +53,8 @@ def link_dynamo(
     missing = [node for node in became if node.name not in recorded]
     inputs = _inputs(own, became)
     by_line = _by_line(own, missing, inputs)
-    for name, found in {**by_line, **recorded, **inputs}.items():
-        for node, confidence in found:
+    for name, candidates in {**by_line, **recorded, **inputs}.items():
+        for node, confidence in candidates:
             collector.add(stage, node.line, f"fx:{name}", confidence)
 
 
@@ -62,25 +62,25 @@ _Found = dict[str, list[tuple[FxTextNode, Confidence]]]
 
 
 def _recorded(own: _Run, became: _Run, post_to_pre: dict[str, list[str]]) -> _Found:
-    """What Inductor wrote down itself."""
+    """Matches from Inductor's record."""
     named = {node.name: node for node in own}
-    found: _Found = {}
+    matches: _Found = {}
     for node in became:
         before = [named[name] for name in post_to_pre.get(node.name, ()) if name in named]
         if before:
-            found[node.name] = [(each, Confidence.exact) for each in before]
-    return found
+            matches[node.name] = [(each, Confidence.exact) for each in before]
+    return matches
 
 
 def _inputs(own: _Run, became: _Run) -> _Found:
-    """Inputs keep their order; their types must agree, as a wrapper may add or split some."""
+    """Matches inputs by order; types must agree, since a wrapper may add or split inputs."""
     inputs = [node for node in own if node.kind == "placeholder"]
     assigned = {
         node.inputs[0]: node
         for node in own
         if node.kind != "placeholder" and node.op == "expression" and len(node.inputs) == 1
     }
-    found: _Found = {}
+    matches: _Found = {}
     for node in became:
         named = _INPUT.match(node.name) if node.kind == "placeholder" else None
         if named is None:
@@ -88,20 +88,20 @@ def _inputs(own: _Run, became: _Run) -> _Found:
         at = int(named.group(1)) - 1 if named.group(1) else int(named.group(2))
         if not 0 <= at < len(inputs):
             continue
-        given = inputs[at]
-        if node.dtype and (node.dtype, node.shape) == (given.dtype, given.shape):
-            found[node.name] = [(assigned.get(given.name, given), Confidence.inferred)]
-    return found
+        captured = inputs[at]
+        if node.dtype and (node.dtype, node.shape) == (captured.dtype, captured.shape):
+            matches[node.name] = [(assigned.get(captured.name, captured), Confidence.inferred)]
+    return matches
 
 
 def _by_line(own: _Run, became: _Run, inputs: _Found) -> _Found:
-    """By the user's line that both quote."""
-    here, there = _runs(own), _runs(became)
+    """Matches nodes by the user's line that both graphs quote."""
+    own_runs, later_runs = _runs(own), _runs(became)
     backward = any(node.name.startswith("tangents_") for node in became)
     takers = _takers(own, became, inputs)
-    found: _Found = {}
-    for place, runs in there.items():
-        known = here.get(place, [])
+    matches: _Found = {}
+    for place, runs in later_runs.items():
+        known = own_runs.get(place, [])
         if not known:
             continue
         whole = [node for run in known for node in run]
@@ -113,40 +113,40 @@ def _by_line(own: _Run, became: _Run, inputs: _Found) -> _Found:
             for node in run:
                 direct, near = taking[node.name]
                 if len(direct) == 1:
-                    found[node.name] = [(direct[0], Confidence.inferred)]
+                    matches[node.name] = [(direct[0], Confidence.inferred)]
                 else:
-                    found[node.name] = _narrowed(_run_of(near, runs_of) or in_order, node)
-    return found
+                    matches[node.name] = _narrowed(_run_of(near, runs_of) or in_order, node)
+    return matches
 
 
 def _takers(own: _Run, became: _Run, inputs: _Found) -> dict[str, list[FxTextNode]]:
-    """Input of the later graph → Dynamo's nodes that take it: parameters tell layers apart."""
+    """Input of the later graph → Dynamo's nodes that take it: parameters distinguish layers."""
     users: dict[str, list[FxTextNode]] = defaultdict(list)
     for node in own:
         for name in node.inputs:
             users[name].append(node)
-    found: dict[str, list[FxTextNode]] = {}
+    takers: dict[str, list[FxTextNode]] = {}
     for node in became:
         if node.name in inputs:
-            found[node.name] = users.get(inputs[node.name][0][0].name, [])
-    return found
+            takers[node.name] = users.get(inputs[node.name][0][0].name, [])
+    return takers
 
 
 def _taking(
     whole: _Run, nodes: _Run, takers: dict[str, list[FxTextNode]]
 ) -> dict[str, tuple[list[FxTextNode], list[FxTextNode]]]:
-    """Nodes of one line of the user's → Dynamo's nodes of it that take the same parameters; and
-    those that it is connected with on this line, which tell the turn of a loop."""
-    here = {id(node) for node in whole}
+    """Nodes of one line of the user's → Dynamo's nodes of that line that take the same parameters,
+    and nodes connected with it on the line, which identify the iteration of a loop."""
+    on_line = {id(node) for node in whole}
     parts = _Parts()
     direct: dict[str, list[FxTextNode]] = {}
     made_of: dict[str, list[FxTextNode]] = {}
-    """Values that are made of one parameter and nothing else: transposed, cast, expanded."""
+    """Values made of a single parameter: transposed, cast, expanded."""
     for node in nodes:
         taking: dict[int, FxTextNode] = {}
         for name in node.inputs:
-            given = made_of.get(name) or [t for t in takers.get(name, ()) if id(t) in here]
-            taking.update((id(each), each) for each in given)
+            sources = made_of.get(name) or [t for t in takers.get(name, ()) if id(t) in on_line]
+            taking.update((id(each), each) for each in sources)
             if name in parts.known:
                 parts.join(node.name, name)
         parts.known.add(node.name)
@@ -155,8 +155,8 @@ def _taking(
             if len(node.inputs) == 1:
                 made_of[node.name] = direct[node.name]
     of_part: dict[str, dict[int, FxTextNode]] = defaultdict(dict)
-    for name, found in direct.items():
-        of_part[parts.of(name)].update((id(each), each) for each in found)
+    for name, matches in direct.items():
+        of_part[parts.of(name)].update((id(each), each) for each in matches)
     return {
         node.name: (direct.get(node.name, []), list(of_part[parts.of(node.name)].values()))
         for node in nodes
@@ -164,7 +164,7 @@ def _taking(
 
 
 class _Parts:
-    """Names that are connected."""
+    """Groups of connected names (a union-find)."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
@@ -174,29 +174,29 @@ class _Parts:
         top = name
         while top in self._above:
             top = self._above[top]
-        while name != top:  # the way becomes short for whoever asks next
+        while name != top:  # shortens the path for the next lookup
             self._above[name], name = top, self._above[name]
         return top
 
-    def join(self, one: str, other: str) -> None:
-        first, second = self.of(one), self.of(other)
+    def join(self, name: str, other: str) -> None:
+        first, second = self.of(name), self.of(other)
         if first != second:
             self._above[first] = second
 
 
 def _run_of(takes: list[FxTextNode], runs_of: dict[int, _Run]) -> _Run | None:
-    """The one run that all of these are of: other nodes of it take part too."""
+    """The run that contains all of these nodes, if there is exactly one."""
     meant = [runs_of[id(node)] for node in takes]
     return meant[0] if meant and all(run is meant[0] for run in meant) else None
 
 
 def _runs(nodes: Iterable[FxTextNode]) -> dict[_Place, list[_Run]]:
-    """Place in the user's source → its nodes, run by run: a line in a loop comes again."""
+    """Place in the user's source → its nodes by run: a line in a loop occurs again."""
     runs: dict[_Place, list[_Run]] = defaultdict(list)
     last: _Place | None = None
     for node in nodes:
         if node.kind != "call" or not node.stack_file:
-            continue  # a node without a place was made by a pass: it interrupts no run
+            continue  # a node without a place was made by a pass and does not end a run
         place = (node.stack_file, node.stack_line)
         if place != last:
             runs[place].append([])
@@ -217,5 +217,5 @@ def _narrowed(candidates: _Run, node: FxTextNode) -> list[tuple[FxTextNode, Conf
 
 
 def _plain(op: str) -> str:
-    """`add_`, `add` and `gelu_backward` are of one operation, or of its gradient."""
+    """The operation without `_` and `_backward`: `add_` and `add` are one operation."""
     return op.rstrip("_").removesuffix("_backward")

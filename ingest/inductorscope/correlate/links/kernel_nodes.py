@@ -1,4 +1,4 @@
-"""Which FX nodes a call of a kernel computes, by what Inductor itself says about it."""
+"""The FX nodes that a call of a kernel computes, from Inductor's records."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def nodes_of_calls(
 ) -> dict[tuple[str, int], list[str]]:
     """(kernel, handle) → names of post-grad nodes, from the mapping file or from comments.
 
-    The source nodes above a call are nodes of this graph only where it is a backward one: above a
-    forward's calls they are Dynamo's, which may have the names of other nodes here.
+    The source nodes above a call belong to this graph only if it is a backward graph: above a
+    forward's calls they are Dynamo's, whose names may belong to other nodes of this graph.
     """
     result: dict[tuple[str, int], list[str]] = {}
     backward = "backward" in code.aot_id

@@ -1,4 +1,4 @@
-"""The one record of correlation: which entities each line of each stage refers to.
+"""The model of links: the entities that each line of each stage refers to.
 
 Entities are strings, `kind:name`, unique within one graph:
 
@@ -10,7 +10,7 @@ Entities are strings, `kind:name`, unique within one graph:
     kernel:NAME         a kernel's definition
     src:PATH:26         a line of the user's source
 
-A line that refers to an entity says how that is known.
+Each reference has a certainty.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from enum import IntEnum
 ENGINE = "9"
 """Version of the link engine; links stored under another version are recomputed."""
 CALLS = f"{ENGINE}-calls"
-"""Of links that hold what texts and Inductor's own maps tell: the lines of kernels are still to be
-aligned with operations and nodes, and Dynamo's nodes with what became of them."""
+"""Version of links from texts and Inductor's maps only: lines of kernels are not yet aligned with
+operations and nodes, nor Dynamo's nodes with post-grad nodes."""
 
 
 class Confidence(IntEnum):
-    """How a reference is known. Higher is surer."""
+    """How a reference is known. Higher means more certain."""
 
     kernel = 1
-    """Only the kernel is known: provenance or comments name it, no line does."""
+    """Only the kernel is known, from provenance or comments; not the line."""
     inferred = 2
     """Aligned by operation and data flow."""
     exact = 3
@@ -53,7 +53,7 @@ class StageLinks:
 
 @dataclass(slots=True)
 class Coverage:
-    """How much of what computes is explained: lines of kernels, and nodes of the FX graph."""
+    """How many computing lines of kernels, and nodes of the FX graph, are explained."""
 
     lines: int = 0
     lines_exact: int = 0
@@ -74,5 +74,5 @@ class GraphLinks:
     stages: dict[str, StageLinks] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)
     notes: list[str] = field(default_factory=list)
-    """What could not be linked, and why, in sentences for a person."""
+    """What could not be linked, and why, as sentences."""
     engine: str = ENGINE

@@ -1,4 +1,4 @@
-"""What a capture recorded while the code was generated: exact references, call by call."""
+"""References recorded by a capture while the code was generated: exact, for each call."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SCHEMA = 1
 
 @dataclass(slots=True)
 class Recorded:
-    """A record as far as it could be placed in the code."""
+    """The part of a record that fits the code."""
 
     calls: set[str] = field(default_factory=set)
-    """`call:` entities whose lines are recorded; inference has nothing to add to them."""
+    """`call:` entities with recorded lines, which need no inference."""
     nodes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Operation → the nodes it was recorded to belong to."""
+    """Operation → its recorded nodes."""
 
 
 class _Call(msgspec.Struct):
@@ -37,8 +37,8 @@ class _Record(msgspec.Struct):
 def link_record(
     collector: Collector, code: OutputCode, record: dict[str, object] | None
 ) -> Recorded:
-    """Adds the record's references. A record that does not fit the code is left out as a whole
-    call, so that inference takes that call's place."""
+    """Adds the record's references. If the record of a call does not fit the code, all of that call
+    is left out and inferred instead."""
     result = Recorded()
     if record is None:
         return result

@@ -1,4 +1,4 @@
-"""Stages whose text names its entities itself: FX graphs, sources, scheduler nodes, the wrapper."""
+"""Links stages whose text names its entities: FX graphs, sources, scheduler nodes, the wrapper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
 
 
 def fx_entity(node: FxTextNode, main_class: str) -> str:
-    """Names are unique within their class only; nodes of inner graphs carry theirs."""
+    """The entity of a node. Names are unique within a class, so nodes of inner graphs include
+    it."""
     if node.graph_class == main_class:
         return f"fx:{node.name}"
     return f"fx:{node.graph_class}/{node.name}"
@@ -32,8 +33,8 @@ def main_class(text: FxText) -> str:
 
 
 def link_fx(collector: Collector, stage: str, nodes: Iterable[tuple[FxTextNode, str]]) -> None:
-    """Nodes with their entities. A stack comment stands for the nodes below it, and names the
-    user's line."""
+    """Links nodes to their entities. A stack comment refers to the nodes below it and to the user's
+    line."""
     own: list[tuple[int, str]] = []
     sources: dict[str, list[tuple[int, str]]] = {}
     for node, entity in nodes:
@@ -47,17 +48,14 @@ def link_fx(collector: Collector, stage: str, nodes: Iterable[tuple[FxTextNode, 
             own.append((node.comment_line, entity))
         file = node.stack_file
         if file and node.stack_line:
-            found = sources.get(file)
-            if found is None:
-                found = sources[file] = []
-            found.append((node.stack_line, entity))
+            sources.setdefault(file, []).append((node.stack_line, entity))
     collector.add_lines(stage, own)
     for file, lines in sources.items():
         collector.add_lines(f"source:{file}", lines)
 
 
 def _link_sources(collector: Collector, nodes: list[FxTextNode]) -> None:
-    """The user's lines, which name themselves."""
+    """Links the user's lines to themselves."""
     named = {(node.stack_file, node.stack_line) for node in nodes if node.stack_line}
     for file, line in sorted(named):
         if file:
@@ -65,14 +63,15 @@ def _link_sources(collector: Collector, nodes: list[FxTextNode]) -> None:
 
 
 def link_post_grad(collector: Collector, parsed: FxText) -> None:
-    """The post-grad graph."""
+    """Links the post-grad graph."""
     main = main_class(parsed)
     link_fx(collector, POST_GRAD, [(node, fx_entity(node, main)) for node in parsed.nodes])
     _link_sources(collector, parsed.nodes)
 
 
 def link_readable(collector: Collector, parsed: FxText, post: FxText) -> None:
-    """Nodes that kept their name (and operation) into the post-grad graph are that graph's."""
+    """Links the readable graph. Nodes with the same name and operation in the post-grad graph are
+    that graph's."""
     main = main_class(parsed)
     outermost = main_class(post)
     kept = {(node.graph_class == outermost, node.name): node.op for node in post.nodes}
@@ -87,7 +86,7 @@ def link_readable(collector: Collector, parsed: FxText, post: FxText) -> None:
 
 
 def _renamed(op: str) -> str:
-    """Post-grad passes turn `view` into `reshape` and functional ops into in-place ones."""
+    """The operation's name after passes that turn `view` into `reshape` and others in-place."""
     return "reshape" if op == "view" else op + "_"
 
 
@@ -96,7 +95,7 @@ def op_entity(node: str, block: str, op: str) -> str:
 
 
 def link_ir(collector: Collector, stage: str, parsed: IrText) -> None:
-    """Loop-body lines are operations; heads, stores and outputs name buffers."""
+    """Links the IR: loop-body lines are operations; heads, stores and outputs name buffers."""
     collector.stage(stage)
     for node in parsed.nodes:
         for buffer in node.buffers:
@@ -113,7 +112,7 @@ def link_ir(collector: Collector, stage: str, parsed: IrText) -> None:
 
 
 def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]) -> None:
-    """Definitions, quoted graph fragments, calls and the buffers of the wrapper's lines."""
+    """Links definitions, quoted graph fragments, calls and the buffers of the wrapper's lines."""
     lines = lines_of(text)
     references: list[tuple[int, str]] = []
     for kernel in code.kernels:

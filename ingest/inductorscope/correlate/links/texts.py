@@ -1,4 +1,4 @@
-"""What is known of one graph before its lines are linked."""
+"""The input of linking: the texts of one graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inductorscope.formats.graph.provenance import Provenance, parse_provenance
 
 @dataclass(slots=True)
 class GraphTexts:
-    """The artifacts of one graph, as far as they exist."""
+    """The existing artifacts of one graph."""
 
     post_grad: str | None = None
     readable: str | None = None
@@ -22,16 +22,16 @@ class GraphTexts:
     dynamo: str | None = None
     """The graph as Dynamo captured it."""
     pre_grad: str | None = None
-    """The same after pre-grad passes."""
+    """The graph after pre-grad passes."""
     provenance: bytes | None = None
     line_record: dict[str, object] | None = None
-    """What the capture recorded while the code was generated: exact, and preferred."""
+    """The capture's exact record, made while the code was generated; preferred over inference."""
     sources: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class ParsedTexts:
-    """The same texts, read; None where there is no such text."""
+    """The parsed texts; None for missing ones."""
 
     post_grad: FxText
     readable: FxText | None = None
@@ -49,7 +49,7 @@ class ParsedTexts:
 
 
 def _name_externs(ir: IrText, code: OutputCode) -> None:
-    """Until 2.4 the IR says `kernel = None` of what ATen computes; the wrapper says what it is."""
+    """Until 2.4 the IR has `kernel = None` for ATen kernels; the wrapper names them."""
     calls = {name: call.kernel for call in code.calls if call.extern for name in call.results}
     for node in ir.nodes:
         if node.kind.startswith("Extern") and node.extern in ("", "None") and node.buffers:

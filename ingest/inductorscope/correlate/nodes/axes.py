@@ -1,8 +1,8 @@
-"""Along which dimension values vary that follow from one index alone: down rows or across columns.
+"""The dimension along which a value varies that depends on one index only: rows or columns.
 
-What is computed from `iota` reads alike in every dimension of the same size. Where it is used, it
-lies along one of them: `[7, 1]` goes down, `[7]` across. In a loop body the stride of the index's
-variable in memory says the same.
+A value computed from `iota` looks the same along every dimension of its size. Its use shows the
+dimension: `[7, 1]` goes down, `[7]` across. In a loop body the memory stride of the index's
+variable shows it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MOST = 40
 
 
 def across_of(region: Region) -> dict[Place, bool]:
-    """Of index expressions, whether theirs is the innermost of the dimensions that such are of."""
+    """For each index expression, whether its dimension is the innermost of those in use."""
     store = region.stores[-1].index if region.stores else ""
     strides: dict[str, int] = {}
     for term in store.split(" + "):
-        found = _TERM.match(term.strip())
-        if found is not None:
-            strides[found.group(2)] = int(found.group(1) or 1)
+        match = _TERM.match(term.strip())
+        if match is not None:
+            strides[match.group(2)] = int(match.group(1) or 1)
     compared = {
         child
         for operation in region.operations.values()
@@ -42,24 +42,24 @@ def across_of(region: Region) -> dict[Place, bool]:
         if used is not None and used.group(1) in strides:
             step = int(used.group(2) or used.group(3) or 1)
             known[place in compared][place] = strides[used.group(1)] * step
-    # Those that choose between pieces are of whatever dimension the pieces are joined in.
+    # Indices that choose between pieces belong to the dimension in which the pieces are joined.
     return {
-        place: stride == min(found.values())
-        for found in known
-        if len(set(found.values())) > 1
-        for place, stride in found.items()
+        place: stride == min(steps.values())
+        for steps in known
+        if len(set(steps.values())) > 1
+        for place, stride in steps.items()
     }
 
 
 def lies_across(graph: FxGraph, value: FxValue) -> bool | None:
-    """Whether a value varies along the last dimension wherever it is used; None if that differs."""
+    """Whether a value varies along the last dimension in all its uses; None if uses differ."""
     if value.name not in graph.across:
         graph.across[value.name] = _lies_across(graph, value)
     return graph.across[value.name]
 
 
 def _lies_across(graph: FxGraph, value: FxValue) -> bool | None:
-    found: set[bool] = set()
+    answers: set[bool] = set()
     pending, seen = [value], {value.name}
     while pending and len(seen) < _MOST:
         each = pending.pop()
@@ -67,13 +67,13 @@ def _lies_across(graph: FxGraph, value: FxValue) -> bool | None:
         users = [graph.values[name] for name in each.users if name in graph.values]
         following = [user for user in users if _along(user) is not None]
         if along is not None and len(following) < len(users):
-            found.add(along == 0)
+            answers.add(along == 0)
         pending += [user for user in following if user.name not in seen]
         seen.update(user.name for user in following)
-    return found.pop() if len(found) == 1 else None
+    return answers.pop() if len(answers) == 1 else None
 
 
 def _along(value: FxValue) -> int | None:
-    """The one dimension, counted from the last, that is not of size 1; None for no such."""
+    """The only dimension, counted from the last, whose size is not 1, or None."""
     sizes = [place for place, size in enumerate(reversed(value.shape or ())) if size != "1"]
     return sizes[0] if len(sizes) == 1 else None

@@ -1,4 +1,4 @@
-"""Which FX nodes' values a computed buffer may hold."""
+"""Candidates: the FX nodes whose values a computed buffer may hold."""
 
 from __future__ import annotations
 
@@ -24,36 +24,38 @@ _CANDIDATES = 48
 _REACH = 500
 _OTHER_TYPE = 0.6
 _WRITERS = 40
-"""A fill that has more users is a constant of many."""
+"""The most users of a fill that is stored; with more it is a shared constant."""
 ACCUMULATED = 0.05
 _OTHER_SIZE = 0.3
-"""Cost of a size that is a number in the loops and a name in the graph."""
+"""Cost when a size is a number in the loops and a name in the graph."""
 
 
 @dataclass(slots=True)
 class Origins:
-    """Node of each operation, and what buffers hold."""
+    """The node of each operation, and the values in buffers."""
 
     nodes: dict[OpKey, str] = field(default_factory=dict)
     """The node whose value or computation the operation is part of."""
     doubtful: dict[OpKey, str] = field(default_factory=dict)
-    """Operations that the lowering of their node has no use for, or whose lines may be another's:
-    they are guesses, whatever the reading of their loop body cost. With the reason."""
+    """Operation → reason, for operations that the lowering of their node does not use, or whose
+    lines may be another's: they are guesses, regardless of the cost of their loop body's
+    reading."""
     makers: dict[str, str] = field(default_factory=dict)
-    """By scheduler node, where its loops were reordered: all that was recorded of it."""
+    """Scheduler node with reordered loops → the node that made its buffer, all that was recorded of
+    it."""
     costs: dict[str, float] = field(default_factory=dict)
-    """By scheduler node: what its reading cost; absent when nothing fits."""
+    """Scheduler node → cost of its reading; absent when nothing fits."""
     held: dict[str, Root] = field(default_factory=dict)
     externs: dict[str, str] = field(default_factory=dict)
-    """Buffer that an extern call makes → the node it computes."""
+    """Buffer made by an extern call → the computed node."""
     rivals: dict[str, list[str]] = field(default_factory=dict)
-    """By scheduler node: the chosen node, then those that fit its loop body just as well."""
+    """Scheduler node → the chosen node, then those that fit its loop body equally well."""
     others: dict[OpKey, list[str]] = field(default_factory=dict)
-    """The nodes an operation belongs to if one of the rivals is the right one."""
+    """Operation → its nodes if one of the rivals is the right one."""
 
 
 class Candidates:
-    """What is known of buffers so far, and what the next one may be."""
+    """The values in buffers so far, and candidates for the next buffer."""
 
     def __init__(
         self,
@@ -65,9 +67,9 @@ class Candidates:
         self.by_name = nodes
         self.used: dict[str, int] = {}
         self.parts: set[tuple[str, str]] = set()
-        """Of nodes with several results: which of them are in a buffer."""
+        """Results that are in a buffer already, of nodes with several results."""
         self.extern: set[str] = set()
-        """Nodes that extern calls compute."""
+        """Nodes computed by extern calls."""
         self.reached = 0
         self.by_size: dict[tuple[str, str], list[FxValue]] = {}
         for value in graph.values.values():
@@ -83,12 +85,13 @@ class Candidates:
         return value is not None and value.constant
 
     def _folded(self, value: FxValue) -> bool:
-        """Index arithmetic that only more of its kind uses is seldom stored."""
+        """Whether it is index arithmetic used only by more index arithmetic, which is seldom
+        stored."""
         users = [self.graph.values[name] for name in value.users if name in self.graph.values]
         return bool(users) and all(user.constant and not user.view for user in users)
 
     def _only_cloned(self, value: FxValue) -> bool:
-        """A value that is merely copied is seldom stored itself: its copy is."""
+        """Whether a value is only copied: then usually its copy is stored, not the value."""
         for _ in range(8):
             if len(value.users) != 1 or value.users[0] not in self.graph.values:
                 return False
@@ -102,8 +105,8 @@ class Candidates:
     def _candidates(
         self, node: IrTextNode, buffer: IrBuffer, region: Region, operation: Operation
     ) -> list[tuple[FxValue, int, float]]:
-        """Nodes whose value the buffer may hold: (node, output, penalty)."""
-        found: dict[str, tuple[FxValue, int, float]] = {}
+        """Nodes whose values the buffer may hold: (node, output, penalty)."""
+        offers: dict[str, tuple[FxValue, int, float]] = {}
         size, dtype = numel_of(buffer), buffer.dtype
         reduces = any(o.op == "reduction" for o in region.operations.values())
         reachable = self._reachable(region)
@@ -116,64 +119,64 @@ class Candidates:
             ):
                 continue
             if value.view and value.numel == size:
-                self._through_view(found, value, buffer)
+                self._through_view(offers, value, buffer)
             if value.placeholder or value.op == "output" or value.view:
                 continue
-            if value.op.startswith("_foreach_"):  # its outputs stand for it
+            if value.op.startswith("_foreach_"):  # its outputs represent it
                 continue
             large = operation.size > 8 and not is_spelled_out(operation.op, value.op)
             if by_library(value.op) and (operation.op == "load" or large):
                 continue
             if value.op == "copy_" or (buffer.mutations and value.op in SCATTERS):
                 if self._mutates(value, buffer):
-                    self._offer(found, value, 0, -0.3)
+                    self._offer(offers, value, 0, -0.3)
                 continue
             same = value.numel == size
             penalty = self._of_type(value, dtype, operation)
             differs = 0.0 if same_shape(value.shape, buffer.size) else 0.06
             penalty += differs
             if refilled and same and value.op in FILLS and self._awaited(value):
-                self._offer(found, value, 0, penalty - 0.095)
+                self._offer(offers, value, 0, penalty - 0.095)
                 continue
             filled = value.op in SCATTERS and value.op not in CHOOSE_BY_PLACE
             if refilled and filled and not value.op.endswith("_") and same:
-                self._offer(found, value, 0, penalty - 0.1)
+                self._offer(offers, value, 0, penalty - 0.1)
                 continue
             if value.op == "getitem":
                 root, index = self.graph.root(value.name)
                 producer = self.graph.values.get(root)
                 if producer is None or producer.placeholder or by_library(producer.op):
                     continue
-                self._offer(found, producer, index, penalty + (0.0 if same else 0.6))
+                self._offer(offers, producer, index, penalty + (0.0 if same else 0.6))
             elif same:
-                self._offer(found, value, 0, penalty)
+                self._offer(offers, value, 0, penalty)
             elif not value.dtype and value.users:
-                self._offer(found, value, 0, 0.2)
+                self._offer(offers, value, 0, 0.2)
             elif (
                 (reduces and value.op in REDUCES)
                 or value.op == "constant_pad_nd"
                 or value.op in SCATTERS
             ):
-                self._offer(found, value, 0, penalty + 0.4)
-        known = [penalty for value, _, penalty in found.values() if value.dtype]
+                self._offer(offers, value, 0, penalty + 0.4)
+        known = [penalty for value, _, penalty in offers.values() if value.dtype]
         if all(penalty > _OTHER_SIZE for penalty in known):
-            self._of_any_size(found, nearby, buffer)
+            self._of_any_size(offers, nearby, buffer)
         held = self._held(operation.buffer) if operation.op == "load" else None
         if held is not None and not operation.indirect:
             source = self.graph.values.get(held[0])
             if source is not None:
-                self._offer(found, source, held[1], 0.0)
-        ordered = sorted(found.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
+                self._offer(offers, source, held[1], 0.0)
+        ordered = sorted(offers.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
         return ordered[:_CANDIDATES]
 
     def _of_any_size(
         self,
-        found: dict[str, tuple[FxValue, int, float]],
+        offers: dict[str, tuple[FxValue, int, float]],
         nearby: list[FxValue],
         buffer: IrBuffer,
     ) -> None:
-        """Lowering may find out that a size is a number: the loops then say `12` where the graph
-        says `(s27//2)`."""
+        """Offers nodes of other sizes: lowering may prove that a size is a number, so that the
+        loops have `12` where the graph has `(s27//2)`."""
         for value in nearby:
             named = value.numel and not value.numel.isdigit()
             if not named or value.view or value.placeholder or value.op == "output":
@@ -183,11 +186,11 @@ class Candidates:
             if value.dtype != buffer.dtype or maker.placeholder or value.constant:
                 continue
             if not by_library(maker.op):
-                self._offer(found, maker, index, _OTHER_SIZE)
+                self._offer(offers, maker, index, _OTHER_SIZE)
 
     def _of_type(self, value: FxValue, dtype: str, operation: Operation) -> float:
-        """Cost of a buffer of another type than the value's. Reductions of half precision are
-        accumulated in single precision, and converted where they are finished."""
+        """Cost of a buffer whose type differs from the value's. Reductions of half precision are
+        accumulated in single precision and converted at the end."""
         if value.dtype == dtype:
             return 0.0
         maker = self.graph.values.get(self.graph.root(value.name)[0], value)
@@ -196,9 +199,9 @@ class Candidates:
         return ACCUMULATED if accumulates and halved else _OTHER_TYPE
 
     def _through_view(
-        self, found: dict[str, tuple[FxValue, int, float]], view: FxValue, buffer: IrBuffer
+        self, offers: dict[str, tuple[FxValue, int, float]], view: FxValue, buffer: IrBuffer
     ) -> None:
-        """A buffer may hold a value as it is seen through a view that repeats it."""
+        """Offers a value seen through a view that repeats it."""
         root, index = self.graph.root(view.name)
         producer = self.graph.values.get(root)
         if producer is None or producer.placeholder or producer.numel == view.numel:
@@ -206,15 +209,15 @@ class Candidates:
         if producer.view or by_library(producer.op) or not producer.numel:
             return
         penalty = 0.1 if same_shape(view.shape, buffer.size) else 0.2
-        self._offer(found, producer, index, penalty)
+        self._offer(offers, producer, index, penalty)
 
     def _awaited(self, fill: FxValue) -> bool:
-        """The next node that writes into it does so in place: the memory is the fill's own."""
+        """Whether the next node that writes into a fill does so in place, in the fill's memory."""
         first = self._next_writer(fill)
         return first is not None and first.op.endswith("_") and fill.name not in self.used
 
     def _turn(self, value: FxValue) -> int:
-        """When a value is stored: a fill when somebody writes into it, all others as they come."""
+        """When a value is stored: a fill when a node writes into it, all others in graph order."""
         written = value.op in FILLS and len(value.users) <= _WRITERS
         writer = self._next_writer(value) if written else None
         return value.order if writer is None else writer.order
@@ -226,7 +229,8 @@ class Candidates:
         return min(waiting, key=lambda each: each.order, default=None)
 
     def _refilled(self, buffer: IrBuffer) -> bool:
-        """Somebody writes into the buffer later on: it is a copy or a fill made for that."""
+        """Whether a later node writes into the buffer: then it is a copy or a fill made for
+        that."""
         for name in buffer.users:
             user = self.by_name.get(name)
             for each in user.buffers if user is not None else []:
@@ -235,7 +239,7 @@ class Candidates:
         return False
 
     def _mutates(self, value: FxValue, buffer: IrBuffer) -> bool:
-        """An in-place node writes into the memory of its first argument."""
+        """Whether an in-place node writes into the memory of its first argument."""
         target = self.graph.root(value.inputs[0]) if value.inputs else None
         for name in buffer.mutations:
             held = self._held(name)
@@ -247,17 +251,17 @@ class Candidates:
 
     def _offer(
         self,
-        found: dict[str, tuple[FxValue, int, float]],
+        offers: dict[str, tuple[FxValue, int, float]],
         value: FxValue,
         index: int,
         penalty: float,
     ) -> None:
-        known = found.get(value.name)
+        known = offers.get(value.name)
         if known is None or penalty < known[2]:
-            found[value.name] = (value, index, penalty)
+            offers[value.name] = (value, index, penalty)
 
     def _reachable(self, region: Region) -> list[FxValue] | None:
-        """Nodes computed from everything the body loads, nearest first; None without loads."""
+        """Nodes computed from all loads of the body, nearest first; None without loads."""
         starts = list(
             dict.fromkeys(
                 held[0] for name in region.loads() if (held := self._held(name)) is not None

@@ -1,7 +1,7 @@
-"""Whose buffer it is: the node being lowered when a buffer was made.
+"""The maker of a buffer: the node whose lowering made it.
 
-Mostly the node whose value it holds. But an extern call that asks for certain strides copies what
-it is given, and so does a view that others use as well; a store then belongs to who asked.
+Usually this is the node whose value it holds. But an extern call that needs certain strides copies
+its inputs, and so does a view with other users; the store then belongs to that call or view.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _MOST = (8, 30)
 _MOST_ON_CPU = (12, 50)
-"""Elements read and operations beyond which Inductor stores a value."""
+"""Numbers of elements read and of operations above which Inductor stores a value."""
 _MOST_READS_REUSED = 4
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
-"""Where a value has several users, these ask for its strides already while it is lowered."""
+"""If a value has several users, these request its strides while it is lowered."""
 
 
 class BufferMakers(Candidates):
-    """Owners of stores."""
+    """Finds the owners of stores."""
 
     def __init__(self, graph: FxGraph, nodes: dict[str, IrTextNode]) -> None:
         super().__init__(graph, nodes)
@@ -48,7 +48,7 @@ class BufferMakers(Candidates):
         index: int,
         region: Region,
     ) -> str:
-        """The node being lowered when the buffer was made: its producer, or who wanted a copy."""
+        """The node whose lowering made the buffer: its producer, or the node that needed a copy."""
         if buffer.mutations and not producer.op.endswith("_"):
             return producer.name
         held = self._held(operation.buffer) if operation.op == "load" else None
@@ -81,7 +81,7 @@ class BufferMakers(Candidates):
         return asked or producer.name
 
     def _piece(self, buffer: IrBuffer) -> bool:
-        """The buffer is a part of a concatenation's memory."""
+        """Whether the buffer is a part of a concatenation's memory."""
         return self._whole(buffer) is not None
 
     def _whole(self, buffer: IrBuffer) -> str | None:
@@ -90,18 +90,17 @@ class BufferMakers(Candidates):
         return next(concats, None)
 
     def _joined(self, value: FxValue, operation: Operation) -> bool:
-        """A concatenation takes the value, perhaps through views: its pieces are stored for it.
-
-        It makes a piece itself where that follows from indices alone."""
+        """Whether a concatenation takes the value, perhaps through views: then its pieces are
+        stored. Pieces that depend on indices only are made by the concatenation."""
         made = value.op == "cat" and operation.op != "load"
         return made or self._next_joining(value) is not None
 
     def _joining(self, value: FxValue) -> str | None:
-        """The value, if it is a concatenation, or else the next one that takes it."""
+        """The value, if it is a concatenation, else the next concatenation that takes it."""
         return value.name if value.op == "cat" else self._next_joining(value)
 
     def _next_joining(self, value: FxValue) -> str | None:
-        found: list[FxValue] = []
+        joining: list[FxValue] = []
         queue = [value]
         for each in queue:
             for name in each.users:
@@ -109,19 +108,19 @@ class BufferMakers(Candidates):
                 if user is None or len(queue) > 20:
                     continue
                 if user.op == "cat":
-                    found.append(user)
+                    joining.append(user)
                 elif user.view or user.op == "getitem":
                     queue.append(user)
-        waiting = [each for each in found if each.name not in self.used]
-        best = min(waiting or found, key=lambda each: each.order, default=None)
+        waiting = [each for each in joining if each.name not in self.used]
+        best = min(waiting or joining, key=lambda each: each.order, default=None)
         return None if best is None else best.name
 
     def _output(
         self, producer: FxValue, index: int, operation: Operation, region: Region
     ) -> FxValue:
-        """Of a node with several outputs, the one that is meant, unless a reduction makes it.
+        """The relevant output of a node with several outputs, unless a reduction makes it.
 
-        Inductor decides for each output alone, when it comes to it, whether to store it."""
+        Inductor decides separately for each output whether to store it."""
         if operation.op in ("getitem", "reduction") or producer.op in REDUCES:
             return producer
         for name in producer.users:
@@ -137,7 +136,7 @@ class BufferMakers(Candidates):
         return producer
 
     def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
-        """An extern call that asks for strides copies what is not realised yet."""
+        """Whether an extern call that needs strides copies a value not yet realised."""
         if follower.op == "cat":
             return (is_copy or is_view) and self._piece(buffer)
         if follower.op in self.takes_as_is and not is_copy:
@@ -152,8 +151,8 @@ class BufferMakers(Candidates):
         return bool(users) and all(user.body is None for user in users)
 
     def _shaped(self, producer: FxValue, buffer: IrBuffer, operation: Operation) -> FxValue | None:
-        """The view whose shape the buffer has, when it is not the producer's own; of several the
-        one that begins where the body reads."""
+        """The view whose shape the buffer has, if not the producer's; of several, the one that
+        begins at the offset that the body reads."""
         if producer.shape is None or buffer.size is None or same_shape(producer.shape, buffer.size):
             return None
         alike: list[FxValue] = []
@@ -167,18 +166,18 @@ class BufferMakers(Candidates):
                 (alike if same_shape(child.shape, buffer.size) else queue).append(child)
                 if not buffer.users and same_shape(child.shape, buffer.size):
                     queue.append(child)
-        if not buffer.users:  # nobody but the caller is given it
-            given = [v for v in alike if "output" in v.users and v.name not in self.given]
-            alike = given or alike
+        if not buffer.users:  # only the caller receives it
+            outputs = [v for v in alike if "output" in v.users and v.name not in self.given]
+            alike = outputs or alike
         begins = constant_term(operation.index) if operation.op == "load" else None
         fitting = (v for v in alike if begins is None or self.graph.offset(v.name) == begins)
-        found = next(fitting, alike[0] if alike else None)
-        if found is not None and not buffer.users:
-            self.given.add(found.name)
-        return found
+        view = next(fitting, alike[0] if alike else None)
+        if view is not None and not buffer.users:
+            self.given.add(view.name)
+        return view
 
     def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:
-        """The extern call, or the last view before it when that has other users too."""
+        """The extern call, or the last view before it if the view has other users."""
         for user in self._users(buffer):
             name = kernel_of(user)
             if user.body is not None or not name:
@@ -201,37 +200,37 @@ class BufferMakers(Candidates):
                         if child.op == "cat" and not is_copy and value is producer:
                             continue
                         if numel_of(buffer) not in (value.numel, self._unrepeated(value)):
-                            continue  # what is asked for is a part of it
+                            continue  # the requested value is a part of it
                         if shared and not is_copy:
                             return None
                         if child.op == "convolution_backward" and _is_channels_last(buffer):
-                            return child.name  # it asks for its own choice once more
+                            return child.name  # it requests its chosen layout again
                         if self._copied_by(child, value):
                             return child.name
                         return value.name if shared else child.name
         return None
 
     def _copied_by(self, child: FxValue, value: FxValue) -> bool:
-        """Convolutions in Inductor's own layout copy an input of the graph themselves, unless it
-        is given back."""
+        """Whether a convolution in Inductor's layout copies an input of the graph, which it does
+        unless the input is an output too."""
         as_is = child.op == "convolution" and child.op in self.takes_as_is
         return as_is and value.placeholder and "output" not in value.users
 
     def _unrepeated(self, value: FxValue) -> str:
-        """The size of a value without the repetition a view makes of it, which nobody copies."""
+        """The size of a value without the repetition by a view, which is never copied."""
         source = self.graph.values.get(value.inputs[0]) if value.inputs else None
         return source.numel if value.op == "expand" and source is not None else value.numel
 
 
 def too_large(region: Region) -> bool:
-    """Inductor stores what has become too large to be computed again by every user."""
+    """Whether the value is too large to be recomputed by every user, so that Inductor stores it."""
     on_cpu = any(buffer.device == "cpu" for buffer in region.node.buffers)
     reads, operations = _MOST_ON_CPU if on_cpu else _MOST
     return region.reads() > reads or region.distinct() > operations
 
 
 def _realized(followers: list[FxValue], region: Region) -> bool:
-    """Whether a value is stored where it is computed, before anybody asks for a copy of it."""
+    """Whether a value is stored where it is computed, before any copy is requested."""
     if too_large(region):
         return True
     return len(followers) > 1 and (
@@ -240,10 +239,10 @@ def _realized(followers: list[FxValue], region: Region) -> bool:
 
 
 def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
-    """Whether Inductor put the graph's convolutions into its own choice of layout.
+    """Whether Inductor chose the layout of the graph's convolutions.
 
-    They then store what they take before they ask for its strides. A weight that is given and yet
-    copied tells: a model that chose the layout itself has its weights in it.
+    Convolutions then store their inputs before they request strides. A copied weight is the sign:
+    in a model with a layout of choice, the weights have that layout already.
     """
     read = {
         name
@@ -270,7 +269,7 @@ def _is_channels_last(buffer: IrBuffer) -> bool:
 
 
 def _is_line(shape: tuple[str, ...] | None) -> bool:
-    """A weight for single pixels has the same memory in every layout."""
+    """Whether a weight is for single pixels, with the same memory in every layout."""
     return shape is None or shape[2:] == ("1", "1")
 
 

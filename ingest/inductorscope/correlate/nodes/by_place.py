@@ -1,7 +1,7 @@
-"""Nodes whose lowering chooses by position between what they are given.
+"""Costs of nodes whose lowering chooses between their arguments by position.
 
-Which parts of the choice are whose: conditions and masks are the node's own, whatever they look
-like; what stands at a place is the value of the argument that is meant there.
+Conditions and masks belong to the node, regardless of their form; the value at a position belongs
+to the argument for that position.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.region import Operation, Place, Region
 
 BAD = 4.0
-"""Cost of something that cannot be; sums of it lose against any reading that fits."""
+"""Cost of something impossible; its sums exceed those of any reading that fits."""
 LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 _CONDITIONS = frozenset(["lt", "le", "gt", "ge", "eq", "and_", "logical_and"])
 
 Choice = tuple[str, str]
-"""(`inside` or `operand`, node): the child is the node's; (`value`, argument): the argument's."""
+"""(`inside` or `operand`, node): the child belongs to the node; (`value`, argument): to the
+argument."""
 
 
 class ByPlace(ABC):
-    """Costs of the parts of such choices."""
+    """Costs of the parts of choices by position."""
 
     graph: FxGraph
     region: Region
@@ -34,12 +35,12 @@ class ByPlace(ABC):
 
     @abstractmethod
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:
-        """Cost of the operation being written by the node itself."""
+        """Cost of the node's lowering having written the operation."""
 
     def placed(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice] | None:
-        """What an operand costs if its place says what it is."""
+        """Cost of an operand whose place determines its role."""
         if node.op == "select_scatter":
             return self._selected(parent, index, child, node, depth)
         if node.op == "slice_scatter":
@@ -51,7 +52,7 @@ class ByPlace(ABC):
     def _selected(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice] | None:
-        """`where(index == 3, source, self)`: each of its parts has its place."""
+        """`where(index == 3, source, self)`: each part has its place."""
         leaf = self.region.operations[child].op in ("constant", "index_expr")
         if parent.op == "where" and index in (1, 2) and len(node.arguments) > 1 and not leaf:
             name = node.arguments[2 - index]
@@ -67,8 +68,8 @@ class ByPlace(ABC):
     def _sliced(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice] | None:
-        """`where(inside, masked(inside, source), self)`: the mask lets nothing but the source
-        through, which may be such a choice itself; conditions are its own."""
+        """`where(inside, masked(inside, source), self)`: the mask passes only the source, which may
+        be such a choice too; conditions belong to the node."""
         if len(node.arguments) < 2 or self.region.operations[child].op in LEAVES:
             return None
         own = parent.op in _CONDITIONS
@@ -83,8 +84,8 @@ class ByPlace(ABC):
         return (cost, ("value", name)) if cost < BAD else None
 
     def chooses(self, operation: Operation, node: FxValue) -> bool:
-        """Whether the operation is the choice that the node is lowered to: then it is the node's,
-        and not merely what the node was given."""
+        """Whether the operation is the choice that the node is lowered to, and not one of its
+        arguments."""
         if node.op == "select_scatter":
             return True
         children = operation.children
@@ -98,8 +99,8 @@ class ByPlace(ABC):
     def _joined(
         self, parent: Operation, index: int, child: Place, node: FxValue, depth: int
     ) -> tuple[float, Choice] | None:
-        """Conditions and masks are the concatenation's own, what a mask lets through is the piece
-        that stands at its place."""
+        """Conditions and masks belong to the concatenation; the value under a mask is the piece at
+        that place."""
         piece = len(node.inputs) - 1 - self.pieces[parent.place]
         if piece < 0:
             return None

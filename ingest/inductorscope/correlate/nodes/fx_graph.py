@@ -1,4 +1,4 @@
-"""The post-grad graph as values: which node produces what, seen through views."""
+"""The post-grad graph as values, with views resolved to their producers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANDOM = frozenset(
 )
 
 Root = tuple[str, int]
-"""(producing node, which of its outputs)"""
+"""(producing node, index of the output)"""
 
 _SHORT = frozenset("012345678")
 
@@ -36,7 +36,7 @@ class FxGraph:
             self._add(order, node)
         self._roots: dict[str, Root] = {}
         self.across: dict[str, bool | None] = {}
-        """Of values that are of one dimension: whether that is the last one where they are used."""
+        """Value with one dimension → whether its uses have it as the last one."""
         self._places: dict[str, Place | None] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
@@ -44,7 +44,7 @@ class FxGraph:
         self._find_constants()
 
     def _unpack(self, value: FxValue) -> None:
-        """Output k of a `_foreach_` node is computed from element k of each of its lists."""
+        """Splits a `_foreach_` node: output k is computed from element k of each list."""
         source = self.values.get(value.inputs[0])
         if source is None or not source.op.startswith("_foreach_"):
             return
@@ -65,7 +65,7 @@ class FxGraph:
                 self.values[element].users.append(value.name)
 
     def _find_constants(self) -> None:
-        """Fills and index arithmetic, unless somebody writes into their memory."""
+        """Marks fills and index arithmetic, unless a node writes into their memory."""
         written = {
             self.root(value.inputs[0])[0]
             for value in self.values.values()
@@ -89,7 +89,7 @@ class FxGraph:
         self.by_op.setdefault(node.op, []).append(value)
 
     def root(self, name: str) -> Root:
-        """The output that a node's value is, seen through views and `getitem`."""
+        """The output behind a node's value, through views and `getitem`."""
         known = self._roots.get(name)
         if known is not None:
             return known
@@ -119,7 +119,7 @@ class FxGraph:
         return root
 
     def offset(self, name: str) -> int | None:
-        """Where a value begins in the memory of its root, as far as views tell."""
+        """The offset of a value in the memory of its root, if the views determine it."""
         place = self._place(name)
         return None if place is None else place[0]
 
@@ -148,7 +148,7 @@ class FxGraph:
         """Nodes computed from a node, nearest first, at most `limit`."""
         seen = {start}
         queue = [start]
-        found: list[FxValue] = []
+        nodes: list[FxValue] = []
         for name in queue:
             value = self.values.get(name)
             if value is None:
@@ -159,12 +159,12 @@ class FxGraph:
                     queue.append(user)
                     child = self.values.get(user)
                     if child is not None and child.op != "output":
-                        found.append(child)
-        return found
+                        nodes.append(child)
+        return nodes
 
 
 def _is_short(shape: tuple[str, ...] | None) -> bool:
-    """Constants of a few numbers are written into loops: a choice by position between them."""
+    """Whether a constant is so short that loops contain it, as a choice by position."""
     return shape is not None and len(shape) < 2 and all(s in _SHORT for s in shape)
 
 

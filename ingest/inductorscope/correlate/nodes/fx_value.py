@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# They re-index what they are given and compute nothing; a load passes through them.
+# Views only re-index their input; a load passes through them.
 VIEWS = frozenset(
     [
         "view", "reshape", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "slice",
@@ -30,11 +30,11 @@ class FxValue:
     shape: tuple[str, ...] | None = None
     placeholder: bool = False
     owner: str = ""
-    """The node that stands for it: a `_foreach_` node stands for each of its outputs."""
+    """The node that represents it: a `_foreach_` node represents each of its outputs."""
     strided: bool = False
-    """What computes it asks for the strides of its inputs."""
+    """Whether the kernel that computes it requests the strides of its inputs."""
     constant: bool = False
-    """No tensor goes into it: its elements follow from their indices alone."""
+    """Whether its elements depend on their indices only, not on a tensor."""
 
     @property
     def view(self) -> bool:

@@ -1,4 +1,4 @@
-"""Numbers in a loop body beside those that a node was given."""
+"""Numbers in a loop body compared with a node's arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inductorscope.correlate.nodes.region import Operation, Region
 
 
 def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue) -> float:
-    """A number that the node's own argument contradicts."""
+    """Cost of a number that contradicts the node's argument."""
     if operation.literal is None or node.op not in STRICT or node.op in ("div", "pow"):
         return 0.0
     if index >= len(node.arguments):
@@ -25,7 +25,7 @@ def contradicted(graph: FxGraph, operation: Operation, index: int, node: FxValue
 
 
 def scales(region: Region, operation: Operation, node: FxValue) -> bool:
-    """`add(x, y, alpha=2)` multiplies by just that number."""
+    """Whether `add(x, y, alpha=2)` multiplies by exactly that number."""
     if operation.op != "mul" or node.op not in ("add", "sub", "add_", "sub_"):
         return False
     named = (each.rpartition("=") for each in node.arguments if each.startswith("alpha"))
@@ -35,7 +35,7 @@ def scales(region: Region, operation: Operation, node: FxValue) -> bool:
 
 
 def seeded(operation: Operation, node: FxValue) -> bool:
-    """Whether it is this seed of many that is read."""
+    """Whether the operation reads the node's seed, of many."""
     if operation.literal is None or len(node.arguments) < 2:
         return True
     return node.arguments[1] == str(int(operation.literal))

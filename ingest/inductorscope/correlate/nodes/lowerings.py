@@ -1,7 +1,7 @@
-"""What loop-body operations a node of the FX graph is lowered to.
+"""The loop-body operations that FX nodes are lowered to.
 
-Only the operation at the top counts here. Nodes that are not listed may absorb anything: their
-region of the loop body ends where their arguments' values begin.
+Only the top operation counts. Unlisted nodes may absorb any operation: their region of the loop
+body ends where the values of their arguments begin.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ AROUND = frozenset(
         "load_seed",
     ]
 )
-"""Operations that stand around any node's own: they fetch, put away, name and convert."""
+"""Operations around those of any node: they load, store, name and convert."""
 
 
 def is_foreign(operation: str, op: str) -> bool:
-    """Whether a node whose lowering is known has no use for an operation."""
+    """Whether a node's known lowering does not use an operation."""
     return op in STRICT and operation not in STRICT[op] and operation not in AROUND
 
 
@@ -97,7 +97,7 @@ _REDUCES: dict[str, str] = {
 
 REDUCES: dict[str, frozenset[str]] = {name: frozenset(v.split()) for name, v in _REDUCES.items()}
 
-# What a reduction over few elements is unrolled to, its preparation and conclusion with it.
+# Operations of a reduction unrolled over few elements, with its preparation and conclusion.
 _COMPARES = "maximum minimum gt lt eq ne ge le isnan or_ and_ logical_or logical_and where"
 _UNROLLED: dict[str, str] = {
     "sum": "add", "mean": "add truediv mul", "prod": "mul",
@@ -111,7 +111,7 @@ UNROLLED: dict[str, frozenset[str]] = {
     for name, v in _UNROLLED.items()
 }
 
-# They copy or gather what they are given: a load may be all there is to see of them.
+# They copy or gather their input, so a load may be their only trace.
 MOVES = frozenset(
     [
         "clone", "rev", "flip", "copy", "copy_", "cat", "repeat", "embedding", "index", "gather",
@@ -133,7 +133,7 @@ INDEXERS = frozenset(
     ["index", "_unsafe_index", "embedding", "gather", "index_select", "_unsafe_masked_index"]
 )
 
-# They choose between pieces by position: their parts are computed under masks.
+# They choose between pieces by position, and compute the pieces under masks.
 MASKS = frozenset(
     [
         "cat", "stack", "constant_pad_nd", "slice_scatter", "select_scatter", "as_strided_scatter",
@@ -148,13 +148,13 @@ CHOOSES = frozenset(["where", "ge", "lt", "le", "gt", "eq", "ne", "and_", "logic
 
 FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
 
-# They combine many elements into each of theirs, in dozens of operations.
+# They combine many elements into each output element, in dozens of operations.
 POOLS = (
     "max_pool", "_low_memory_max_pool", "avg_pool", "_adaptive_avg_pool", "adaptive_max_pool",
     "upsample", "_upsample", "fractional_max_pool", "grid_sampler", "col2im", "im2col",
 )  # fmt: skip
 
-# Written into: what they are first given is changed or copied, then stored to.
+# They write into their first argument, in place or in a copy.
 SCATTERS = frozenset(
     [
         "index_put", "index_put_", "scatter", "scatter_", "scatter_add", "scatter_add_",
@@ -166,10 +166,10 @@ SCATTERS = frozenset(
     ]
 )  # fmt: skip
 
-# Scatters that write into nothing: each of their elements is chosen by where it is.
+# Scatters into an empty tensor: each element is chosen by its position.
 CHOOSE_BY_PLACE = frozenset(["select_scatter", "slice_scatter"])
 
-# Kernels of libraries compute them; a loop body adds a bias to their result at most.
+# Library kernels compute them; a loop body at most adds a bias to the result.
 LIBRARY = frozenset(
     [
         "mm", "addmm", "bmm", "baddbmm", "_int_mm", "_scaled_mm", "convolution",
@@ -197,8 +197,8 @@ _TORCHS_OWN = ("torch.ops.aten.", "torch.ops.prims.", "torch.ops.inductor")
 
 
 def asks_for_strides(op: str, target: str) -> bool:
-    """Whether its kernel is given its inputs with the strides of the graph: so are those of all
-    operators that are not torch's own."""
+    """Whether its kernel requests its inputs with the strides of the graph, as all custom operators
+    do."""
     custom = target.startswith("torch.ops.") and not target.startswith(_TORCHS_OWN)
     return custom or op in _STRIDED or by_library(op)
 
@@ -207,11 +207,11 @@ _MULTIPLIES = frozenset(["add", "mul", "reduction"])
 
 
 def is_spelled_out(operation: str, op: str) -> bool:
-    """Small products of a matrix and a vector are multiplied and summed without a library."""
+    """Whether a small matrix-vector product is computed without a library."""
     return op == "bmm" and operation in _MULTIPLIES
 
 
-# Their inputs are realised as they are; every other extern call asks for strides and copies.
+# Their inputs are realised as they are; other extern calls request strides and copy.
 TAKES_AS_IS = frozenset(
     [
         "mm",

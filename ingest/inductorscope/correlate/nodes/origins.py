@@ -1,4 +1,4 @@
-"""Loop-body operations → nodes of the post-grad graph, by walking buffers in lowering order."""
+"""Matches loop-body operations with post-grad nodes, by walking buffers in lowering order."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 
 _NUMBER = re.compile(r"\d+")
 DOUBTFUL = 2.5
-"""Readings that cost more say nothing."""
+"""The highest cost of a usable reading."""
 
 
 SAME = 0.001
-"""Readings whose costs differ by less fit equally well."""
+"""Readings whose costs differ by less are equally good."""
 MOST_RIVALS = 3
 _PLACED = 0.1
-"""Cost of a value that another piece of the same concatenation holds already: it decides ties."""
+"""Cost of a value that another piece of the same concatenation holds already; decides ties."""
 
 _NEXT_IN_TURN = 0.15
-"""Reductions are stored in the order of the graph: one of half precision that comes first is meant,
-even if one of the buffer's own type fits better by this much."""
+"""Reductions are stored in graph order: an earlier one of half precision wins, unless one of the
+buffer's type fits better by more than this."""
 
 _RESHAPED = 0.6
 
 _EAGER = frozenset(["scan", "sort", "reduction"])
 _ABSORBED = 0.01
-"""What each operation costs that is merely a part of a larger one."""
+"""Cost of each operation that is only a part of a larger one."""
 
 COPIES = frozenset(["convert_element_type", "_to_copy", "clone", "copy", "copy_"])
 
@@ -57,9 +57,10 @@ def find_origins(
     outputs_of: dict[str, tuple[str, int]],
     reordered: set[str],
 ) -> Origins:
-    """`outputs_of`: buffer → (buffer of several outputs, which), as the wrapper unpacks them.
+    """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
+    unpacks them.
 
-    `reordered`: scheduler nodes whose loops fusion put in another order.
+    `reordered`: scheduler nodes whose loops fusion reordered.
     """
     return OriginWalk(graph, ir, outputs_of, reordered).run()
 
@@ -77,13 +78,13 @@ class OriginWalk(BufferMakers):
         self.outputs_of = outputs_of
         self.reordered = reordered
         self.placed: set[tuple[str, str]] = set()
-        """Of concatenations, which values their pieces hold so far."""
+        """Concatenation → values that its pieces hold so far."""
         self.eager: set[str] = set()
-        """Scheduler nodes that scan, sort or reduce, where several nodes fit."""
+        """Scheduler nodes that scan, sort or reduce and fit several nodes."""
         self.equals: list[FxValue] = []
-        """What fits the loop body just read as well as the node chosen."""
+        """Nodes that fit the last loop body as well as the chosen one."""
         self.assertions = iter(graph.by_op.get("_assert_async", ()))
-        """Those whose loop bodies are still to come."""
+        """Scheduler nodes whose loop bodies come later."""
 
     def run(self) -> Origins:
         for name, value in self.graph.values.items():
@@ -98,8 +99,8 @@ class OriginWalk(BufferMakers):
         return self.result
 
     def _settle(self) -> None:
-        """Scans and reductions are stored when they are lowered, in the order of the graph: a rival
-        that a later loop body computes was not meant by the earlier one."""
+        """Removes rivals that a later loop body computes: scans and reductions are stored when they
+        are lowered, in graph order."""
         settled = {
             name
             for name, rivals in self.result.rivals.items()
@@ -123,15 +124,15 @@ class OriginWalk(BufferMakers):
             if held is not None:
                 self.result.held[buffer.name] = (held[0], parent[1] if parent else 0)
             return
-        found = self._extern_node(node)
-        if found is not None:
-            self.used[found.name] = self.used.get(found.name, 0) + 1
-            self.extern.add(found.name)
+        computed = self._extern_node(node)
+        if computed is not None:
+            self.used[computed.name] = self.used.get(computed.name, 0) + 1
+            self.extern.add(computed.name)
             for each in node.buffers:
-                self.result.externs[each.name] = found.name
-                self.result.held[each.name] = (found.name, 0)
+                self.result.externs[each.name] = computed.name
+                self.result.held[each.name] = (computed.name, 0)
                 for mutated in each.mutations:
-                    self.result.held.setdefault(mutated, (found.name, 0))
+                    self.result.held.setdefault(mutated, (computed.name, 0))
 
     def _extern_node(self, node: IrTextNode) -> FxValue | None:
         kernel = extern_name(node.extern)
@@ -141,7 +142,7 @@ class OriginWalk(BufferMakers):
         if kernel == "copy_":
             return self._copied(node)
         if not kernel and node.detail == "ComputedBuffer":
-            return self._empty(node.buffers[0])  # memory that others write to
+            return self._empty(node.buffers[0])  # memory that other nodes write to
         best: tuple[tuple[float, int], FxValue] | None = None
         for value in self.graph.values.values():
             if value.view or value.placeholder or value.name in self.used:
@@ -164,7 +165,7 @@ class OriginWalk(BufferMakers):
         return next(made, None)
 
     def _copied(self, node: IrTextNode) -> FxValue | None:
-        """The node that a copy into fresh memory stands for: mostly a change of type."""
+        """The node of a copy into new memory, usually a conversion."""
         for name in node.reads:
             held = self._held(name)
             source = self.graph.values.get(held[0]) if held is not None else None
@@ -205,19 +206,19 @@ class OriginWalk(BufferMakers):
         leaf = operation.op in ("constant", "index_expr")
         leaf = leaf or (operation.op == "load" and not operation.indirect)
         held = self._held(operation.buffer) if operation.op == "load" else None
-        asked = held is None or held[0] == producer.name  # else the producer itself reads it
+        asked = held is None or held[0] == producer.name  # otherwise the producer reads it
         if leaf and asked and owner != producer.name:
             owners = {value: owner}
         owners[store.place] = owner
         for child in store.children:
-            if child not in owners:  # what an indirect store's index depends on
+            if child not in owners:  # dependencies of an indirect store's index
                 unifier.inside(child, producer)
                 for place, name in unifier.owners(child, producer.name).items():
                     owners.setdefault(place, name)
         self._leftovers(region, owners, owner)
         for place, name in owners.items():
             self.result.nodes[node.name, *place] = self.graph.values[name].owner
-            reordered = node.name in self.reordered  # all of it is said to be its maker's
+            reordered = node.name in self.reordered  # all operations count as its maker's
             done, asked_of = region.operations[place].op, self.graph.values[name].op
             if not reordered and is_foreign(done, asked_of):
                 self.result.doubtful[node.name, *place] = f"`{asked_of}` needs no `{done}`"
@@ -226,7 +227,7 @@ class OriginWalk(BufferMakers):
         if node.name in self.reordered:
             self.result.makers[node.name] = self.graph.values[owner].owner
         if producer.op in SCANS and all(o.op != "scan" for o in region.operations.values()):
-            # Its input, converted: what scans is an extern call to come.
+            # Its converted input; the scan is a later extern call.
             source = self.graph.root(producer.inputs[0]) if producer.inputs else None
             if source is not None:
                 self.result.held[buffer.name] = source
@@ -245,7 +246,7 @@ class OriginWalk(BufferMakers):
                 self.result.held[mutated] = (producer.name, index)
 
     def _asserted(self, node: IrTextNode, region: Region) -> bool:
-        """Assertions are lowered in order; what one stores is no value of the graph."""
+        """The next assertion: they are lowered in order, and store no value of the graph."""
         store = region.stores[-1]
         value = _stored(region, store)
         if value is None or region.operations[value].op != "device_assert_async":
@@ -269,8 +270,8 @@ class OriginWalk(BufferMakers):
         producer: FxValue,
         owners: dict[Place, str],
     ) -> None:
-        """Where another node fits just as well, only the order of nodes decided: keep both, unless
-        neither fits well."""
+        """Keeps the nodes that fit as well as the chosen one, where only the order of nodes
+        decided, unless none fits well."""
         if not self.equals or self.result.costs[node.name] > DOUBTFUL:
             return
         if any(each.op in _EAGER for each in unifier.region.operations.values()):
@@ -353,7 +354,7 @@ class OriginWalk(BufferMakers):
         return best[1], chosen, best[3]
 
     def _taken(self, candidate: FxValue, operation: Operation, index: int) -> bool:
-        """Its value, or this one of its values, is in another buffer already."""
+        """Whether its value, or this output of it, is in another buffer already."""
         if candidate.name not in self.used:
             return False
         if candidate.op.startswith(POOLS) and candidate.name not in self.extern:
@@ -368,9 +369,9 @@ class OriginWalk(BufferMakers):
         value: Place,
         piece: bool,
     ) -> float:
-        """A body that only loads and stores copies a value for somebody."""
+        """Cost of a body that only loads and stores, as a copy of a value."""
         if self._holds(operation, candidate):
-            # A copy of the value itself, for a concatenation or an extern call.
+            # A copy of the value, for a concatenation or an extern call.
             return 0.1 if piece else 0.6
         cost = unifier.inside(value, candidate)
         if candidate.op in MOVES or cost >= BAD:
@@ -378,8 +379,8 @@ class OriginWalk(BufferMakers):
         return 0.5 if candidate.op not in STRICT else 1.5
 
     def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:
-        """Cost of a copy in the shape of what is copied for a node of another shape: memory that is
-        laid out anew is of the value itself."""
+        """Cost of a copy in the shape of its source for a node of another shape: a new memory
+        layout belongs to the source."""
         if operation.op != "load" or operation.indirect or same_shape(candidate.shape, buffer.size):
             return 0.0
         held = self._held(operation.buffer)
@@ -393,7 +394,7 @@ class OriginWalk(BufferMakers):
         return held is not None and held[0] == candidate.name
 
     def _leftovers(self, region: Region, owners: dict[Place, str], fallback: str) -> None:
-        """Checks and other operations nobody uses go with what follows them in their block."""
+        """Assigns checks and other unused operations to the node of what follows in their block."""
         scatters = self.graph.values[fallback].op in SCATTERS
         following: dict[str, str] = {}
         looked_up: set[Place] = set()
@@ -403,14 +404,15 @@ class OriginWalk(BufferMakers):
                 continue
             operation = region.operations[place]
             if scatters and (operation.op == "set_indirect" or place in looked_up):
-                owners[place] = fallback  # where only one place can be meant, no index shows it
+                # With a single possible place there is no index to show it.
+                owners[place] = fallback
                 looked_up.update(operation.children)
             else:
                 owners[place] = following.get(place[0], fallback)
 
 
 def _stored(region: Region, store: Operation) -> Place | None:
-    """The stored value is the last operand that is no index dependency."""
+    """The stored value: the last operand that is not an index dependency."""
     values = [c for c in store.children if region.operations[c].op != "set_indirect"]
     return values[-1] if values else (store.children[-1] if store.children else None)
 

@@ -1,4 +1,4 @@
-"""How well a tree of operations can be read as the value of an FX node.
+"""Costs of reading a tree of operations as the value of an FX node.
 
 Every node of the graph covers a connected region of the tree that ends where the values of its
 arguments begin: another node's region, or a load of a buffer that is known to hold the argument.
@@ -39,22 +39,22 @@ _BUDGET = 60_000
 COMPOSED = frozenset(
     ["add", "sub", "rsub", "addcmul", "addcdiv", "where", "remainder", "lerp", "div", "round"]
 )
-"""Lowered to one operation on top of others that are theirs as well."""
+"""Nodes lowered to one operation on top of others that are also theirs."""
 _INNER = frozenset(["mul", "neg", "fma", "truediv", "sub", "div_rn", "floor", "trunc", "div"])
 _POWERS = frozenset(["mul", "square", "sqrt", "rsqrt", "reciprocal", "truediv", "to_dtype"])
 _ELSEWHERE = 0.02
-"""Cost of another offset: pieces of a concatenation are shifted, so it only decides ties."""
+"""Cost of a different offset. Pieces of a concatenation are shifted, so it only decides ties."""
 _BIAS = 0.05
-"""Cost of a bias that is added to what a library computed."""
+"""Cost of a bias added to the result of a library."""
 _MOST_OF_INDEX = 0.1
-"""Cost of what an index is computed from, however badly that reads."""
+"""The highest cost of the value that an index is computed from."""
 _CONTRARY = frozenset([("add", "sub"), ("sub", "add")])
-"""Of one argument's negative; the node of the other kind is meant where there is one."""
+"""Cost of a negated argument; a node of the other kind is preferred."""
 _HALVES = frozenset(["bfloat16", "float16"])
 
 
 class Costs(ByPlace):
-    """Costs and choices within one loop body. `held` tells which value a buffer holds."""
+    """Costs and choices within one loop body. `held`: buffer → its value."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class Costs(ByPlace):
         self.costs: dict[tuple[Place, str], float] = {}
         self.choices: dict[tuple[Place, str], list[Choice]] = {}
         self.operands: dict[tuple[Place, str], list[Choice]] = {}
-        """The same of operations that prepare a node's operands: casts, scalings."""
+        """Costs of operations that prepare a node's operands: casts, scalings."""
         self.parts: dict[tuple[Place, str], Parts] = {}
         self.ledgers: dict[str, Ledger] = {}
         self.passes: dict[tuple[Place, str], str] = {}
-        """Copies that compute nothing: the operation is the value of this argument."""
+        """Copies: the operation is the value of this argument."""
         self.active: set[tuple[Place, str]] = set()
         self.pieces = pieces_of(region)
         self.across = across_of(region)
@@ -86,7 +86,7 @@ class Costs(ByPlace):
         root = self.graph.root(name)
         if operation.op == "load":
             held = self.held(operation.buffer)
-            through = 0.08 if operation.indirect else 0.0  # an index further up reaches down here
+            through = 0.08 if operation.indirect else 0.0  # an outer index reaches this load
             if held == root:
                 return through + self._misplaced(operation, name)
             if held is not None and held[0] == root[0]:
@@ -97,28 +97,29 @@ class Costs(ByPlace):
         filled = producer.op in FILLS and not operation.loads
         looked_up = producer.constant and operation.looks_up
         if operation.loads == producer.constant and not (filled or looked_up):
-            return BAD  # what follows from indices alone reads nothing, and the other way round
+            return BAD  # a value of indices only reads nothing, and vice versa
         if producer.name in self.extern:
             cost = self.inside(place, producer, depth)
             return cost if self.adds_bias(operation, producer) else 0.4 + cost
         return self.inside(place, producer, depth)
 
     def adds_bias(self, operation: Operation, library: FxValue) -> bool:
-        """What a library computed, and the one of the values it was given that is a vector."""
+        """Whether it adds a library's result and its only vector argument."""
         if operation.op != "add":
             return False
         loads = [self.region.operations[child] for child in operation.children]
         held = [self.held(load.buffer) if load.op == "load" else None for load in loads]
         names = [root[0] for root in held if root is not None]
-        given = {
+        vectors = {
             self.graph.root(name)[0]
             for name in library.inputs
             if len(self.graph.values[name].shape or ()) == 1
         }
-        return len(names) == 2 and library.name in names and bool(given.intersection(names))
+        return len(names) == 2 and library.name in names and bool(vectors.intersection(names))
 
     def _misplaced(self, operation: Operation, name: str) -> float:
-        """A load that begins elsewhere than the view it is taken for: perhaps its neighbour."""
+        """Cost of a load whose offset differs from the view's: perhaps it is a neighbouring
+        view."""
         offset = self.graph.offset(name)
         if offset is None or operation.indirect:
             return 0.0
@@ -138,7 +139,7 @@ class Costs(ByPlace):
         operation = self.region.operations[place]
         computed = operation.op not in LEAVES or operation.indirect
         scatters = node.op in SCATTERS
-        # A copy of what is itself only looked up; what is stored is known by its direct source.
+        # A copy of a value that is only looked up; a stored value is known by its direct source.
         folds = node.op in INDEXERS and self._folds(node)
         unread = (depth > 0 or folds) and not computed and cost >= BAD
         moves = node.op in MOVES and (
@@ -157,12 +158,12 @@ class Costs(ByPlace):
         return cost
 
     def _folds(self, node: FxValue) -> bool:
-        """Its indices follow from positions alone, and are written into those of loads."""
+        """Whether its indices depend on positions only, and are folded into those of loads."""
         known = (self.graph.values[name] for name in node.inputs[1:] if name in self.graph.values)
         return len(node.inputs) > 1 and all(value.constant for value in known)
 
     def refuses(self, place: Place, node: FxValue) -> bool:
-        """Whether the operation itself cannot be the node's, however little the rest would cost."""
+        """Whether the operation cannot be the node's, regardless of the cost of the rest."""
         operation = self.region.operations[place]
         if operation.op in LEAVES or (place, node.name) in self.passes:
             return False
@@ -210,22 +211,23 @@ class Costs(ByPlace):
         return cost
 
     def _looked_up(self, operation: Operation, node: FxValue, depth: int) -> float:
-        """Cost of what an index is computed from, which the node may have been given."""
+        """Cost of the value that an index is computed from, which may be an argument of the
+        node."""
         cost, self.choices[operation.place, node.name] = self._children(operation, node, depth)
         return min(cost, _MOST_OF_INDEX)
 
     def _children(
         self, operation: Operation, node: FxValue, depth: int
     ) -> tuple[float, list[Choice]]:
-        """What the operands cost together, each as the best of what it may be."""
-        found = [
+        """The sum of the operands' costs, each in its cheapest role."""
+        readings = [
             self._child(operation, index, child, node, depth)
             for index, child in enumerate(operation.children)
         ]
-        return sum(cost for cost, _ in found), [choice for _, choice in found]
+        return sum(cost for cost, _ in readings), [choice for _, choice in readings]
 
     def _turned(self, place: Place, node: FxValue) -> float:
-        """An index along columns for what is made of rows, or the other way round."""
+        """Whether an index runs along columns for a value made of rows, or vice versa."""
         across = self.across.get(place)
         if across is None or not node.constant:
             return 0.0
@@ -242,7 +244,7 @@ class Costs(ByPlace):
         if op in ("getitem", "scan") and by_library(node.op):
             return BAD
         if op == "getitem" and node.op in MOVES:
-            return 0.05  # what has several results does not merely move
+            return 0.05  # an operation with several results is no mere move
         if op in ("getitem", "set_indirect", "masked_subblock", "check_bounds", "scan"):
             return 0.0 if node.op not in STRICT or node.op == op or node.op == "sort" else BAD
         if is_spelled_out(op, node.op) and node.name not in self.extern:
@@ -253,7 +255,7 @@ class Costs(ByPlace):
         if op == "to_dtype" and node.op not in ("convert_element_type", "_to_copy"):
             fits = not node.dtype or operation.dtype in ("", node.dtype)
             if node.op in REDUCES and operation.dtype == node.dtype and node.dtype in _HALVES:
-                return 0.0  # accumulated in single precision, it ends so
+                return 0.0  # accumulated in single precision and not converted
             return 0.03 if fits else BAD if node.op in STRICT else 0.05
         strict = STRICT.get(node.op)
         if strict is not None:
@@ -283,14 +285,14 @@ class Costs(ByPlace):
         return 0.15 if node.op in MOVES else 0.03
 
     def _pads(self, name: str, node: FxValue) -> bool:
-        """Whether what a pool is given was padded before, and the pool adds nothing around it."""
+        """Whether a pool's input was padded before, and the pool adds no padding."""
         maker = self.graph.values.get(self.graph.root(name)[0])
         own = "".join(node.arguments[3:5])
         padded = maker is not None and maker.op == "constant_pad_nd"
         return padded and node.op.startswith(POOLS) and not any(c in own for c in "123456789T")
 
     def _divides(self, operation: Operation) -> bool:
-        """`x / 24`, unlike the `1 / x` that a power of -1 is."""
+        """Whether it is `x / 24`, unlike `1 / x`, which is a power of -1."""
         return self.region.operations[operation.children[0]].literal is None
 
     def _load(self, operation: Operation, node: FxValue, depth: int) -> float:
@@ -301,8 +303,8 @@ class Costs(ByPlace):
         if held is not None:
             if held[0] == node.name:
                 if operation.indirect and not self._indexes(node.name):
-                    return 0.1  # an index further up reaches down here
-                cost = 0.02  # a partial result of its own
+                    return 0.1  # an outer index reaches this load
+                cost = 0.02  # a partial result of the node
             elif any(self.graph.root(name)[0] == held[0] for name in node.inputs):
                 if node.op in ("rev", "flip") and "-" not in operation.index:
                     return 0.8
@@ -336,7 +338,7 @@ class Costs(ByPlace):
             cost = contradicted(self.graph, operation, index, node) + self._turned(child, node)
             return cost, ("inside", node.name)
         if operation.op == "set_indirect" and node.op not in STRICT:
-            # Who indexes checks the index; what the index is, may be another's value.
+            # The node that uses an index checks it; the index may be another node's value.
             return self.inside(child, node, depth + 1), ("inside", node.name)
         best, choice = BAD, ("inside", node.name)
         strict = node.op in STRICT
@@ -344,7 +346,7 @@ class Costs(ByPlace):
         for place, name in enumerate(inputs):
             cost = self.value(child, name, depth + 1)
             if cost <= 2 * _ELSEWHERE and (node.op in UNROLLED or node.op.startswith(POOLS)):
-                cost = 0.0  # windows move over what they read, or over what that is read from
+                cost = 0.0  # windows move over their input, or over the input's source
             elif cost < 1.0 and operation.op == "masked_subblock" and self._pads(name, node):
                 cost = 0.0
             if strict and place != index and len(inputs) == len(parent.children) and cost < BAD:
@@ -361,7 +363,7 @@ class Costs(ByPlace):
     def _absorbed(
         self, operation: Operation, child: Place, node: FxValue, depth: int, strict: bool
     ) -> tuple[str, float]:
-        """Cost of the operation being the node's own as well, and in which role."""
+        """Cost of the operation also belonging to the node, and its role."""
         if not strict:
             return "inside", 0.01 + self.inside(child, node, depth + 1)
         if operation.op == "to_dtype":
@@ -373,7 +375,7 @@ class Costs(ByPlace):
             return "inside", 0.01 + self.inside(child, node, depth + 1)
         composed = node.op.rstrip("_") in COMPOSED
         if operation.op == "truediv" and node.op == "div" and len(node.arguments) < 3:
-            return "inside", BAD  # a mean's division is not the next one's
+            return "inside", BAD  # a mean's division does not belong to the next mean
         if not composed or operation.op not in _INNER:
             return "inside", BAD
         scaled = any(argument.startswith("alpha") for argument in node.arguments)

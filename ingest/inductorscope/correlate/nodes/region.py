@@ -14,7 +14,7 @@ _INDIRECT = re.compile(r"\bindirect(\d+)\b")
 _UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bounds"])
 
 Place = tuple[str, str]
-"""(block, name of the operation)"""
+"""(block, operation name)"""
 
 
 @dataclass(slots=True)
@@ -28,24 +28,24 @@ class Operation:
     indirect: bool = False
     literal: float | None = None
     dtype: str = ""
-    """What a cast casts to."""
+    """The target type of a cast."""
     part: str = ""
-    """Which of several results `getitem` takes."""
+    """The index of the result that `getitem` takes."""
     reaches: bool = False
-    """There is an indirect load at or below it."""
+    """Whether it, or an operation below it, is an indirect load."""
     size: int = 1
-    """Operations at and below it."""
+    """Number of operations in its tree."""
     loads: bool = False
-    """Something at or below it reads a buffer."""
+    """Whether an operation in its tree reads a buffer."""
     looks_up: bool = False
-    """An index at or below it is computed: it may stand in for a table of positions."""
+    """Whether an index in its tree is computed, which may replace a table of positions."""
 
 
 class Region:
-    """Operations by place; children are operands, and what an indirect index depends on."""
+    """Operations by place; children are operands and the dependencies of an indirect index."""
 
     def __init__(self, node: IrTextNode, fixed: Callable[[str], bool]) -> None:
-        """`fixed` tells whether a buffer holds what follows from indices alone."""
+        """`fixed`: whether the value in a buffer depends on indices only."""
         self.node = node
         self.fixed = fixed
         self.operations: dict[Place, Operation] = {}
@@ -60,7 +60,7 @@ class Region:
         self.indirect: dict[str, Place] = {}
         self.results = {name: block.result for name, block in body.blocks.items()}
         self._read("body", 0)
-        for name in body.blocks:  # blocks that nothing calls are still operations
+        for name in body.blocks:  # blocks that are never called
             self._read(name, 1)
 
     def _read(self, name: str, depth: int) -> None:
@@ -147,11 +147,11 @@ class Region:
         return (block, name) if (block, name) in self.operations else None
 
     def reads(self) -> int:
-        """How many different elements are read."""
+        """Number of distinct elements read."""
         return len({(o.buffer, o.index) for o in self.operations.values() if o.op == "load"})
 
     def distinct(self) -> int:
-        """How many different values are computed, as Inductor counts them."""
+        """Number of distinct values computed, as Inductor counts them."""
         if self._distinct < 0:
             self._distinct = self._count()
         return self._distinct

@@ -1,7 +1,7 @@
-"""Values that are read from their ends: whether that is a node's own doing.
+"""Values that are read backwards: whether a node reverses them.
 
-What is reversed is computed where it is read: the loop body is that of the value itself, and only
-its indices run backwards.
+A reversed value is computed where it is read: the loop body is the value's, and only its indices
+run backwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST = 60
 
 
 def runs_backwards(region: Region) -> bool:
-    """Whether an index of a load or a choice by position runs from an end."""
+    """Whether an index of a load or a choice by position counts from the end."""
     return any(
         "-" in operation.index and _BACKWARDS.search(operation.index) is not None
         for operation in region.operations.values()
@@ -30,7 +30,7 @@ def runs_backwards(region: Region) -> bool:
 
 
 def reverses(graph: FxGraph, value: FxValue, read: Collection[str]) -> bool:
-    """Whether the node or one between it and what is `read` reverses something."""
+    """Whether the node, or one between it and `read`, reverses a value."""
     pending, seen = [value.name], {value.name, *read}
     while pending and len(seen) < _MOST:
         each = graph.values.get(pending.pop())

@@ -1,7 +1,7 @@
-"""What a reading costs when parts of it are used again and again.
+"""The cost of a reading with parts that are used repeatedly.
 
-A reduction over a few elements is written as dozens of operations that each use those before them
-several times. Summed along operands, what they cost would double at every step.
+A reduction over a few elements is written as dozens of operations that each use earlier ones
+several times. A sum along operands would double the cost at every step.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Ledger:
-    """The parts that one node may have, each with a bit of its own and its cost."""
+    """The possible parts of one node, each with its bit and cost."""
 
     bits: dict[Hashable, int] = field(default_factory=dict)
     prices: list[float] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Ledger:
 
 @dataclass(slots=True)
 class Parts:
-    """What an operation read as a node's own consists of. Each part counts once."""
+    """The parts of an operation read as a node's. Each part counts once."""
 
     ledger: Ledger
     mask: int = 0

@@ -1,11 +1,11 @@
-"""Sizes as they are written: numbers of elements and shapes, symbolic ones too."""
+"""Sizes as written: numbers of elements and shapes, including symbolic ones."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-# Sizes that are equal may be named differently in the graph and in the loops: `s29`, `s50`.
+# Equal sizes may have different names in the graph and in the loops: `s29`, `s50`.
 # `((s74**2)//s74)`, `s74**2`
 _CANCELLED = re.compile(r"(\()?\(\((\w+)\*\*2\)//\2\)(?(1)\))")
 _POWER = re.compile(r"\(*(\w+)\*\*(\d)\)*")
@@ -32,7 +32,7 @@ def numel(shape: tuple[str, ...] | None) -> str:
 
 @lru_cache(maxsize=4096)
 def same_shape(left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> bool:
-    """Whether shapes are equal, however their sizes are spelled."""
+    """Whether shapes are equal, regardless of the spelling of sizes."""
     if left is None or right is None or len(left) != len(right):
         return left is right
     return left == right or all(map(_same_size, left, right))
@@ -51,7 +51,7 @@ def _spelled(size: str) -> list[str]:
 def _factors(size: str) -> list[str]:
     """`8*((s0//2))**2` → `8`, `s0//2`, `s0//2`."""
     parts = _times(size) if "*" in size else [size]
-    found: list[str] = []
+    factors: list[str] = []
     place = 0
     while place < len(parts):
         part = parts[place]
@@ -67,13 +67,13 @@ def _factors(size: str) -> list[str]:
             part, times = power.group(1), times * int(power.group(2))
         elif part.count("(") == part.count(")"):
             part = part.strip("() ")
-        found += [part] * times
+        factors += [part] * times
         place += 1
-    return found
+    return factors
 
 
 def _stepped(size: str) -> str:
-    """`s0 - 1)//2)) + 1` → `s0 + 1)//2`: one step more is the same as one more divisor."""
+    """`s0 - 1)//2)) + 1` → `s0 + 1)//2`: one more step equals one more divisor in the numerator."""
     match = _STEPS.fullmatch(size)
     if match is None:
         return size

@@ -1,4 +1,4 @@
-"""Which node each operation of a loop body belongs to, in its cheapest reading."""
+"""The node of each operation of a loop body, in the cheapest reading."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from inductorscope.correlate.nodes.region import Operation, Place
 
 
 class Unifier(Costs):
-    """Owners of operations, once costs are known."""
+    """Assigns operations to nodes, once costs are known."""
 
     def owners(self, place: Place, name: str) -> dict[Place, str]:
-        """Node by operation, of the cheapest reading of `place` as written by `name`."""
+        """Operation → node, in the cheapest reading of `place` as written by `name`."""
         result: dict[Place, str] = {}
         pending = [_Visit(place, name, (), "", "inside")]
         while pending:
@@ -46,7 +46,7 @@ class Unifier(Costs):
         return result
 
     def _looked_through(self, visit: _Visit) -> tuple[str, tuple[str, ...]]:
-        """The node behind copies that compute nothing, and what indices reach down from them."""
+        """The node behind mere copies, and the indices that pass down from them."""
         node, indexers = visit.node, visit.indexers
         for _ in range(20 if visit.role not in ("operand", "loaded") else 0):
             if self._indexes(node) and node != visit.base and indexers[-1:] != (node,):
@@ -58,8 +58,8 @@ class Unifier(Costs):
         return node, indexers
 
     def _offsets(self, operation: Operation, node: str) -> str | None:
-        """Indices that were stored as offsets within a window are made of them by a node of its
-        own, whose arithmetic becomes part of its user's index: what reads them is that node's."""
+        """The node that converts stored offsets within a window to indices. Its arithmetic becomes
+        part of its user's index, so loads of the offsets belong to that node."""
         value = self.graph.values.get(node)
         if operation.op != "set_indirect" or value is None:
             return None
@@ -74,7 +74,7 @@ class Unifier(Costs):
         return None
 
     def _owner_of(self, child: Place, choice: Choice, node: str) -> tuple[str, str]:
-        """A value that is merely loaded belongs to the node that asked for it."""
+        """The owner: a value that is only loaded belongs to the node that requested it."""
         if choice[0] != "value":
             return node, choice[0]
         operation = self.region.operations[child]
@@ -88,13 +88,13 @@ class Unifier(Costs):
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """An operation to be given to a node."""
+    """An operation to assign to a node."""
 
     place: Place
     node: str
     indexers: tuple[str, ...]
-    """The nodes whose indices reach down to loads below it, outermost first."""
+    """The nodes whose indices pass down to loads below it, outermost first."""
     base: str
-    """The node whose index it belongs to."""
+    """The node whose index it is a part of."""
     role: str
-    """`inside`, `operand`, `value`, or `loaded`: the node asked for what is only loaded."""
+    """`inside`, `operand`, `value`, or `loaded`: the node requested a value that is only loaded."""

@@ -1,8 +1,8 @@
-"""Where in the memory of its root a view begins: what tells the parts of one projection apart.
+"""The offset of a view in the memory of its root, which distinguishes parts of one projection.
 
 Query, key and value are often slices of one matrix product, of equal shape and equal use. Only the
-offset in the index of a load says which of them is read. Roots are taken to be dense and in order;
-where a view cannot be followed, nothing is known.
+offset in a load's index shows which of them is read. Roots are assumed to be dense and in order; if
+a view cannot be followed, its offset is unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESHAPED = frozenset(
         "unflatten", "unsqueeze", "squeeze", "split_dim",
     ]
 )  # fmt: skip
-# A number that is a term of its own: the `8` of `96*p0 + 24*p1 + 8`.
+# A number that is a separate term: the `8` of `96*p0 + 24*p1 + 8`.
 _TERM = re.compile(r"(?:^|([+-]) )(\d{1,15})(?= [+-]|$)")
 
 
@@ -39,8 +39,8 @@ def constant_term(index: str) -> int:
         elif character == "(" and depth == 0:
             flat.append("x")
         depth += character == "("
-    found = _TERM.findall("".join(flat).strip())
-    return sum(-int(number) if sign == "-" else int(number) for sign, number in found)
+    terms = _TERM.findall("".join(flat).strip())
+    return sum(-int(number) if sign == "-" else int(number) for sign, number in terms)
 
 
 def sizes_of(value: FxValue) -> tuple[int, ...] | None:
@@ -59,7 +59,7 @@ def dense(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def place_of(value: FxValue, source: Place | None) -> Place | None:
-    """Where a view lies, when what it is a view of lies at `source`."""
+    """The place of a view, given the place `source` of its base."""
     if source is None:
         return None
     offset, sizes, strides = source
@@ -84,7 +84,7 @@ def place_of(value: FxValue, source: Place | None) -> Place | None:
 
 
 def part_of(source: FxValue, index: int, place: Place | None, own: FxValue) -> Place | None:
-    """Where output `index` of a split lies."""
+    """The place of output `index` of a split."""
     if place is None:
         return None
     offset, sizes, strides = place
@@ -139,23 +139,23 @@ def _cut(value: FxValue, source: Place) -> Place | None:
 
 def _order(op: str, arguments: list[str], rank: int) -> list[int] | None:
     if op == "permute" and len(arguments) > 1 and arguments[1].startswith("["):
-        found = [_dimension(a, rank) for a in split_top(arguments[1].strip()[1:-1])]
+        dimensions = [_dimension(a, rank) for a in split_top(arguments[1].strip()[1:-1])]
     else:
         first = _dimension(arguments[1] if len(arguments) > 1 else "0", rank)
         second = _dimension(arguments[2] if len(arguments) > 2 else "1", rank)
         if first is None or second is None:
             return None
-        found = list(range(rank))
-        found[first], found[second] = second, first
-    order = [dimension for dimension in found if dimension is not None]
+        dimensions = list(range(rank))
+        dimensions[first], dimensions[second] = second, first
+    order = [dimension for dimension in dimensions if dimension is not None]
     return order if sorted(order) == list(range(rank)) else None
 
 
 def _reshaped(
     sizes: tuple[int, ...], strides: tuple[int, ...], own: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    """Strides of the same memory seen in another shape; None where it would have to be copied."""
-    runs: list[tuple[int, int]] = []  # dimensions that lie one behind the other, as one
+    """Strides of the same memory in another shape; None if that requires a copy."""
+    runs: list[tuple[int, int]] = []  # adjacent dimensions, merged
     for size, stride in zip(sizes, strides, strict=True):
         if size == 1:
             continue

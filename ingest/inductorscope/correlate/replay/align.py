@@ -76,13 +76,13 @@ class Aligner(ValueReplay):
         return ()
 
     def _walk(self, block: str, depth: int) -> Value:
-        found = self.body.blocks.get(block)
-        if found is None or depth > 8:
+        body = self.body.blocks.get(block)
+        if body is None or depth > 8:
             return None
-        for op in found.ops:
+        for op in body.ops:
             key = (self.node, block, op.name)
             self.values[block, op.name] = self._operation(op, key, block, depth)
-        return self._value(found.result, block)
+        return self._value(body.result, block)
 
     def _operation(self, op: IrOp, key: OpKey, block: str, depth: int) -> Value:
         name = op.op

@@ -39,11 +39,11 @@ class ControlReplay(MemoryReplay):
             return self._remember(expression, self._accumulate(names, key))
         start = self._at()
         numbered = self.block.numbered
-        found = persistent_end(numbered, start, kind) or accumulation_end(numbered, start)
-        if found is None:
+        end = persistent_end(numbered, start, kind) or accumulation_end(numbered, start)
+        if end is None:
             self._miss()
             return self._remember(expression, None)
-        last, results = found
+        last, results = end
         used = {u for s in numbered[start : last + 1] for u in s.uses}
         if not any(isinstance(n, str) and any(self._same(u, n) for u in used) for n in names):
             self.result.cost += 0.5

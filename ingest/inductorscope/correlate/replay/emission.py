@@ -132,5 +132,5 @@ def is_called(op: str, tags: frozenset[str]) -> bool:
 
 
 def expected(op: str) -> frozenset[str]:
-    found = EXPECTED.get(op)
-    return found if found is not None else frozenset((op, op.rstrip("_")))
+    tags = EXPECTED.get(op)
+    return tags if tags is not None else frozenset((op, op.rstrip("_")))

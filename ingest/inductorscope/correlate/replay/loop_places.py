@@ -17,20 +17,20 @@ _VARIABLE = re.compile(r"\bp\d+\b")
 @lru_cache(maxsize=1024)
 def _variables(var_ranges: str) -> tuple[dict[str, str], str]:
     """Variable → its stride and size; the number of elements."""
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     product, symbols = 1, ""
     for item in reversed(split_top(var_ranges.strip()[1:-1])):
         name, _, size = item.partition(":")
         size = size.strip()
-        found[name.strip()] = f"<{product}{symbols}:{size}>"
+        places[name.strip()] = f"<{product}{symbols}:{size}>"
         if size.isdigit() and len(size) < 16:
             product *= int(size)
         else:
             symbols += f"*{size}"
-    return found, f"{product}{symbols}"
+    return places, f"{product}{symbols}"
 
 
 def placed(index: str, var_ranges: str) -> tuple[str, str]:
     """`p2` of `{p0: 2, p1: 4, p2: 15}` → (`120`, `<1:15>`)."""
     variables, total = _variables(var_ranges)
-    return total, _VARIABLE.sub(lambda found: variables.get(found.group(), found.group()), index)
+    return total, _VARIABLE.sub(lambda match: variables.get(match.group(), match.group()), index)

@@ -70,10 +70,10 @@ def _coefficients(expression: str) -> dict[str, int] | None:
     """Coefficients of a sum of loop variables; None for anything else."""
     if "(" in expression or "//" in expression:
         return None
-    found: dict[str, int] = {}
+    coefficients: dict[str, int] = {}
     for factor, name in _TERM.findall(expression):
-        found[name] = int(factor or 1)
-    return found
+        coefficients[name] = int(factor or 1)
+    return coefficients
 
 
 def _moved(old: dict[str, int] | None, new: dict[str, int] | None, last: dict[str, str]) -> bool:

@@ -68,10 +68,10 @@ def _converted(node: IrTextNode, dtype_of: DtypeOf) -> IrTextNode:
     ops = [op.op for block in body.blocks.values() for op in block.ops if op.op != "get_index"]
     if sorted(ops) == ["load", "store"] and len(body.blocks) == 1:
         return node  # memory is copied as it is
-    found = SmallFloatBody(body.first_line, body.last_line, body.var_ranges, body.indexes)
+    converted = SmallFloatBody(body.first_line, body.last_line, body.var_ranges, body.indexes)
     for name, block in body.blocks.items():
-        found.blocks[name] = _Rewriter(block, dtype_of, found.inserted).rewritten()
-    return replace(node, body=found)
+        converted.blocks[name] = _Rewriter(block, dtype_of, converted.inserted).rewritten()
+    return replace(node, body=converted)
 
 
 def _touches_small(op: IrOp, dtype_of: DtypeOf) -> bool:

@@ -139,8 +139,8 @@ class ReplayState:
         position = self._at()
         if statement is None or position >= len(self.block.numbered):
             return True
-        here = self.block.numbered[position].scope
-        return here[: len(statement.scope)] == statement.scope
+        scope = self.block.numbered[position].scope
+        return scope[: len(statement.scope)] == statement.scope
 
     def _same(self, used: str, value: str) -> bool:
         """`used` is `value`, or a cast or broadcast of it, or what `value` was cast from."""

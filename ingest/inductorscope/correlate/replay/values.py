@@ -160,16 +160,16 @@ class ValueReplay(ControlReplay):
         known = self._known(expression) if None not in values else None
         if known is not None and not (op.op == "scan" and self._scans_again(op, known, values)):
             return known
-        found = self._find(op, values)
+        best = self._find(op, values)
         earlier = self.cse.get(expression) if None not in values else None
-        if earlier is not None and (found is None or found[2] > 0.2):
+        if earlier is not None and (best is None or best[2] > 0.2):
             return earlier  # from a loop that is over: only what is already reduced uses it
-        if found is None:
+        if best is None:
             if op.op in ("to_dtype", "to_dtype_bitcast"):
                 return values[0]  # the type was right already
             self._miss()
             return None
-        first, last, cost = found
+        first, last, cost = best
         if op.op in EXTENDED:
             last = self._extended(first, last)
         if op.op == "sign":

@@ -99,14 +99,14 @@ class Bodies:
 
     def below_reductions(self) -> set[str]:
         """Operations of the body last made that a reduction in it needs: another body's."""
-        found: set[str] = set()
+        names: set[str] = set()
         waiting = [op.name for op in self.used if op.op == "reduction"]
         while waiting:
             name = waiting.pop()
-            if name not in found and name in self.block.ops:
-                found.add(name)
+            if name not in names and name in self.block.ops:
+                names.add(name)
                 waiting += [*self.block.ops[name].uses, *self.block.ops[name].picks]
-        return found
+        return names
 
     def _emit(self, raised: RaisedOp, body: IrLoopBody, block: IrBlock) -> None:
         self.used.append(raised)

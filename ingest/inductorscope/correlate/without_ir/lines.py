@@ -24,8 +24,8 @@ def has_bodies(ir: IrText) -> bool:
     return any(node.body is not None and _MAIN.match(node.name) for node in ir.nodes)
 
 
-def sure_below(found: LineNode) -> float:
-    return SURE_CPP if found.cpp else SURE
+def sure_below(node: LineNode) -> float:
+    return SURE_CPP if node.cpp else SURE
 
 
 def link_raised(
@@ -41,10 +41,10 @@ def link_raised(
 
 
 def add_lines(
-    collector: Collector, found: FoundLines, recorded: set[str], operations: bool = False
+    collector: Collector, nodes: FoundLines, recorded: set[str], operations: bool = False
 ) -> None:
     """`operations`: say what each line does as well, of operations that no IR names."""
-    for (kernel, handle), lines in found.items():
+    for (kernel, handle), lines in nodes.items():
         call = f"call:{kernel}:{handle}"
         if call in recorded:
             continue

@@ -229,17 +229,17 @@ class RaisedWalk(OriginWalk):
 
     def _values(self, names: set[str]) -> list[FxValue] | None:
         """Nodes the call computes, with the outputs of those that have several."""
-        found: dict[str, FxValue] = {}
+        values: dict[str, FxValue] = {}
         for name in names:
             value = self.graph.values.get(name)
             if value is None or value.placeholder:
                 continue
-            found[name] = value
+            values[name] = value
             for user in value.users:
                 child = self.graph.values.get(user)
                 if child is not None and (child.op == "getitem" or child.owner == name):
-                    found[user] = child
-        return sorted(found.values(), key=lambda value: value.order) or None
+                    values[user] = child
+        return sorted(values.values(), key=lambda value: value.order) or None
 
     def _refilled(self, buffer: IrBuffer) -> bool:
         return not buffer.mutations and buffer.name.partition("#")[0] in self.refilled
@@ -261,15 +261,15 @@ class RaisedWalk(OriginWalk):
                 and value.op not in ("getitem", "copy_", "output")
             ]
         loaded = {held[0] for name in region.loads() if (held := self._held(name)) is not None}
-        found = [
+        candidates = [
             each
             for each in super()._candidates(node, buffer, region, operation)
             if not by_library(each[0].op) or each[0].name in loaded
         ]
         if self.mine is not None:
             names = {value.name for value in self.mine}
-            found = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in found]
-        return found
+            candidates = [(v, i, p if v.name in names else p + _OUTSIDE) for v, i, p in candidates]
+        return candidates
 
     def _store_owner(
         self,
@@ -383,10 +383,10 @@ class RaisedWalk(OriginWalk):
         cost = self.result.costs.get(node.name)
         if cost is None:
             return
-        found = self.found.setdefault((site.call.kernel, site.call.handle), [])
+        nodes = self.found.setdefault((site.call.kernel, site.call.handle), [])
         owner = self.result.nodes.get((node.name, "body", "store"))
         if owner is not None:
-            found += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
+            nodes += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
         maker = owner if _crosses(store) else None
         for raised in builder.used:
             own = self.result.nodes.get((node.name, "body", raised.name))
@@ -395,9 +395,9 @@ class RaisedWalk(OriginWalk):
             site.owned.add(id(raised))
             if maker is not None and raised.name not in self.inner:
                 named = [LineNode(n, maker, cost, raised.op, site.cpp, own) for n in raised.lines]
-                found += named
+                nodes += named
                 continue
-            found += [LineNode(line, own, cost, raised.op, site.cpp) for line in raised.lines]
+            nodes += [LineNode(line, own, cost, raised.op, site.cpp) for line in raised.lines]
 
 
 def _memories(site: Site, blocks: list[RaisedBlock]) -> set[str]:

@@ -121,7 +121,7 @@ def argument_buffers(call: CodeCall) -> list[str]:
 
 def output_of(call: CodeCall) -> list[str]:
     """What an extern call fills: its results, `out=buf10`, or the first argument of a shim."""
-    found = [argument_buffer(a[4:]) for a in call.arguments if a.startswith("out=")]
+    outputs = [argument_buffer(a[4:]) for a in call.arguments if a.startswith("out=")]
     if not call.results and _FILLS_FIRST.match(call.kernel):
-        found += [argument_buffer(argument) for argument in call.arguments[:1]]
-    return [name for name in [*call.results, *found] if name]
+        outputs += [argument_buffer(argument) for argument in call.arguments[:1]]
+    return [name for name in [*call.results, *outputs] if name]
