@@ -20,8 +20,8 @@ from inductorscope.store.tables.models import Artifact
 
 LARGEST = 32 * 1024 * 1024
 """Largest size of a graph's texts that pages work on, in bytes; reading takes linear time."""
-KEPT = LARGEST
-"""Bytes of texts whose results are kept; a result may take a few times as much."""
+KEPT = 8 * 1024 * 1024
+"""Bytes of texts whose results are kept; a result takes three to five times as much."""
 ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 
 Found = TypeVar("Found")
@@ -73,8 +73,9 @@ def remembered(
 
     The function may raise TooLong. A caller waits if the same result is being computed.
     """
+    # The result of a longer text is kept alone.
     results: LRUCache[Hashable, tuple[int, Found]] = LRUCache(
-        kept, getsizeof=lambda entry: entry[0]
+        kept, getsizeof=lambda entry: min(entry[0], kept)
     )
 
     def key(_session: Session, stored: GraphTextsStored) -> Hashable:

@@ -22,8 +22,8 @@ ROLE = INTERMEDIATE_VALUES
 ROWS = 100
 MOST_BYTES = 32 * 1024 * 1024
 """Longest part of a text that is read, in bytes; of a longer one only the beginning is read."""
-KEPT = MOST_BYTES
-"""Characters of texts whose tables are kept."""
+KEPT = MOST_BYTES // 4
+"""Characters of texts whose tables are kept; the table of a longer text is kept alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _table(session: Session, source: ValueSource) -> tuple[ValueTable, bool]:
 
 
 @cached(
-    LRUCache(KEPT, getsizeof=lambda result: result[0]),
+    LRUCache(KEPT, getsizeof=lambda result: min(result[0], KEPT)),
     key=lambda _session, digest: digest,
     condition=threading.Condition(),
 )

@@ -23,8 +23,8 @@ DRAWN = 400
 """Number of kernels in the chart: the slowest."""
 MOST_TEXT = 64 * 1024 * 1024
 """Bytes of texts that one page reads; the slowest graphs come first."""
-KEPT_TEXT = 2 * MOST_TEXT
-"""Bytes of texts whose results are kept; a result takes a fraction of that."""
+KEPT_TEXT = MOST_TEXT
+"""Bytes of texts whose results are kept; a result takes less than half of that."""
 
 Order = Literal["headroom", "time", "share", "bytes", "rate", "name"]
 Bound = Literal["", "memory", "compute", "unknown", "over"]
