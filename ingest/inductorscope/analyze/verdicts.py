@@ -83,11 +83,11 @@ def _speed(facts: Facts) -> list[Verdict]:
 
 
 def _profile(facts: Facts) -> list[Verdict]:
-    why = held_up(facts.kernel_us, facts.compiled_ms)
+    why = slowdown_warning(facts.kernel_us, facts.compiled_ms)
     return [] if why is None else [Verdict("warn", "profile slowed down", why)]
 
 
-def held_up(kernel_us: float | None, compiled_ms: float | None) -> str | None:
+def slowdown_warning(kernel_us: float | None, compiled_ms: float | None) -> str | None:
     """A warning if the profile contradicts the timings."""
     if not kernel_us or not compiled_ms or kernel_us < LONGER * compiled_ms * 1000:
         return None

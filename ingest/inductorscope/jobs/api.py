@@ -16,7 +16,7 @@ from dbos import DBOSClient, EnqueueOptions
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.explorer.benchmark import is_ours
+from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.capture.diagnosis.run import KINDS
 from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.intake.limits import Limits
@@ -258,7 +258,7 @@ class JobsClient:
             run = session.get(Run, run_id)
             if run is None:
                 raise NotFoundError(f"There is no run {run_id}.")
-            if not is_ours(run):
+            if not is_captured_here(run):
                 raise CaptureRefusedError(f"{refusal[0]}; {refusal[1]}.")
             return run.name
 

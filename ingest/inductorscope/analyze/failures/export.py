@@ -20,7 +20,7 @@ _REMEDIES = {
 }
 
 
-def stepped_over(story: Story) -> list[tuple[SymbolGuard, Shown]]:
+def skipped_problems(story: Story) -> list[tuple[SymbolGuard, Shown]]:
     """The skipped problems, in the order of the log."""
     return [(each, _shown(story, each)) for each in story.symbol_guards if each.kind in _TITLES]
 

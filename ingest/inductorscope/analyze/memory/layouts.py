@@ -120,12 +120,12 @@ def layouts_of(
         else:
             result[name] = Layout(layout.shape, layout.stride, dtype, device)
 
-    for made in wrapper:
-        if made.kind in {"allocate", "reuse", "reinterpret", "unpack"}:
-            for name in made.defines:
-                learn(name, made.layout)
-        elif made.kind == "assert" and made.uses and made.layout is not None:
-            learn(made.uses[0], made.layout)
+    for statement in wrapper:
+        if statement.kind in {"allocate", "reuse", "reinterpret", "unpack"}:
+            for name in statement.defines:
+                learn(name, statement.layout)
+        elif statement.kind == "assert" and statement.uses and statement.layout is not None:
+            learn(statement.uses[0], statement.layout)
     for name, layout in given_layouts(lines[code.wrapper_last :]).items():
         learn(name, layout)
     for name, layout in constants_of(lines).items():
@@ -168,11 +168,15 @@ def _learn_pointers(call: CodeCall, kernel: CodeKernel, result: dict[str, Layout
 
 def _follow(wrapper: list[WrapperLine], result: dict[str, Layout]) -> None:
     """A view and its base have the same type."""
-    views = [made for made in wrapper if made.kind in {"reuse", "reinterpret"} and made.uses]
+    views = [
+        statement
+        for statement in wrapper
+        if statement.kind in {"reuse", "reinterpret"} and statement.uses
+    ]
     for ordered in (views, views[::-1]):
-        for made in ordered:
-            for name in made.defines:
-                pair = (name, made.uses[0])
+        for statement in ordered:
+            for name in statement.defines:
+                pair = (name, statement.uses[0])
                 for view, base in (pair, pair[::-1]):
                     known, source = result.get(view), result.get(base)
                     if known is None or source is None or known.dtype:

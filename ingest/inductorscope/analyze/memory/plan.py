@@ -72,81 +72,81 @@ class Walk:
             self._new(name, code.wrapper_first, "constant", layout)
 
     def walk(self) -> MemoryPlan:
-        for made in self.wrapper:
-            read = getattr(self, f"_{made.kind}", None)
+        for statement in self.wrapper:
+            read = getattr(self, f"_{statement.kind}", None)
             if read is not None:
-                read(made)
+                read(statement)
         self._end()
         return self.plan
 
     def _parts(self) -> dict[str, list[str]]:
         """Names that will be unpacked from each tuple."""
         parts: dict[str, list[str]] = {}
-        for made in self.wrapper:
-            if made.kind == "unpack" and made.uses:
-                parts.setdefault(made.uses[0], []).extend(made.defines)
+        for statement in self.wrapper:
+            if statement.kind == "unpack" and statement.uses:
+                parts.setdefault(statement.uses[0], []).extend(statement.defines)
         return parts
 
     # --- effects of lines ---
 
-    def _input(self, made: WrapperLine) -> None:
-        constant = "constants_" in self._text(made.line)
-        for name in made.defines:
+    def _input(self, statement: WrapperLine) -> None:
+        constant = "constants_" in self._text(statement.line)
+        for name in statement.defines:
             if name in self.numbers or name in self.held:
                 continue
-            self._new(name, made.line, "constant" if constant else "input", self._layout(name))
+            self._new(name, statement.line, "constant" if constant else "input", self._layout(name))
 
-    def _allocate(self, made: WrapperLine) -> None:
-        pool = self.held.get(made.inside) if made.inside else None
-        for name in made.defines:
+    def _allocate(self, statement: WrapperLine) -> None:
+        pool = self.held.get(statement.inside) if statement.inside else None
+        for name in statement.defines:
             storage = self._new(
-                name, made.line, "intermediate", made.layout or self._layout(name),
+                name, statement.line, "intermediate", statement.layout or self._layout(name),
                 inside=pool.number if pool is not None else None,
             )  # fmt: skip
             if pool is not None:
                 storage.device = pool.device
 
-    def _other(self, made: WrapperLine) -> None:
-        for name in made.defines:
+    def _other(self, statement: WrapperLine) -> None:
+        for name in statement.defines:
             if name not in self.held:
-                self._new(name, made.line, "intermediate", self._layout(name))
+                self._new(name, statement.line, "intermediate", self._layout(name))
 
-    def _reuse(self, made: WrapperLine) -> None:
-        for name in made.defines:
-            storage = self.held.get(made.uses[0]) if made.uses else None
+    def _reuse(self, statement: WrapperLine) -> None:
+        for name in statement.defines:
+            storage = self.held.get(statement.uses[0]) if statement.uses else None
             if storage is None:
                 continue
-            self._hold(name, storage, made.line, made.layout or self._layout(name))
+            self._hold(name, storage, statement.line, statement.layout or self._layout(name))
             storage.reuses += 1
-            nbytes, _, _ = self._size(made.layout or self._layout(name))
-            reuse = Reuse(made.line, name, made.uses[0], nbytes, "")
+            nbytes, _, _ = self._size(statement.layout or self._layout(name))
+            reuse = Reuse(statement.line, name, statement.uses[0], nbytes, "")
             self.plan.reuses.append(reuse)
             self.waiting[name] = reuse
-        self._free(made)
+        self._free(statement)
         # After a C++ move, and for memory in a pool, no `del` marks the end of the old name.
-        for before in made.uses[:1]:
-            if before not in made.frees and before in self.held and made.defines:
-                self._let_go(before, made.line)
+        for before in statement.uses[:1]:
+            if before not in statement.frees and before in self.held and statement.defines:
+                self._let_go(before, statement.line)
 
-    def _reinterpret(self, made: WrapperLine) -> None:
-        for name in made.defines:
-            storage = self.held.get(made.uses[0]) if made.uses else None
+    def _reinterpret(self, statement: WrapperLine) -> None:
+        for name in statement.defines:
+            storage = self.held.get(statement.uses[0]) if statement.uses else None
             if storage is not None:
-                self._hold(name, storage, made.line, made.layout or self._layout(name))
+                self._hold(name, storage, statement.line, statement.layout or self._layout(name))
 
-    def _unpack(self, made: WrapperLine) -> None:
-        for name in made.defines:
-            source = made.uses[0] if made.uses else ""
+    def _unpack(self, statement: WrapperLine) -> None:
+        for name in statement.defines:
+            source = statement.uses[0] if statement.uses else ""
             storage = self.bundles.get(source, {}).get(name) or self.held.get(source)
             if storage is not None:
-                self._hold(name, storage, made.line, self._layout(name))
+                self._hold(name, storage, statement.line, self._layout(name))
 
-    def _free(self, made: WrapperLine) -> None:
-        for name in made.frees:
-            self._let_go(name, made.line)
+    def _free(self, statement: WrapperLine) -> None:
+        for name in statement.frees:
+            self._let_go(name, statement.line)
 
-    def _return(self, made: WrapperLine) -> None:
-        for name in made.uses:
+    def _return(self, statement: WrapperLine) -> None:
+        for name in statement.uses:
             storage = self.held.get(name)
             if storage is None:
                 continue
@@ -159,61 +159,65 @@ class Walk:
         if storage.inside is not None:
             self.plan.storages[storage.inside].role = "output"
 
-    def _call(self, made: WrapperLine) -> None:
-        kernel = self.kernels.get(made.call.kernel) if made.call is not None else None
-        if made.call is None:
+    def _call(self, statement: WrapperLine) -> None:
+        kernel = self.kernels.get(statement.call.kernel) if statement.call is not None else None
+        if statement.call is None:
             return
         if kernel is None or not kernel.parameters:
-            self._touch_all(made, made.call)
+            self._touch_all(statement, statement.call)
             return
-        for argument, (pointer, _) in zip(made.call.arguments, pointer_types(kernel), strict=False):
+        for argument, (pointer, _) in zip(
+            statement.call.arguments, pointer_types(kernel), strict=False
+        ):
             name = argument_name(argument)
             storage = self.held.get(name)
             if storage is None:
                 continue
             both = pointer.startswith("in_out")
             writes = both or pointer.startswith("out")
-            self._touch(storage, made.line, made.call, pointer, name, both or not writes, writes)
+            self._touch(
+                storage, statement.line, statement.call, pointer, name, both or not writes, writes
+            )
             reuse = self.waiting.pop(name, None)
             if reuse is not None and both:
-                reuse.in_place = f"{made.call.kernel}:{made.call.handle}"
+                reuse.in_place = f"{statement.call.kernel}:{statement.call.handle}"
 
-    def _extern_call(self, made: WrapperLine) -> None:
-        if made.call is None:
+    def _extern_call(self, statement: WrapperLine) -> None:
+        if statement.call is None:
             return
-        self._touch_all(made, made.call)
-        argument = self.held.get(made.uses[0]) if made.uses else None
-        for result in made.defines:
+        self._touch_all(statement, statement.call)
+        argument = self.held.get(statement.uses[0]) if statement.uses else None
+        for result in statement.defines:
             parts = self.parts.get(result)
             if parts:
-                self._bundle(result, parts, made)
-            elif argument is not None and _IN_PLACE.search(made.call.kernel):
-                self._hold(result, argument, made.line, self._layout(result))
+                self._bundle(result, parts, statement)
+            elif argument is not None and _IN_PLACE.search(statement.call.kernel):
+                self._hold(result, argument, statement.line, self._layout(result))
             elif result not in self.held:
-                self._new(result, made.line, "intermediate", self._layout(result))
+                self._new(result, statement.line, "intermediate", self._layout(result))
 
-    def _bundle(self, result: str, parts: list[str], made: WrapperLine) -> None:
+    def _bundle(self, result: str, parts: list[str], statement: WrapperLine) -> None:
         """Parts exist from the call on, under the tuple's name until they are unpacked."""
         bundle = self.bundles.setdefault(result, {})
         for part in parts:
-            storage = self._new(part, made.line, "intermediate", self._layout(part))
+            storage = self._new(part, statement.line, "intermediate", self._layout(part))
             del self.held[part]
             bundle[part] = storage
 
-    def _touch_all(self, made: WrapperLine, call: CodeCall) -> None:
-        written = set(made.defines) | {
+    def _touch_all(self, statement: WrapperLine, call: CodeCall) -> None:
+        written = set(statement.defines) | {
             argument_name(argument.partition("=")[2])
             for argument in call.arguments
             if argument.startswith(("out=", "out ="))
         }
-        if made.call is not None and call.kernel.endswith("_out") and call.arguments:
+        if statement.call is not None and call.kernel.endswith("_out") and call.arguments:
             written.add(argument_name(call.arguments[0]))  # C++: `aoti_torch_cpu_mm_out(buf0, …`
-        for name in made.uses:
+        for name in statement.uses:
             storage = self.held.get(name)
             self.waiting.pop(name, None)
             if storage is not None:
                 writes = name in written
-                self._touch(storage, made.line, call, "", name, not writes, writes)
+                self._touch(storage, statement.line, call, "", name, not writes, writes)
 
     # --- accounting ---
 
@@ -295,23 +299,25 @@ def _plain_numbers(
 ) -> set[str]:
     """Inputs that are numbers: the wrapper names them after a symbol, or nothing describes them as
     tensors."""
-    inputs = {name for made in wrapper if made.kind == "input" for name in made.defines}
+    inputs = {
+        name for statement in wrapper if statement.kind == "input" for name in statement.defines
+    }
     named = set()
-    for made in wrapper:
-        if made.kind == "other" and 0 < made.line <= len(lines):
-            left, _, right = lines[made.line - 1].strip().partition(" = ")
+    for statement in wrapper:
+        if statement.kind == "other" and 0 < statement.line <= len(lines):
+            left, _, right = lines[statement.line - 1].strip().partition(" = ")
             if right in inputs and left.isidentifier():
                 named.add(right)
-    used = {name for made in wrapper if made.call is not None for name in made.uses}
+    used = {name for statement in wrapper if statement.call is not None for name in statement.uses}
     return named | {name for name in inputs if name not in layouts and name not in used}
 
 
 def steps_of(plan: MemoryPlan, wrapper: list[WrapperLine], lines: list[str]) -> list[Step]:
     """Bytes held after each line that affects memory on the plan's device."""
-    ours = [storage for storage in plan.storages if storage.device == plan.device]
+    on_device = [storage for storage in plan.storages if storage.device == plan.device]
     changes: Counter[int] = Counter()
     inputs: Counter[int] = Counter()
-    for storage in ours:
+    for storage in on_device:
         size = storage.nbytes or 0
         if storage.inside is not None or not size:
             continue
@@ -324,17 +330,23 @@ def steps_of(plan: MemoryPlan, wrapper: list[WrapperLine], lines: list[str]) -> 
                 changes[storage.freed] -= size
     steps: list[Step] = []
     live = held = 0
-    for made in wrapper:
-        if made.kind not in _COUNTED and not changes[made.line] and not inputs[made.line]:
+    for statement in wrapper:
+        if (
+            statement.kind not in _COUNTED
+            and not changes[statement.line]
+            and not inputs[statement.line]
+        ):
             continue
-        change = changes.pop(made.line, 0)
+        change = changes.pop(statement.line, 0)
         live += change
-        held += inputs.pop(made.line, 0)
-        text = lines[made.line - 1].strip()[:LONGEST_TEXT] if made.line <= len(lines) else ""
-        call = made.call
+        held += inputs.pop(statement.line, 0)
+        text = (
+            lines[statement.line - 1].strip()[:LONGEST_TEXT] if statement.line <= len(lines) else ""
+        )
+        call = statement.call
         steps.append(
             Step(
-                made.line, made.kind, text, change, live, held,
+                statement.line, statement.kind, text, change, live, held,
                 call.kernel if call is not None else "", call.handle if call is not None else 0,
             )
         )  # fmt: skip

@@ -88,7 +88,7 @@ def _judge(table: ValueTable) -> None:
         judged = row.after or (row.before if _is_input(row) else None)
         if judged is None:  # before its first launch a buffer has arbitrary content
             continue
-        row.bad = badness(judged)
+        row.bad = bad_kind(judged)
         row.zeros = judged.least == 0.0 == judged.largest and (judged.elements or 0) > 1
         if row.bad and table.first_bad is None:
             table.first_bad = index
@@ -99,7 +99,7 @@ def _is_input(row: ValueRow) -> bool:
     return row.kernel == INPUTS or row.argument.startswith(_INPUTS)
 
 
-def badness(value: IntermediateValue) -> str:
+def bad_kind(value: IntermediateValue) -> str:
     """`NaN` comes before `Inf`, since the sum of infinities can be NaN."""
     figures = (value.mean, value.least, value.largest)
     if value.nan or (

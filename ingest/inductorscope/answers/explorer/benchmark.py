@@ -19,7 +19,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class CaseOf:
+class CallCase:
     """A kernel's call and the parts of its test case."""
 
     case: KernelCase
@@ -45,7 +45,7 @@ def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
     )
 
 
-def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CaseOf:
+def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CallCase:
     """The test case of a call. Raises NoCase."""
     row = session.execute(
         select(Run, Graph)
@@ -63,10 +63,12 @@ def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) 
         texts = graph_texts(session, graph.id).read(session)
     except TooLong as error:
         raise NoCase(str(error)) from None
-    return CaseOf(kernel_case(texts, kernel, handle), f"run {run.id}, {graph.slug}", is_ours(run))
+    return CallCase(
+        kernel_case(texts, kernel, handle), f"run {run.id}, {graph.slug}", is_captured_here(run)
+    )
 
 
-def is_ours(run: Run) -> bool:
+def is_captured_here(run: Run) -> bool:
     """Whether this installation captured the run; code of other runs is never executed."""
     return run.origin == "capture"
 

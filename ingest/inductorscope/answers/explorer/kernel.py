@@ -13,7 +13,12 @@ from inductorscope import urls
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import CallBytes, How
 from inductorscope.analyze.roofline.roofline import Peaks
-from inductorscope.answers.explorer.benchmark import Benchmark, benchmarks_of, is_ours, no_call
+from inductorscope.answers.explorer.benchmark import (
+    Benchmark,
+    benchmarks_of,
+    is_captured_here,
+    no_call,
+)
 from inductorscope.answers.explorer.graph_texts import TooLong
 from inductorscope.answers.explorer.packed_links import ir_names
 from inductorscope.answers.missing import NotHere
@@ -256,7 +261,7 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
         peaks=peaks,
         work_missing=missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),
-        may_benchmark=is_ours(owner),
+        may_benchmark=is_captured_here(owner),
     )
 
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from inductorscope.analyze.failures.export import stepped_over
+from inductorscope.analyze.failures.export import skipped_problems
 from inductorscope.analyze.failures.known import GraphKnown
 from inductorscope.analyze.failures.shown import Shown, show
 from inductorscope.analyze.failures.text import explain
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
 from inductorscope.answers.compile.rows import failure_rows
-from inductorscope.answers.explorer.benchmark import is_ours
+from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.failures.graphs import known_graphs
 from inductorscope.answers.parts import RunName
 from inductorscope.store.contents.texts import read_blob
@@ -25,7 +25,7 @@ MOST_FAILURES = 20
 LONGEST_RECORD = 2_000_000
 KINDS = ("components", "numbers", "minify", "values")
 ACTIVE = ("queued", "running")
-NOT_OURS = (
+NOT_CAPTURED_HERE = (
     "This run was uploaded or ingested, and code from uploads is never executed here. Capture the "
     "program on this installation to diagnose it."
 )
@@ -98,7 +98,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
         _shown(run_story, graphs, number, failure)
         for number, failure in enumerate(failures[:MOST_FAILURES], 1)
     ]
-    over = stepped_over(run_story.story) if run_story.story is not None else []
+    over = skipped_problems(run_story.story) if run_story.story is not None else []
     for guard, failure in over[: MOST_FAILURES - len(shown)]:
         shown.append(
             _numbered(run_story, failure, len(shown) + 1, run_story.ref(guard.compile), None)
@@ -121,8 +121,8 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
 
 def refusal(run_story: RunStory) -> str:
     """Why the program of this run may not be executed again; empty if it may."""
-    if not is_ours(run_story.run):
-        return NOT_OURS
+    if not is_captured_here(run_story.run):
+        return NOT_CAPTURED_HERE
     if not isinstance(run_story.run.environment.get("options"), dict):
         return "This run has no record of how it was captured. Capture the program again."
     return ""

@@ -103,7 +103,7 @@ class Culprit:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphFound:
+class GraphNumbers:
     """One graph's comparison, without its rows."""
 
     name: str
@@ -131,7 +131,7 @@ class NumbersPage:
     tolerance: str
     reasons: dict[str, str]
     inputs: str
-    graphs: list[GraphFound]
+    graphs: list[GraphNumbers]
     graph: str
     """Name of the graph whose rows are shown."""
     blamed: NodeNumbers | None
@@ -171,7 +171,7 @@ def numbers_page(
         reasons=result.get("reasons") or {},
         inputs=result.get("inputs", ""),
         graphs=[
-            GraphFound(
+            GraphNumbers(
                 each["name"], slugs.get(each["name"], ""), each["backward"], each["done"],
                 each["compared"], each["differing"], each["random"], each["unsteady"],
                 each["left_out"], msgspec.convert(each["culprit"], Culprit | None),

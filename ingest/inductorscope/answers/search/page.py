@@ -33,7 +33,7 @@ class RoleChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class LineFound:
+class MatchingLine:
     """A line that matches."""
 
     line: int
@@ -48,13 +48,13 @@ class LineFound:
 
 
 @dataclass(frozen=True, slots=True)
-class TextFound:
+class MatchingText:
     """The matches in one text, which several runs and graphs may contain."""
 
     place: TextPlace
     title: str
     """The kind of text."""
-    hits: list[LineFound]
+    hits: list[MatchingLine]
     more: bool
     """Whether the text has further matches; pass its `artifact` as `file` to see them all."""
     elsewhere: list[TextPlace]
@@ -89,7 +89,7 @@ class SearchPage:
     more_runs: bool
     kernels: list[KernelHit]
     more_kernels: bool
-    texts: list[TextFound]
+    texts: list[MatchingText]
     exact: bool
     """False if no line contains `q` literally: then the lines contain all its words."""
     line_count: int
@@ -143,13 +143,13 @@ def _file(session: Session, artifact: int) -> FileName | None:
     return None if row is None else FileName(artifact, row.path, RunName(row.id, row.name))
 
 
-def _text(text: TextHits) -> TextFound:
+def _text(text: TextHits) -> MatchingText:
     place = text.places.place
-    return TextFound(
+    return MatchingText(
         place=place,
         title=ROLE_TITLES.get(place.role, place.role),
         hits=[
-            LineFound(
+            MatchingLine(
                 hit.line, hit.text, hit.marks, hit.place.kernel, hit.place.url(place, hit.line)
             )
             for hit in text.hits

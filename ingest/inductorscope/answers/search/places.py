@@ -185,7 +185,7 @@ def place_lines(
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _KernelLines:
     first: int
     last: int
     name: str
@@ -229,13 +229,13 @@ class _Graphs:
             return LinePlace(row.slug, CODE)
         return LinePlace(row.slug, stage.id)
 
-    def _kernel_at(self, graph: int, line: int) -> _Named | None:
+    def _kernel_at(self, graph: int, line: int) -> _KernelLines | None:
         kernels = self._kernels.get(graph, [])
         at = bisect_right(kernels, line, key=lambda kernel: kernel.first) - 1
         return kernels[at] if at >= 0 and line <= kernels[at].last else None
 
 
-def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_Named]]:
+def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_KernelLines]]:
     """Kernels defined in the code of graphs, in the order of their lines."""
     handle = (
         select(func.min(KernelCall.handle))
@@ -248,9 +248,9 @@ def _kernels(session: Session, graphs: Sequence[int]) -> dict[int, list[_Named]]
         .where(Kernel.graph_id.in_(graphs), Kernel.first_line.is_not(None))
         .order_by(Kernel.first_line)
     )
-    kernels: dict[int, list[_Named]] = defaultdict(list)
+    kernels: dict[int, list[_KernelLines]] = defaultdict(list)
     for graph, first, last, name, call in session.execute(query):
-        kernels[graph].append(_Named(first, last or first, name, call))
+        kernels[graph].append(_KernelLines(first, last or first, name, call))
     return kernels
 
 

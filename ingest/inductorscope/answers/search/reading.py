@@ -46,7 +46,7 @@ class Matches:
 
 
 @dataclass(slots=True)
-class Sort:
+class MatchingTexts:
     """Texts with lines of one sort, until the page is full."""
 
     limit: int
@@ -65,7 +65,7 @@ class Sort:
             self.last = number
 
 
-class Look:
+class PieceReader:
     """Reads pieces of texts until a page is full or the budget is used up."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Look:
         self._matching = matching
         self._pieces = pieces
 
-    def in_one(self, mode: str | None, after: int, limit: int) -> Matches:
+    def one_text(self, mode: str | None, after: int, limit: int) -> Matches:
         """Matches in the scope's only text after a line."""
         digest = self._session.scalar(select(TextFrame.digest).where(self._matching).limit(1))
         if digest is None:
@@ -91,9 +91,9 @@ class Look:
         cursor = None if last is None else f"{EXACT if exact else WORDS}{last}"
         return Matches(exact, cursor, 1, [(digest, hits, False)] if hits else [])
 
-    def in_all(self, mode: str | None, below: int | None, limit: int) -> Matches:
+    def all_texts(self, mode: str | None, below: int | None, limit: int) -> Matches:
         """Matches in the newest texts; `below` is the last text of the previous page."""
-        exact, words = Sort(limit), Sort(limit)
+        exact, words = MatchingTexts(limit), MatchingTexts(limit)
         last, looked_at = None, 0
         is_rest = False
         for number, digest, pieces in self._texts(below):
@@ -157,12 +157,12 @@ class Look:
             self._pieces -= 1
             begin = max(first, after + 1)
             for number, raw in enumerate(stored.lines(begin, last), begin):
-                self._look(matches, number, raw.decode("utf-8", "replace").rstrip("\r\n"), most)
+                self._match(matches, number, raw.decode("utf-8", "replace").rstrip("\r\n"), most)
             if len(matches.exact) >= most:
                 break
         return matches
 
-    def _look(self, matches: Read, number: int, line: str, most: int) -> None:
+    def _match(self, matches: Read, number: int, line: str, most: int) -> None:
         spans = self._patterns.exact(line)
         if spans and len(matches.exact) < most:
             matches.exact.append(cut(number, line, spans))

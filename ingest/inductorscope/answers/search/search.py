@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.answers.search.lines import LineHit, Patterns
 from inductorscope.answers.search.places import LinePlace, TextPlaces, place_lines, places_of
-from inductorscope.answers.search.reading import Look, Matches
+from inductorscope.answers.search.reading import Matches, PieceReader
 from inductorscope.formats.vocabulary import SEARCHED
 from inductorscope.store.contents.fulltext import (
     matching_pieces,
@@ -98,11 +98,11 @@ def search_code(
     if too_short(q):
         return CodePage()
     scope = scope or Scope()
-    look = Look(session, Patterns.of(q), _matching(session, q, scope), pieces)
+    reader = PieceReader(session, Patterns.of(q), _matching(session, q, scope), pieces)
     if scope.file is not None:
-        matches = look.in_one(mode, at or 0, limit)
+        matches = reader.one_text(mode, at or 0, limit)
     else:
-        matches = look.in_all(mode, at, limit)
+        matches = reader.all_texts(mode, at, limit)
     return CodePage(
         _texts(session, matches, scope), matches.exact, matches.cursor, matches.looked_at
     )

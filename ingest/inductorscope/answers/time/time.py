@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.time.costs import LineCostRow
-from inductorscope.analyze.verdicts import held_up
+from inductorscope.analyze.verdicts import slowdown_warning
 from inductorscope.answers.parts import (
     CategoryTime,
     GraphRow,
@@ -138,7 +138,7 @@ def time_page(session: Session, run_id: str) -> TimePage:
         speed_up=speed_up(run),
         timings=run.timings,
         kernel_time_us=kernels_us,
-        held_up=held_up(kernels_us, run.compiled_ms),
+        held_up=slowdown_warning(kernels_us, run.compiled_ms),
         unattributed_us=_unattributed(profiles),
         categories=categories(session, run_id),
         graphs=graph_rows(session, run_id),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from inductorscope.analyze.benchmark.case import NoCase
-from inductorscope.answers.explorer.benchmark import CaseOf, add_benchmark, case_of
+from inductorscope.answers.explorer.benchmark import CallCase, add_benchmark, case_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
 from inductorscope.capture.benchmark.run import Asked, BenchmarkFailed, run_case
@@ -56,7 +56,7 @@ def _named(spec: dict[str, Any]) -> tuple[str, str, str, int]:
     return str(spec["run"]), str(spec["graph"]), str(spec["kernel"]), int(spec["handle"])
 
 
-def _end(task: Task, found: CaseOf, result: dict[str, Any]) -> None:
+def _end(task: Task, found: CallCase, result: dict[str, Any]) -> None:
     run, slug, kernel, handle = _named(task.spec)
     lines = task.report.finishing()
     message = sentence(result)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from inductorscope.answers.explorer.benchmark import is_ours
+from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.capture.diagnosis.run import Asked, run_diagnosis
 from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.capture.watch import CaptureFailed
@@ -65,7 +65,7 @@ def captured_spec(session: Session, run_id: str) -> CaptureSpec:
     run = session.get(Run, run_id)
     if run is None:
         raise Refused("The run is not here any more", "capture the program again")
-    if not is_ours(run):
+    if not is_captured_here(run):
         raise Refused(*UPLOADED)
     options = run.environment.get("options")
     if not isinstance(options, dict):
