@@ -89,9 +89,11 @@ def swallowing(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
                 simple = op.op in _ONE_EXPRESSION
                 taken = lost.intersection(_NAME.findall(" ".join(op.arguments)))
                 if own > _most_lines(op.op, triton):
-                    reason = f"{own} lines were read as this one operation"
+                    reason = f"{own} lines were matched with this operation"
                 elif triton and simple and own > 1 and taken:
-                    reason = f"{own} lines were read as it and none as the `{min(taken)}` it takes"
+                    reason = (
+                        f"{own} lines were matched with it and none with its operand `{min(taken)}`"
+                    )
                 else:
                     continue
                 reasons[node.name, block.name, op.name] = reason

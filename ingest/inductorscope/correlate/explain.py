@@ -108,32 +108,33 @@ class Explainer:
         code, second = "data_flow", ""
         if not nodes or cost is None:
             code = "unknown"
-            second = f"No node of the graph was found whose value {key[0]}'s loop body computes."
+            second = f"No node of the graph has the value that {key[0]}'s loop body computes."
         elif maker is not None:
             code = "reordered"
             second = (
-                f"Fusion put the loops of {key[0]} in another order, and its body was traced anew: "
+                f"Fusion reordered the loops of {key[0]} and traced its body again: "
                 f"its lines count for `{maker}`, whose lowering made the buffer"
-                + (f"; by itself the operation is part of `{node}`." if node != maker else ".")
+                + (f"; the operation alone is part of `{node}`." if node != maker else ".")
             )
         elif cost > DOUBTFUL:
             code = "doubtful"
             second = (
-                f"{key[0]}'s loop body fits the graph only in part (cost {cost:.2f}, doubtful "
+                f"{key[0]}'s loop body fits the graph only partly (cost {cost:.2f}, doubtful "
                 f"above {DOUBTFUL:g}), so `{node}` is a guess."
             )
         elif doubt is not None:
             code = "doubtful"
             second = (
-                f"By what it reads and what is stored it belongs to `{node}`, but {doubt}: a guess."
+                f"By its operands and the stored value it belongs to `{node}`, "
+                f"but {doubt}: a guess."
             )
         elif others:
             code = "ambiguous"
             names = " and ".join(f"`{name}`" for name in [node, *others])
-            second = f"{names} fit equally well; the order of the nodes decided for `{node}`."
+            second = f"{names} fit equally well; the order of nodes decides for `{node}`."
         else:
             second = (
-                f"By what it reads and what is stored it belongs to `{node}` (cost {cost:.2f})."
+                f"By its operands and the stored value it belongs to `{node}` (cost {cost:.2f})."
             )
         sentence = f"Matched by operation and data flow: {self._describe(key)}. {second}"
         return Reason(code, sentence, op_entity(*key), nodes, calls)
@@ -167,8 +168,8 @@ def raised_reasons(
     for (kernel, handle), raised in RaisedWalk(FxGraph(post), code, lines, nodes).walk().items():
         for each in raised:
             sentence = (
-                "There is no IR of this graph, so the kernel's own text was read as loop bodies: "
-                f"by data flow this `{each.op}` belongs to `{each.node}` (cost {each.cost:.2f}"
+                "This graph has no IR, so loop bodies were reconstructed from the kernel. "
+                f"By data flow, this `{each.op}` belongs to `{each.node}` (cost {each.cost:.2f}"
             )
             sure = each.cost <= sure_below(each)
             sentence += ")." if sure else f", a guess above {sure_below(each):g})."

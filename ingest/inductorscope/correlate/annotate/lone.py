@@ -14,7 +14,7 @@ from inductorscope.correlate.links.kernel_nodes import link_kernels, nodes_of_ca
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.lines import add_lines
-from inductorscope.correlate.without_ir.walk import FoundLines, RaisedWalk
+from inductorscope.correlate.without_ir.walk import NodesOfLines, RaisedWalk
 from inductorscope.formats.code.output_code import (
     CodeCall,
     CodeKernel,
@@ -50,13 +50,13 @@ def lone_links(text: str, graph: FxText) -> GraphLinks:
     return collector.finish()
 
 
-def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> FoundLines:
+def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> NodesOfLines:
     """For each kernel, the reading that explains most at the lowest cost."""
-    result: FoundLines = {}
+    result: NodesOfLines = {}
     inputs = [node.name for node in graph.nodes if node.kind == "placeholder"]
     for number, kernel in enumerate(code.kernels, 1):
         mine = kernel.fragment.nodes or [n.name for n in graph.nodes if n.kind == "call"]
-        best: tuple[float, FoundLines] | None = None
+        best: tuple[float, NodesOfLines] | None = None
         for order in islice(permutations(kernel.fragment.inputs or inputs), MOST_ORDERS):
             call = _call(kernel, number, list(order))
             nodes = {(kernel.name, number): mine}

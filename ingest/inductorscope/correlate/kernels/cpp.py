@@ -72,7 +72,8 @@ def read_kernel(lines: list[str], first: int, last: int) -> CppKernel:
 
 
 def _is_mask_of(statement: Statement, head: Statement) -> bool:
-    """A nested mask comes before the body under both masks, and has a higher number."""
+    """Whether a statement is the mask of a body: nested masks come first but have a higher
+    number."""
     return 0 < statement.number - head.number <= 2 and statement.tags <= _MASKING
 
 

@@ -58,13 +58,13 @@ def link_dynamo(
             collector.add(stage, node.line, f"fx:{name}", confidence)
 
 
-_Found = dict[str, list[tuple[FxTextNode, Confidence]]]
+_Matches = dict[str, list[tuple[FxTextNode, Confidence]]]
 
 
-def _recorded(own: _Run, became: _Run, post_to_pre: dict[str, list[str]]) -> _Found:
+def _recorded(own: _Run, became: _Run, post_to_pre: dict[str, list[str]]) -> _Matches:
     """Matches from Inductor's record."""
     named = {node.name: node for node in own}
-    matches: _Found = {}
+    matches: _Matches = {}
     for node in became:
         before = [named[name] for name in post_to_pre.get(node.name, ()) if name in named]
         if before:
@@ -72,7 +72,7 @@ def _recorded(own: _Run, became: _Run, post_to_pre: dict[str, list[str]]) -> _Fo
     return matches
 
 
-def _inputs(own: _Run, became: _Run) -> _Found:
+def _inputs(own: _Run, became: _Run) -> _Matches:
     """Matches inputs by order; types must agree, since a wrapper may add or split inputs."""
     inputs = [node for node in own if node.kind == "placeholder"]
     assigned = {
@@ -80,7 +80,7 @@ def _inputs(own: _Run, became: _Run) -> _Found:
         for node in own
         if node.kind != "placeholder" and node.op == "expression" and len(node.inputs) == 1
     }
-    matches: _Found = {}
+    matches: _Matches = {}
     for node in became:
         named = _INPUT.match(node.name) if node.kind == "placeholder" else None
         if named is None:
@@ -94,12 +94,12 @@ def _inputs(own: _Run, became: _Run) -> _Found:
     return matches
 
 
-def _by_line(own: _Run, became: _Run, inputs: _Found) -> _Found:
+def _by_line(own: _Run, became: _Run, inputs: _Matches) -> _Matches:
     """Matches nodes by the user's line that both graphs quote."""
     own_runs, later_runs = _runs(own), _runs(became)
     backward = any(node.name.startswith("tangents_") for node in became)
     takers = _takers(own, became, inputs)
-    matches: _Found = {}
+    matches: _Matches = {}
     for place, runs in later_runs.items():
         known = own_runs.get(place, [])
         if not known:
@@ -119,7 +119,7 @@ def _by_line(own: _Run, became: _Run, inputs: _Found) -> _Found:
     return matches
 
 
-def _takers(own: _Run, became: _Run, inputs: _Found) -> dict[str, list[FxTextNode]]:
+def _takers(own: _Run, became: _Run, inputs: _Matches) -> dict[str, list[FxTextNode]]:
     """Input of the later graph → Dynamo's nodes that take it: parameters distinguish layers."""
     users: dict[str, list[FxTextNode]] = defaultdict(list)
     for node in own:

@@ -34,7 +34,7 @@ class BufferMakers(Candidates):
 
     def __init__(self, graph: FxGraph, nodes: dict[str, IrTextNode]) -> None:
         super().__init__(graph, nodes)
-        self.given: set[str] = set()
+        self.claimed: set[str] = set()
         """Views whose copies are outputs of the graph."""
         self.takes_as_is = TAKES_AS_IS
         if _chose_channels_last(graph, nodes):
@@ -70,7 +70,7 @@ class BufferMakers(Candidates):
             if not is_copy and value is producer and _realized(followers, region):
                 return producer.name
             return followers[0].name
-        shared = len(followers) != 1 or value.op == "getitem" or value.name in self.given
+        shared = len(followers) != 1 or value.op == "getitem" or value.name in self.claimed
         if value is not producer and shared:
             return value.name
         asked = (
@@ -167,13 +167,13 @@ class BufferMakers(Candidates):
                 if not buffer.users and same_shape(child.shape, buffer.size):
                     queue.append(child)
         if not buffer.users:  # only the caller receives it
-            outputs = [v for v in alike if "output" in v.users and v.name not in self.given]
+            outputs = [v for v in alike if "output" in v.users and v.name not in self.claimed]
             alike = outputs or alike
         begins = constant_term(operation.index) if operation.op == "load" else None
         fitting = (v for v in alike if begins is None or self.graph.offset(v.name) == begins)
         view = next(fitting, alike[0] if alike else None)
         if view is not None and not buffer.users:
-            self.given.add(view.name)
+            self.claimed.add(view.name)
         return view
 
     def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:

@@ -231,7 +231,8 @@ TAKES_AS_IS = frozenset(
 
 
 def same_operation(kernel: str, op: str) -> bool:
-    """`extern_kernels.bias_addmm` ↔ `addmm`, `torch.ops.aten.sort.stable` ↔ `sort`."""
+    """Whether names match: `extern_kernels.bias_addmm` is `addmm`, `torch.ops.aten.sort.stable`
+    `sort`."""
     if kernel == op:
         return True
     return kernel.strip("_") in _ALIASES.get(op, ()) or kernel.rstrip("_") == op.rstrip("_")

@@ -246,7 +246,7 @@ class OriginWalk(BufferMakers):
                 self.result.held[mutated] = (producer.name, index)
 
     def _asserted(self, node: IrTextNode, region: Region) -> bool:
-        """The next assertion: they are lowered in order, and store no value of the graph."""
+        """Reads a stored assertion, if it is one: they are lowered in order and store no value."""
         store = region.stores[-1]
         value = _stored(region, store)
         if value is None or region.operations[value].op != "device_assert_async":

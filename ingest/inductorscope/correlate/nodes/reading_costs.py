@@ -227,7 +227,7 @@ class Costs(ByPlace):
         return sum(cost for cost, _ in readings), [choice for _, choice in readings]
 
     def _turned(self, place: Place, node: FxValue) -> float:
-        """Whether an index runs along columns for a value made of rows, or vice versa."""
+        """Cost of an index that runs along columns for a value made of rows, or vice versa."""
         across = self.across.get(place)
         if across is None or not node.constant:
             return 0.0
@@ -383,7 +383,8 @@ class Costs(ByPlace):
         return "operand", cost + self._operand(child, node, depth)
 
     def _operand(self, child: Place, node: FxValue, depth: int) -> float:
-        """`add(x, y, alpha=2)` multiplies inside an addition: its operands are its arguments."""
+        """Cost of the multiplication inside `add(x, y, alpha=2)`, whose operands are the node's
+        arguments."""
         if depth > _DEPTH or self.work > _BUDGET:
             return BAD
         self.work += 1

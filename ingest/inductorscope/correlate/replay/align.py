@@ -1,10 +1,10 @@
-"""Loop-body operations ↔ the statements of one block, by replaying how the block was written.
+"""Aligns loop-body operations with the statements of one block, by replaying its code generation.
 
-Operations are walked in the order in which code was generated for them. Each either repeats an
-expression that was written before (common subexpressions are written once, by their first user),
-or owns the next run of statements by number. What it owns is judged by tags and operands; when
-nothing fits, the operation is left out and the walk goes on: later operations find their
-statements by their own operands, so that one unknown emission costs one operation, not the rest.
+Operations are walked in the order of code generation. Each either repeats an expression that was
+written before (common subexpressions are written once, by their first user) or owns the next run of
+statements by number. Tags and operands decide what it owns. When nothing fits, the operation is
+left out and the walk continues: later operations find their statements by their operands, so an
+unknown emission affects only one operation.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ __all__ = ["Accumulation", "Aligner", "Alignment", "OpKey"]
 
 
 _LOOP_END = 24
-"""How many statements a loop's reductions may end with behind it."""
+"""The most statements after a loop that may end its reductions."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reduced:
-    """A loop body that is one reduction."""
+    """A loop body that is a single reduction."""
 
     buffer: str
     store: IrOp
     reading: tuple[object, ...]
-    """What it computes, whatever buffer that is for."""
+    """The expression it computes, without the target buffer."""
 
 
 class Aligner(ValueReplay):
     """Replays scheduler nodes into one block."""
 
     def replay(self, node: IrTextNode) -> float:
-        """Walk one node's loop body; returns what it cost."""
+        """Replays one node's loop body; returns the cost."""
         before = self.result.cost
         body = node.body
         if body is None:
@@ -54,8 +54,8 @@ class Aligner(ValueReplay):
         return self.result.cost - before
 
     def _repeats(self, reduced: _Reduced) -> bool:
-        """Whether the loop that was written last holds the same reduction, for another buffer:
-        only the store of it is written again, nothing of it in the next loop."""
+        """Whether the previous loop holds the same reduction for another buffer: then only its
+        store is written again, and nothing in the next loop."""
         buffer, loop = self.reduced.get(reduced.reading, ("", ()))
         if not loop or loop != self._loop() or buffer not in self.stored:
             return False
@@ -68,7 +68,7 @@ class Aligner(ValueReplay):
         return True
 
     def _loop(self) -> tuple[int, ...]:
-        """The loop that was written to last."""
+        """The last loop with statements."""
         last = self._at() - 1
         for position in range(last, max(last - _LOOP_END, -1), -1):
             if self.block.numbered[position].scope:
@@ -143,7 +143,7 @@ class Aligner(ValueReplay):
 
 
 def _reduced(body: IrLoopBody, same: dict[str, str]) -> _Reduced | None:
-    """`same`: buffers that hold what another one holds."""
+    """The reduction of a node. `same`: buffers that hold the same value as another one."""
     ops = [op for block in body.blocks.values() for op in block.ops]
     stores = [op for op in ops if op.op.startswith("store")]
     if len(body.blocks) != 1 or len(stores) != 1 or not any(op.op == "reduction" for op in ops):

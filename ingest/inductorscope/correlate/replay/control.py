@@ -1,4 +1,4 @@
-"""Replaying reductions, and checks of indices that computed values select with."""
+"""Replays reductions, and checks of computed indices."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _WRAPS = frozenset(
         "broadcast_to", "to", "cast", "Vectorized", "VectorizedN", "VecMask", "from",
     ]
 )  # fmt: skip
-"""What the steps from an index to the check of it are written with."""
+"""Tags of the steps from an index to its check."""
 
 
 _ACCUMULATED = Literal("accumulated")
-"""The value of a reduction in C++, which the loop that it is in never sees."""
+"""The value of a reduction in C++, which is not visible in its loop."""
 NO_REDUCTION = 3.0
-"""Cost of a reduction in a loop that accumulates nothing like it."""
+"""Cost of a reduction in a loop without a similar accumulation."""
 
 
 class ControlReplay(MemoryReplay):
-    """Reductions and checks; the end of masked bodies."""
+    """Replays reductions, checks and the end of masked bodies."""
 
     def _reduction(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
         kind = op.arguments[2].strip("'") if len(op.arguments) > 2 else ""
@@ -64,7 +64,7 @@ class ControlReplay(MemoryReplay):
         return None
 
     def _check(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
-        """Indirect indices are wrapped and asserted; every step of that is optional."""
+        """Replays the wrapping and assertion of indirect indices; each step is optional."""
         value = values[-1] if op.op == "set_indirect" and values else None
         expression = ("indirect", value)
         start = self._at()
@@ -96,8 +96,8 @@ class ControlReplay(MemoryReplay):
         return self._remember(expression, result)
 
     def _anew(self, start: int, value: Value) -> bool:
-        """Whether an index that was wrapped and checked before is checked once more as it is: C++
-        spreads it over the lanes for that."""
+        """Whether an index that was wrapped and checked before is checked again: C++ spreads it
+        over the lanes for that."""
         if not self.cpp or not isinstance(value, str) or start >= len(self.block.numbered):
             return False
         if "tmpbuf" not in self.block.numbered[start].text:
@@ -111,12 +111,12 @@ class ControlReplay(MemoryReplay):
         return False
 
     def _plain(self, position: int) -> bool:
-        """Index arithmetic, as bounds are checked of: nothing that was loaded or computed."""
+        """Whether it is plain index arithmetic, without loaded or computed values."""
         statement = self.block.numbered[position]
         return statement.is_leaf or statement.is_cast or statement.tags <= _INDEX_WORK
 
     def _foreign(self, check: Statement) -> bool:
-        """A check of something an earlier operation computed is none of index bounds."""
+        """Whether a check is about a value of an earlier operation, not about index bounds."""
         return any(
             id(self.definitions[name]) in self.result.owner
             for name in check.uses
@@ -142,7 +142,7 @@ class ControlReplay(MemoryReplay):
         return False
 
     def _wrapping(self, start: int, value: Value) -> set[int]:
-        """`tmp + size`, `tmp < 0`, `where`, without an assertion behind them."""
+        """The steps `tmp + size`, `tmp < 0`, `where`, without an assertion after them."""
         if not isinstance(value, str):
             return set()
         for position in range(start, min(start + 10, len(self.block.numbered))):
@@ -169,7 +169,7 @@ class ControlReplay(MemoryReplay):
         return None
 
     def _combined(self, mask: Value, outer: Value, key: OpKey) -> Value:
-        """A mask inside of another one holds where both do: `tmp22 = tmp20 & tmp16`."""
+        """The combination of a mask with the mask around it: `tmp22 = tmp20 & tmp16`."""
         for position in self._upcoming(2):
             statement = self.block.numbered[position]
             if statement.tags == {"&"} and all(
@@ -201,8 +201,8 @@ class ControlReplay(MemoryReplay):
         return -1
 
     def _chosen(self, statement: Statement, inner: Value) -> bool:
-        """Triton's code chooses between a masked value and another one made in its shape,
-        `tl.full(tmp3.shape, 0.0, tmp3.dtype)`; every other choice is an operation of its own."""
+        """Whether a choice ends a masked body: Triton chooses between the value and one of its
+        shape, `tl.full(tmp3.shape, 0.0, tmp3.dtype)`; all other choices are separate operations."""
         if self.cpp or "where" not in statement.tags:
             return True
         shape = f"tl.full({inner}.shape, " if inner is not None else ".shape, "
@@ -213,7 +213,7 @@ class ControlReplay(MemoryReplay):
         )
 
     def _called_end(self, head: int) -> int:
-        """Where the value of a lambda is taken: by a conditional, or inside another lambda."""
+        """The use of a lambda's value: in a conditional, or inside another lambda."""
         numbered = self.block.numbered
         name = numbered[head].defines[0]
         depth = len(numbered[head].scope)

@@ -1,7 +1,7 @@
-"""How the operations of loop bodies look once they are written: which tags to expect.
+"""The tags of the statements that loop-body operations are written as.
 
-The table covers both backends, scalar and vectorised. An operation that is not listed is looked
-for by its own name (`ops.sin` → `tl_math.sin(…)`, `tmp0.sin()`, `std::sin(…)`).
+The table covers both backends, scalar and vectorised. Unlisted operations have their name as tag
+(`ops.sin` → `tl_math.sin(…)`, `tmp0.sin()`, `std::sin(…)`).
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ COMMUTATIVE = frozenset(
     ]
 )
 
-# Written in several steps, so that anything may stand before the last one.
+# Written in several steps, with arbitrary statements before the last one.
 SEVERAL_STEPS = frozenset(
     [
         "remainder", "set_indirect", "sort", "scan", "rand", "randn", "randint64", "bucketize",
@@ -121,11 +121,11 @@ SEVERAL_STEPS = frozenset(
 )  # fmt: skip
 
 EXTENDED = frozenset(["remainder", "floordiv"])
-"""Their first step may look complete while corrections follow."""
+"""Operations whose first step may look complete although corrections follow."""
 
 
 def is_called(op: str, tags: frozenset[str]) -> bool:
-    """Whether a function bears the name of an operation that is not listed: `calc_polygamma`."""
+    """Whether a function has the name of an unlisted operation: `calc_polygamma`."""
     if op in EXPECTED:
         return False
     return any(tag.endswith(f"_{op}") or tag.startswith(f"{op}_") for tag in tags)

@@ -1,4 +1,4 @@
-"""The lines of a kernel ↔ the loop-body operations that wrote them, for each of its calls."""
+"""Aligns the lines of a kernel with loop-body operations, for each call."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from inductorscope.formats.code.output_code import CodeKernel
 from inductorscope.formats.graph.ir import IrTextNode
 
 NODE_TRIES = 6
-"""How many nodes ahead are tried when a block does not go on with the next one."""
+"""The most nodes ahead to try when a block does not continue with the next one."""
 MORE_TRIES = 24
-"""The same when none of those fits at all."""
+"""The most nodes ahead to try when none of those fits."""
 
 
 _FOR_A_STORE = "auto at_"
 """`auto at_Half_tmp_acc0_vec = at::vec::convert<at::Half,1,float,2>(tmp_acc0_vec);`"""
 NEVER = 1e6
 STUCK = 0.5
-"""Cost for each statement of a node that hardly fits."""
+"""Cost per statement above which a node hardly fits."""
 
 
 @dataclass(slots=True)
 class KernelText:
-    """A kernel's body, read once for all of its calls."""
+    """A kernel's body, read once for all its calls."""
 
     kernel: CodeKernel
     blocks: list[Block]
@@ -43,7 +43,7 @@ class KernelText:
 
 @dataclass(slots=True)
 class LineOps:
-    """Line of the output code → operations, of one call."""
+    """Line of the output code → operations, for one call."""
 
     lines: dict[int, list[OpKey]] = field(default_factory=dict)
     cost: float = 0.0
@@ -74,7 +74,7 @@ class _Fit:
 
 
 def align_call(text: KernelText, site: CallSite) -> LineOps:
-    """Replay the nodes of one call into the blocks of its kernel."""
+    """Replays the nodes of one call into the blocks of its kernel."""
     pointers = _with_aliases(site.pointers, text.aliases)
     inside = _inside(site)
     result = LineOps()
@@ -102,7 +102,7 @@ def align_call(text: KernelText, site: CallSite) -> LineOps:
 
 
 def _inside(site: CallSite) -> dict[str, bool]:
-    """The buffers that a call makes, and whether nobody else reads them."""
+    """The buffers that a call makes → whether only the call reads them."""
     own = {node.name for node in site.nodes}
     return {
         buffer.name: bool(buffer.users) and own.issuperset(buffer.users)
@@ -114,7 +114,7 @@ def _inside(site: CallSite) -> dict[str, bool]:
 def _with_aliases(
     pointers: dict[str, frozenset[str]], aliases: dict[str, str]
 ) -> dict[str, frozenset[str]]:
-    """`auto out_ptr3 = in_out_ptr0;`: another name for the same memory."""
+    """`auto out_ptr3 = in_out_ptr0;`: a second name for the same memory."""
     if not aliases:
         return pointers
     return {
@@ -124,9 +124,9 @@ def _with_aliases(
 
 
 def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit], *, alone: bool = False) -> _Fit:
-    """Replay nodes until the block is explained; what it took waits no longer. Fused nodes may be
-    written in another order. Nothing that waits has another block to go to where this is the
-    kernel's only one: then also what hardly fits is taken, so that no more than that is lost."""
+    """Replays nodes until the block is explained, and removes them from `waiting`. Fused nodes may
+    be written in another order. If this is the kernel's only block, the nodes fit nowhere else:
+    then it also takes nodes that hardly fit, to lose only these."""
     while waiting and not (fit.taken and fit.aligner.result.complete(fit.block)):
         best, cost = 0, 0.0
         if len(waiting) > 1:
@@ -143,7 +143,8 @@ def _fit(fit: _Fit, waiting: list[IrTextNode], earlier: list[_Fit], *, alone: bo
 
 
 def _put_earlier(waiting: list[IrTextNode], most: int, earlier: list[_Fit]) -> bool:
-    """A reduction that repeats another one has no block of its own, and others wait for it."""
+    """Replays a reduction that repeats an earlier one into that one's block, as it has no separate
+    block."""
     for node in waiting[:most]:
         if node.body is None or not any(
             op.op == "reduction" for block in node.body.blocks.values() for op in block.ops
@@ -163,8 +164,8 @@ def _put_earlier(waiting: list[IrTextNode], most: int, earlier: list[_Fit]) -> b
 
 
 def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, float]:
-    """The next node in order, unless another one fits what follows and it does not; what it costs
-    for each statement it explains."""
+    """Index of the next node, and its cost per explained statement. A later node is chosen only if
+    it fits the next statements and the first one does not."""
     costs: list[float] = []
     cpp = fit.aligner.cpp
     makers = {buffer.name: node.name for node in waiting for buffer in node.buffers}
@@ -172,7 +173,7 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
         if position == NODE_TRIES and min(costs) < 0.9:
             break
         if any(makers.get(name, node.name) != node.name for name in node.reads):
-            costs.append(NEVER)  # it needs what is not written yet
+            costs.append(NEVER)  # it depends on nodes that are not written yet
             continue
         trial = _again(fit)
         before = len(trial.result.owner)
@@ -182,7 +183,7 @@ def _next_node(fit: _Fit, waiting: list[IrTextNode], alone: bool) -> tuple[int, 
             return position, 0.0
         if gained:
             costs.append((cost + 1.0) / (gained + 1))
-        else:  # all of it was written before, for others
+        else:  # all its expressions were written before, for other nodes
             costs.append(cost + 2.0 if cost <= 1.0 else cost + 5.0)
     best = min(range(len(costs)), key=lambda i: costs[i])
     if fit.taken and costs[best] >= 5.0 and not (alone and costs[best] < NEVER):
@@ -198,7 +199,7 @@ def _again(fit: _Fit) -> Aligner:
 
 
 def _collect(result: LineOps, block: Block, alignment: Alignment) -> None:
-    """Statements nobody owns go to whoever uses them, else stay unexplained."""
+    """Collects lines. Statements without owner go to their user, or stay unexplained."""
     owner = alignment.owner
     for index, statement in enumerate(block.numbered):
         if id(statement) not in owner:
@@ -227,7 +228,7 @@ def _outside(
     stores: list[tuple[str, OpKey]],
     pointers: dict[str, frozenset[str]],
 ) -> None:
-    """Declarations, epilogues and stores of accumulators belong to the nearest reduction."""
+    """Assigns declarations, epilogues and stores of accumulators to the nearest reduction."""
     left = list(stores)
     for statement in statements:
         nearest = _nearest(statement, records)
@@ -279,8 +280,8 @@ def _store_of(
 
 
 def _helpers(result: LineOps, text: KernelText, done: list[Alignment]) -> None:
-    """The function a scan combines with belongs to the first scan that calls it: it is written for
-    that one."""
+    """Assigns the combining function of a scan to the first scan that calls it, for which it is
+    written."""
     waiting = dict(text.helpers)
     for block, alignment in zip(text.blocks, done, strict=True):
         for statement in block.numbered:
@@ -293,7 +294,7 @@ def _helpers(result: LineOps, text: KernelText, done: list[Alignment]) -> None:
 
 
 def _indices(result: LineOps, text: KernelText) -> None:
-    """`x0 = xindex % 8` belongs to the first load or store that needs it."""
+    """`x0 = xindex % 8` goes to the first load or store that needs it."""
     users = [s for block in text.blocks for s in [*block.numbered, *block.others]]
     users.sort(key=lambda statement: statement.lines[0])
     for index in text.indices:

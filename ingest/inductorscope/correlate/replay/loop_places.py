@@ -1,7 +1,7 @@
-"""Index expressions as they are written in a kernel, whatever the loops of a body are called.
+"""Index expressions that do not depend on the names of loop variables.
 
-Bodies that share a kernel walk the same elements, but one may call `p1` what another calls `p2`: it
-has merged what lies further out. A variable is what it is by its stride in that walk and its size.
+Bodies in one kernel visit the same elements, but `p1` of one may be `p2` of another, if the first
+has merged outer loops. A variable is identified by its stride in that order and its size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _VARIABLE = re.compile(r"\bp\d+\b")
 
 @lru_cache(maxsize=1024)
 def _variables(var_ranges: str) -> tuple[dict[str, str], str]:
-    """Variable → its stride and size; the number of elements."""
+    """Variable → its stride and size; and the number of elements."""
     places: dict[str, str] = {}
     product, symbols = 1, ""
     for item in reversed(split_top(var_ranges.strip()[1:-1])):

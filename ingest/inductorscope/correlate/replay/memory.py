@@ -1,4 +1,4 @@
-"""Replaying loads and stores: which statement reads or writes which memory."""
+"""Replays loads and stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inductorscope.correlate.replay.state import Literal, OpKey, ReplayState, Va
 from inductorscope.formats.graph.ir import IrOp
 
 _LOCAL = frozenset(["local_buffer_data_"])
-"""Stands for memory that never leaves the kernel."""
+"""The pointer of memory that never leaves the kernel."""
 _NUMBER = re.compile(r"\d+")
 # `tl.where(tmp4, tmp6, 0)`
 _CHOOSES = re.compile(r"tl\.where\(tmp\d+, tmp\d+, [-\d.]+\)$")
@@ -20,15 +20,15 @@ _SIZE = re.compile(r"\(ks\d+(?: // \d+)?\)|\bks\d+\b")
 _SEED = re.compile(r"\bload_seed_offset\d*")
 
 AHEAD = 3
-"""How many statements ahead a load is looked for."""
+"""The most statements ahead to search for a load."""
 
 
 WRONG_PLACE = 2.0
-"""Cost of a load from the right buffer, but from another place in it."""
+"""Cost of a load from the right buffer, but from a different place in it."""
 
 
 class MemoryReplay(ReplayState):
-    """Loads, stores, and what is written for them alone."""
+    """Replays loads and stores, with the statements written only for them."""
 
     def _load(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
         buffer = op.arguments[0].strip("'") if op.arguments else ""
@@ -67,8 +67,8 @@ class MemoryReplay(ReplayState):
         return self._remember(expression, value)
 
     def _read_again(self, known: Value, places: frozenset[str]) -> bool:
-        """Whether a load that is known is written once more, with another name for a size: Triton's
-        code calls a size `ks2 // 2` before it knows that it is given it as `ks0`."""
+        """Whether a known load is written again with another name for a size: Triton's code uses
+        `ks2 // 2` until it has the size as the parameter `ks0`."""
         if self.cpp or not isinstance(known, str):
             return False
         before = self.definitions[known].text if known in self.definitions else ""
@@ -80,7 +80,8 @@ class MemoryReplay(ReplayState):
         return False
 
     def _load_at(self, places: frozenset[str], index: str) -> int:
-        """Where the load is written, if the next statements hold one from the right place."""
+        """The position of the load, if the next statements hold one from the right place, else
+        -1."""
         start = self._at()
         for position in self._upcoming(AHEAD):
             statement = self.block.numbered[position]
@@ -106,7 +107,7 @@ class MemoryReplay(ReplayState):
         return ""
 
     def _load_end(self, position: int, key: OpKey) -> int:
-        """A load of one element is broadcast; a tile is filled and read."""
+        """The end of a load: a single element is broadcast, a tile is filled and read."""
         numbered = self.block.numbered
         statement = numbered[position]
         name = statement.defines[0]
@@ -127,7 +128,8 @@ class MemoryReplay(ReplayState):
         return position
 
     def _selected(self, last: int) -> int:
-        """Triton broadcasts a single element, then chooses: `tmp7 = tl.where(tmp4, tmp6, 0)`."""
+        """The choice after Triton has broadcast a single element: `tmp7 = tl.where(tmp4, tmp6,
+        0)`."""
         numbered = self.block.numbered
         if self.cpp or last + 1 >= len(numbered):
             return last
@@ -145,7 +147,7 @@ class MemoryReplay(ReplayState):
         return last + 1 if fits and set(following.uses) == set(names) else last
 
     def _loaded_before(self, places: frozenset[str], index: str) -> Value:
-        """Another node read the same place under another name for its index."""
+        """The value, if another node read the same place with another name for its index."""
         wanted = set(_NUMBER.findall(index))
         best: tuple[float, str] | None = None
         for place in places:
@@ -167,10 +169,10 @@ class MemoryReplay(ReplayState):
         value = values[2] if len(values) > 2 else None
         places = self.pointers.get(buffer, frozenset())
         if self.cpp and op.op == "store_reduction":
-            self.result.stores.append((buffer, key))  # behind the loop
+            self.result.stores.append((buffer, key))  # after the loop
         elif (statement := self._store_statement(places, value)) is not None:
             self._own_store(statement, key)
-        elif places and not self.inside.get(buffer):  # else its memory may be reused unwritten
+        elif places and not self.inside.get(buffer):  # otherwise its memory may be reused unwritten
             self._miss(0.5)
         if len(op.arguments) < 4 or "atomic" not in op.arguments[3]:
             self.stored[buffer] = value
@@ -193,7 +195,7 @@ class MemoryReplay(ReplayState):
         return fallback
 
     def _tiled(self, statement: Statement) -> tuple[str, ...]:
-        """What was put into the tile that a transposing store empties."""
+        """The values put into the tile that a transposing store writes out."""
         return tuple(
             name
             for other in self.block.others
@@ -202,7 +204,7 @@ class MemoryReplay(ReplayState):
         )
 
     def _own_store(self, statement: Statement, key: OpKey) -> None:
-        """The store, and conversions and index arithmetic written for it alone."""
+        """Owns the store, and conversions and index arithmetic written only for it."""
         self._own(statement, key)
         start = self._at()
         pending = list(statement.uses)
@@ -222,8 +224,9 @@ class MemoryReplay(ReplayState):
                     self._own(other, key)
 
     def _at_offset(self, text: str, arguments: list[str]) -> bool:
-        """`in_ptr0[static_cast<int64_t>(7L)]` reads seed 7, `in_ptr0 + load_seed_offset1` the seed
-        whose number the call passes as that parameter; an offset that is a name may be any."""
+        """Whether a load is at an offset: `in_ptr0[static_cast<int64_t>(7L)]` reads seed 7,
+        `in_ptr0 + load_seed_offset1` the seed whose number is passed as that parameter; a name may
+        be any offset."""
         offset = arguments[0] if arguments else ""
         if not offset.isdigit():
             return True
@@ -238,5 +241,5 @@ def _right(text: str) -> str:
 
 
 def _unsized(text: str) -> str:
-    """A load without the names of sizes in its index."""
+    """A load, without the names of sizes in its index."""
     return _SIZE.sub("K", _right(text).replace("(1)", "1"))

@@ -1,8 +1,8 @@
-"""Which loop bodies were written anew with their loops in another order.
+"""Finds loop bodies that were rewritten with reordered loops.
 
-Fusion may reorder the loops of a node so that it fits its neighbours. The body is then traced a
-second time, from its first trace: what Inductor knows of its operations from there on is only the
-node that made the buffer. Merging loops that belong together changes nothing of that.
+Fusion may reorder the loops of a node so that it fits its neighbours. The body is then traced
+again, from its first trace: afterwards Inductor knows only the node that made the buffer as the
+origin of its operations. Merging adjacent loops does not count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def reordered_nodes(before: IrText, after: IrText) -> set[str]:
         first = earlier.get(node.name)
         if node.body is None or first is None or first.body is None:
             continue
-        if all(buffer.device == "cpu" for buffer in node.buffers):  # C++ keeps what it knows
+        if all(buffer.device == "cpu" for buffer in node.buffers):  # C++ keeps the origins
             continue
         if node.body.indexes != first.body.indexes and _reordered(first.body, node.body):
             names.add(node.name)

@@ -1,8 +1,8 @@
-"""Calls of the wrapper ↔ scheduler nodes, and kernel parameters ↔ buffers.
+"""Matches calls of the wrapper with scheduler nodes, and kernel parameters with buffers.
 
-A Triton kernel computes one scheduler node, a C++ kernel a run of them between extern calls. What
-a call writes tells which: output buffers appear by name among its arguments. Reuse of memory
-renames buffers (`buf21 = buf8; del buf8  # reuse`), so every name of a piece of memory counts.
+A Triton kernel computes one scheduler node, a C++ kernel a run of them between extern calls.
+Outputs identify the nodes: output buffers appear by name among the call's arguments. Reuse of
+memory renames buffers (`buf21 = buf8; del buf8  # reuse`), so all names of a piece of memory count.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _WRAPPERS = frozenset(
 
 @dataclass(slots=True)
 class CallSite:
-    """One call of a kernel with the nodes it computes."""
+    """One call of a kernel, with the nodes it computes."""
 
     call: CodeCall
     kernel: CodeKernel
     nodes: list[IrTextNode] = field(default_factory=list)
-    """Innermost members in order of code generation, as the back end writes them."""
+    """Innermost members, in the back end's order of code generation."""
     pointers: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Buffer → kernel parameters that may point to it; number → parameters that are it."""
+    """Buffer → kernel parameters that may point to it; number → parameters equal to it."""
 
 
 def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]:
@@ -67,7 +67,7 @@ def call_sites(code: OutputCode, lines: list[str], ir: IrText) -> list[CallSite]
 
 
 def unpacked_outputs(code: OutputCode, lines: list[str]) -> dict[str, tuple[str, int]]:
-    """`buf10 = buf9[0]`: buffer → (where it came from, which output it is)."""
+    """`buf10 = buf9[0]`: buffer → (source, index of the output)."""
     outputs: dict[str, tuple[str, int]] = {}
     for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
         match = _UNPACKED.match(line)
@@ -79,7 +79,7 @@ def unpacked_outputs(code: OutputCode, lines: list[str]) -> dict[str, tuple[str,
 
 
 def argument_buffer(argument: str) -> str:
-    """The buffer or input that an argument is made of: `reinterpret_tensor(buf4, …)` → `buf4`."""
+    """The buffer or input of an argument: `reinterpret_tensor(buf4, …)` → `buf4`."""
     for match in _IDENTIFIER.finditer(argument):
         if match.group() not in _WRAPPERS:
             return match.group()
@@ -87,7 +87,7 @@ def argument_buffer(argument: str) -> str:
 
 
 def _names_of_memory(code: OutputCode, lines: list[str]) -> dict[str, list[str]]:
-    """Name → the names its memory had before."""
+    """Name → earlier names of its memory."""
     earlier: dict[str, list[str]] = {}
     for name, before in _renamed_cpp(code, lines) if code.cpp else _renamed(code, lines):
         if name != before:
@@ -96,7 +96,7 @@ def _names_of_memory(code: OutputCode, lines: list[str]) -> dict[str, list[str]]
 
 
 def _renamed(code: OutputCode, lines: list[str]) -> Iterator[tuple[str, str]]:
-    """A new name of memory, and the one before."""
+    """A new name of memory, and the previous one."""
     for line in lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]:
         if " = " not in line or ("# reuse" not in line and "reinterpret_tensor(" not in line):
             continue
@@ -178,7 +178,7 @@ def _by_buffers(
     for node in top:
         if not _computes(node):
             if not node.kind.startswith("Nop") and chosen:
-                parted = reached + 1  # what follows an extern call is in a later kernel
+                parted = reached + 1  # nodes after an extern call are in a later kernel
             continue
         counts: dict[int, int] = {}
         for name in _written(node, members):
@@ -192,7 +192,7 @@ def _by_buffers(
 
 
 def _fill(top: list[IrTextNode], sites: list[CallSite], chosen: dict[str, int]) -> None:
-    """Nodes whose outputs stay inside a kernel go with their neighbours of the same run."""
+    """Adds nodes whose outputs stay inside a kernel, next to their neighbours in the run."""
     runs: list[list[IrTextNode]] = [[]]
     for node in top:
         if _computes(node):
@@ -217,7 +217,7 @@ def _innermost(node: IrTextNode, members: dict[str, IrTextNode]) -> list[IrTextN
 
 
 def _kept_inside(sites: list[CallSite]) -> None:
-    """In-place updates: a mutated buffer is where its mutation says it is."""
+    """Maps buffers mutated in place to the memory of their mutation."""
     for site in sites:
         for node in site.nodes:
             for buffer in node.buffers:
@@ -229,7 +229,8 @@ def _kept_inside(sites: list[CallSite]) -> None:
 
 
 def shape_of(site: CallSite) -> object:
-    """Equal for calls that one replay explains: same bodies on the same parameters."""
+    """A key that is equal for calls with the same bodies and parameters, which one replay
+    explains."""
     numbers: dict[str, int] = {}
     bodies: list[object] = []
     for node in site.nodes:

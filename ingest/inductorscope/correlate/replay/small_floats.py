@@ -1,8 +1,8 @@
-"""Loop bodies as the C++ back end writes them: bf16 and f16 are computed with as `float`.
+"""Loop bodies as the C++ back end writes them: it computes bf16 and f16 as `float`.
 
-Before it writes code it puts conversions behind loads of small floats and in front of their stores,
-and drops conversions that others make needless. The dump of the IR is older than that, so the same
-is done here; without it, the kernel holds statements that no operation accounts for.
+Before writing code, it adds conversions after loads of small floats and before their stores, and
+drops redundant conversions. The dump of the IR precedes this, so this module repeats it; otherwise
+the kernel has statements without an operation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from inductorscope.formats.graph.ir import IrBlock, IrLoopBody, IrOp, IrTextNode
 
 SMALL = frozenset(["bfloat16", "float16"])
 _NATIVE = frozenset(["load", "store", "abs", "neg"])
-"""What is computed with small floats as they are, if nothing else is in the kernel's loop."""
+"""Operations computed in small floats, if the kernel's loop has no others."""
 _NAME = re.compile(r"\w+")
 _COUNT = re.compile(r"to_dtype(?:_(\d+))?$")
 _FLOAT = "float32"
@@ -25,19 +25,19 @@ DtypeOf = Callable[[str], str]
 
 @dataclass(slots=True)
 class SmallFloatBody(IrLoopBody):
-    """A loop body with the back end's own conversions."""
+    """A loop body with the back end's conversions."""
 
     inserted: dict[tuple[str, str], str] = field(default_factory=dict)
     """(block, conversion) → the operation whose value it converts."""
 
 
 def asked_by(body: IrLoopBody | None, block: str, op: str) -> str:
-    """The operation of the dumped body that an operation is there for: mostly itself."""
+    """The operation of the dumped body that an operation belongs to: usually itself."""
     return body.inserted.get((block, op), op) if isinstance(body, SmallFloatBody) else op
 
 
 def with_conversions(nodes: list[IrTextNode], dtype_of: DtypeOf) -> list[IrTextNode]:
-    """The nodes of a C++ kernel as they are written. `dtype_of`: of a buffer; empty if unknown."""
+    """The nodes of a C++ kernel as written. `dtype_of`: type of a buffer; empty if unknown."""
     groups: dict[str, list[IrTextNode]] = {}
     for node in nodes:
         groups.setdefault(node.parent or node.name, []).append(node)
@@ -81,7 +81,7 @@ def _touches_small(op: IrOp, dtype_of: DtypeOf) -> bool:
 
 
 class _Rewriter:
-    """One block. Operations refer to each other by name; the block's result counts as a user."""
+    """Rewrites one block. Operations refer to each other by name; the block's result is a user."""
 
     def __init__(
         self, block: IrBlock, dtype_of: DtypeOf, inserted: dict[tuple[str, str], str]
@@ -92,11 +92,11 @@ class _Rewriter:
         self.ops = {op.name: op for op in block.ops}
         self.before: dict[str, str] = {}
         self.behind: dict[str, str] = {}
-        """By operation, the conversion that was put there."""
+        """Operation → its inserted conversion."""
         self.dropped: set[str] = set()
         self.result = block.result
         self.users: dict[str, list[str]] = {}
-        """By operation; an empty name stands for the block's result."""
+        """Operation → users; an empty name is the block's result."""
         for op in block.ops:
             for name in self._operands(op.arguments):
                 self.users.setdefault(name, []).append(op.name)
@@ -152,15 +152,15 @@ class _Rewriter:
             if taken in SMALL and source is not None and not self._small(source, taken):
                 self._convert_before(op, op.arguments[0], taken)
             users = self.users.get(op.name, [])
-            given = self._gives(op)
-            if given in SMALL and not all(self._takes(user, given) for user in users):
+            result = self._gives(op)
+            if result in SMALL and not all(self._takes(user, result) for user in users):
                 self._convert_behind(op)
 
     def _gives(self, op: IrOp) -> str:
         return self.dtype_of(_buffer(op)) if op.op == "load" else _dtype(op)
 
     def _takes(self, user: str, dtype: str) -> bool:
-        """Whether it is content with a small float."""
+        """Whether it accepts a small float."""
         op = self.ops.get(user)
         if op is None:
             return False
@@ -171,7 +171,7 @@ class _Rewriter:
         return False
 
     def _small(self, source: IrOp, dtype: str) -> bool:
-        """It is a small float as it stands, and nobody needs it as `float`."""
+        """Whether it is a small float already, and no user needs a `float`."""
         users = self.users.get(source.name, [])
         return self._gives(source) == dtype and all(self._takes(user, dtype) for user in users)
 
@@ -213,7 +213,8 @@ class _Rewriter:
         )
 
     def _drop_needless(self, name: str) -> None:
-        """All that use a conversion convert once more, to the same type or for the same purpose."""
+        """Drops a conversion if all its users convert again, to the same type or for the same
+        purpose."""
         op, users = self.ops[name], self.users[name]
         dtypes = {_dtype(self.ops[user]) for user in users}
         if dtypes != {_dtype(op)} and not (name in self.widened and dtypes <= SMALL):
@@ -235,7 +236,7 @@ def _buffer(op: IrOp) -> str:
 
 
 def _dtype(op: IrOp) -> str:
-    """What an operation says it makes; empty for those that do not say."""
+    """The result type that an operation names, or empty."""
     if op.op not in ("to_dtype", "to_dtype_bitcast", "constant", "index_expr"):
         return ""
     return op.arguments[1].removeprefix("torch.") if len(op.arguments) > 1 else ""

@@ -1,4 +1,4 @@
-"""What a replay of loop bodies knows about the block they were written to."""
+"""The state of replaying loop bodies into a block."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ OpKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value that is no temporary: an index expression or an argument as written."""
+    """A value without a temporary: an index expression or an argument as written."""
 
     text: str
 
 
 Value = str | Literal | tuple[object, ...] | None
-"""The temporary that holds a result; several for operations with several; None if unknown."""
+"""The temporary with the result; several for operations with several results; None if unknown."""
 
 
 @dataclass(slots=True)
 class Accumulation:
-    """A reduction that a C++ block feeds: outer scopes declare, combine and store it."""
+    """A reduction in a C++ block: outer scopes declare, combine and store it."""
 
     name: str
     scope: tuple[int, ...]
@@ -38,7 +38,7 @@ class Accumulation:
 
 @dataclass(slots=True)
 class Alignment:
-    """Who wrote what, so far."""
+    """The operations that wrote statements, so far."""
 
     owner: dict[int, OpKey] = field(default_factory=dict)
     """id of a statement → operation."""
@@ -48,7 +48,7 @@ class Alignment:
     position: int = 0
     accumulations: list[Accumulation] = field(default_factory=list)
     stores: list[tuple[str, OpKey]] = field(default_factory=list)
-    """Reductions' stores by buffer: C++ writes them outside of the block."""
+    """Buffer → store of its reduction, which C++ writes outside of the block."""
 
     def complete(self, block: Block) -> bool:
         return all(id(s) in self.owner for s in block.numbered) and all(
@@ -57,7 +57,7 @@ class Alignment:
 
 
 class ReplayState:
-    """Statements of the block, who owns them, and the values of operations so far."""
+    """Statements of the block, their owners, and the values of operations so far."""
 
     body: IrLoopBody
 
@@ -82,24 +82,24 @@ class ReplayState:
         self.cse: dict[tuple[object, ...], Value] = {}
         self.stored: dict[str, Value] = {}
         self.overwritten: dict[str, Value] = {}
-        """Of memory that another buffer writes into: what was put there, and is read since."""
+        """Memory that another buffer writes into → the value put there, which later loads read."""
         self.mutations: dict[str, list[str]] = {}
-        """The node's buffers → those they write into."""
+        """The node's buffers → the buffers they write into."""
         self.loaded: dict[str, list[str]] = {}
         self.values: dict[tuple[str, str], Value] = {}
         self.by_index: dict[str, str] = {}
-        """Within the node: temporaries of loads already bound to another index."""
+        """Temporaries of loads in this node that are bound to another index."""
         self.indirect: dict[str, Value] = {}
         self.reduced: dict[tuple[object, ...], tuple[str, tuple[int, ...]]] = {}
-        """What reductions read → the first buffer of it, and the loop that it was written in."""
+        """Operand of reductions → its first buffer, and the loop it was written in."""
         self.scanned: dict[Value, set[str]] = {}
-        """What a scan was written to → which of its results are in buffers."""
+        """Value of a scan → its results that are in buffers."""
         self.same: dict[str, str] = {}
-        """Buffer → the first one that holds the same."""
+        """Buffer → the first buffer with the same value."""
         self.node = ""
         self.mask: Value = None
         self.other = ""
-        """What loads give where the mask does not hold: with another value they are others."""
+        """The value of masked-out elements, which distinguishes loads."""
 
     def _value(self, text: str, block: str) -> Value:
         known = self.values.get((block, text))
@@ -110,11 +110,12 @@ class ReplayState:
         return Literal(text)
 
     def _index(self, expression: str) -> str:
-        """The index with the temporaries that its indirect parts are: each node counts anew."""
+        """The index with the temporaries of its indirect parts, which each node numbers
+        separately."""
         return _INDIRECT.sub(lambda m: str(self.indirect.get(m.group(1), m.group())), expression)
 
     def _at(self) -> int:
-        """The first statement that nobody owns yet."""
+        """The position of the first statement without owner."""
         position, numbered = self.result.position, self.block.numbered
         while position < len(numbered) and id(numbered[position]) in self.result.owner:
             position += 1
@@ -122,7 +123,7 @@ class ReplayState:
         return position
 
     def _upcoming(self, count: int) -> Iterator[int]:
-        """Places of the next statements that nobody owns."""
+        """Positions of the next statements without owner."""
         numbered = self.block.numbered
         for position in range(self._at(), len(numbered)):
             if id(numbered[position]) not in self.result.owner:
@@ -132,7 +133,7 @@ class ReplayState:
                     return
 
     def _alive(self, value: Value) -> bool:
-        """Whether a temporary can still be used where the next statement stands."""
+        """Whether a temporary is in scope at the next statement."""
         if not isinstance(value, str):
             return True
         statement = self.definitions.get(value)
@@ -143,7 +144,7 @@ class ReplayState:
         return scope[: len(statement.scope)] == statement.scope
 
     def _same(self, used: str, value: str) -> bool:
-        """`used` is `value`, or a cast or broadcast of it, or what `value` was cast from."""
+        """Whether `used` is `value`, a cast or broadcast of it, or the source of its cast."""
         return used == value or value in self._chain(used) or used in self._chain(value)
 
     def _chain(self, name: str) -> list[str]:
@@ -173,7 +174,8 @@ class ReplayState:
         return value
 
     def _under_mask(self, key: tuple[object, ...]) -> tuple[object, ...]:
-        """Triton's code repeats under one mask what was written under another."""
+        """The key of an expression, with the mask: Triton's code repeats expressions under each
+        mask."""
         return key if self.cpp else (self.mask, key)
 
     def _known(self, key: tuple[object, ...]) -> Value:
@@ -181,7 +183,7 @@ class ReplayState:
         return value if value is not None and self._alive(value) else None
 
     def _behind(self, names: tuple[str, ...], start: int) -> set[int]:
-        """Unowned statements, from `start` on, that lead to `names`."""
+        """Positions of unowned statements, from `start` on, that compute `names`."""
         members: set[int] = set()
         pending = list(names)
         while pending and len(members) < 40:

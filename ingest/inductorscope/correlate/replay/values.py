@@ -1,4 +1,4 @@
-"""Replaying operations that compute: constants, indices, arithmetic."""
+"""Replays operations that compute: constants, indices, arithmetic."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ from inductorscope.correlate.replay.state import Literal, OpKey, Value
 from inductorscope.formats.graph.ir import IrOp
 
 WINDOW = 14
-"""How far ahead an operation's statement is looked for."""
+"""The most statements ahead to search for an operation's statement."""
 _NARROWS = (" = at::vec::convert<at::", " = c10::convert<at::")
-"""How C++ converts to the small floats."""
+"""Functions that convert to small floats in C++."""
 _SMALL = ("float16", "float8", "complex")
 _SMALL_FLOATS = frozenset(["torch.bfloat16", "torch.float16"])
 _COMPUTED = re.compile(r"\btmp\d|\bindirect\d|\bNone\b")
 _SIGNS = frozenset(["!=", "&", "&&", "^", "u~", "signbit"])
-"""How it is asked whether a remainder has another sign than it should."""
+"""Tags of the test for a remainder with the wrong sign."""
 _WHOLE_DIVISION = frozenset(["where", "//"])
 """Triton's division of integers, which corrects its sign in one statement."""
 _QUOTIENTS = frozenset(["sigmoid", "/"])
 _CARRIES = "tl.where(roffset > 0, "
 _LOOPED_SCAN = 40
-"""How many statements a looped scan may take for each of its results."""
+"""The most statements of a looped scan per result."""
 ACCEPT = 1.6
-"""The worst match that is still taken."""
+"""The highest cost of an accepted match."""
 
 
 class ValueReplay(ControlReplay):
-    """Everything that ends in a new temporary, unless the same expression was written before."""
+    """Replays operations that define a new temporary, unless the same expression was written
+    before."""
 
     def _leaf(self, op: IrOp, key: OpKey, values: list[Value]) -> Value:
         expression: tuple[object, ...] = (op.op, tuple(op.arguments[1:]), str(values[0]))
@@ -80,7 +81,7 @@ class ValueReplay(ControlReplay):
         return self._remember(expression, value)
 
     def _again(self, known: Value) -> bool:
-        """The index that is known is written once more: `tmp0 = x0`, and later `tmp45 = x0`."""
+        """Whether a known index is written again: `tmp0 = x0`, and later `tmp45 = x0`."""
         name = known if isinstance(known, str) else ""
         statement = self.definitions.get(([name, *self._chain(name)])[-1])
         return statement is not None and any(
@@ -92,12 +93,12 @@ class ValueReplay(ControlReplay):
         return placed(index.text if isinstance(index, Literal) else "", self.body.var_ranges)
 
     def _raw_index(self, index: Value) -> Value:
-        """The index before its conversion, where it was written before for another type."""
+        """The index before conversion, if it was written before for another type."""
         raw = self.cse.get(("index", *self._index_placed(index)))
         return raw if raw is not None and self._alive(raw) else None
 
     def _converted_index(self, index: Value, key: OpKey) -> Value:
-        """An index that was written before and is wanted with another type: its conversion."""
+        """The conversion of an index that was written before for another type."""
         raw = self._raw_index(index)
         for position in self._upcoming(1):
             statement = self.block.numbered[position]
@@ -112,7 +113,7 @@ class ValueReplay(ControlReplay):
         return None
 
     def _written_before(self, op: IrOp, wanted: float | None) -> Value:
-        """The same constant or index, written under another key (other type or other node)."""
+        """The same constant or index, written with another key (another type or node)."""
         for position in range(self._at() - 1, -1, -1):
             statement = self.block.numbered[position]
             if not statement.is_leaf or not self._alive(statement.defines[0]):
@@ -126,7 +127,7 @@ class ValueReplay(ControlReplay):
         return None
 
     def _leaf_end(self, position: int, op: IrOp) -> int:
-        """Indices are converted and spread over the lanes where they are made."""
+        """The end of an index, including its conversion and broadcast over the lanes."""
         numbered = self.block.numbered
         if op.op != "index_expr":
             return position
@@ -163,10 +164,10 @@ class ValueReplay(ControlReplay):
         best = self._find(op, values)
         earlier = self.cse.get(expression) if None not in values else None
         if earlier is not None and (best is None or best[2] > 0.2):
-            return earlier  # from a loop that is over: only what is already reduced uses it
+            return earlier  # from a finished loop: only reduced values use it
         if best is None:
             if op.op in ("to_dtype", "to_dtype_bitcast"):
-                return values[0]  # the type was right already
+                return values[0]  # it already had this type
             self._miss()
             return None
         first, last, cost = best
@@ -183,13 +184,13 @@ class ValueReplay(ControlReplay):
         if op.op == "scan":
             self.scanned[value] = self._results_used(op)
         if self.cpp and cast_to in _SMALL_FLOATS:
-            self._remember(_cast(value, "torch.float32"), values[0])  # nothing is converted back
+            self._remember(_cast(value, "torch.float32"), values[0])  # no conversion back
         return self._remember(expression, value)
 
     def _scans_again(self, op: IrOp, known: Value, values: list[Value]) -> bool:
-        """Loop bodies do not tell what a scan combines with: the largest and the smallest so far
-        read alike. Another scan of the same values is recognised by a result that is already in a
-        buffer, and by being written next."""
+        """Whether a second scan of the same values follows. Loop bodies do not name the combining
+        function: maximum and minimum look the same. Its first result is already in a buffer, and it
+        is written next."""
         results = self._results_used(op)
         taken = self.scanned.setdefault(known, set())
         if taken.isdisjoint(results):
@@ -246,7 +247,7 @@ class ValueReplay(ControlReplay):
         return start, best[1], best[0]
 
     def _extended(self, first: int, last: int) -> int:
-        """The sign of a remainder is corrected in further steps that end in a choice."""
+        """The end of further steps that correct the sign of a remainder, ending in a choice."""
         numbered = self.block.numbered
         if numbered[last].tags >= _WHOLE_DIVISION:
             return last
@@ -263,7 +264,8 @@ class ValueReplay(ControlReplay):
         return last
 
     def _divided(self, last: int) -> int:
-        """Triton has no sigmoid of doubles: `exp` is added to one, which is divided by that."""
+        """The end of a sigmoid of doubles, which Triton lacks: one plus `exp`, and a division of
+        one by it."""
         numbered = self.block.numbered
         if not numbered[last].tags.isdisjoint(_QUOTIENTS):
             return last
@@ -273,7 +275,8 @@ class ValueReplay(ControlReplay):
         return last
 
     def _typed_back(self, last: int) -> int:
-        """Triton computes signs as small integers: `tmp7 = tmp6.to(tmp0.dtype)` ends them."""
+        """The end of a sign, which Triton computes in small integers: `tmp7 = tmp6.to(tmp0.dtype)`
+        ends them."""
         if last + 1 < len(self.block.numbered):
             following = self.block.numbered[last + 1]
             if following.uses == self.block.numbered[last].defines and ".dtype)" in following.text:
@@ -281,8 +284,9 @@ class ValueReplay(ControlReplay):
         return last
 
     def _looped_scan(self, key: OpKey, values: list[Value]) -> Value:
-        """A looped scan goes on from what the turn before it left, `tl.where(roffset > 0, …)`: that
-        is written again for each scan, also where another one has scanned the same values."""
+        """The end of a looped scan. It continues from the previous iteration's value,
+        `tl.where(roffset > 0, …)`, which is written again for each scan, even of the same
+        values."""
         names = [value for value in _flat(values) if isinstance(value, str)]
         numbered = self.block.numbered
         start = self._at()
@@ -294,7 +298,8 @@ class ValueReplay(ControlReplay):
             ):
                 return None
             first = self.definitions.get(statement.defines[0]) is statement
-            if first and _CARRIES in statement.text:  # else it is what the next turn is left
+            # Otherwise it is the value for the next iteration.
+            if first and _CARRIES in statement.text:
                 results.append(statement.defines[0])
             if len(results) == len(names) > 0:
                 self._own_run(start, position, key)
@@ -302,8 +307,8 @@ class ValueReplay(ControlReplay):
         return None
 
     def _strays(self, start: int, position: int) -> int:
-        """Statements before `position` that do not lead to it, and are no declarations of what the
-        loop around it carries from turn to turn."""
+        """Statements before `position` that do not contribute to it and do not declare values that
+        the loop carries between iterations."""
         numbered = self.block.numbered
         members = self._behind(numbered[position].defines, start)
         loops = len(numbered[position].scope)
@@ -342,17 +347,17 @@ class ValueReplay(ControlReplay):
 
 
 def _looked_up(index: Value) -> bool:
-    """Whether an index depends on computed values: `8 - tmp13`."""
+    """Whether an index depends on computed values, such as `8 - tmp13`."""
     return isinstance(index, Literal) and _COMPUTED.search(index.text) is not None
 
 
 def _takes(op: IrOp, of: IrOp) -> bool:
-    """Whether it is one of several results of the other."""
+    """Whether it is one of several results of another operation."""
     return op.op == "getitem" and len(op.arguments) > 1 and op.arguments[0] == of.name
 
 
 def _cast(value: Value, dtype: str) -> tuple[object, ...]:
-    """The same conversion whatever it is said to convert from."""
+    """The conversion without its source type."""
     return ("to_dtype", value, dtype)
 
 
@@ -375,7 +380,7 @@ def _converts(statement: Statement, op: IrOp) -> bool:
         small = any(kind in argument for kind in _SMALL for argument in op.arguments[1:2])
         return small or not any(narrow in statement.text for narrow in _NARROWS)
     if "tmpbuf" in statement.text and "bit_cast" not in statement.tags:
-        return False  # computed lane by lane
+        return False  # computed for each lane
     return len(statement.uses) == 1 and bool(
         statement.tags & {"!=", "to", "convert", "from", "bit_cast"}
     )

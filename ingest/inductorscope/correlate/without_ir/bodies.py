@@ -1,4 +1,4 @@
-"""Loop bodies of one call: a block's operations with the buffers that its pointers stand for."""
+"""Loop bodies of one call: a block's operations with the buffers of its pointers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.graph.ir import IrBlock, IrLoopBody, IrOp
 
 MOST_OPERATIONS = 4000
-"""A value computed in more steps is not read."""
+"""The most steps of a value that is read."""
 
 
 @dataclass(slots=True)
@@ -18,23 +18,23 @@ class Site:
     call: CodeCall
     cpp: bool
     pointers: dict[str, str]
-    """Parameter → name of its memory."""
+    """Parameter → the name of its memory."""
     mine: set[str]
     versions: dict[str, str] = field(default_factory=dict)
-    """Memory → buffer, as this block finds it."""
+    """Memory → buffer at the start of this block."""
     stored: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
-    """Memory → (line, buffer) of the stores of this block."""
+    """Memory → (line, buffer) of this block's stores."""
     cuts: dict[str, str] = field(default_factory=dict)
-    """Values that are in a buffer already."""
+    """Values that are already in a buffer."""
     owned: set[int] = field(default_factory=set)
 
     def memory(self, pointer: str) -> str:
-        """What a parameter points to; what stays inside the kernel is named after the call."""
+        """The memory of a parameter; memory inside the kernel is named after the call."""
         return self.pointers.get(pointer, f"{self.call.handle}.{pointer}")
 
 
 def pointers_of(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
-    """Parameter → name of its memory."""
+    """Parameter → the name of its memory."""
     arguments = [a for a in call.arguments if not a.startswith("stream=")]
     pointers: dict[str, str] = {}
     for parameter, argument in zip(kernel.parameters, arguments, strict=False):
@@ -45,7 +45,7 @@ def pointers_of(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
 
 
 class Bodies:
-    """Makes the loop body of one store after the other."""
+    """Makes the loop bodies, store by store."""
 
     def __init__(self, block: RaisedBlock, site: Site) -> None:
         self.block, self.site = block, site
@@ -77,7 +77,7 @@ class Bodies:
         return body
 
     def _order(self, store: RaisedStore) -> list[str] | None:
-        """Operands before what uses them."""
+        """Orders operations: operands before users."""
         done: dict[str, bool] = {}
         order: list[str] = []
         stack = [(name, False) for name in [*store.picks, store.value]]
@@ -98,7 +98,7 @@ class Bodies:
         return order
 
     def below_reductions(self) -> set[str]:
-        """Operations of the body last made that a reduction in it needs: another body's."""
+        """Operations of the last body that its reduction needs, which belong to another body."""
         names: set[str] = set()
         waiting = [op.name for op in self.used if op.op == "reduction"]
         while waiting:

@@ -1,8 +1,8 @@
-"""A kernel's text raised to the operations of loop bodies, with pointers instead of buffers.
+"""Raises a kernel's text to the operations of loop bodies, with pointers instead of buffers.
 
-Statements stand nearly one to one for the `ops.*` calls that wrote them. What repeats a value (for
-more lanes, under the loop's mask) is an alias, and its lines belong to the first operation that
-uses it; the statements about one accumulator are one reduction.
+Almost every statement corresponds to one `ops.*` call. A statement that repeats a value (for more
+lanes, under the loop's mask) is an alias, and its lines belong to the first operation that uses it;
+the statements about one accumulator are one reduction.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Raiser:
         self.result = RaisedBlock(block.again)
         self.alias: dict[str, str] = {}
         self.pending: dict[str, list[int]] = {}
-        """Lines of aliases nobody has used yet."""
+        """Lines of unused aliases."""
         self.lambdas: set[str] = set()
         self.subshapes: set[str] = set()
         self.scopes: dict[str, tuple[int, ...]] = {}
@@ -121,7 +121,7 @@ class _Raiser:
         return uses
 
     def _choice(self, raised: RaisedOp) -> None:
-        """A body under a mask ends with a choice between its value and a number."""
+        """Reads the choice between a value and a number that ends a masked body."""
         for name in raised.uses[1:]:
             if name in self.lambdas or self.alias.get(name) in self.lambdas:
                 raised.op, raised.uses = "masked_subblock", [name, raised.uses[0]]
@@ -154,7 +154,7 @@ class _Raiser:
             self.lambdas.add(name)
 
     def _lambda(self, statement: Statement, name: str) -> None:
-        """The head of a lambda is what its body returns."""
+        """Reads a lambda: its head is the value that its body returns."""
         returned = re.findall(r"return ([^;]*);", statement.text)
         chosen = [use for text in returned for use in TEMPORARY.findall(text)]
         names = [match.group() for text in returned for match in TEMPORARY.finditer(text)]
@@ -191,7 +191,7 @@ class _Raiser:
         self.result.rank[name] = statement.number
 
     def _tile(self, statement: Statement) -> None:
-        """`transpose_mxn(in_ptr0 + …, …, tmp0, …)` loads a tile."""
+        """Reads `transpose_mxn(in_ptr0 + …, …, tmp0, …)`, which loads a tile."""
         if not statement.uses:
             return
         name = statement.uses[-1]
@@ -203,7 +203,7 @@ class _Raiser:
     # -- accumulators ----------------------------------------------------------------------------
 
     def _accumulators(self) -> dict[str, list[Statement]]:
-        """Statements about each accumulator of a Triton kernel, by its number."""
+        """The statements about each accumulator of a Triton kernel, by its number."""
         groups: dict[str, list[Statement]] = {}
         if self.text.cpp:
             return groups
@@ -244,7 +244,8 @@ class _Raiser:
         self.result.rank[raised.name] = final.number
 
     def common(self, name: str, statement: Statement) -> int:
-        """How many loops an accumulator's statement shares with where it accumulates here."""
+        """The number of loops that a statement about an accumulator shares with its
+        accumulation."""
         scope = self.scopes.get(name)
         if scope is None:
             return -1
@@ -256,7 +257,7 @@ class _Raiser:
         return common
 
     def accumulated(self, name: str, statement: Statement) -> None:
-        """Reductions of a C++ kernel are stored outside of the loops that accumulate."""
+        """Adds the stores of a C++ kernel's reductions, outside of the accumulating loops."""
         if not statement.stores:
             self.result.ops[name].lines += statement.lines
             return

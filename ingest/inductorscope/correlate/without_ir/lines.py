@@ -7,7 +7,7 @@ import re
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.without_ir.walk import FoundLines, LineNode, RaisedWalk
+from inductorscope.correlate.without_ir.walk import LineNode, NodesOfLines, RaisedWalk
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.text import lines_of
@@ -15,12 +15,13 @@ from inductorscope.formats.text import lines_of
 _MAIN = re.compile(r"(?:op|buf)\d")
 SURE = 0.5
 SURE_CPP = 0.3
-"""Readings that cost more are shown as guesses within their kernel. Vectors, tails and tiles of C++
-leave more room for a wrong reading."""
+"""Readings with a higher cost are shown as guesses within their kernel. C++ with vectors, tails and
+tiles is easier to misread, so its bound is lower."""
 
 
 def has_bodies(ir: IrText) -> bool:
-    """Whether the main graph's are there: of branches and loops, the last one's IR may be left."""
+    """Whether the main graph has loop bodies: sometimes only the IR of the last branch or loop
+    remains."""
     return any(node.body is not None and _MAIN.match(node.name) for node in ir.nodes)
 
 
@@ -36,14 +37,15 @@ def link_raised(
     nodes: dict[tuple[str, int], list[str]],
     recorded: set[str],
 ) -> None:
-    """`nodes`: which nodes each call is known to compute. `recorded`: calls known exactly."""
+    """Links raised kernels. `nodes`: call → its known nodes. `recorded`: calls with an exact
+    record."""
     add_lines(collector, RaisedWalk(graph, code, lines_of(text), nodes).walk(), recorded)
 
 
 def add_lines(
-    collector: Collector, nodes: FoundLines, recorded: set[str], operations: bool = False
+    collector: Collector, nodes: NodesOfLines, recorded: set[str], operations: bool = False
 ) -> None:
-    """`operations`: say what each line does as well, of operations that no IR names."""
+    """`operations`: also add each line's operation, which no IR names."""
     for (kernel, handle), lines in nodes.items():
         call = f"call:{kernel}:{handle}"
         if call in recorded:

@@ -1,4 +1,4 @@
-"""Which `ops.*` a kernel's statement was written for, from its text alone."""
+"""The `ops.*` of a kernel's statement, from its text alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FUNCTIONS: dict[str, str] = {
     "div_rn": "truediv", "isnand": "isnan", "floor_to_int": "floor", "ceil_to_int": "ceil",
     "cast": "to_dtype", "bit_cast": "to_dtype_bitcast", "bitcast": "to_dtype_bitcast",
 }  # fmt: skip
-"""Functions that are called otherwise than the operation."""
+"""Functions whose name differs from the operation's."""
 
 KNOWN = frozenset(
     [
@@ -102,7 +102,7 @@ _REDUCING = frozenset(
 )
 
 ALIAS = "alias"
-"""It says a value again: for more lanes, in another shape, or under the loop's own mask."""
+"""Repeats a value: for more lanes, in another shape, or under the loop's mask."""
 # `.to(tl.float32)`, `c10::convert<float>(`, `at::vec::convert<…>(`, `static_cast<float>(tmp3)`
 _CONVERTS = re.compile(
     r"\.to\(|\.to<|convert<|static_cast<[\w:]+>\(tmp|^(?:float|int64_t)\(tmp\d+\)"
@@ -112,7 +112,7 @@ _SUB_SHAPE = re.compile(r"tl\.full\(tmp\d+\.shape")
 
 
 def operation_of(statement: Statement) -> str:
-    """The operation, `alias`, `constant`, `index_expr`, or `` where the text does not tell."""
+    """The operation, `alias`, `constant`, `index_expr`, or `` when unknown."""
     text = statement.text.partition("=")[2].strip()
     if statement.is_leaf:
         return "constant" if statement.literals and _plain(text) else "index_expr"
@@ -149,8 +149,7 @@ def _plain(text: str) -> bool:
 
 
 def _by_operator(operator: str, statement: Statement) -> str:
-    one = len(statement.uses) == 1
-    if one and statement.literals:
+    if len(statement.uses) == 1 and statement.literals:
         if operator == "/":
             return "reciprocal"
         if operator == "==" and statement.literals[0] == 0.0:
@@ -161,14 +160,14 @@ def _by_operator(operator: str, statement: Statement) -> str:
 
 
 def reduction_of(statement: Statement) -> str:
-    """`sum` of `tl.sum(tmp5, 1)[:, None]`; `` of what does not reduce."""
+    """`sum` of `tl.sum(tmp5, 1)[:, None]`; `` if it is no reduction."""
     for tag in sorted(statement.tags & _REDUCING):
         return _REDUCES[tag]
     return ""
 
 
 def accumulation_of(statements: list[Statement]) -> str:
-    """How the statements about one accumulator combine what they are given."""
+    """How the statements about one accumulator combine values."""
     tags = {tag for statement in statements for tag in statement.tags}
     for name in (
         "online_softmax_reduce", "online_softmax_combine", "welford_reduce", "welford",

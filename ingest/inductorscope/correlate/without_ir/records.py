@@ -1,4 +1,4 @@
-"""A kernel raised to operations of loop bodies, with pointers in the place of buffers."""
+"""Records of a raised kernel: operations of loop bodies, with pointers in place of buffers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RaisedOp:
     picks: list[str] = field(default_factory=list)
     """Values that the index depends on."""
     detail: str = ""
-    """The literal of a constant, the kind of a reduction, which result is taken."""
+    """The literal of a constant, the kind of a reduction, or the index of the result taken."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class RaisedStore:
     picks: list[str] = field(default_factory=list)
     atomic: bool = False
     part: str = ""
-    """Of an accumulator: which of its results."""
+    """The index of an accumulator's result."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
-"""What is settled once all statements of a block are read: whose line is whose.
+"""Assigns lines to operations once all statements of a block are read.
 
-Lines of aliases go to who uses them, loads and literals to who asks for them first, and the steps
-of what is written in several steps to the last of them.
+Lines of aliases go to their user, loads and literals to their first user, and the steps of an
+operation written in several steps to its last step.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _LEAVES = frozenset(["load", "load_seed", "constant", "index_expr"])
 class Settling:
     result: RaisedBlock
     alias: dict[str, str]
-    """Name → the value it says again."""
+    """Alias → the value it repeats."""
     pending: dict[str, list[int]]
-    """Lines of aliases nobody has used yet."""
+    """Lines of unused aliases."""
     checks: list[Statement]
 
     def settle(self) -> RaisedBlock:
@@ -29,7 +29,8 @@ class Settling:
         return self.result
 
     def _inside_masks(self) -> None:
-        """A load under a mask is a body of its own, or one step of a longer body under it."""
+        """Turns a load under a mask into a step of a longer body under that mask, if there is
+        one."""
         ops = self.result.ops
         masks = {
             op.uses[1]
@@ -54,7 +55,7 @@ class Settling:
         return name
 
     def _claim(self, name: str, lines: list[int]) -> None:
-        """The lines of the aliases between a use and the value go to the user."""
+        """Assigns the lines of aliases between a value and its user to the user."""
         for _ in range(32):
             lines += self.pending.pop(name, [])
             following = self.alias.get(name)
@@ -95,7 +96,7 @@ class Settling:
                     break
 
     def _unclaimed(self, ordered: list[RaisedOp]) -> None:
-        """Aliases nobody uses were written for what follows them."""
+        """Assigns the lines of unused aliases to the operation after them."""
         for name, lines in self.pending.items():
             number = float(name[3:]) if name[3:].isdigit() else -1.0
             for raised in ordered:
@@ -104,16 +105,16 @@ class Settling:
                     break
 
     def _own_leaves(self) -> None:
-        """Each user loads anew, and names its literals anew: they are written for the first.
+        """Gives each user its own loads and literals; the lines belong to the first user.
 
-        First is who comes first when values are computed from their operands, left to right.
+        Users are ordered by evaluation: operands first, left to right.
         """
         seen: set[str] = set()
         rank = self.result.rank
         bodies = [
             (rank.get(raised.name, 0.0), [raised.name])
             for raised in self.result.ops.values()
-            if raised.op == "reduction"  # a body of its own, before what uses it
+            if raised.op == "reduction"  # a separate body, before its user
         ]
         bodies += [(rank.get(s.value, 0.0), [*s.picks, s.value]) for s in self.result.stores]
         for _, names in sorted(bodies, key=lambda body: body[0]):
@@ -143,7 +144,7 @@ class Settling:
         return own
 
     def _several_steps(self, raised: RaisedOp) -> None:
-        """Remainders and signs are written in several steps, the last of which stands for all."""
+        """Merges the steps of remainders and signs into the last one."""
         ops = self.result.ops
         made = [ops[use] for use in raised.uses if use in ops]
         if raised.op == "where" and len(made) == 3:
@@ -160,7 +161,7 @@ class Settling:
                     raised.op, raised.uses = "sign", value
 
     def _swallow(self, raised: RaisedOp, names: list[str], until: set[str]) -> None:
-        """The lines of the steps before belong to the last one."""
+        """Assigns the lines of earlier steps to the last one."""
         seen = set(until)
         while names:
             name = names.pop()
@@ -173,7 +174,7 @@ class Settling:
             names += step.uses
 
     def _wrapped(self, name: str) -> None:
-        """`where(x < 0, x + size, x)`: an index that may count from the end."""
+        """`where(x < 0, x + size, x)`: an index that can count from the end."""
         ops = self.result.ops
         chosen = ops.get(name)
         if chosen is None or chosen.op != "where" or len(chosen.uses) != 3:

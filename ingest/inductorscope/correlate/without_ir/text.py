@@ -1,4 +1,4 @@
-"""What is read from the text of single statements while kernels are raised."""
+"""Reads the text of single statements while kernels are raised."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from inductorscope.formats.text import closing, split_top
 
 _CAST = re.compile(r"static_cast<\w+>|tl\.broadcast_to")
 _LONG = re.compile(r"(?<=\d)L\b")
-# `.to(tl.int64)`, `c10::convert<int64_t>(`; bfloat16 is computed as float32, so that says nothing
+# `.to(tl.int64)`, `c10::convert<int64_t>(`; not conversions to float32, in which bfloat16 is
+# computed
 _TO_WHAT = re.compile(r"(?:\.to\(tl\.|\.to<|convert<)(int\d+|uint\d+|int1|bool|float64|double)")
 
 
@@ -24,7 +25,7 @@ def plain_name(name: str) -> bool:
 
 
 def index_of(statement: Statement) -> tuple[str, str]:
-    """What is added to the pointer, and the rest of the statement."""
+    """The index added to the pointer, and the rest of the statement."""
     text = statement.text
     start = text.find(statement.pointer)
     if start < 0:

@@ -1,8 +1,8 @@
-"""Where there is no IR: loop bodies raised from kernels are read like those of an IR.
+"""Links graphs without IR: loop bodies raised from kernels are read like those of an IR.
 
 The wrapper is walked in its order. Each value that a kernel stores becomes the loop body of a
-scheduler node, made when its turn comes: what was stored before it in the same kernel and is used
-again is read like a load. Memory that is written more than once is a different buffer each time.
+scheduler node, in order: a value stored earlier in the same kernel and used again is read like a
+load. Each write to the same memory makes a new buffer.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from inductorscope.formats.code.output_code import CodeCall, CodeKernel, OutputC
 from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
 
 WORST = 3.0
-"""A reading that costs more is none: what it says is mostly wrong, and misleads what follows."""
+"""The highest cost of a reading; others are mostly wrong and mislead later ones."""
 _MOST_CANDIDATES = 64
 _UNCOUNTED = frozenset(["load", "constant", "store", "set_indirect"])
 _WITHIN = 0.06
 _OUTSIDE = 0.3
-"""Cost of a node that the call is not known to compute."""
+"""Cost of a node outside the call's known nodes."""
 
 
 @dataclass(slots=True)
@@ -48,18 +48,18 @@ class LineNode:
     node: str
     cost: float
     op: str = ""
-    """What the line does: `load`, `mul`, …"""
+    """The line's operation: `load`, `mul`, …"""
     cpp: bool = False
     own: str = ""
-    """Of a body whose loops fusion put in another order: the node the operation itself is part of,
-    where `node` made the buffer."""
+    """In a body with reordered loops, the node that the operation is part of; `node` made the
+    buffer."""
 
 
 # `r0_1`, `r1`; `x0`
 _REDUCED = re.compile(r"\br\d")
 _PLAIN_INDEX = re.compile(r"x\d")
 
-FoundLines = dict[tuple[str, int], list[LineNode]]
+NodesOfLines = dict[tuple[str, int], list[LineNode]]
 """(kernel, handle) → its lines"""
 
 
@@ -72,25 +72,25 @@ class RaisedWalk(OriginWalk):
         nodes: dict[tuple[str, int], list[str]],
         calls: list[CodeCall] | None = None,
     ) -> None:
-        """`calls`: of a listing without a wrapper, how its kernels may have been called."""
+        """`calls`: possible calls of the kernels, for a listing without a wrapper."""
         super().__init__(graph, IrText(), {}, set())
         self.code, self.lines, self.nodes_of = code, lines, nodes
         self.kernels = code.by_name()
         self.raised: dict[str, list[RaisedBlock]] = {}
         self.versions: dict[str, str] = {}
         self.count = 0
-        self.found: FoundLines = {}
+        self.lines_of_calls: NodesOfLines = {}
         self.wrapper = Wrapper(list(calls)) if calls is not None else read_wrapper(code, lines)
         self.mine: list[FxValue] | None = None
         self.only: tuple[str, int] | None = None
-        """The remainder of a loop stores what the loop stored."""
+        """Stores of a loop, which its remainder repeats."""
         self.members: set[str] = set()
         self.inner: set[str] = set()
-        """Operations that reductions of the body at hand need."""
+        """Operations that reductions of the current body need."""
         self.refilled: set[str] = set()
         """Memory that atomic stores add to."""
 
-    def walk(self) -> FoundLines:
+    def walk(self) -> NodesOfLines:
         for name, value in self.graph.values.items():
             if value.placeholder:
                 self.result.held[name] = (name, 0)
@@ -104,7 +104,7 @@ class RaisedWalk(OriginWalk):
                 self._call(step, self.kernels[step.kernel])
             else:
                 self._extern_call(step)
-        return self.found
+        return self.lines_of_calls
 
     # -- the wrapper -----------------------------------------------------------------------------
 
@@ -115,11 +115,11 @@ class RaisedWalk(OriginWalk):
         source = self._version(step.source)
         if step.part < 0:
             self.versions[step.name] = source
-            given = self.graph.values.get(step.source)
+            value = self.graph.values.get(step.source)
             if step.source in self.wrapper.buffers:
                 self.wrapper.buffers.setdefault(step.name, self.wrapper.buffers[step.source])
-            elif given is not None and given.placeholder:
-                self._sized_as(step.name, given)
+            elif value is not None and value.placeholder:
+                self._sized_as(step.name, value)
             return
         held = self._held(source)
         if held is None:
@@ -131,7 +131,7 @@ class RaisedWalk(OriginWalk):
                 break
 
     def _sized_as(self, name: str, value: FxValue) -> None:
-        """Memory that a library made, and the wrapper says nothing of."""
+        """Adds a buffer made by a library, which the wrapper does not describe."""
         if name not in self.wrapper.buffers:
             made = IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
             self.wrapper.buffers[name] = made
@@ -146,7 +146,7 @@ class RaisedWalk(OriginWalk):
             version = self._fresh(name) if name in self.versions else name
             buffers.append(self._buffer(version, known))
             self.versions[name] = version
-        if not buffers and inputs:  # it changes its first argument
+        if not buffers and inputs:  # it writes to its first argument
             version = self._fresh(inputs[0])
             buffers.append(self._buffer(version, self.wrapper.buffers.get(inputs[0])))
             buffers[0].mutations = [reads[0]]
@@ -182,15 +182,15 @@ class RaisedWalk(OriginWalk):
         return f"{name}#{self.count}"
 
     def _buffer(self, name: str, known: IrBuffer | None) -> IrBuffer:
-        given = self.graph.values.get(name.partition("#")[0])
-        if known is None and given is not None and given.placeholder:
-            return IrBuffer(name, "ComputedBuffer", given.dtype, given.shape)
+        value = self.graph.values.get(name.partition("#")[0])
+        if known is None and value is not None and value.placeholder:
+            return IrBuffer(name, "ComputedBuffer", value.dtype, value.shape)
         if known is None:
             return IrBuffer(name, "ComputedBuffer")
         return IrBuffer(name, known.kind, known.dtype, known.size)
 
     def _look_ahead(self, call: CodeCall, kernel: CodeKernel) -> None:
-        """Memory that is added to later on is filled for that."""
+        """Finds memory that later atomic adds write to, which is filled for that."""
         atomic = {s.pointer for block in self._blocks(kernel) for s in block.stores if s.atomic}
         if atomic:
             pointers = pointers_of(call, kernel)
@@ -228,7 +228,7 @@ class RaisedWalk(OriginWalk):
         self.mine = None
 
     def _values(self, names: set[str]) -> list[FxValue] | None:
-        """Nodes the call computes, with the outputs of those that have several."""
+        """The nodes that the call computes, with all outputs."""
         values: dict[str, FxValue] = {}
         for name in names:
             value = self.graph.values.get(name)
@@ -279,7 +279,8 @@ class RaisedWalk(OriginWalk):
         index: int,
         region: Region,
     ) -> str:
-        """What a reduction needs is another body's: it does not make this one too large."""
+        """The owner of a store. Operations that a reduction needs belong to another body and do not
+        make this one too large."""
         own = copy(region)
         own.operations = {
             place: each for place, each in region.operations.items() if place[1] not in self.inner
@@ -288,7 +289,7 @@ class RaisedWalk(OriginWalk):
         return super()._store_owner(buffer, operation, producer, index, own)
 
     def _within(self, value: FxValue) -> bool:
-        """Only the call itself uses the value: it is seldom stored."""
+        """Whether only the call uses the value, which is then seldom stored."""
         return self.mine is not None and all(user in self.members for user in value.users)
 
     def _best(
@@ -350,7 +351,7 @@ class RaisedWalk(OriginWalk):
             self.versions.update(after)
 
     def _as_read(self, name: str, root: Root) -> Root:
-        """What reads the memory of a copy means the value that was copied into it."""
+        """Maps the memory of a copy to the copied value for later reads."""
         value = self.graph.values[root[0]]
         if value.op == "copy_" and len(value.inputs) > 1:
             root = self.result.held[name] = self.graph.root(value.inputs[1])
@@ -359,7 +360,7 @@ class RaisedWalk(OriginWalk):
     def _cut(
         self, site: Site, node: IrTextNode, store: RaisedStore, name: str, root: tuple[str, int]
     ) -> None:
-        """What reads the stored value further on sees what was computed, not its copy."""
+        """Makes later reads of a stored value refer to the computed value, not its copy."""
         owner = self.result.nodes.get((node.name, "body", store.value))
         if owner is None or store.value in site.cuts or store.part:
             return
@@ -379,11 +380,11 @@ class RaisedWalk(OriginWalk):
         node: IrTextNode,
         store: RaisedStore,
     ) -> None:
-        """The lines of what was read, unless an earlier body had the same statement."""
+        """Adds the lines of a body, unless an earlier body had the same statement."""
         cost = self.result.costs.get(node.name)
         if cost is None:
             return
-        nodes = self.found.setdefault((site.call.kernel, site.call.handle), [])
+        nodes = self.lines_of_calls.setdefault((site.call.kernel, site.call.handle), [])
         owner = self.result.nodes.get((node.name, "body", "store"))
         if owner is not None:
             nodes += [LineNode(line, owner, cost, "store", site.cpp) for line in store.lines]
@@ -407,9 +408,9 @@ def _memories(site: Site, blocks: list[RaisedBlock]) -> set[str]:
 
 
 def _crosses(store: RaisedStore) -> bool:
-    """A reduction runs over the outer dimension, and the store goes along with it.
+    """Whether a reduction runs over the outer dimension and the store goes along with it.
 
-    Fusion traced such a body anew with its loops in the reduction's order.
+    Fusion traces such a body again with its loops in the reduction's order.
     """
     terms = [term.strip() for term in store.index.split("+")]
     inside = [term for term in terms if _REDUCED.search(term)]

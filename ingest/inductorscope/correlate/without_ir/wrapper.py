@@ -1,4 +1,4 @@
-"""What a wrapper does to buffers, in order: memory made and renamed, calls."""
+"""The steps of a wrapper, in order: buffers made and renamed, and calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SEEN_AS = re.compile(
 )
 _RENAMED = re.compile(r"\s*(\w+) = (\w+)\s*(?:;|#|$)")
 _UNPACKED = re.compile(r"\s*(\w+) = (\w+)\[(\d{1,5})\]\s*$")
-# `aoti_torch_cpu_addmm_out(buf0, …)`, `at::addmm_out(buf0, …)`: where the result goes stands first
+# `aoti_torch_cpu_addmm_out(buf0, …)`, `at::addmm_out(buf0, …)`: the result comes first
 _FILLS_FIRST = re.compile(r"(?:aoti_torch_|at::)\w+_out$")
 _GOT = re.compile(r"std::get<(\d{1,5})>")
 
@@ -29,7 +29,7 @@ class Renaming:
     name: str
     source: str
     part: int = -1
-    """Which of several results it takes; -1 when it is all of the source."""
+    """Index of the result it takes; -1 for the whole source."""
 
 
 Step = Renaming | CodeCall
@@ -120,7 +120,7 @@ def argument_buffers(call: CodeCall) -> list[str]:
 
 
 def output_of(call: CodeCall) -> list[str]:
-    """What an extern call fills: its results, `out=buf10`, or the first argument of a shim."""
+    """The outputs of an extern call: its results, `out=buf10`, or the first argument of a shim."""
     outputs = [argument_buffer(a[4:]) for a in call.arguments if a.startswith("out=")]
     if not call.results and _FILLS_FIRST.match(call.kernel):
         outputs += [argument_buffer(argument) for argument in call.arguments[:1]]

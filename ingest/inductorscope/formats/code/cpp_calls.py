@@ -76,7 +76,7 @@ class CppCalls:
         )
 
     def _packs(self, line: str) -> bool:
-        """`CUdeviceptr var_0 = …buf0…` and `void* kernel_args_var_0[] = {&var_0, &var_1};`"""
+        """Reads `CUdeviceptr var_0 = …buf0…` and `void* kernel_args_var_0[] = {&var_0, &var_1};`"""
         pointed = _POINTED.match(line)
         if pointed is not None:
             name, tensor, other, other_name = pointed.groups()
@@ -90,7 +90,8 @@ class CppCalls:
         return True
 
     def _launch(self, arguments: list[str]) -> CppCall:
-        """`launchKernel(kernels.triton_…, grid…, warps, shared, kernel_args_var_0, stream)`"""
+        """Reads `launchKernel(kernels.triton_…, grid…, warps, shared, kernel_args_var_0,
+        stream)`"""
         packed = next((self.packed[a] for a in arguments if a in self.packed), arguments[1:])
         stream = arguments[-1] if _STREAM.fullmatch(arguments[-1]) else ""
         return CppCall(arguments[0].rpartition("kernels.")[2], packed, [], stream)

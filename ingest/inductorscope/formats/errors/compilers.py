@@ -153,7 +153,7 @@ class _Reader:
         self.output.diagnostics.append(one)
 
     def _quoted(self, line: str) -> bool:
-        """The line of code under a diagnostic, and the marks below it."""
+        """Reads the line of code under a diagnostic, and the marks below it."""
         last = self.last
         if last is None or not last.file:
             return False
