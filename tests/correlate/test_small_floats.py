@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.correlate.kernels.cpp import read_kernel
 from inductorscope.correlate.replay.align import Aligner
-from inductorscope.correlate.replay.small_floats import asked_by, with_conversions
+from inductorscope.correlate.replay.small_floats import dumped_operation, with_conversions
 from inductorscope.formats.graph.ir import parse_ir
 from inductorscope.formats.graph.ir_nodes import IrBlock, IrLoopBody, IrOp, IrTextNode
 
@@ -101,7 +101,7 @@ def test_conversions_stand_where_the_back_end_puts_them() -> None:
     for statement in block.numbered:
         owner = aligner.result.owner[id(statement)]
         body = nodes[int(owner[0][2:])].body
-        found[statement.defines[0]] = f"{owner[0]}.{owner[2]} {asked_by(body, *owner[1:])}"
+        found[statement.defines[0]] = f"{owner[0]}.{owner[2]} {dumped_operation(body, *owner[1:])}"
     assert found["tmp1"] == "op0.to_dtype load"
     assert found["tmp3"] == "op0.to_dtype_2 load_2"
     assert found["tmp9"] == "op0.to_dtype_3 truediv"

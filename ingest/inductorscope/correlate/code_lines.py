@@ -28,7 +28,7 @@ from inductorscope.correlate.replay.schedule import (
     shape_of,
     unpacked_outputs,
 )
-from inductorscope.correlate.replay.small_floats import asked_by
+from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.ir import IrText
 from inductorscope.formats.text import lines_of
@@ -61,10 +61,10 @@ def link_lines(
     reordered = reordered_nodes(before, after)
     origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
     for entity, site, places in aligned_calls(code, lines, after, recorded):
-        origins.doubtful.update(swallowing(site, places))
+        origins.doubtful.update(doubtful_operations(site, places))
         for line, position, block, op in places:
             node = site.nodes[position]
-            asked = asked_by(node.body, block, op)
+            asked = dumped_operation(node.body, block, op)
             if asked != op:  # a conversion by the back end, without a line in the IR
                 own = op_entity(node.name, block, op)
                 collector.add("code", line, own, Confidence.inferred, call=entity)
@@ -73,7 +73,7 @@ def link_lines(
     return origins
 
 
-def swallowing(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
+def doubtful_operations(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
     """Operations of which some lines likely belong to another one, and why: they have too many
     lines; or, in Triton's code, which repeats no loop, several lines while one of their operands
     has none."""

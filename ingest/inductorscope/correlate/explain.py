@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls, swallowing
+from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls, doubtful_operations
 from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
@@ -18,7 +18,7 @@ from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.correlate.replay.schedule import unpacked_outputs
-from inductorscope.correlate.replay.small_floats import asked_by
+from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
 from inductorscope.correlate.without_ir.walk import RaisedWalk
 from inductorscope.formats.code.output_code import OutputCode
@@ -71,8 +71,8 @@ class Explainer:
         if stage == "code" and not has_bodies(self.after):
             return self._without_ir().get(line, [])
         if stage == "code":
-            return [self._reason(key, calls) for key, calls in self._on(line).items()]
-        self._on(0)  # lines of the code make some operations of the loops doubtful
+            return [self._reason(key, calls) for key, calls in self._operations_on(line).items()]
+        self._operations_on(0)  # lines of the code make some operations of the loops doubtful
         parsed = {IR_PRE: self.before, IR_POST: self.after}.get(stage, IrText())
         return [self._reason(key, []) for key in _operations(parsed, line)]
 
@@ -83,17 +83,17 @@ class Explainer:
                 self._raised = raised_reasons(self.code, self.lines, self.read)
         return self._raised
 
-    def _on(self, line: int) -> dict[OpKey, list[str]]:
+    def _operations_on(self, line: int) -> dict[OpKey, list[str]]:
         if self._of_line is None:
             self._of_line = {}
             sites = () if self.code is None else aligned_calls(
                 self.code, self.lines, self.after, set()
             )  # fmt: skip
             for entity, site, places in sites:
-                self.origins.doubtful.update(swallowing(site, places))
+                self.origins.doubtful.update(doubtful_operations(site, places))
                 for number, position, block, op in places:
                     node = site.nodes[position]
-                    key = (node.name, block, asked_by(node.body, block, op))
+                    key = (node.name, block, dumped_operation(node.body, block, op))
                     self._of_line.setdefault(number, {}).setdefault(key, []).append(entity)
         return self._of_line.get(line, {})
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.log.cache_records import read_cache_answer
 from inductorscope.formats.log.graph_breaks import read_graph_break
-from inductorscope.formats.log.guard_failures import read_guard_failures, spoken
+from inductorscope.formats.log.guard_failures import read_guard_failures, source_as_written
 from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.phase_events import PhaseEvents
 from inductorscope.formats.log.record import LogRecord
@@ -108,9 +108,9 @@ def test_places_of_guards_are_taken_off() -> None:
 
 
 def test_sources_are_spoken_as_the_program_writes_them() -> None:
-    assert spoken("L['x'].size()[0]") == "x.size(0)"
-    assert spoken("L['self'].weight") == "self.weight"
-    assert spoken("G['torch'].sin") == "G['torch'].sin"
+    assert source_as_written("L['x'].size()[0]") == "x.size(0)"
+    assert source_as_written("L['self'].weight") == "self.weight"
+    assert source_as_written("G['torch'].sin") == "G['torch'].sin"
 
 
 def test_the_stack_after_a_guard_is_taken_off() -> None:

@@ -12,7 +12,7 @@ from inductorscope.analyze.compile.phases import Chunk, lay_out_phases
 from inductorscope.analyze.compile.records import HANDLERS
 from inductorscope.analyze.compile.settle import settle
 from inductorscope.analyze.compile.state import LogState, RunState
-from inductorscope.formats.log.kinds import PHASE, STRING, TENSOR, called
+from inductorscope.formats.log.kinds import PHASE, STRING, TENSOR, name_of
 from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.shape_records import tensor_in_short
 from inductorscope.formats.log.trace_log import UNKNOWN_FILE
@@ -81,7 +81,7 @@ class LogGatherer(LogState):
             self._any_tensor = True
             self._tensors.update(tensor_in_short(record.head).encode("utf-8", "replace"))
             return
-        handler = HANDLERS.get(called(record.kind, record.name))
+        handler = HANDLERS.get(name_of(record.kind, record.name))
         if handler is None:
             if record.compile_id is not None:
                 known = self._compiles.get(record.compile_id) or self.compile_of(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inductorscope.formats.log.guard_failures import spoken
+from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.guard_tree import GuardNode, read_guard_tree
 
 MEANING = {
@@ -90,4 +90,4 @@ def _subject(source: str) -> str:
         return "global names"
     if source.startswith("G["):
         return f"global {source[2:].split(']')[0].strip(chr(39))}{source.partition(']')[2]}"
-    return spoken(source)
+    return source_as_written(source)

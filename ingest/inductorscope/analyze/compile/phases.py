@@ -16,7 +16,7 @@ from inductorscope.analyze.compile.model import (
     Story,
     Tuning,
 )
-from inductorscope.formats.log.guard_failures import spoken
+from inductorscope.formats.log.guard_failures import source_as_written
 from inductorscope.formats.log.phase_events import TUNING, Instant, PhaseEvents, Span
 from inductorscope.formats.vocabulary import CPP, TRITON
 from inductorscope.units import plural
@@ -141,7 +141,7 @@ def _became(story: Story, instant: Instant) -> None:
     if instant.owner < 0:
         return
     source, dim = _text(instant, "name") or "", instant.arguments.get("dim_changed")
-    subject = spoken(source)
+    subject = source_as_written(source)
     if isinstance(dim, int):
         what = "stride" if "stride" in (_text(instant, "reason") or "") else "size"
         subject = f"{subject}.{what}({dim})"

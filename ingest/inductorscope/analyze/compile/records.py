@@ -20,7 +20,7 @@ from inductorscope.analyze.compile.model import (
 from inductorscope.analyze.compile.state import LogState
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.graph_breaks import read_graph_break
-from inductorscope.formats.log.guard_failures import read_guard_failures, spoken
+from inductorscope.formats.log.guard_failures import read_guard_failures, source_as_written
 from inductorscope.formats.log.kinds import BACKWARD_METRICS, BY_NAME, UNBACKED_SYMBOL, Story
 from inductorscope.formats.log.record import LogRecord, integer, read_head
 from inductorscope.formats.log.shape_records import ShapeRecord, read_shape_record
@@ -202,7 +202,7 @@ def _symbol(log: LogState, record: LogRecord, number: int) -> None:
             return  # another attempt of the same compile
     log.story.symbols.append(
         Symbol(
-            number, log.number, record.line, facts.symbol[:100], source, spoken(source),
+            number, log.number, record.line, facts.symbol[:100], source, source_as_written(source),
             None if facts.val is None else facts.val[:200],
             None if facts.vr is None else facts.vr[:200],
             record.kind == UNBACKED_SYMBOL, frame,
@@ -216,14 +216,14 @@ def _symbol_guard(log: LogState, record: LogRecord, number: int) -> None:
     facts = read_shape_record(record)
     text = facts.expr or facts.op or facts.symbol or ""
     if facts.sources and BY_NAME[record.kind].guard == "specialisation":
-        text = ", ".join(spoken(source) for source in facts.sources[:10])
+        text = ", ".join(source_as_written(source) for source in facts.sources[:10])
     log.story.symbol_guards.append(
         SymbolGuard(
             number, log.number, record.line, BY_NAME[record.kind].guard, text[:LONGEST],
             facts.value if facts.value is not None else facts.result,
             None if facts.reason is None else facts.reason[:LONGEST],
             _user_frame(log, facts), facts.locals,
-            {name: spoken(source) for name, source in facts.symbol_sources.items()},
+            {name: source_as_written(source) for name, source in facts.symbol_sources.items()},
         )
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from inductorscope.analyze.memory.layouts import constants_of, layouts_of
 from inductorscope.analyze.memory.plan import Walk, steps_of
 from inductorscope.analyze.memory.records import MemoryPlan, Storage
 from inductorscope.analyze.memory.sizes import hints_of
-from inductorscope.formats.code.layouts import Layout, given_layouts
+from inductorscope.formats.code.layouts import Layout, input_layouts
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.code.wrapper_lines import WrapperLine, parse_wrapper
 from inductorscope.formats.graph.fx import FxText, parse_fx
@@ -57,7 +57,7 @@ def symbol_values(code: OutputCode, lines: list[str], wrapper: list[WrapperLine]
     }
     after = lines[code.wrapper_last :]
     body = lines[max(code.wrapper_first - 1, 0) : code.wrapper_last]
-    return hints_of(body, after, asserted, given_layouts(after))
+    return hints_of(body, after, asserted, input_layouts(after))
 
 
 def _choose_device(plan: MemoryPlan) -> None:

@@ -11,7 +11,7 @@ from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.analyze.compile.ranks import plain
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
-from inductorscope.formats.log.kinds import called
+from inductorscope.formats.log.kinds import name_of
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, LogEntry
 
@@ -95,7 +95,7 @@ def _side(session: Session, run_id: str, artifact: int) -> DiffSide | None:
     ).first()
     what = stored.path.rpartition("/")[2]
     if entry is not None:
-        what = called(entry.kind, entry.name)
+        what = name_of(entry.kind, entry.name)
     return DiffSide(
         artifact, what, None if entry is None else entry.compile_id,
         None if entry is None else entry.rank, stored.path, stored.line_count, stored.size,

@@ -44,7 +44,7 @@ from inductorscope.answers.compile.time import ChoiceRow, CompiledKernel, Tuning
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
-from inductorscope.formats.log.kinds import ARTIFACT, BY_NAME, KINDS, NAMED, called, meaning
+from inductorscope.formats.log.kinds import ARTIFACT, BY_NAME, KINDS, NAMED, meaning, name_of
 from inductorscope.formats.vocabulary import TRACE_LOG
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.compile_story import phases_of
@@ -271,7 +271,7 @@ def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], b
     before: int | None = None
     for entry, size, lines in run_story.session.execute(query):
         named = entry.kind in NAMED and bool(entry.name)
-        what = called(entry.kind, entry.name)
+        what = name_of(entry.kind, entry.name)
         known = BY_NAME.get(what)
         comparable = known is not None and known.passes and entry.artifact_id is not None
         rows.append(

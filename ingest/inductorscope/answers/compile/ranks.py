@@ -15,7 +15,7 @@ from inductorscope.analyze.compile.ranks import Apart, Compared, Item, compare_i
 from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.parts import RunName
-from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, called
+from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, name_of
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, LogEntry
 
@@ -169,7 +169,7 @@ def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
     counts: Counter[tuple[str | None, str]] = Counter()
     items = []
     for row in run_story.session.execute(query):
-        what = called(row.kind, row.name)
+        what = name_of(row.kind, row.name)
         if not _in_every_log(what):
             continue
         nth = counts[row.compile_id, what]

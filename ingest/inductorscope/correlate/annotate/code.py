@@ -112,11 +112,11 @@ class _Annotator:
         self._calls(style)
         result: list[str] = self._head(style)
         for number, line in enumerate(self.raw, 1):
-            result += self._not_yet(number)
+            result += self._new_comments(number)
             result.append(line)
         return "\n".join(result)
 
-    def _not_yet(self, number: int) -> list[str]:
+    def _new_comments(self, number: int) -> list[str]:
         """Comments for a line, without those that the text already has there."""
         new = self.comments.get(number, [])
         first = max(0, number - 1 - len(new))

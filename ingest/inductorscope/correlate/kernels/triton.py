@@ -55,12 +55,12 @@ def read_blocks(lines: list[str], first: int, last: int) -> tuple[list[Block], l
         number = end + 1
     blocks.append(block)
     for each in blocks:
-        _put_behind(each.numbered)
+        _renumber_broadcasts(each.numbered)
         each.numbered.sort(key=lambda statement: statement.number)
     return blocks, indices
 
 
-def _put_behind(statements: list[Statement]) -> None:
+def _renumber_broadcasts(statements: list[Statement]) -> None:
     """A reduction to indices takes its number before it broadcasts its operand:
     `tmp2_val, tmp2_idx = triton_helpers.max_with_index(tmp3, tmp4, 1)`, `tmp2 = tmp2_idx[:, None]`.
     So does a looped scan, for the value it carries to the next iteration:

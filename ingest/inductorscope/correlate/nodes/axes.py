@@ -63,9 +63,9 @@ def _lies_across(graph: FxGraph, value: FxValue) -> bool | None:
     pending, seen = [value], {value.name}
     while pending and len(seen) < _MOST:
         each = pending.pop()
-        along = _along(each)
+        along = _only_dimension(each)
         users = [graph.values[name] for name in each.users if name in graph.values]
-        following = [user for user in users if _along(user) is not None]
+        following = [user for user in users if _only_dimension(user) is not None]
         if along is not None and len(following) < len(users):
             answers.add(along == 0)
         pending += [user for user in following if user.name not in seen]
@@ -73,7 +73,7 @@ def _lies_across(graph: FxGraph, value: FxValue) -> bool | None:
     return answers.pop() if len(answers) == 1 else None
 
 
-def _along(value: FxValue) -> int | None:
+def _only_dimension(value: FxValue) -> int | None:
     """The only dimension, counted from the last, whose size is not 1, or None."""
     sizes = [place for place, size in enumerate(reversed(value.shape or ())) if size != "1"]
     return sizes[0] if len(sizes) == 1 else None

@@ -135,7 +135,7 @@ class Candidates:
             penalty = self._of_type(value, dtype, operation)
             differs = 0.0 if same_shape(value.shape, buffer.size) else 0.06
             penalty += differs
-            if refilled and same and value.op in FILLS and self._awaited(value):
+            if refilled and same and value.op in FILLS and self._filled_in_place(value):
                 self._offer(offers, value, 0, penalty - 0.095)
                 continue
             filled = value.op in SCATTERS and value.op not in CHOOSE_BY_PLACE
@@ -211,12 +211,12 @@ class Candidates:
         penalty = 0.1 if same_shape(view.shape, buffer.size) else 0.2
         self._offer(offers, producer, index, penalty)
 
-    def _awaited(self, fill: FxValue) -> bool:
+    def _filled_in_place(self, fill: FxValue) -> bool:
         """Whether the next node that writes into a fill does so in place, in the fill's memory."""
         first = self._next_writer(fill)
         return first is not None and first.op.endswith("_") and fill.name not in self.used
 
-    def _turn(self, value: FxValue) -> int:
+    def _store_order(self, value: FxValue) -> int:
         """When a value is stored: a fill when a node writes into it, all others in graph order."""
         written = value.op in FILLS and len(value.users) <= _WRITERS
         writer = self._next_writer(value) if written else None

@@ -320,7 +320,7 @@ class OriginWalk(BufferMakers):
                 cost += 0.1
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
-            distance = self._turn(candidate) - self.reached
+            distance = self._store_order(candidate) - self.reached
             copied = piece and self._holds(operation, candidate)
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (

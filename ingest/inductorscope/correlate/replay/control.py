@@ -69,13 +69,17 @@ class ControlReplay(MemoryReplay):
         expression = ("indirect", value)
         start = self._at()
         known = self._known(expression) if op.op == "set_indirect" else None
-        if known is not None and not self._wrapping(start, value) and not self._anew(start, value):
+        if (
+            known is not None
+            and not self._wrapping(start, value)
+            and not self._checked_again(start, value)
+        ):
             return known
         members: set[int] = set()
         for check in self.block.others:
             if not check.checks or id(check) in self.result.owner:
                 continue
-            members = self._behind(check.uses, start)
+            members = self._leading_to(check.uses, start)
             reaches = isinstance(value, str) and self._reaches(check.uses, value)
             bounds = op.op == "check_bounds"
             other = isinstance(value, str) or (bounds and self._foreign(check))
@@ -95,7 +99,7 @@ class ControlReplay(MemoryReplay):
                 result = statement.defines[0]
         return self._remember(expression, result)
 
-    def _anew(self, start: int, value: Value) -> bool:
+    def _checked_again(self, start: int, value: Value) -> bool:
         """Whether an index that was wrapped and checked before is checked again: C++ spreads it
         over the lanes for that."""
         if not self.cpp or not isinstance(value, str) or start >= len(self.block.numbered):
@@ -105,7 +109,7 @@ class ControlReplay(MemoryReplay):
         for check in self.block.others:
             if not check.checks or id(check) in self.result.owner:
                 continue
-            members = self._behind(check.uses, start)
+            members = self._leading_to(check.uses, start)
             spread = all("tmpbuf" in self.block.numbered[place].text for place in members)
             return start in members and spread and self._reaches(check.uses, value)
         return False
@@ -148,7 +152,7 @@ class ControlReplay(MemoryReplay):
         for position in range(start, min(start + 10, len(self.block.numbered))):
             statement = self.block.numbered[position]
             if statement.tags & {"where", "?", "blendv"} and value in statement.uses:
-                members = self._behind(statement.defines, start)
+                members = self._leading_to(statement.defines, start)
                 tags = {t for p in members for t in self.block.numbered[p].tags}
                 if {"+", "<"} <= tags and min(members) == start:
                     return members
@@ -176,7 +180,7 @@ class ControlReplay(MemoryReplay):
                 isinstance(value, str) and any(self._same(u, value) for u in statement.uses)
                 for value in (mask, outer)
             ):
-                for place in self._behind(statement.defines, self._at()):
+                for place in self._leading_to(statement.defines, self._at()):
                     self._own(self.block.numbered[place], key)  # it, and masks as vectors
                 return self._remember(("combined", mask, outer), statement.defines[0])
         return self.cse.get(("combined", mask, outer))

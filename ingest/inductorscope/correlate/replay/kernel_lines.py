@@ -250,8 +250,8 @@ def _nearest(statement: Statement, records: list[Accumulation]) -> Accumulation 
         if record.name not in statement.accumulators:
             continue
         common = 0
-        for here, there in zip(statement.scope, record.scope, strict=False):
-            if here != there:
+        for own, other in zip(statement.scope, record.scope, strict=False):
+            if own != other:
                 break
             common += 1
         if best is None or common > best[0]:

@@ -31,7 +31,7 @@ class SmallFloatBody(IrLoopBody):
     """(block, conversion) → the operation whose value it converts."""
 
 
-def asked_by(body: IrLoopBody | None, block: str, op: str) -> str:
+def dumped_operation(body: IrLoopBody | None, block: str, op: str) -> str:
     """The operation of the dumped body that an operation belongs to: usually itself."""
     return body.inserted.get((block, op), op) if isinstance(body, SmallFloatBody) else op
 
@@ -129,7 +129,7 @@ class _Rewriter:
 
     def _legalise(self, op: IrOp) -> None:
         if op.op in ("load", "index_expr", "constant", "to_dtype"):
-            dtype = self._gives(op)
+            dtype = self._result_dtype(op)
             users = self.users.get(op.name, [])
             if dtype not in SMALL or all(self._takes(user, dtype) for user in users):
                 return
@@ -152,11 +152,11 @@ class _Rewriter:
             if taken in SMALL and source is not None and not self._small(source, taken):
                 self._convert_before(op, op.arguments[0], taken)
             users = self.users.get(op.name, [])
-            result = self._gives(op)
+            result = self._result_dtype(op)
             if result in SMALL and not all(self._takes(user, result) for user in users):
                 self._convert_behind(op)
 
-    def _gives(self, op: IrOp) -> str:
+    def _result_dtype(self, op: IrOp) -> str:
         return self.dtype_of(_buffer(op)) if op.op == "load" else _dtype(op)
 
     def _takes(self, user: str, dtype: str) -> bool:
@@ -173,7 +173,9 @@ class _Rewriter:
     def _small(self, source: IrOp, dtype: str) -> bool:
         """Whether it is a small float already, and no user needs a `float`."""
         users = self.users.get(source.name, [])
-        return self._gives(source) == dtype and all(self._takes(user, dtype) for user in users)
+        return self._result_dtype(source) == dtype and all(
+            self._takes(user, dtype) for user in users
+        )
 
     def _new(self, op: IrOp, value: str, dtype: str) -> str:
         self.count += 1

@@ -182,7 +182,7 @@ class ReplayState:
         value = self.cse.get(self._under_mask(key))
         return value if value is not None and self._alive(value) else None
 
-    def _behind(self, names: tuple[str, ...], start: int) -> set[int]:
+    def _leading_to(self, names: tuple[str, ...], start: int) -> set[int]:
         """Positions of unowned statements, from `start` on, that compute `names`."""
         members: set[int] = set()
         pending = list(names)

@@ -65,7 +65,7 @@ class ValueReplay(ControlReplay):
             )
             if not statement.is_leaf and not indirect:
                 break
-            if wanted is not None and not _has(statement.literals, wanted):
+            if wanted is not None and not _contains(statement.literals, wanted):
                 continue
             last = self._leaf_end(position, op)
             self.result.cost += 0.4 * (position - start)
@@ -120,7 +120,7 @@ class ValueReplay(ControlReplay):
                 continue
             owner = self.result.owner.get(id(statement))
             if wanted is not None:
-                if _has(statement.literals, wanted) and len(statement.literals) == 1:
+                if _contains(statement.literals, wanted) and len(statement.literals) == 1:
                     return statement.defines[0]
             elif owner is not None and op.op == "index_expr" and "index_expr" in owner[2]:
                 return statement.defines[0]
@@ -256,7 +256,7 @@ class ValueReplay(ControlReplay):
             if statement.is_load:
                 break
             if statement.tags & {"where", "?", "blendv"}:
-                members = self._behind(statement.defines, first)
+                members = self._leading_to(statement.defines, first)
                 tags = {tag for member in members for tag in numbered[member].tags}
                 if last in members and min(members) >= first and not tags.isdisjoint(_SIGNS):
                     return position
@@ -271,7 +271,9 @@ class ValueReplay(ControlReplay):
             return last
         for position in range(last + 1, min(last + 3, len(numbered))):
             if "/" in numbered[position].tags:
-                return position if last in self._behind(numbered[position].defines, last) else last
+                return (
+                    position if last in self._leading_to(numbered[position].defines, last) else last
+                )
         return last
 
     def _typed_back(self, last: int) -> int:
@@ -310,7 +312,7 @@ class ValueReplay(ControlReplay):
         """Statements before `position` that do not contribute to it and do not declare values that
         the loop carries between iterations."""
         numbered = self.block.numbered
-        members = self._behind(numbered[position].defines, start)
+        members = self._leading_to(numbered[position].defines, start)
         loops = len(numbered[position].scope)
         return sum(
             1
@@ -397,7 +399,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _has(literals: tuple[float, ...], wanted: float) -> bool:
+def _contains(literals: tuple[float, ...], wanted: float) -> bool:
     return any(
         value == wanted
         or (value != value and wanted != wanted)

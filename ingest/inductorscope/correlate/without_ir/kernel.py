@@ -250,8 +250,8 @@ class _Raiser:
         if scope is None:
             return -1
         common = 0
-        for here, there in zip(statement.scope, scope, strict=False):
-            if here != there:
+        for own, other in zip(statement.scope, scope, strict=False):
+            if own != other:
                 break
             common += 1
         return common

@@ -68,9 +68,9 @@ def _read_python(code: OutputCode, lines: list[str]) -> Wrapper:
     for call in code.calls:
         calls.setdefault(call.line, []).append(call)
     for number in range(max(code.wrapper_first, 1), code.wrapper_last + 1):
-        here = calls.get(number)
-        if here is not None:
-            wrapper.steps += here
+        on_line = calls.get(number)
+        if on_line is not None:
+            wrapper.steps += on_line
         elif " = " in lines[number - 1]:
             _line(wrapper, lines[number - 1])
     return wrapper

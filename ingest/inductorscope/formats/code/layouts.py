@@ -80,7 +80,7 @@ def dtype_of(text: str) -> str:
     return ""
 
 
-def given_layouts(lines: list[str]) -> dict[str, Layout]:
+def input_layouts(lines: list[str]) -> dict[str, Layout]:
     """Layouts of the wrapper's arguments, as the code's `get_args` or benchmark makes them."""
     layouts: dict[str, Layout] = {}
     for line in lines:

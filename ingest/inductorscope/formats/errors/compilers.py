@@ -69,7 +69,7 @@ class Diagnostic:
     notes: list[Diagnostic] = field(default_factory=list)
 
     @property
-    def grave(self) -> bool:
+    def is_error(self) -> bool:
         return self.severity in ("error", "fatal error")
 
 
@@ -83,7 +83,7 @@ class CompilerOutput:
     """Number of diagnostics not kept."""
 
     def errors(self) -> list[Diagnostic]:
-        return [each for each in self.diagnostics if each.grave]
+        return [each for each in self.diagnostics if each.is_error]
 
 
 def read_compiler_output(text: str) -> CompilerOutput:
@@ -135,22 +135,27 @@ class _Reader:
             name = tool.group(1).replace("\\", "/").rpartition("/")[2]
             self._add(Diagnostic(tool.group(2) or "error", tool.group(3), number, tool=name))
 
-    def _add(self, one: Diagnostic) -> None:
-        self.last = one
-        if one.severity == "note" and self.output.diagnostics:
+    def _add(self, diagnostic: Diagnostic) -> None:
+        self.last = diagnostic
+        if diagnostic.severity == "note" and self.output.diagnostics:
             notes = self.output.diagnostics[-1].notes
             if len(notes) < MOST:
-                notes.append(one)
+                notes.append(diagnostic)
             else:
                 self.output.left_out += 1
             return
-        key = (one.file or one.tool, one.at, one.column, one.message)
+        key = (
+            diagnostic.file or diagnostic.tool,
+            diagnostic.at,
+            diagnostic.column,
+            diagnostic.message,
+        )
         if key in self.seen or len(self.output.diagnostics) >= MOST:
             # torch repeats the message in the exception that it raises
             self.output.left_out += key not in self.seen
             return
         self.seen.add(key)
-        self.output.diagnostics.append(one)
+        self.output.diagnostics.append(diagnostic)
 
     def _quoted(self, line: str) -> bool:
         """Reads the line of code under a diagnostic, and the marks below it."""

@@ -69,9 +69,9 @@ def _resources(text: str) -> TritonError | None:
     if match is None:
         return None
     end = text.find("\n", match.start())
-    said = text[match.start() : end if end >= 0 else len(text)]
+    sentence = text[match.start() : end if end >= 0 else len(text)]
     return TritonError(
-        "resources", said.strip()[:500], resource=match.group(1).strip(),
+        "resources", sentence.strip()[:500], resource=match.group(1).strip(),
         required=int(match.group(2)), limit=int(match.group(3)),
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def _compilation(lines: list[str]) -> TritonError | None:
 
 def _assembler(lines: list[str]) -> TritonError | None:
     for line in lines:
-        said = _PTXAS.match(line)
-        if said is not None and said.group(3) in ("error", "fatal"):
-            return TritonError("ptxas", said.group(4).strip()[:1000])
+        match = _PTXAS.match(line)
+        if match is not None and match.group(3) in ("error", "fatal"):
+            return TritonError("ptxas", match.group(4).strip()[:1000])
     return None

@@ -83,25 +83,32 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
     if match := _INDEX.match(text):
         name, what, index, old, new = match.groups()
         return GuardFailure(
-            compile_id, text, f"{spoken(name)}.{what}({index})", what, old, new, code, place
+            compile_id,
+            text,
+            f"{source_as_written(name)}.{what}({index})",
+            what,
+            old,
+            new,
+            code,
+            place,
         )
     if match := _TENSOR.match(text):
         name, what, old, new = match.groups()
         kind = "dtype" if what == "dtype" else what.replace(" ", "_")
         return GuardFailure(
-            compile_id, text, f"{what} of {spoken(name)}", kind, old, new, code, place
+            compile_id, text, f"{what} of {source_as_written(name)}", kind, old, new, code, place
         )
     if match := _LENGTH.match(text):
-        subject = f"len({spoken(match.group(1))})"
+        subject = f"len({source_as_written(match.group(1))})"
         return GuardFailure(compile_id, text, subject, "length", match.group(2), None, code, place)
     if (match := _EQUAL.match(text)) and "check_" not in match.group(1):
-        subject = spoken(match.group(1))
+        subject = source_as_written(match.group(1))
         kind = "size" if ".size(" in subject else "stride" if ".stride(" in subject else "value"
         return GuardFailure(compile_id, text, subject, kind, match.group(2), None, code, place)
     return GuardFailure(compile_id, text, "", "guard", None, None, code, place)
 
 
-def spoken(source: str) -> str:
+def source_as_written(source: str) -> str:
     """A source of Dynamo's as the program writes it: `L['x'].size()[0]` is `x.size(0)`."""
     match = _SIZE.match(source)
     if match is not None:

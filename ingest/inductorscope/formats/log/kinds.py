@@ -268,19 +268,19 @@ _KINDS = {kind.name: kind for kind in KINDS}
 _ARTIFACTS = {kind.name: kind for kind in ARTIFACTS}
 
 
-def called(kind: str, name: str | None) -> str:
+def name_of(kind: str, name: str | None) -> str:
     """The name of an artifact, or else the kind of the record."""
     return name if name and kind in NAMED else kind
 
 
-def is_of_graph(what: str) -> bool:
+def is_of_graph(name: str) -> bool:
     """Whether a record of this name holds a text of a graph; such texts are always kept."""
-    return what in BY_NAME and BY_NAME[what].role != LOG_ARTIFACT
+    return name in BY_NAME and BY_NAME[name].role != LOG_ARTIFACT
 
 
-def role_of(what: str) -> str:
+def role_of(name: str) -> str:
     """The role of the text of a record of this name."""
-    return BY_NAME[what].role if what in BY_NAME else LOG_ARTIFACT
+    return BY_NAME[name].role if name in BY_NAME else LOG_ARTIFACT
 
 
 def meaning(kind: str) -> str | None:

@@ -130,9 +130,9 @@ class PhaseEvents:
         elif event.ph == "E":
             self._end(event, pid, line)
         else:
-            self._tell(event, compile_id, line)
+            self._add_instant(event, compile_id, line)
 
-    def _tell(
+    def _add_instant(
         self, event: _Event, compile_id: str | None, line: int, duration_us: float | None = None
     ) -> None:
         if not self._wanted(event.name):
@@ -190,7 +190,7 @@ class PhaseEvents:
             )
         )  # fmt: skip
         if name.endswith(TUNING):
-            self._tell(event, phase.compile_id, line, duration)
+            self._add_instant(event, phase.compile_id, line, duration)
 
 
 def _label(raw: msgspec.Raw) -> str:

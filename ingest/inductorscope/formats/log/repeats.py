@@ -52,7 +52,7 @@ class Repeats:
         at = data.rfind(CLAIM, start, end) + len(CLAIM)
         return self._known.get(data[at : at + MD5_DIGITS]) if at >= len(CLAIM) + start else None
 
-    def stands_at(self, known: Known, data: bytes, at: int) -> bool:
+    def repeats_at(self, known: Known, data: bytes, at: int) -> bool:
         """Whether the payload follows at this place, with the same end. If not, it is forgotten, so
         a wrong MD5 costs no more than one extra read."""
         end = at + known.size

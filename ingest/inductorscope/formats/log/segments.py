@@ -120,7 +120,7 @@ class _Cutter:
         self.held = data[start:]
         del data  # freed while the caller uses the segments
         self.searched = 0 if self.awaited else max(0, len(self.held) - 2)
-        if self._too_much():
+        if self._is_too_large():
             raw, self.held, self.searched = self.held[:-2], self.held[-2:], 0
             yield self._segment(raw, whole=False)
 
@@ -139,7 +139,7 @@ class _Cutter:
         if end >= len(data):  # one more byte shows that it ends there
             self.awaited = end + 1 - start
             return None
-        if not self.repeats.stands_at(known, data, head_end):
+        if not self.repeats.repeats_at(known, data, head_end):
             return None
         return Segment(data[start:end], head_end - start, False, True, known)
 
@@ -148,7 +148,7 @@ class _Cutter:
             self.empty_lines |= self.overflown or self.held.endswith(b"\n\r")
             yield self._segment(self.held, whole=True)
 
-    def _too_much(self) -> bool:
+    def _is_too_large(self) -> bool:
         if self.overflown or self.held.startswith((b"\t", b"\n", b"\r\n")):
             return len(self.held) > max(2, self.limits.block)
         if len(self.held) <= max(2, self.limits.line):

@@ -137,16 +137,18 @@ class Summariser:
         counts = self.summary.counts
         counts[name if name in counts or len(counts) < MOST_LISTED else OTHERS] += 1
 
-    def _list(self, listed: dict[Item, None], item: Item, what: str, record: LogRecord) -> None:
-        if self._room(listed, item, what, record):
+    def _list(self, listed: dict[Item, None], item: Item, title: str, record: LogRecord) -> None:
+        if self._room(listed, item, title, record):
             listed[item] = None
 
-    def _room(self, listed: Collection[object], item: object, what: str, record: LogRecord) -> bool:
+    def _room(
+        self, listed: Collection[object], item: object, title: str, record: LogRecord
+    ) -> bool:
         """Whether a list has room for one more; otherwise counts it as dropped. Dictionaries list
         each item once."""
         if len(listed) < MOST_LISTED or (isinstance(listed, dict) and item in listed):
             return True
-        reason = f"{what} beyond the first {MOST_LISTED:,}: counted only"
+        reason = f"{title} beyond the first {MOST_LISTED:,}: counted only"
         known = self.beyond.setdefault(
             reason, Dropped(reason, 0, record.line, _shown(item), "dropped")
         )

@@ -124,23 +124,23 @@ class TorchLogs:
         if match is None:
             self.tables.add(_RANK.sub("", text[:LONGEST]), self.lines, self._compile_id)
             return
-        _level, _date, _pid, module, compile_id, topic, said = match.groups()
+        _level, _date, _pid, module, compile_id, topic, message = match.groups()
         self._compile_id = compile_id or self._compile_id
-        said = _COLOURS.sub("", said) if "\x1b" in said else said
+        message = _COLOURS.sub("", message) if "\x1b" in message else message
         if topic == "fusion":
-            self._fusion(compile_id, said)
-        elif topic in HINTS or _VECTOR.search(said[:400]):
-            self._hint(compile_id, topic or "vectorisation", said.strip(), module)
+            self._fusion(compile_id, message)
+        elif topic in HINTS or _VECTOR.search(message[:400]):
+            self._hint(compile_id, topic or "vectorisation", message.strip(), module)
 
-    def _fusion(self, compile_id: str | None, said: str) -> None:
-        if match := _CANNOT.match(said):
+    def _fusion(self, compile_id: str | None, message: str) -> None:
+        if match := _CANNOT.match(message):
             one, other, reason = match.groups()
             self._tried(compile_id, one, other, False, reason.strip())
-        elif match := _FUSING.match(said):
+        elif match := _FUSING.match(message):
             one, other, reason = match.groups()
             self._tried(compile_id, one, other, True, (reason or "").strip())
-        elif match := _NODE.match(said):
-            self._node(compile_id, match, said)
+        elif match := _NODE.match(message):
+            self._node(compile_id, match, message)
 
     def _tried(
         self, compile_id: str | None, one: str, other: str, fused: bool, reason: str
@@ -153,16 +153,16 @@ class TorchLogs:
                 compile_id, one, other, fused, reason[:2000], 1, self.lines
             )
 
-    def _node(self, compile_id: str | None, match: re.Match[str], said: str) -> None:
+    def _node(self, compile_id: str | None, match: re.Match[str], message: str) -> None:
         outer, name, kind = match.groups()
         if (compile_id, name) in self.nodes or not self._room(self.nodes):
             return
         node = LoggedNode(compile_id, name, kind or outer.removesuffix("SchedulerNode") or outer)
-        origins = _ORIGINS.search(said)
+        origins = _ORIGINS.search(message)
         if origins is not None:
             names = (part.strip() for part in origins.group(1).split(","))
             node.origins = [part for part in names if part][:MOST_ORIGINS]
-        stack = _STACK.search(said)
+        stack = _STACK.search(message)
         if stack is not None:
             node.file, node.line, node.code = stack.group(1), int(stack.group(2)), stack.group(3)
         self.nodes[compile_id, name] = node

@@ -128,15 +128,15 @@ class ColumnReader:
                 group[place] = self._marked(
                     which, lanes[place], float(ts[place]), float(us[place]), str(name)
                 )
-        for one in np.unique(group).tolist():
-            self._rows[one].add(*(column[group == one] for column in columns))
+        for number in np.unique(group).tolist():
+            self._rows[number].add(*(column[group == number] for column in columns))
         return True
 
     def _launch_of(self, event: TraceEvent) -> int:
-        given = event.args
-        if given is None or (given.kernel_file is None and given.kernel_backend is None):
+        args = event.args
+        if args is None or (args.kernel_file is None and args.kernel_backend is None):
             return NOWHERE
-        return self._launch(event.name or "", given)
+        return self._launch(event.name or "", args)
 
     def _add_each(self, events: list[TraceEvent], which: int, kind: int) -> None:
         """Adds events one by one, with default values for missing fields."""
@@ -145,8 +145,8 @@ class ColumnReader:
             row = self._row(event, which, kind)
             if row is not None:
                 rows[row[0]].append(row[1])
-        for one, listed in rows.items():
-            self._rows[one].add(*map(np.array, zip(*listed, strict=True)))
+        for number, listed in rows.items():
+            self._rows[number].add(*map(np.array, zip(*listed, strict=True)))
 
     def _row(
         self, event: TraceEvent, which: int, kind: int

@@ -24,7 +24,7 @@ from inductorscope.formats.trace.event_columns import (
     TraceColumns,
 )
 from inductorscope.formats.trace.events import EventReader, Repair
-from inductorscope.formats.trace.launches import Launched, find_launches, taken
+from inductorscope.formats.trace.launches import Launched, find_launches, values_at
 from inductorscope.formats.trace.regions import Region, RegionTimes, find_regions
 from inductorscope.formats.unpacking import Readable, open_plain
 
@@ -205,7 +205,7 @@ def _tokens(columns: TraceColumns) -> tuple[list[str], Numbers]:
         if CPU_KERNEL.match(name):
             of_name[number] = tokens.setdefault(name, len(tokens))
     of_launch = np.array(
-        [tokens.setdefault(one.file or one.name, len(tokens)) for one in columns.launches]
+        [tokens.setdefault(launch.file or launch.name, len(tokens)) for launch in columns.launches]
         + [NOWHERE],
         np.int32,
     )
@@ -238,7 +238,7 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
     device = columns.device
     if not len(device):
         return [], np.zeros(0, np.int32)
-    op_name = taken(columns.ops.name, launched.op)
+    op_name = values_at(columns.ops.name, launched.op)
     first, group = grouped(
         device.name, device.kind, launched.launch, op_name, launched.region,
         launched.join, launched.replayed, launched.compiled,

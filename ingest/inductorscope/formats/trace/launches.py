@@ -59,7 +59,9 @@ def find_launches(
     device, ops, calls = columns.device, columns.ops, columns.calls
     call = _lookup(device.correlation, calls.correlation)
     known = call != NOWHERE
-    external = np.where((device.external < 0) & known, taken(calls.external, call), device.external)
+    external = np.where(
+        (device.external < 0) & known, values_at(calls.external, call), device.external
+    )
     op = _lookup(external, ops.external)
     identified = op != NOWHERE
     join = np.where(
@@ -69,18 +71,18 @@ def find_launches(
     if len(around):
         made = call[around]
         op[around] = innermost_of(
-            ops.lane, ops.ts, ops.end, taken(calls.lane, made), calls.ts[made]
+            ops.lane, ops.ts, ops.end, values_at(calls.lane, made), calls.ts[made]
         )
         join[around] = np.where(op[around] == NOWHERE, BY_NONE, BY_TIME)
-    launch = taken(ops.kind, op)
-    region = taken(region_of_op, op)
+    launch = values_at(ops.kind, op)
+    region = values_at(region_of_op, op)
     region = _region_by_call(columns, external, region, region_of_span)
     by_name = _launch_by_name(columns)[device.name] if len(device) else launch
     named = (launch == NOWHERE) & (by_name != NOWHERE)
     launch = np.where(named, by_name, launch).astype(np.int32)
     join = np.where(named, BY_NAME, join).astype(np.int8)
     replays = np.array([_GRAPH_LAUNCH in name for name in [*columns.names, ""]])
-    replayed: Truths = replays[taken(calls.name, call)] & known
+    replayed: Truths = replays[values_at(calls.name, call)] & known
     compiled = _compiled(columns, op, call, region, replayed)
     return Launched(op, launch, region, join, call, replayed, compiled)
 
@@ -97,8 +99,8 @@ def _compiled(
     spans = [*columns.compiled, *columns.graph_calls, *columns.compiled_functions]
     if not spans:
         return np.full(len(device), bool(of_inductor.any()))
-    lane = taken(columns.ops.lane, op)
-    lane = np.where(lane == NOWHERE, taken(columns.calls.lane, call), lane).astype(np.int32)
+    lane = values_at(columns.ops.lane, op)
+    lane = np.where(lane == NOWHERE, values_at(columns.calls.lane, call), lane).astype(np.int32)
     moment = np.full(len(device), np.nan)
     for events, at in ((columns.calls, call), (columns.ops, op)):
         known = at != NOWHERE
@@ -124,7 +126,7 @@ def _region_by_call(
         span = at.get(where)
         if span is not None:
             number_of[place] = region_of_span[span]
-    by_call = taken(number_of, _lookup(external, marks.external))
+    by_call = values_at(number_of, _lookup(external, marks.external))
     return np.where(region == NOWHERE, by_call, region).astype(np.int32)
 
 
@@ -142,7 +144,7 @@ def _lookup(wanted: Integers, ids: Integers) -> Numbers:
     return events
 
 
-def taken(values: Numbers | Integers, at: Numbers) -> Numbers:
+def values_at(values: Numbers | Integers, at: Numbers) -> Numbers:
     """The values at these indices; NOWHERE for NOWHERE."""
     if not len(values):
         return np.full(len(at), NOWHERE, np.int32)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, Kind, called
+from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, Kind, name_of
 from inductorscope.formats.log.trace_log import LogRecord
 from inductorscope.formats.vocabulary import (
     AOT,
@@ -91,7 +91,7 @@ class LogGraphs:
 
     def add(self, record: LogRecord, text: GraphText | None) -> None:
         """`text`: the record's payload."""
-        named = called(record.kind, record.name)
+        named = name_of(record.kind, record.name)
         if named == DYNAMO_START:
             self._start(record)
             return

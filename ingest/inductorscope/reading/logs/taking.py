@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from inductorscope.analyze.compile.gather import LogGatherer
-from inductorscope.formats.log.kinds import COUNTED, called, is_of_graph, role_of
+from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_of
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
@@ -153,7 +153,7 @@ class LogTaking:
             file = frame.get("filename") if isinstance(frame, dict) else None
             if isinstance(file, int) and file >= 0:
                 self.files.add(file)
-        named = called(record.kind, record.name)
+        named = name_of(record.kind, record.name)
         self.rows[named] += 1
         if self.rows[named] > MOST_ENTRIES and not is_of_graph(named):
             return None
@@ -194,13 +194,13 @@ class LogTaking:
                 packing = self._packer.submit(content_of_bytes, payload, digest)
                 looks_like_json = payload[:1] in {b"{", b"["}
                 self._sizes[digest] = (len(payload), count_lines(payload), looks_like_json)
-                if role_of(called(record.kind, record.name)) == CODE:
+                if role_of(name_of(record.kind, record.name)) == CODE:
                     self._aot_ids[digest] = aot_id_in(payload)
                 self._gathered.bytes += len(payload)
             if record.payload_sound and record.digest is not None:
                 self._kept[record.digest] = digest
         size, lines, looks_like_json = self._sizes[digest]
-        role = role_of(called(record.kind, record.name))
+        role = role_of(name_of(record.kind, record.name))
         ending = ".py" if role in PYTHON else ".json" if looks_like_json else ".txt"
         artifact = ArtifactDraft(role, self._path(record, ending), digest, size, None, lines)
         if packing is not None:
@@ -214,7 +214,7 @@ class LogTaking:
             place += f"_{record.attempt}"
         number = self._numbers[place]
         self._numbers[place] += 1
-        name = stored_text(called(record.kind, record.name)).replace("/", "_")[:LONGEST_NAME]
+        name = stored_text(name_of(record.kind, record.name)).replace("/", "_")[:LONGEST_NAME]
         return f"{self.path}/{place}/{name}_{number}{ending}"
 
 
