@@ -117,7 +117,7 @@ def test_the_minifier_ends_with_neg_in_a_program_that_fails(
     page.get_by_role("button", name="Search", exact=True).click()
     verdict = page.get_by_test_id("minify-verdict")
     expect(verdict).to_contain_text("fails by itself", timeout=DIAGNOSIS_MS)
-    expect(verdict).to_contain_text("cut to 1 operation (neg)")
+    expect(verdict).to_contain_text("reduced to 1 operation (neg)")
     smallest = page.get_by_test_id("minify-smallest").locator("li")
     expect(smallest).to_have_count(3)
     expect(smallest.nth(1)).to_contain_text("aten.neg.default(")

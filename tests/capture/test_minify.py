@@ -99,7 +99,7 @@ def test_a_stopped_search_goes_on_from_where_it_was(
     found, _ = search("without_lowering", tmp_path, resumed=stopped)
     assert found["summary"]["names"] == ["_foobar"]
     assert found["notes"] == []
-    again = [step["strategy"] for step in found["steps"]].index("taken up again")
+    again = [step["strategy"] for step in found["steps"]].index("resumed")
     assert found["steps"][:again] == stopped["steps"]
     assert found["steps"][again]["nodes"] == len(stopped["current"])
     assert found["queries"] > stopped["queries"]

@@ -111,7 +111,7 @@ def test_scripts_and_other_backends_are_refused_with_a_sentence(tmp_path: Path) 
     with pytest.raises(SpecError, match="generates no kernels to compare"):
         search("mlp", tmp_path, backend="aot_eager")
     spec = CaptureSpec(model=str(SUBJECTS))
-    with pytest.raises(SpecError, match="capture a factory"):
+    with pytest.raises(SpecError, match="Capture a factory"):
         diagnose(spec, permit(spec, [], trusted=True), {}, tmp_path, Reporter(None))
 
 

@@ -39,7 +39,7 @@ def test_values_are_read_by_the_keys_type(key: str, text: str, value: object) ->
         ("freezing", "3", "takes a value like False, not 3"),
         ("max_fusion_size", "many", "takes a value like"),
         ("max_fusion_size", "True", "takes a value like"),
-        ("trace.enabled", "False", "the capture's own"),
+        ("trace.enabled", "False", "The capture sets the key"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(key: str, text: str, sentence: str) -> None:
@@ -224,7 +224,7 @@ def test_an_absent_module_is_named() -> None:
     from inductorscope.capture.inside.loading import load
     from inductorscope.capture.permission import Loading
 
-    with pytest.raises(SpecError, match="There is no module absent"):
+    with pytest.raises(SpecError, match="The module absent does not exist"):
         load(CaptureSpec(model="absent.module:make"), Loading())
 
 

@@ -58,7 +58,7 @@ def test_without_folders_the_refusal_says_what_its_owner_can_do(allowed: Path) -
 def test_a_trusted_person_may_run_anything_that_exists(allowed: Path) -> None:
     outside = allowed.parent / "outside.py"
     assert permit(CaptureSpec(model=str(outside)), [], trusted=True).file == str(outside)
-    with pytest.raises(SpecError, match="There is no file"):
+    with pytest.raises(SpecError, match="does not exist"):
         permit(CaptureSpec(model="/absent/model.py"), [], trusted=True)
 
 

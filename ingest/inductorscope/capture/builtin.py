@@ -1,7 +1,7 @@
-"""The models that come with Inductorscope: what each is and shows. Torch-free.
+"""The catalogue of built-in models: what each is and shows. Torch-free.
 
-The models themselves are small files in `models/`; they are imported only in the capture's child
-process, and are the user source that a captured run shows.
+The models are small files in `models/`, imported only in the capture's child process. They are the
+user's sources that a captured run shows.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import msgspec
 
 
 class BuiltIn(msgspec.Struct, frozen=True):
-    """One built-in model: a file in `models/` with a factory `make`."""
+    """A built-in model: a file in `models/` with a factory `make`."""
 
     name: str
     title: str
     shows: str
-    """What there is to see in its run, in a sentence."""
+    """What its run shows, in a sentence."""
     module: str
     """Name of its file in `models/`."""
     trains: bool = False
     """Whether it can be captured for training, forward and backward."""
     needs: tuple[str, ...] = ()
-    """Packages besides torch."""
+    """Required packages other than torch."""
 
     fault: str | None = None
-    """Module in `faults/` that it puts into Inductor, for those that are wrong on purpose."""
+    """Module in `faults/` that it installs in Inductor, for models that fail on purpose."""
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Packages that it needs and that are not installed here."""
+        """Required packages that are not installed."""
         return tuple(name for name in self.needs if importlib.util.find_spec(name) is None)
 
 
@@ -77,7 +77,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
     BuiltIn(
         name="neg-does-not-compile",
         title="A kernel that does not compile",
-        shows="Wrong on purpose: neg loses its cast, so the C++ of a uint8 kernel is refused; "
+        shows="Fails on purpose: neg loses its cast, so a uint8 kernel's C++ does not compile; "
         "from the compiler's error back to the operation and your line.",
         module="neg_does_not_compile",
         fault="neg_does_not_compile",
@@ -85,7 +85,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
     BuiltIn(
         name="neg-wrong-numbers",
         title="A kernel with wrong numbers",
-        shows="Wrong on purpose: neg doubles its input; which component, node and kernel is to "
+        shows="Fails on purpose: neg doubles its input; which component, node and kernel is to "
         "blame, and the smallest program that shows it.",
         module="neg_wrong_numbers",
         fault="neg_doubles",
@@ -93,8 +93,8 @@ BUILT_IN: tuple[BuiltIn, ...] = (
     BuiltIn(
         name="foobar-without-lowering",
         title="An operation without a lowering",
-        shows="Wrong on purpose: Inductor has no lowering for one operation of the graph; which "
-        "node it is, and from which line it came.",
+        shows="Fails on purpose: Inductor has no lowering for an operation of the graph; which "
+        "node that is, and which line it came from.",
         module="foobar_without_lowering",
     ),
 )
@@ -104,5 +104,5 @@ NAMES: tuple[str, ...] = tuple(BY_NAME)
 
 
 def describe() -> list[dict[str, Any]]:
-    """The catalogue for a page or the command line, with what is missing on this machine."""
+    """Returns the catalogue for pages and the command line, with missing packages."""
     return [msgspec.structs.asdict(model) | {"missing": list(model.missing)} for model in BUILT_IN]

@@ -1,8 +1,8 @@
 """The process that runs a model: `python -m inductorscope.capture.child SPEC.json OUT`.
 
-The only place where torch is imported. The environment that torch reads at import is set first,
-so this module's own imports must stay torch-free; what needs torch is in `inside` and imported
-late. Whatever happens, `capture.json` says what came of it.
+Torch is imported only here. The environment that torch reads at import is set first, so the imports
+of this module must be torch-free; code that needs torch is in `inside` and imported late.
+`capture.json` always records the outcome.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ LONGEST_TRACE = 20_000
 
 
 class CompileFailed(Exception):
-    """The first compiled call failed where the eager one had not; the cause is chained."""
+    """The first compiled call failed although the eager one succeeded; the cause is chained."""
 
 
 class Capture:
-    """One capture under way."""
+    """A running capture."""
 
     def __init__(
         self, spec: CaptureSpec, loading: Loading, out: Path, report: Reporter, memory: int | None
@@ -59,7 +59,7 @@ class Capture:
         self.facts = CaptureFacts(name=spec.title, model=spec.model, options=spec.to_builtins())
 
     def run(self) -> State:
-        """Capture, and write the facts whatever happens."""
+        """Captures, and always writes the facts."""
         facts = self.facts
         try:
             self._capture()
@@ -67,7 +67,7 @@ class Capture:
         except CompileFailed as failure:
             facts.state = "failed to compile"
             facts.error = describe_error(failure.__cause__ or failure)
-        except Exception as error:  # noqa: BLE001  # the model is anybody's code: any may come
+        except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
             facts.state = "failed to compile" if is_compile_error(error) else "failed"
             facts.error = describe_error(error)
         self._keep_sources()
@@ -105,7 +105,7 @@ class Capture:
                 self.facts.record = record.write(self.out)
 
     def _start_record(self) -> Installed | None:
-        """Record which operation writes which line, where this torch allows it."""
+        """Records which operation writes which line, if this torch allows it."""
         if not self.spec.record:
             self.facts.record = RecordFacts(made=False, reason="It was left out on request.")
             return None
@@ -113,8 +113,11 @@ class Capture:
             from inductorscope.capture.record.install import install
 
             started = install()
-        except (ImportError, AttributeError) as error:  # another torch inside than its number says
-            started = RecordFacts(made=False, reason=f"This torch has no place for it: {error}.")
+        except (
+            ImportError,
+            AttributeError,
+        ) as error:  # torch's internals differ from its version number
+            started = RecordFacts(made=False, reason=f"This torch does not support it: {error}.")
         if isinstance(started, RecordFacts):
             self.facts.record = started
             return None
@@ -165,7 +168,7 @@ class Capture:
             self.facts.missing.append("Kernel times: profiling was switched off.")
         if spec.values:
             self._record_values(calls[COMPILED])
-        report.progress("asking torch to explain")
+        report.progress("running torch._dynamo.explain")
         self.facts.explained = explaining.explain(model)
 
     def _record_values(self, call: Call) -> None:
@@ -188,7 +191,7 @@ class Capture:
             self.facts.profiles[name] = profiling.profile_calls(
                 name, call, steps, spec.device, self.out
             )
-        report.progress("measuring what the machine can do at most")
+        report.progress("measuring the machine's peaks")
         self.facts.peaks = benchmark_peaks.measure_peaks(spec.device, spec.dtype)
 
     def _keep_sources(self) -> None:
@@ -200,7 +203,7 @@ class Capture:
 
 
 def compiled(spec: CaptureSpec, function: Untyped) -> Untyped:
-    """The function under torch.compile with the spec's options."""
+    """Returns the function under torch.compile with the spec's options."""
     import torch
 
     options = {"mode": spec.mode} if spec.backend == "inductor" else {}
@@ -208,7 +211,7 @@ def compiled(spec: CaptureSpec, function: Untyped) -> Untyped:
 
 
 def is_compile_error(error: BaseException) -> bool:
-    """Whether an exception out of a script, or a cause of it, is the compiler's."""
+    """Whether a script's exception, or a cause of it, comes from the compiler."""
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
@@ -220,7 +223,7 @@ def is_compile_error(error: BaseException) -> bool:
 
 
 def describe_error(error: BaseException) -> CaptureError:
-    """The exception's type, message and the end of its traceback."""
+    """Returns the exception's type, message and the end of its traceback."""
     kind = type(error)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     if isinstance(error, SpecError):
@@ -235,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, help="folder to write to")
     parser.add_argument("--loading", help="what is permitted, as JSON; without it, everything")
     parser.add_argument("--cache", type=Path, help="folder for compiled kernels")
-    parser.add_argument("--reuse", action="store_true", help="take kernels from the cache")
+    parser.add_argument("--reuse", action="store_true", help="reuse kernels of the cache")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
@@ -263,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _load_anything(spec: CaptureSpec) -> Loading:
-    """Started by hand: the person may run anything of theirs."""
+    """Permits everything, for a user who starts the child by hand."""
     from inductorscope.capture.permission import permit
 
     return permit(spec, [], trusted=True)

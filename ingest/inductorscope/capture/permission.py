@@ -1,8 +1,8 @@
-"""Which models may be run. Torch-free.
+"""Decides which models may be run. Torch-free.
 
-Running a model is running its code. The worker runs built-in models and those in folders that its
-owner configured; a person at the command line may run anything of theirs. The options it is run
-with are checked in the child, which is told here whom it runs for.
+Running a model means running its code. A worker runs built-in models and those in folders that its
+owner configured; a user at the command line may run anything. The child checks the options, and
+learns from `Loading` whom it runs for.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from inductorscope.capture.spec import CaptureSpec, SpecError
 
 
 class NotAllowed(SpecError):
-    """The model or the option exists perhaps, but not for the one who asks."""
+    """The model or option is not permitted for this user; it may exist."""
 
 
 class Loading(msgspec.Struct, frozen=True):
-    """How the child is to find a permitted model, and what else it permits.
+    """How the child finds a permitted model, and what else it permits.
 
-    The parent makes it and hands it over beside the spec, so that no spec can say it.
+    The parent passes it separately from the spec, so that no spec can contain it.
     """
 
     file: str | None = None
-    """The script, or the file of the factory; None for modules found by name."""
+    """The script, or the file of the factory; None for modules imported by name."""
     paths: tuple[str, ...] = ()
     """Folders to search for modules, before all others."""
     trusted: bool = False
-    """Whether a person at the command line asks, who may set any option and call any function."""
+    """Whether a user at the command line runs it, who may set any option and call any function."""
 
 
 def model_folders(setting: str) -> list[Path]:
-    """The configured folders, as real paths."""
+    """Returns the configured folders as real paths."""
     return [Path(part).expanduser().resolve() for part in setting.split(os.pathsep) if part]
 
 
 def permit(spec: CaptureSpec, folders: list[Path], trusted: bool) -> Loading:
-    """How to load the spec's model. Raises a sentence when it is absent or not allowed."""
+    """Returns how to load the spec's model. Raises SpecError if it is missing or not permitted."""
     if spec.kind == "built-in":
         return Loading(trusted=trusted)
     reference = spec.model if spec.kind == "script" else spec.model.rpartition(":")[0]
@@ -54,16 +54,18 @@ def permit(spec: CaptureSpec, folders: list[Path], trusted: bool) -> Loading:
 
 
 def _permit_file(reference: str, folders: list[Path], trusted: bool) -> Loading:
-    given = Path(reference).expanduser()
-    candidates = [given] if given.is_absolute() or trusted else []
-    candidates += [] if given.is_absolute() else [folder / given for folder in folders]
+    path = Path(reference).expanduser()
+    candidates = [path] if path.is_absolute() or trusted else []
+    candidates += [] if path.is_absolute() else [folder / path for folder in folders]
     for candidate in candidates:
-        real = candidate.resolve()  # links are followed first: a link out of a folder is outside
+        real = (
+            candidate.resolve()
+        )  # follows links first: the target of a link may be outside the folder
         allowed = trusted or any(real.is_relative_to(folder) for folder in folders)
         if allowed and real.is_file():
             return Loading(file=str(real), paths=(str(real.parent),), trusted=trusted)
     if trusted:
-        raise SpecError(f"There is no file {reference}.")
+        raise SpecError(f"The file {reference} does not exist.")
     raise NotAllowed(_refusal(f"The file {reference}", folders))
 
 

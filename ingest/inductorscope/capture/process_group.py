@@ -1,4 +1,4 @@
-"""A child in its own process group: what it uses, and how it is ended whole. Torch-free."""
+"""Measures and ends a child's process group. Torch-free."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _GRACE_S = 5.0
 
 
 def resident_bytes(group: int) -> int:
-    """Resident memory of all processes of a group.
+    """Returns the resident memory of all processes of a group.
 
-    Pages that several of them share count once a process, so the sum is never too small.
+    Shared pages count once per process, so the sum is never too small.
     """
     total = 0
     for entry in Path("/proc").iterdir():
@@ -34,10 +34,10 @@ def resident_bytes(group: int) -> int:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill every process of the child's group and wait until the child is gone.
+    """Kills every process of the child's group and waits until the child has ended.
 
-    SIGKILL at once: nothing of a capture that is cut short needs tidying by itself, and compilers
-    deep in native code would not hear a politer signal.
+    SIGKILL without warning: an interrupted capture has nothing to clean up, and compilers in native
+    code would ignore other signals.
     """
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Run a capture in a child process, within limits. Torch-free and blocking."""
+"""Runs a capture in a child process, within limits. Torch-free and blocking."""
 
 from __future__ import annotations
 
@@ -39,15 +39,14 @@ def run_capture(
     trusted: bool = False,
     cache: Path | None = None,
 ) -> CaptureFacts:
-    """Capture into the folder `out` and return what is known about it.
+    """Captures into the folder `out` and returns the facts.
 
-    A model that fails to compile is a result too: the facts' state says so, and `out` holds what
-    was written. Raises SpecError for a model that is absent or not allowed, CaptureCancelled when
-    `cancelled()` turned true, CaptureFailed for everything else; `out` then holds the log.
-    `trusted` allows models outside the configured folders and options that could run commands or
-    write anywhere (a person at the command line).
-    `cache` keeps compiled kernels for the next capture, which makes its first call faster than
-    compiling really is.
+    A model that fails to compile is a result too: the facts' state says so, and `out` contains the
+    files written so far. Raises SpecError for a model that is missing or not permitted,
+    CaptureCancelled if `cancelled()` becomes true, CaptureFailed for everything else; `out` then
+    contains the log. `trusted` permits models outside the configured folders and options that could
+    run commands or write anywhere (a user at the command line). `cache` keeps compiled kernels for
+    the next capture, whose first call is then faster than a real compile.
     """
     loading = permit(spec, model_folders(settings.model_folders), trusted)
     limits = Limits(settings.capture_seconds, settings.capture_bytes)
@@ -72,15 +71,15 @@ def _start(
     cache: Path | None,
     watch: Watch,
 ) -> subprocess.Popen[bytes]:
-    """The child, leading a process group of its own."""
+    """Starts the child as the leader of a new process group."""
     spec_file = scratch / "spec.json"
     spec_file.write_bytes(spec.to_json())
     command = [sys.executable, "-m", "inductorscope.capture.child", str(spec_file), str(out)]
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
     command += ["--parent", str(os.getpid())]
-    # A cache of its own makes compiling really happen; only torch's precompiled C++ headers, and
-    # which vector instructions it found to work, are shared with other programs.
+    # A separate cache makes sure that compiling happens; only torch's precompiled C++ headers and
+    # its list of working vector instructions are shared with other programs.
     command += ["--cache", str(cache or scratch / "cache")]
     command += ["--reuse"] if cache is not None else []
     with (out / LOG).open("wb") as stream:
@@ -96,12 +95,12 @@ def _start(
 
 
 def _variables(trusted: bool) -> dict[str, str]:
-    """A person's own program needs the environment as they set it."""
+    """Returns the environment: a trusted user's program needs it unchanged."""
     return variables_without_settings() if trusted else needed_variables()
 
 
 def _outcome(out: Path, status: int) -> CaptureFacts:
-    """The facts the child left, or the reason why it left none worth showing."""
+    """Returns the facts that the child wrote. Raises CaptureFailed if there are none."""
     facts = read_facts(out)
     if facts is not None and facts.state != "failed":
         return facts

@@ -1,7 +1,7 @@
-"""What to capture, and with which options. Torch-free; every refusal is a sentence.
+"""Describes what to capture and with which options. Torch-free; every refusal is a sentence.
 
-Options of torch itself (`config` keys, back ends) are checked by the child against the torch that
-will run; here is checked what can be known without it.
+The child checks torch's own options (`config` keys, back ends) against the torch that will run;
+this module checks everything that does not need torch.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _BACKEND = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class SpecError(ValueError):
-    """A capture cannot be described so; the message is a sentence for the person who asked."""
+    """The description of a capture is invalid; the message is a sentence for the user."""
 
 
 class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One capture: a model and the options it is compiled and measured with."""
+    """A capture: a model and the options with which it is compiled and measured."""
 
     model: str
     """A built-in model's name, `package.module:factory`, `file.py:factory`, or a script's path."""
     args: tuple[str, ...] = ()
     """Arguments of the script, or text arguments of the factory."""
     name: str | None = None
-    """What the run is to be called; None lets the model's name stand."""
+    """Name of the run; None: the model's name."""
     device: str = "cpu"
     dtype: str | None = None
-    """Parameters and floating-point inputs are converted to it; None leaves them as made."""
+    """Type to which parameters and floating-point inputs are converted; None: no conversion."""
     train: bool = False
     """Forward and backward instead of inference."""
     dynamic: bool | None = None
@@ -57,19 +57,19 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     replay_record: bool = False
     """Record frames for replay (TORCH_COMPILE_REPLAY_RECORD); needs the package dill."""
     config: dict[str, str] = msgspec.field(default_factory=dict)
-    """Keys of torch._inductor.config and their values, written as in Python."""
+    """Keys of torch._inductor.config and their values, as Python literals."""
     values: bool = False
-    """Record what each kernel reads and writes, in one more call after all measuring."""
+    """Record the values each kernel reads and writes, in an extra call after all measuring."""
     source: bool = True
     """Keep a copy of the user's source files that stack frames name."""
     record: bool = True
     """Record exactly which operation wrote which line of the generated code."""
     profile: bool | None = None
-    """Profile eager and compiled. None: models yes, scripts no (a script is profiled whole)."""
+    """Profile eager and compiled. None: yes for models, no for scripts (profiled as a whole)."""
     seconds: float = 10.0
     """Time to spend on timing eager and compiled together."""
     repeats: int | None = None
-    """Take exactly so many samples instead of as many as fit into `seconds`."""
+    """Exact number of samples, instead of as many as fit into `seconds`."""
 
     def __post_init__(self) -> None:
         _check_text("model", self.model)
@@ -89,7 +89,7 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def title(self) -> str:
-        """The run's name, when nobody gave one."""
+        """Default name of the run."""
         if self.name:
             return self.name
         base = self.model.replace("\\", "/").rsplit("/", 1)[-1]
@@ -103,12 +103,12 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return msgspec.json.encode(self)
 
     def to_builtins(self) -> dict[str, Any]:
-        """Plain JSON values, as recorded with the run."""
+        """Returns plain JSON values, as recorded with the run."""
         return dict(msgspec.to_builtins(self))
 
 
 def from_json(data: bytes | str) -> CaptureSpec:
-    """The spec in a JSON text. Raises SpecError with a sentence."""
+    """Decodes a spec from JSON text. Raises SpecError with a sentence."""
     try:
         return msgspec.json.decode(data, type=CaptureSpec)
     except msgspec.DecodeError as error:
@@ -116,7 +116,7 @@ def from_json(data: bytes | str) -> CaptureSpec:
 
 
 def from_builtins(values: dict[str, Any]) -> CaptureSpec:
-    """The spec in plain JSON values. Raises SpecError with a sentence."""
+    """Converts plain JSON values to a spec. Raises SpecError with a sentence."""
     try:
         return msgspec.convert(values, type=CaptureSpec)
     except msgspec.ValidationError as error:
@@ -124,14 +124,14 @@ def from_builtins(values: dict[str, Any]) -> CaptureSpec:
 
 
 def kind_of(model: str) -> ModelKind:
-    """How a model is named: scripts end in .py, factories have a colon, the rest is built in."""
+    """Returns a model's kind: scripts end in .py, factories have a colon, others are built in."""
     if model.endswith(".py"):
         return "script"
     return "factory" if ":" in model else "built-in"
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """' Did you mean …?' when something known is spelled much like the name, else ''."""
+    """Returns ' Did you mean …?' if a known name is spelled similarly, else ''."""
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(close)}?" if close else ""
 
@@ -151,7 +151,7 @@ def _check_text(what: str, text: str, empty: bool = False) -> None:
 
 def _check_model(spec: CaptureSpec) -> None:
     if len(spec.args) > MOST_ENTRIES:
-        raise SpecError(f"There are {len(spec.args)} arguments; at most {MOST_ENTRIES} are taken.")
+        raise SpecError(f"There are {len(spec.args)} arguments; the limit is {MOST_ENTRIES}.")
     if spec.kind == "factory":
         _check_factory(spec.model)
     elif spec.kind == "built-in":
@@ -159,7 +159,7 @@ def _check_model(spec: CaptureSpec) -> None:
         if built_in is None:
             raise SpecError(
                 f"There is no built-in model {spec.model!r}.{near(spec.model, NAMES)} The built-in "
-                f"models are {', '.join(NAMES)}; a model of your own is given as "
+                f"models are {', '.join(NAMES)}. For your own model, write "
                 "package.module:factory, file.py:factory or the path of a script."
             )
         if spec.args:
@@ -173,21 +173,21 @@ def _check_factory(model: str) -> None:
     if not _IDENTIFIER.fullmatch(factory):
         raise SpecError(f"{factory!r} in {model!r} is not the name of a function.")
     if not module.endswith(".py") and not _MODULE.fullmatch(module):
-        raise SpecError(f"{module!r} in {model!r} is neither a module's name nor a file.py.")
+        raise SpecError(f"{module!r} in {model!r} is neither the name of a module nor a file.py.")
 
 
 def _check_measuring(spec: CaptureSpec) -> None:
     if not _DEVICE.fullmatch(spec.device):
-        raise SpecError(f"The device is {spec.device!r}; it is cpu, cuda or cuda:N.")
+        raise SpecError(f"The device is {spec.device!r}; it must be cpu, cuda or cuda:N.")
     if spec.dtype is not None and spec.dtype not in DTYPES:
-        raise SpecError(f"The dtype is {spec.dtype!r}; it is one of {', '.join(DTYPES)}.")
+        raise SpecError(f"The dtype is {spec.dtype!r}; it must be one of {', '.join(DTYPES)}.")
     if not 0 < spec.seconds <= LONGEST_SECONDS:  # also refuses NaN
         raise SpecError(
-            f"The timing budget is {spec.seconds:g} s; it is above 0 and at most "
+            f"The timing budget is {spec.seconds:g} s; it must be above 0 and at most "
             f"{LONGEST_SECONDS:g} s."
         )
     if spec.repeats is not None and not 1 <= spec.repeats <= MOST_REPEATS:
-        raise SpecError(f"The repeats are {spec.repeats}; they are 1 to {MOST_REPEATS}.")
+        raise SpecError(f"The number of repeats is {spec.repeats}; it must be 1 to {MOST_REPEATS}.")
 
 
 def _check_compiling(spec: CaptureSpec) -> None:
@@ -195,25 +195,26 @@ def _check_compiling(spec: CaptureSpec) -> None:
         raise SpecError(f"{spec.backend!r} is not the name of a back end.")
     if spec.mode is not None and spec.mode not in MODES:
         raise SpecError(
-            f"The mode is {spec.mode!r}; it is one of {', '.join(MODES)}.{near(spec.mode, MODES)}"
+            f"The mode is {spec.mode!r}; it must be one of {', '.join(MODES)}."
+            + near(spec.mode, MODES)
         )
     if spec.backend != "inductor" and spec.mode not in (None, "default"):
         raise SpecError(f"The mode {spec.mode} belongs to inductor, not to {spec.backend}.")
     if spec.function is not None and not _IDENTIFIER.fullmatch(spec.function):
         raise SpecError(f"{spec.function!r} is not the name of a function.")
     if len(spec.config) > MOST_ENTRIES:
-        raise SpecError(f"There are {len(spec.config)} config keys; at most {MOST_ENTRIES}.")
+        raise SpecError(f"There are {len(spec.config)} config keys; the limit is {MOST_ENTRIES}.")
     for key in spec.config:
         if not _CONFIG_KEY.fullmatch(key):
             raise SpecError(f"{key!r} is not the name of an Inductor option.")
 
 
 def _check_script(spec: CaptureSpec) -> None:
-    """A script compiles its own way: options that it would not see are refused, not ignored."""
+    """Refuses options that a script, which calls torch.compile itself, would not see."""
     plain = CaptureSpec(model=NAMES[0])
     for option in ("device", "dtype", "train", "dynamic", "mode", "backend", "repeats", "values"):
         if getattr(spec, option) != getattr(plain, option):
             raise SpecError(
-                f"A script decides about {option} itself; leave the option out, or give a "
-                "factory (file.py:factory) instead of a script."
+                f"A script controls {option} itself. Leave the option out, or use a factory "
+                "(file.py:factory) instead of a script."
             )

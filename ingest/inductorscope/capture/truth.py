@@ -1,7 +1,7 @@
-"""The exact record of a captured run as truth that inferred links can be scored by. Torch-free.
+"""Writes the exact links of a captured run, against which inferred links are scored. Torch-free.
 
-Writes what a user would upload, and beside it what the capture knew: `truth.json`, graph folder →
-line of output_code.py → [[op, loop-body node, FX node], …].
+It writes the files that a user would upload, and next to them `truth.json`: graph folder → line of
+output_code.py → [[op, loop-body node, FX node], …].
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ UPLOADED = (
 
 
 class NoTruth(ValueError):
-    """The path holds no exact record; the message says what was looked for."""
+    """The path contains no exact record; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class TruthWritten:
-    """What was written."""
+    """Counts of what was written."""
 
     graphs: int
     lines: int
 
 
 def write_truth(run: Path, out: Path) -> TruthWritten:
-    """Write the truth of the captured run below `run` into the folder `out`, which is made."""
-    found = sorted(run.rglob(LINE_RECORD)) if run.is_dir() else []
-    if not found:
+    """Writes the truth of the captured run below `run` to the folder `out`, which is created."""
+    records = sorted(run.rglob(LINE_RECORD)) if run.is_dir() else []
+    if not records:
         raise NoTruth(
-            f"There is no {LINE_RECORD} in {run} or below it. Give the folder of a run that "
-            "inductorscope captured with its record of lines."
+            f"{run} and its folders contain no {LINE_RECORD}. Name the folder of a run that "
+            "inductorscope captured with its line record."
         )
     truth: dict[str, dict[str, list[list[str]]]] = {}
-    for file in found:
+    for file in records:
         for graph, lines in _lines_of(file).items():
             folders = [code.parent for code in file.parent.rglob(f"{graph}/output_code.py")]
             if not lines or len(folders) != 1 or graph in truth:
-                continue  # without its code, or with two of them, lines mean nothing
+                continue  # without its code, or with two of them, line numbers mean nothing
             truth[graph] = lines
             _copy(folders[0], out)
     if not truth:
-        raise NoTruth(f"{found[0]} records no line of a graph whose output_code.py lies below it.")
+        raise NoTruth(f"{records[0]} records no line of a graph whose output_code.py is below it.")
     (out / TRUTH).write_text(json.dumps(truth), encoding="utf-8")
     return TruthWritten(len(truth), sum(len(lines) for lines in truth.values()))
 
@@ -66,11 +66,11 @@ def _lines_of(file: Path) -> dict[str, dict[str, list[list[str]]]]:
         graphs = record["graphs"]
         return {name: dict(graph["lines"]) for name, graph in graphs.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NoTruth(f"{file} is no record of lines: {error}.") from error
+        raise NoTruth(f"{file} is not a line record: {error}.") from error
 
 
 def _copy(folder: Path, out: Path) -> None:
-    """Keeps the folder's own name and that of its process, as torch lays them out."""
+    """Copies a folder, with its name and that of its process, as torch lays them out."""
     process = folder.parent.parent.name
     target = out / "torch_compile_debug" / process / "torchinductor" / folder.name
     target.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Follow a child process that runs somebody's model: forward its words, hold it to its limits.
+"""Follows a child process that runs a user's model: forwards its messages and enforces its limits.
 
-Why the limits are watched from here rather than set with RLIMIT_AS alone: CUDA reserves far more
-address space than it uses, so a bound on address space would refuse every GPU job; what counts is
-the resident memory of the whole group, compilers included. Jobs on a CPU get both.
+RLIMIT_AS alone does not do: CUDA reserves far more address space than it uses, so a bound on it
+would refuse every GPU job. The limit that counts is on the resident memory of the whole process
+group, compilers included. Jobs on a CPU get both limits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GIB = 1024**3
 
 
 class CaptureFailed(Exception):
-    """The child gave nothing to show; the message is a sentence for a person."""
+    """The child produced no result; the message is a sentence for the user."""
 
 
 class CaptureCancelled(CaptureFailed):
@@ -46,7 +46,7 @@ class Limits:
 
 
 class Watch:
-    """Follows a child: forwards its lines, looks at its limits."""
+    """Follows a child: forwards its lines and enforces its limits."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Watch:
         self._unfinished = b""
 
     def follow(self, process: subprocess.Popen[bytes]) -> None:
-        """Return when the child has ended. Raises when it must be ended before."""
+        """Returns when the child has ended. Raises if it has to be stopped earlier."""
         os.close(self.write_end)
         self.write_end = -1
         deadline = time.monotonic() + self.limits.seconds
@@ -104,7 +104,7 @@ class Watch:
             )
 
     def _forward(self) -> bool:
-        """Pass on what the child wrote; False when the pipe is at its end."""
+        """Forwards the child's messages; returns False at the end of the pipe."""
         data = os.read(self.read_end, 65536)
         *lines, self._unfinished = (self._unfinished + data).split(b"\n")
         for line in lines:
@@ -115,7 +115,9 @@ class Watch:
         try:
             message: Message = msgspec.json.decode(line, type=Message)
         except msgspec.DecodeError:
-            self.log(line.decode(errors="replace"))  # the model found our pipe; show it as is
+            self.log(
+                line.decode(errors="replace")
+            )  # the model wrote to the pipe; show the line as it is
             return
         if isinstance(message, Progressed):
             self.progress(message.step, message.done, message.total, message.unit)
@@ -127,7 +129,7 @@ class Watch:
 
 
 def last_lines(log: Path) -> str:
-    """The end of what a child printed, as a quotation; nothing where it was silent."""
+    """Quotes the last lines that a child printed; empty if it printed nothing."""
     if not log.is_file():
         return ""
     with log.open("rb") as stream:
@@ -138,8 +140,8 @@ def last_lines(log: Path) -> str:
 
 
 def _ignore_progress(step: str, done: int, total: int | None, unit: str | None) -> None:
-    """For callers that do not want to know."""
+    """Ignores the message."""
 
 
 def _ignore(word: object) -> None:
-    """For callers that do not want to know."""
+    """Ignores the message."""

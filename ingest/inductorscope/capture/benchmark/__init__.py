@@ -1,1 +1,1 @@
-"""Running a kernel's test case in a child process."""
+"""Runs a kernel's test case in a child process."""

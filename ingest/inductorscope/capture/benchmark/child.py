@@ -1,7 +1,7 @@
 """The process that runs a kernel's test case: `python -m inductorscope.capture.benchmark.child`.
 
-It dies with its parent, keeps what is compiled in a folder of its own, and on a CPU bounds its own
-memory. Everything else is the test case's.
+It dies with its parent, compiles into a separate folder, and on a CPU bounds its memory. The test
+case does the rest.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from inductorscope.capture.inside.leaving import leave
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.capture.benchmark.child")
     parser.add_argument("case", type=Path, help="the test case")
-    parser.add_argument("result", type=Path, help="file for what comes out")
+    parser.add_argument("result", type=Path, help="file for the results")
     parser.add_argument("--cache", type=Path, required=True, help="folder for compiled kernels")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--max-autotune", action="store_true")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
-    given = parser.parse_args(arguments)
-    environment.die_with(given.parent)
+    arguments_given = parser.parse_args(arguments)
+    environment.die_with(arguments_given.parent)
     environment.forget_settings()
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(given.cache)
-    os.environ["TRITON_CACHE_DIR"] = str(given.cache / "triton")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(arguments_given.cache)
+    os.environ["TRITON_CACHE_DIR"] = str(arguments_given.cache / "triton")
     from inductorscope.capture.inside.machine import cpu_name
 
-    try_instructions(given.device)
-    environment.limit_memory(given.memory, given.device)
-    options = ["--seconds", str(given.seconds), "--json", str(given.result)]
-    options += ["--max-autotune"] if given.max_autotune else []
-    sys.argv = [str(given.case), *options]
+    try_instructions(arguments_given.device)
+    environment.limit_memory(arguments_given.memory, arguments_given.device)
+    options = ["--seconds", str(arguments_given.seconds), "--json", str(arguments_given.result)]
+    options += ["--max-autotune"] if arguments_given.max_autotune else []
+    sys.argv = [str(arguments_given.case), *options]
     try:
-        runpy.run_path(str(given.case), run_name="__main__")
+        runpy.run_path(str(arguments_given.case), run_name="__main__")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
     else:
         status = 0
-    if given.result.is_file() and given.device == "cpu":
-        result = json.loads(given.result.read_text())
-        given.result.write_text(json.dumps(result | {"device_name": cpu_name()}))
+    if arguments_given.result.is_file() and arguments_given.device == "cpu":
+        result = json.loads(arguments_given.result.read_text())
+        arguments_given.result.write_text(json.dumps(result | {"device_name": cpu_name()}))
     return status
 
 

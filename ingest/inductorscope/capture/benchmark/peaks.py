@@ -1,7 +1,6 @@
-"""What the machine can do at most, measured in the capture's own process: copies and products.
+"""Measures the machine's peaks in the capture's process: copies and matrix products.
 
-The best of several tries counts: a peak is what was reached once. Bytes of a copy are those read
-and those written.
+The best of several attempts counts. The bytes of a copy are those read plus those written.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from inductorscope.formats.capture_facts import PeakFacts
 from inductorscope.formats.units import MIB
 
 SECONDS = 0.4
-"""To spend on each figure."""
+"""Seconds to spend on each figure."""
 FEWEST = 3
-# Large enough that no cache holds it, small enough for any machine.
+# Larger than any cache, small enough for any machine.
 CPU_COPY, CPU_CACHED = 256 * MIB, MIB // 2
 GPU_COPY, GPU_CACHED = 1024 * MIB, 8 * MIB
 CPU_SIDE, GPU_SIDE = 1024, 8192
@@ -25,7 +24,7 @@ GPU_TYPES = (torch.bfloat16, torch.float16, torch.float32)
 
 
 def measure_peaks(device: str, dtype: str | None) -> PeakFacts:
-    """Of the device that the model ran on; `dtype`: another type that its products are in."""
+    """Measures the model's device; `dtype`: a further type for products."""
     on_cpu = device == "cpu"
     large, small = (CPU_COPY, CPU_CACHED) if on_cpu else (GPU_COPY, GPU_CACHED)
     if not on_cpu:
@@ -48,7 +47,7 @@ def measure_peaks(device: str, dtype: str | None) -> PeakFacts:
 
 
 def _copy(size: int, device: str) -> float:
-    """Bytes a second."""
+    """Returns bytes per second."""
     source = torch.ones(size // 4, dtype=torch.float32, device=device)
     target = torch.zeros_like(source)
     repeats = max(1, (16 * MIB) // size)
@@ -61,7 +60,7 @@ def _copy(size: int, device: str) -> float:
 
 
 def _product(dtype: torch.dtype, device: str) -> float:
-    """Operations a second."""
+    """Returns operations per second."""
     side = CPU_SIDE if device == "cpu" else GPU_SIDE
     if device != "cpu" and dtype in (torch.float32, torch.float64):
         side //= 2
@@ -76,7 +75,7 @@ def _product(dtype: torch.dtype, device: str) -> float:
 
 
 def _best(work: Callable[[], None], device: str) -> float:
-    """Seconds of the fastest try."""
+    """Returns the seconds of the fastest attempt."""
     work()
     times: list[float] = []
     end = time.perf_counter() + SECONDS

@@ -1,4 +1,4 @@
-"""Run a kernel's test case in a child process, within limits. Torch-free and blocking."""
+"""Runs a kernel's test case in a child process, within limits. Torch-free and blocking."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ LONGEST_SECONDS = 60.0
 
 
 class BenchmarkFailed(Exception):
-    """The benchmark gave no figures; the message is a sentence for a person."""
+    """The benchmark produced no figures; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What to run, and how."""
+    """A requested benchmark: what to run, and how."""
 
     case: str
-    """The test case's text."""
+    """Text of the test case."""
     device: str
     seconds: float = 2.0
     max_autotune: bool = False
@@ -42,9 +42,9 @@ def run_case(
     settings: Settings,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """What the test case writes: times, checks, registers.
+    """Returns the results of the test case: times, checks, registers.
 
-    Raises BenchmarkFailed, and CaptureFailed where a limit was passed.
+    Raises BenchmarkFailed, or CaptureFailed if a limit is exceeded.
     """
     folder.mkdir(parents=True, exist_ok=True)
     case, result, log = folder / "case.py", folder / "result.json", folder / "benchmark.log"
@@ -77,13 +77,13 @@ def run_case(
 def _outcome(result: Path, log: Path, status: int) -> dict[str, Any]:
     printed = log.read_bytes()[-20_000:].decode(errors="replace").strip()
     try:
-        found = msgspec.json.decode(result.read_bytes())
+        results = msgspec.json.decode(result.read_bytes())
     except (OSError, msgspec.DecodeError):
         last = "\n".join(printed.splitlines()[-LAST_LINES:])
-        said = f"\nIt last printed:\n{last}" if last else ""
+        quotation = f"\nIt last printed:\n{last}" if last else ""
         raise BenchmarkFailed(
-            f"The test case ended with status {status} before it had measured anything.{said}"
+            f"The test case ended with status {status} before it had measured anything.{quotation}"
         ) from None
-    if not isinstance(found, dict):
-        raise BenchmarkFailed("The test case wrote no results that can be read.")
-    return found | {"printed": printed}
+    if not isinstance(results, dict):
+        raise BenchmarkFailed("The results of the test case cannot be read.")
+    return results | {"printed": printed}

@@ -1,4 +1,4 @@
-"""Check a kernel against its FX nodes, and time both. This text is part of every test case."""
+"""Checks a kernel against its FX nodes, and times both. This text is part of every test case."""
 
 import argparse
 import json
@@ -22,13 +22,13 @@ TOLERANCE = {
     torch.bfloat16: 5e-2,
 }
 SHORTEST = 0.002
-"""Seconds: shorter calls are timed several at a time."""
+"""Seconds; shorter calls are timed in groups."""
 
 
 def tensor(
     shape: Sizes, stride: Sizes, dtype: torch.dtype, device: str, fill: str, below: int = 100
 ) -> torch.Tensor:
-    """A tensor of this layout; `nothing` is filled so that unwritten elements show."""
+    """Returns a tensor of this layout; `nothing` fills it so that unwritten elements show."""
     size = 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
     size = 0 if 0 in shape else size
     if fill == "zeros":
@@ -47,7 +47,7 @@ def tensor(
 
 
 def copied(tensors: Tensors) -> Tensors:
-    """The same tensors in memory of their own, with their strides."""
+    """Returns copies of the tensors, with their strides."""
     copies = {}
     for name, given in tensors.items():
         size = given.untyped_storage().nbytes() // given.element_size()
@@ -57,7 +57,7 @@ def copied(tensors: Tensors) -> Tensors:
 
 
 def compare(made: torch.Tensor, expected: torch.Tensor) -> Record:
-    """How far a kernel's result is from its nodes': the largest error beside the largest value."""
+    """Compares a kernel's result with its nodes': the largest error against the largest value."""
     if made.shape != expected.shape:
         expected = expected.reshape(made.shape)
     kept = made.dtype == expected.dtype
@@ -78,13 +78,13 @@ def compare(made: torch.Tensor, expected: torch.Tensor) -> Record:
 def milliseconds(
     calls: dict[str, Callable[[], object]], device: str, seconds: float
 ) -> dict[str, list[float]]:
-    """Median time of a call of each, taken in turns; on a GPU with its caches emptied before."""
+    """Returns the median time of each call, measured in turns; on a GPU, with cold caches."""
     samples: dict[str, list[float]] = {name: [] for name in calls}
     if device != "cpu":
         from torch._inductor.runtime.benchmarking import benchmarker
 
         end = time.perf_counter() + seconds
-        # Not once: a device that was idle takes several times as long at first.
+        # Several times: the first calls on an idle device are several times slower.
         while time.perf_counter() < end or len(samples[next(iter(calls))]) < 5:
             for name, call in calls.items():
                 samples[name].append(benchmarker.benchmark_gpu(call))
@@ -107,21 +107,21 @@ def milliseconds(
 
 
 def resources(kernel: object) -> Record:
-    """Registers, spills and shared memory of a Triton kernel that has run."""
+    """Returns registers, spills and shared memory of a Triton kernel that has run."""
     for launcher in getattr(kernel, "launchers", None) or []:
-        found = {
+        figures = {
             "registers": getattr(launcher, "n_regs", None),
             "spills": getattr(launcher, "n_spills", None),
             "shared_bytes": getattr(launcher, "shared", None),
             "config": str(getattr(launcher, "config", "")),
         }
-        if found["registers"] is not None:
-            return found
+        if figures["registers"] is not None:
+            return figures
     return {}
 
 
 def run(case: Record) -> int:
-    """Check, time, print. `case`: what the file defines. The status is 1 where they differ."""
+    """Checks, times and prints. `case`: the file's globals. Returns 1 if the results differ."""
     parser = argparse.ArgumentParser(description=case["__doc__"].strip().partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="time to spend on timing")
     parser.add_argument("--max-autotune", action="store_true", help="time torch.compile as well")
@@ -129,14 +129,14 @@ def run(case: Record) -> int:
     options = parser.parse_args()
     torch.manual_seed(20230920)
     device, facts = case["DEVICE"], case["FACTS"]
-    given = case["inputs"]()
+    inputs = case["inputs"]()
     with torch.no_grad():
-        made = case["kernel"](copied(given))
+        made = case["kernel"](copied(inputs))
         checks: Record = {}
         if case["eager"] is not None:
-            expected = case["eager"](copied(given))
+            expected = case["eager"](copied(inputs))
             checks = {name: compare(made[name], expected[name]) for name in expected}
-        mine, theirs = copied(given), copied(given)
+        mine, theirs = copied(inputs), copied(inputs)
         calls: dict[str, Callable[[], object]] = {"kernel": lambda: case["kernel"](mine)}
         if case["eager"] is not None:
             calls["eager"] = lambda: case["eager"](theirs)
@@ -169,7 +169,7 @@ def run(case: Record) -> int:
 
 
 def report(result: Record) -> None:
-    """What came out, for a person."""
+    """Prints the results."""
     print(f"{result['kernel']} on {result['device_name'] or result['device']}, ", end="")
     print(f"torch {result['torch']}, {result['threads']} threads")
     for name, check in result["checks"].items():

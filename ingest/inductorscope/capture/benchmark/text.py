@@ -1,7 +1,7 @@
-"""A kernel's test case as a file that runs by itself: it needs torch and nothing else. Torch-free.
+"""Writes a kernel's test case: a file that runs on its own and needs only torch. Torch-free.
 
-The file holds the kernel as Inductor wrote it, the call as the wrapper makes it, inputs of the
-call's shapes, strides and types, the FX nodes that compute the same, and what checks and times
+The file contains the kernel as Inductor wrote it, the wrapper's call, inputs with the call's
+shapes, strides and types, the FX nodes that compute the same, and the code that checks and times
 both.
 """
 
@@ -41,7 +41,7 @@ from torch._C import _cuda_getCurrentRawStream as get_raw_stream
 
 
 _SIMD = """\
-# Loops step by the vectors they were written for: others would write past the end.
+# Loops advance by the vector width they were written for: others would write past the end.
 import torch._inductor.config
 from torch._inductor.cpu_vec_isa import pick_vec_isa
 
@@ -62,7 +62,7 @@ _VECTOR_ITEMS = {
 
 
 def case_text(case: KernelCase, origin: str) -> str:
-    """The file's text. `origin`: the run and graph that it was taken from, in words."""
+    """Returns the file's text. `origin` names the run and graph that it comes from."""
     parts = [
         _title(case, origin),
         _runner(),
@@ -83,13 +83,13 @@ def _title(case: KernelCase, origin: str) -> str:
     return (
         f'"""Test case of the kernel {case.kernel}, call {case.handle}.\n\n'
         f"From {safe}. Run it with Python and torch.{where}\n"
-        "It holds code from that run: look through it first if you do not know where that came "
+        "It contains code from that run: read it first if you do not know where the run came "
         'from.\n"""'
     )
 
 
 def _runner() -> str:
-    """What checks and times, without its own documentation and start."""
+    """Returns the code that checks and times, without its docstring and entry point."""
     text = RUNNER.read_text(encoding="utf-8")
     body = text[text.index("import argparse") : text.rindex(_HEAD)]
     return body.rstrip()
@@ -98,9 +98,9 @@ def _runner() -> str:
 def _facts(case: KernelCase) -> str:
     compared = {each.buffer: each.reason for each in case.subgraph.compared if each.reason}
     if not case.subgraph.compared:
-        why = "the graph's texts do not tell which FX nodes compute it"
+        why = "the graph's texts do not say which FX nodes compute it"
         if case.kind == "extern":
-            why = "a library computes it, and does so in eager as well"
+            why = "a library computes it, as in eager"
         compared = {each.name: why for each in case.operands if each.written}
         compared |= dict.fromkeys(case.results, why)
     total = case.work.bytes.total
@@ -126,7 +126,7 @@ def _literal(value: object) -> str:
 
 
 def vector_bits(source: str) -> int | None:
-    """Width of the vectors that a C++ kernel was written for; None where it uses none."""
+    """Returns the vector width of a C++ kernel in bits; None if it uses no vectors."""
     widths = [
         int(count) // max(int(several or 1), 1) * 8 * _VECTOR_ITEMS.get(kind, 4)
         for kind, several, count in _VECTORS.findall(source)
@@ -196,7 +196,7 @@ def _eager(case: KernelCase) -> str:
 
 
 def _value(piece_input: PieceInput, layouts: dict[str, Layout]) -> str:
-    """A buffer seen as the node's value: in its shape, and with its strides where known."""
+    """Views a buffer as the node's value: in its shape, and with its strides if known."""
     buffer, wanted = layouts[piece_input.buffer], piece_input.layout
     if wanted is None or not wanted.shape or wanted.shape == buffer.shape:
         return f"given[{piece_input.buffer!r}]"

@@ -1,1 +1,1 @@
-"""Running a captured program again to diagnose it."""
+"""Runs a captured program again to diagnose it."""

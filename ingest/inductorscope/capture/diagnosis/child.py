@@ -1,6 +1,6 @@
 """The process that diagnoses a program: `python -m inductorscope.capture.diagnosis.child FOLDER`.
 
-As in `capture.child`, torch is imported only after the environment it reads is set.
+As in `capture.child`, torch is imported only after its environment is set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from inductorscope.capture.spec import CaptureSpec, from_builtins
 
 
 class Diagnose(Protocol):
-    """What each module in `inside/diagnose/` offers under the name `diagnose`."""
+    """The function `diagnose` of each module in `inside/diagnose/`."""
 
     def __call__(
         self,
@@ -37,7 +37,7 @@ class Diagnose(Protocol):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inductorscope.capture.diagnosis.child")
-    parser.add_argument("folder", type=Path, help="holds what is asked, takes what is found")
+    parser.add_argument("folder", type=Path, help="folder of the request and the result")
     parser.add_argument("--loading", required=True, help="what is permitted, as JSON")
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reporter.progress("Importing torch")
     try:
         found = _diagnose(asked["kind"], spec, loading, asked["options"], folder, reporter, given)
-    except Exception as error:  # noqa: BLE001  # it runs anybody's model: any may come
+    except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
         traceback.print_exc()
         kind = type(error).__name__
         found = {"error": msgspec.to_builtins(DiagnosisError(kind, str(error)[:20_000]))}

@@ -1,6 +1,6 @@
-"""Diagnoses: what can be asked of a captured program, run again in a child. Torch-free.
+"""Runs diagnoses of a captured program in a child process. Torch-free.
 
-The work itself is in `inside/diagnose/`, one module a kind, imported only in the child.
+The diagnoses themselves are in `inside/diagnose/`, one module per kind, imported only in the child.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ KINDS = {
     "numbers": "Search for the first wrong number",
     "minify": "Search for the smallest failing program",
 }
-"""Kind → what a person reads as the job's title."""
+"""Kind → title of the job."""
 
 ASKED, RESULT, LOG = "asked.json", "result.json", "diagnosis.log"
 
 
 class DiagnosisError(msgspec.Struct):
-    """Why the child found nothing; `result.json` then holds this under `error`."""
+    """Why the child produced no result; stored in `result.json` under `error`."""
 
     kind: str
     message: str
@@ -49,13 +49,13 @@ class DiagnosisError(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Asked:
-    """One diagnosis of one capture."""
+    """A requested diagnosis of a capture."""
 
     kind: str
     spec: CaptureSpec
-    """The capture's own: the same model, inputs, device, configuration."""
+    """The spec of the capture: the same model, inputs, device and configuration."""
     options: dict[str, Any] = field(default_factory=dict)
-    """What this kind of diagnosis takes, checked by it."""
+    """Options of this kind of diagnosis, which checks them."""
 
 
 def run_diagnosis(
@@ -68,9 +68,9 @@ def run_diagnosis(
     *,
     trusted: bool = False,
 ) -> dict[str, Any]:
-    """What the diagnosis found. Raises SpecError, and CaptureFailed with a sentence.
+    """Returns the result of the diagnosis. Raises SpecError, and CaptureFailed with a sentence.
 
-    `folder` is the child's to work in; its files may lie there beforehand (saved tensors).
+    The child works in `folder`, which may already contain its files (saved tensors).
     """
     loading = permit(asked.spec, model_folders(settings.model_folders), trusted)
     limits = Limits(settings.capture_seconds, settings.capture_bytes)

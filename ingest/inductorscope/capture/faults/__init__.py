@@ -1,5 +1,5 @@
-"""Faults put into Inductor on purpose, so that anybody can see what finding one looks like.
+"""Deliberate faults in Inductor, to demonstrate how a fault is located.
 
-Each module needs torch alone and has `install()`; a model that wants it calls that before it is
-compiled. A minified program of such a model carries the module's text, so that it fails by itself.
+Each module needs only torch and has `install()`, which a model calls before it is compiled. A
+minified program of such a model includes the module's text, so that it fails on its own.
 """

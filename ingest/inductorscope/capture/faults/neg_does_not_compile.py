@@ -1,6 +1,6 @@
 """`neg` without its cast: in C++, `-x` of an unsigned char is an int, which does not compile.
 
-Only scalar code minds; a vector stays what it was. So vectorising is switched off as well.
+This affects scalar code only, so vectorising is switched off as well.
 """
 
 import torch

@@ -1,1 +1,1 @@
-"""What runs inside a capture's child process. Nothing else may import these modules."""
+"""Code of a capture's child process. Nothing else may import these modules."""

@@ -1,7 +1,6 @@
-"""The environment torch reads when it is imported. Torch-free, and must run before torch.
+"""Sets the environment that torch reads at import. Torch-free; must run before torch is imported.
 
-Everything is set here rather than by the parent, so that running the child by hand captures the
-same way.
+The child sets everything itself, so that running it by hand captures in the same way.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> None:
-    """Set what torch reads at import."""
+    """Sets the variables that torch reads at import."""
     variables = {
         "TORCH_COMPILE_DEBUG": "1",
         "TORCH_COMPILE_DEBUG_DIR": str(out),
@@ -47,7 +46,7 @@ def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> Non
         "TORCHINDUCTOR_UNIQUE_KERNEL_NAMES": "1",
         "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1",
     }
-    if reuse_cache:  # compiled kernels may be reused, but code must be generated anew
+    if reuse_cache:  # compiled kernels may be reused, but code must be generated again
         variables["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
         variables["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
     if spec.function is not None:
@@ -61,14 +60,14 @@ def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> Non
 
 
 def forget_settings() -> None:
-    """Settings of ours, secrets among them, are gone before torch can write them anywhere. A
-    parent of ours passes none; a person who runs the child by hand may."""
+    """Removes Inductorscope's settings, some of which are secrets, before torch can write them
+    anywhere. The usual parent passes none; a user who runs the child by hand may."""
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         del os.environ[name]
 
 
 def recorded() -> dict[str, str]:
-    """Environment variables that can change what torch does."""
+    """Returns the environment variables that can change what torch does."""
     return {
         name: value
         for name, value in sorted(os.environ.items())
@@ -77,7 +76,7 @@ def recorded() -> dict[str, str]:
 
 
 def die_with(parent: int | None) -> None:
-    """Ask the kernel to kill this process when the parent dies."""
+    """Asks the operating system to kill this process when the parent dies."""
     if parent is None:
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -88,11 +87,11 @@ def die_with(parent: int | None) -> None:
 
 
 def limit_memory(limit: int | None, device: str) -> None:
-    """Bound the address space of a CPU capture, beyond what torch has mapped by now.
+    """Bounds the address space of a CPU capture, beyond what torch has already mapped.
 
-    An allocation over the limit then fails with torch's own message, between two looks of the
-    parent's watchdog. Not with CUDA: it reserves address space by the size of all devices, so a
-    bound on address space would say nothing about memory; there the watchdog alone decides.
+    An allocation over the limit then fails with torch's own message, without waiting for the
+    parent's watchdog. CUDA reserves address space for all devices, so such a bound would say
+    nothing about memory; there only the watchdog applies.
     """
     if limit is None or device != "cpu":
         return

@@ -1,4 +1,4 @@
-"""What torch says of compiling by itself: `torch._dynamo.explain` and `compile_times()`."""
+"""Records torch's own reports on compiling: `torch._dynamo.explain` and `compile_times()`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST = 4000
 
 
 def times_so_far() -> CompileTimes:
-    """`compile_times()` in both of its forms: the text that it prints, and its columns."""
+    """Returns `compile_times()` in both forms: the printed text and the columns."""
     headers, rows = compile_times(repr="csv")
     seconds = {
         name: [float(part) for part in str(row).split(",") if part.strip()]
@@ -37,15 +37,15 @@ def times_so_far() -> CompileTimes:
 
 
 def explain(model: Model) -> Explained:
-    """Run the model once more under `torch._dynamo.explain`, without a trace in the capture's logs.
+    """Runs the model again under `torch._dynamo.explain`, without a trace in the capture's logs.
 
-    Only when all else is done: it forgets what was compiled, before and after.
+    This comes last, because it discards all compiled code before and after.
     """
-    found: list[Untyped] = []
+    outputs: list[Untyped] = []
 
     def explained(*args: Untyped, **kwargs: Untyped) -> Untyped:
-        found.append(torch._dynamo.explain(model.function)(*args, **kwargs))
-        raise _EnoughError  # what explain returns is no output to go backward from
+        outputs.append(torch._dynamo.explain(model.function)(*args, **kwargs))
+        raise _EnoughError  # explain's result is no output to start backward from
 
     started = time.perf_counter()
     try:
@@ -53,27 +53,27 @@ def explain(model: Model) -> Explained:
             model.step(explained)()
     except _EnoughError:
         pass
-    except Exception as error:  # noqa: BLE001  # the model is anybody's code: any may come
+    except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
         return Explained(failed=f"{type(error).__name__}: {error}"[:LONGEST])
     finally:
         torch._dynamo.reset()
-    return _told(found[0], time.perf_counter() - started)
+    return _explained(outputs[0], time.perf_counter() - started)
 
 
 class _EnoughError(Exception):
-    """The explanation is there."""
+    """Stops the model once the explanation is complete."""
 
 
-def _told(output: Untyped, seconds: float) -> Explained:
+def _explained(output: Untyped, seconds: float) -> Explained:
     return Explained(
         graphs=output.graph_count,
         breaks=output.graph_break_count,
         ops=output.op_count,
         ops_per_graph=[_counted(ops) for ops in output.ops_per_graph or []],
         reasons=[
-            ExplainedBreak(str(one.reason)[:LONGEST], _frames(one.user_stack))
-            for one in output.break_reasons[:MOST_BREAKS]
-            if one.graph_break
+            ExplainedBreak(str(reason.reason)[:LONGEST], _frames(reason.user_stack))
+            for reason in output.break_reasons[:MOST_BREAKS]
+            if reason.graph_break
         ],
         guards=len(output.out_guards or []),
         seconds=seconds,
@@ -81,7 +81,7 @@ def _told(output: Untyped, seconds: float) -> Explained:
 
 
 def _counted(ops: Untyped) -> dict[str, int]:
-    """How often each operator is in a graph."""
+    """Counts each operator of a graph."""
     return dict(Counter(_name(op) for op in ops).most_common())
 
 
@@ -101,7 +101,7 @@ def _frames(stack: Untyped) -> list[ExplainedFrame]:
 
 @contextmanager
 def _unrecorded() -> Iterator[None]:
-    """Neither TORCH_TRACE nor the debug folder gets what happens inside."""
+    """Disables TORCH_TRACE and the debug folder inside the context."""
     trace = logging.getLogger("torch.__trace")
     handlers, debug = trace.handlers[:], os.environ.pop("TORCH_COMPILE_DEBUG", None)
     trace.handlers.clear()

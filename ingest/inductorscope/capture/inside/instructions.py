@@ -1,7 +1,7 @@
-"""Which vector instructions kernels may use here: torch tries it once, and all captures share it.
+"""Determines which vector instructions kernels may use, once for all captures.
 
-For each kind torch compiles small programs, seconds of work, and keeps what came of them in its
-cache. A capture's own cache is empty at first, so each would try again.
+For each kind, torch compiles small programs, which takes seconds, and caches the outcome. Because
+a capture starts with an empty cache, each one would repeat this.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ CACHE = "TORCHINDUCTOR_CACHE_DIR"
 
 
 def try_instructions(device: str) -> None:
-    """Look for, or leave, the answers where torch keeps its precompiled headers for every program.
+    """Shares the outcome in the folder where torch keeps precompiled headers for every program.
 
-    They are named by compiler, flags and torch, so another one asks anew. What is for a GPU asks
-    only when it compiles C++ too.
+    Its name contains compiler, flags and torch, so others repeat the test. For a GPU, torch tests
+    only when it also compiles C++.
     """
     if device != "cpu":
         return
     try:
         from torch._inductor.cpu_vec_isa import valid_vec_isa_list
         from torch._inductor.runtime.cache_dir_utils import default_cache_dir
-    except ImportError:  # another torch, which will ask in the cache of the capture
+    except ImportError:  # another torch, which tests again in the capture's cache
         return
     own = os.environ[CACHE]
     os.environ[CACHE] = default_cache_dir()
     try:
-        valid_vec_isa_list()  # the process remembers it
+        valid_vec_isa_list()  # the process caches the result
     finally:
         os.environ[CACHE] = own

@@ -1,4 +1,4 @@
-"""The end of a process that imported torch. Torch-free."""
+"""Ends a process that imported torch. Torch-free."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import Never
 
 
 def leave(status: int) -> Never:
-    """End as Python does, only without taking every object apart.
+    """Ends the process like Python does, but without destroying every object.
 
-    With torch that takes a second, and whoever waits for the process would wait for it too.
+    With torch, destroying them takes a second, for which the parent would have to wait.
     """
-    # As the interpreter does: it ends pools of threads, which would else never end, and waits for
-    # the other threads. No public function does both.
+    # The interpreter ends thread pools, which would otherwise run forever, and waits for the other
+    # threads. No public function does both.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # the model may have shut it
+        with contextlib.suppress(
+            AttributeError, OSError, ValueError
+        ):  # the model may have closed it
             stream.flush()
     ctypes.CDLL(None).fflush(None)  # what native code printed
     os._exit(status)

@@ -1,4 +1,4 @@
-"""From a spec to a step that can be run eagerly and compiled."""
+"""Loads the model of a spec, and makes a step that runs eagerly or compiled."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ SEED = 20230920
 
 @dataclass(frozen=True)
 class Model:
-    """A callable with its arguments, on the device and in the dtype asked for."""
+    """A callable with its arguments, on the requested device and in the requested dtype."""
 
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     train: bool
     file: str | None
-    """The file the factory is in."""
+    """File of the factory."""
 
     def step(self, function: Untyped) -> Call:
-        """One call of the function: forward, and backward when training."""
+        """Returns a call of the function: forward, and backward when training."""
         if not self.train:
 
             def infer() -> Untyped:
@@ -55,13 +55,13 @@ class Model:
 
 
 def load(spec: CaptureSpec, loading: Loading) -> Model:
-    """Make the model. Raises SpecError when the factory is not what it must be."""
+    """Makes the model. Raises SpecError if the factory is unsuitable."""
     torch.manual_seed(SEED)
     factory = find_factory(spec, loading)
     made = _call_factory(factory, spec)
     function, args, kwargs = _parts(spec.model, made)
     if spec.train and not isinstance(function, torch.nn.Module):
-        raise SpecError(f"{spec.model} is no torch.nn.Module, so there is nothing to train.")
+        raise SpecError(f"{spec.model} is not a torch.nn.Module, so it has nothing to train.")
     if isinstance(function, torch.nn.Module):
         function = _convert(function, spec)
         function.train(spec.train)
@@ -75,7 +75,7 @@ def load(spec: CaptureSpec, loading: Loading) -> Model:
 
 
 def find_factory(spec: CaptureSpec, loading: Loading) -> Callable[..., Any]:
-    """The function that makes the model."""
+    """Returns the function that makes the model."""
     sys.path[:0] = loading.paths
     if spec.kind == "built-in":
         built_in = BY_NAME[spec.model]
@@ -99,12 +99,14 @@ def find_factory(spec: CaptureSpec, loading: Loading) -> Callable[..., Any]:
 
 
 def _check_origin(name: str, module: Untyped, factory: Untyped, loading: Loading) -> None:
-    """Refuse functions that a permitted file merely imports.
+    """Refuses functions that a permitted file merely imports.
 
-    With `from os import system` in it, its name and the text arguments would be a command.
+    If the file contained `from os import system`, name and text arguments would be a command.
     """
     file = Path(getattr(module, "__file__", None) or "/").resolve()
-    of_folder = any(file.is_relative_to(path) for path in loading.paths)  # not one loaded before
+    of_folder = any(
+        file.is_relative_to(path) for path in loading.paths
+    )  # not a module loaded before
     package = str(getattr(factory, "__module__", None)).partition(".")[0]
     if not of_folder or package != module.__name__.partition(".")[0]:
         raise NotAllowed(
@@ -115,7 +117,7 @@ def _check_origin(name: str, module: Untyped, factory: Untyped, loading: Loading
 
 
 def total(output: Untyped) -> torch.Tensor:
-    """A loss to start backward from: the output itself when it is one, else the sum of means."""
+    """Returns a loss for backward: the output itself if it is a scalar, else the sum of means."""
     if isinstance(output, torch.Tensor) and output.ndim == 0:
         return output
     means = [tensor.float().mean() for tensor in _floating(output) if tensor.requires_grad]
@@ -125,12 +127,12 @@ def total(output: Untyped) -> torch.Tensor:
 
 
 def _load_file(file: Path) -> Untyped:
-    found = importlib.util.spec_from_file_location(file.stem, file)
-    if found is None or found.loader is None:
+    module_spec = importlib.util.spec_from_file_location(file.stem, file)
+    if module_spec is None or module_spec.loader is None:
         raise SpecError(f"{file} cannot be loaded as a module.")
-    module = importlib.util.module_from_spec(found)
+    module = importlib.util.module_from_spec(module_spec)
     sys.modules[file.stem] = module
-    found.loader.exec_module(module)
+    module_spec.loader.exec_module(module)
     return module
 
 
@@ -139,15 +141,15 @@ def _load_module(name: str) -> Untyped:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name + ".").startswith(error.name + "."):
-            raise SpecError(f"There is no module {error.name}.") from None
+            raise SpecError(f"The module {error.name} does not exist.") from None
         raise
 
 
 def _call_factory(factory: Callable[..., Any], spec: CaptureSpec) -> Untyped:
-    """Call with the text arguments, and with `train` when the factory takes it."""
+    """Calls the factory with the text arguments, and with `train` if it takes that."""
     try:
         takes_train = "train" in inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # builtins without a signature
+    except (TypeError, ValueError):  # built-in functions without a signature
         takes_train = False
     keywords = {"train": spec.train} if takes_train else {}
     return factory(*spec.args, **keywords)
@@ -166,7 +168,7 @@ def _parts(name: str, made: Untyped) -> tuple[Any, tuple[Any, ...], dict[str, An
 
 
 def _convert(value: Untyped, spec: CaptureSpec) -> Untyped:
-    """Move modules and tensors to the device; floating-point ones to the dtype."""
+    """Moves modules and tensors to the device, and floating-point ones to the dtype."""
     dtype = None if spec.dtype is None else getattr(torch, spec.dtype)
     if isinstance(value, torch.nn.Module):
         value = value.to(spec.device)

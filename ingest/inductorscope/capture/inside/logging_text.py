@@ -1,4 +1,4 @@
-"""What the scheduler says about fusing and speed (TORCH_LOGS), into a file of the capture."""
+"""Writes the scheduler's logs on fusion and speed (TORCH_LOGS) to a file of the capture."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TOPICS = ("fusion", "schedule", "perf_hints")
 
 
 def keep_logs(out: Path) -> None:
-    """As `TORCH_LOGS=fusion,schedule,perf_hints` prints it, but not onto the screen.
+    """Writes the output of `TORCH_LOGS=fusion,schedule,perf_hints` to a file, not to the screen.
 
-    Whoever set TORCH_LOGS gets what they asked for, where they asked for it.
+    A user's own TORCH_LOGS setting keeps its effect.
     """
     if os.environ.get("TORCH_LOGS"):
         return

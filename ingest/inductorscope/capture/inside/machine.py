@@ -1,4 +1,4 @@
-"""Facts about torch and the machine."""
+"""Records facts about torch and the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inductorscope.formats.capture_facts import CaptureFacts
 
 
 def describe_machine(facts: CaptureFacts, device: str) -> None:
-    """Fill in which torch ran on what."""
+    """Fills in the version of torch and the hardware."""
     facts.torch_version = str(torch.__version__)
     facts.torch_git = str(torch.version.git_version)
     facts.python_version = platform.python_version()
@@ -27,7 +27,7 @@ def describe_machine(facts: CaptureFacts, device: str) -> None:
 
 
 def cpu_name() -> str | None:
-    """The processor's name as Linux knows it."""
+    """Returns the processor's name from Linux."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

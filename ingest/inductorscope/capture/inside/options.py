@@ -1,9 +1,9 @@
-"""Options of torch, checked against the torch that will run, and set for the whole process.
+"""Checks torch's options against the torch that will run, and sets them for the whole process.
 
-Torch trusts who configures it: texts among its options end on the command lines of compilers, in
-paths and in generated code. Who asks over the web may therefore set numbers and switches only, and
-the few texts whose every word is known here. What may be set is listed, not what may not: torch
-gains options with every release.
+Torch trusts its configuration: text options end up on the command lines of compilers, in paths and
+in generated code. Requests from the web may therefore set only numbers, switches and a few texts
+with known words. The allowed options are listed, not the forbidden ones, because torch gains
+options with every release.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from inductorscope.capture.inside.untyped import Untyped
 from inductorscope.capture.permission import NotAllowed
 from inductorscope.capture.spec import CaptureSpec, SpecError, near
 
-# Keys worth recording even when nobody set them.
+# Keys that are recorded even if the capture does not set them.
 _RELEVANT = (
     "benchmark_kernel",
     "coordinate_descent_tuning",
@@ -37,7 +37,7 @@ _RELEVANT = (
 )
 _CANNOT_CHANGE = ("trace.enabled", "trace.debug_dir", "fx_graph_remote_cache", "trace.upload_tar")
 
-# What may be set by who asks over the web, besides keys that are numbers or switches by now.
+# Keys that requests from the web may set, besides those whose value is a number or switch.
 _BACKENDS = ("inductor", "eager", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")
 _WORDS = {
     "max_autotune_conv_backends": {"ATEN", "TRITON"},
@@ -46,16 +46,16 @@ _WORDS = {
     "max_autotune_gemm_search_space": {"DEFAULT", "EXHAUSTIVE"},
 }
 _NUMBER_OR_NONE = ("cpp.simdlen", "realize_acc_reads_threshold", "realize_opcount_threshold")
-"""Keys that are None by now and take a number, in a torch that does not declare its keys' types."""
+"""Keys that default to None and take a number, for a torch that does not declare types."""
 _PLAIN = (bool, int, float, type(None))
 _WRITES_ELSEWHERE = ("save_args",)
 
 
 def apply_options(spec: CaptureSpec, *, trusted: bool) -> dict[str, str]:
-    """Check the spec's options and set its config keys. Returns the config to record.
+    """Checks the spec's options and sets its config keys. Returns the config to record.
 
-    Raises SpecError with a sentence for an option this torch does not know, NotAllowed for one that
-    only a person at the machine may set. Nothing is set unless everything may be.
+    Raises SpecError for an option that this torch does not know, NotAllowed for one that only a
+    user at the machine may set. Sets nothing unless all options are valid.
     """
     _check_device(spec)
     _check_backend(spec, trusted)
@@ -72,15 +72,15 @@ def apply_options(spec: CaptureSpec, *, trusted: bool) -> dict[str, str]:
 
 
 def parse_value(config: Untyped, key: str, text: str, *, trusted: bool) -> Untyped:
-    """A config key's value from its text, of the type the key has now.
+    """Parses a config key's value from text, in the type of its current value.
 
-    Unless the one who asks is trusted, it is a number, a switch, None or one of known words.
+    Unless `trusted`, only a number, a switch, None or a known word is accepted.
     """
     known = config.get_config_copy()
     if key not in known:
         raise SpecError(f"torch._inductor.config has no key {key!r}.{near(key, known)}")
     if key in _CANNOT_CHANGE:
-        raise SpecError(f"The key {key} is the capture's own; it cannot be changed.")
+        raise SpecError(f"The capture sets the key {key} itself; it cannot be changed.")
     now = known[key]
     if not trusted:
         _check_key(config, key, now)
@@ -93,11 +93,11 @@ def parse_value(config: Untyped, key: str, text: str, *, trusted: bool) -> Untyp
 
 
 def _check_key(config: Untyped, key: str, now: Untyped) -> None:
-    """Refuse keys by which more than the generated code's shape can be decided."""
+    """Refuses keys that affect more than the generated code."""
     if "remote" in key:
         raise _refusal(key, "it lets torch exchange compiled code with other machines")
     if key in _WRITES_ELSEWHERE:
-        raise _refusal(key, "it lets torch write outside the capture's own folder")
+        raise _refusal(key, "it lets torch write outside the capture's folder")
     if key in _WORDS:
         return
     plain = _takes_number(config, key) if now is None else isinstance(now, _PLAIN)
@@ -108,7 +108,7 @@ def _check_key(config: Untyped, key: str, now: Untyped) -> None:
 
 
 def _takes_number(config: Untyped, key: str) -> bool:
-    """Whether a key that is None now is declared to take a number or a switch, and nothing else."""
+    """Whether a key that is None is declared to take only a number or a switch."""
     declared = config.get_type(key) if hasattr(config, "get_type") else None
     kinds = typing.get_args(declared)
     return key in _NUMBER_OR_NONE or (bool(kinds) and all(kind in _PLAIN for kind in kinds))
@@ -119,9 +119,9 @@ def _check_value(key: str, value: Untyped) -> None:
         words = value.split(",") if isinstance(value, str) else [""]
         if any(word.strip().upper() not in _WORDS[key] for word in words):
             known = ", ".join(sorted(_WORDS[key]))
-            raise _refusal(key, f"only {known} are taken from there, with commas between them")
+            raise _refusal(key, f"only {known} are accepted from there, separated by commas")
     elif type(value) not in _PLAIN:
-        raise _refusal(key, "only a number, True, False or None is taken from there")
+        raise _refusal(key, "only a number, True, False or None is accepted from there")
 
 
 def _refusal(key: str, why: str) -> NotAllowed:
@@ -142,7 +142,7 @@ def _literal(text: str, as_text: bool) -> Untyped:
 
 
 def _fit(key: str, now: Untyped, value: Untyped) -> Untyped:
-    """The value in the type of the present one; a sentence when it cannot be."""
+    """Converts a value to the type of the current one. Raises SpecError if that is impossible."""
     if now is None or value is None:
         return value
     if isinstance(now, bool):
@@ -165,9 +165,9 @@ def _fit(key: str, now: Untyped, value: Untyped) -> Untyped:
 
 
 def _set_everywhere(config: Untyped, key: str, value: Untyped) -> None:
-    """Set a key for this thread and, where torch keeps overrides per thread, for all others.
+    """Sets a key for this thread and, if torch keeps overrides per thread, for all others.
 
-    On a GPU the backward graph is compiled on an autograd thread, which would otherwise see the
+    On a GPU, the backward graph is compiled in an autograd thread, which would otherwise see the
     default.
     """
     target, *path = key.split(".")
@@ -200,7 +200,9 @@ def _check_device(spec: CaptureSpec) -> None:
     index = int(spec.device.partition(":")[2] or 0)
     count = torch.cuda.device_count()
     if index >= count:
-        raise SpecError(f"There is no {spec.device}: this machine has {count} CUDA device(s).")
+        raise SpecError(
+            f"The device {spec.device} does not exist: CUDA devices on this machine: {count}."
+        )
 
 
 def _check_backend(spec: CaptureSpec, trusted: bool) -> None:
@@ -214,7 +216,7 @@ def _check_backend(spec: CaptureSpec, trusted: bool) -> None:
         )
     if not trusted and spec.backend not in _BACKENDS:
         raise NotAllowed(
-            f"The back end {spec.backend} may not be chosen from the web: it could run programs of "
-            f"its own; {', '.join(_BACKENDS)} may. Run it from the command line on the machine "
+            f"The back end {spec.backend} may not be chosen from the web: it could run other "
+            f"programs; {', '.join(_BACKENDS)} may. Run it from the command line on the machine "
             f"(inductorscope capture … --backend {spec.backend})."
         )

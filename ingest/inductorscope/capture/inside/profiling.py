@@ -1,6 +1,6 @@
-"""Profiles: the Chrome trace and the rows of `key_averages`, whole names and whole numbers.
+"""Records profiles: the Chrome trace, and the rows of `key_averages` with full names and numbers.
 
-torch prints key_averages as a table with names cut; here every row is kept as JSON.
+torch prints key_averages as a table with shortened names; this module writes the rows as JSON.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from inductorscope.formats.capture_facts import ProfileFacts
 
 STEPS = 3
 LONG_STEP_S = 5.0
-"""Of steps this long only one is profiled."""
+"""Seconds; only one step is profiled if it takes longer."""
 
 
 def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> ProfileFacts:
-    """Profile some calls and write `<name>.trace.json.gz` and `<name>.key_averages.json`."""
+    """Profiles some calls and writes `<name>.trace.json.gz` and `<name>.key_averages.json`."""
     with _profiler(device, steps) as profiler:
-        for _ in range(1 + steps):  # the first one warms the profiler up and is not recorded
+        for _ in range(1 + steps):  # the first warms up the profiler and is not recorded
             call()
             synchronizer(device)()
             profiler.step()
@@ -32,7 +32,7 @@ def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> 
 
 
 def profile_whole(name: str, run: Call, device: str, out: Path) -> ProfileFacts:
-    """Profile one run of something that must not be repeated: a script."""
+    """Profiles a run that must not be repeated: a script."""
     with torch.profiler.profile(activities=_activities(device), acc_events=True) as profiler:
         run()
         synchronizer(device)()
@@ -40,14 +40,14 @@ def profile_whole(name: str, run: Call, device: str, out: Path) -> ProfileFacts:
 
 
 def synchronizer(device: str) -> Callable[[], None]:
-    """Waits until the device has done what was asked of it."""
+    """Returns a function that waits until the device has finished its work."""
     if device == "cpu":
         return lambda: None
     return lambda: torch.cuda.synchronize(device)
 
 
 def rows(profiler: Untyped) -> list[dict[str, Any]]:
-    """The rows of key_averages; times are µs, sums over the profiled steps."""
+    """Returns the rows of key_averages; times are µs, summed over the profiled steps."""
     kept = [
         {
             "name": event.key,

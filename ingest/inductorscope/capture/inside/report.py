@@ -1,6 +1,6 @@
-"""How the child tells its parent what it is doing: JSON lines on a pipe of their own.
+"""Reports from the child to its parent, as JSON lines on a separate pipe.
 
-The model owns stdout and stderr; whatever it prints must not be taken for our words.
+The model owns stdout and stderr; its output must not be mistaken for reports.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 SELDOM_S = 0.1
-"""Counts within a step are reported no more often than this."""
+"""Shortest time between two reports of counts within a step."""
 
 
 class Progress(msgspec.Struct, tag="progress"):
-    """A step under way, in words, and how far it is."""
+    """The current step, in words, and its progress."""
 
     step: str
     done: int = 0
@@ -31,9 +31,9 @@ class Note(msgspec.Struct, tag="log"):
 
 
 class Partial(msgspec.Struct, tag="partial"):
-    """What a diagnosis knows so far; whoever is told keeps it, in place of what it was told before.
+    """The result of a diagnosis so far, which replaces the previous one.
 
-    So that people can look while it runs, and that what was found survives being stopped.
+    Pages show it while the diagnosis runs, and it is kept if the diagnosis is stopped.
     """
 
     result: dict[str, Any]
@@ -43,7 +43,7 @@ Message = Progress | Note | Partial
 
 
 class Reporter:
-    """Writes messages to the parent's pipe; without one, to nowhere."""
+    """Writes messages to the parent's pipe, if there is one."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
@@ -73,4 +73,4 @@ class Reporter:
             while left:
                 left = left[os.write(self._descriptor, left) :]
         except BrokenPipeError:
-            self._descriptor = None  # the parent is gone; the death signal will follow
+            self._descriptor = None  # the parent is dead; the death signal will follow

@@ -1,4 +1,4 @@
-"""A user's script: run as `python script.py` would, with the capture's environment around it."""
+"""Runs a user's script like `python script.py`, in the capture's environment."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from inductorscope.formats.capture_facts import COMPILED, CaptureFacts
 
 
 class ScriptFailed(Exception):
-    """The script ended with an exit status that says so."""
+    """The script ended with a nonzero exit status."""
 
 
 def run_script(spec: CaptureSpec, loading: Loading, facts: CaptureFacts, out: Path) -> None:
-    """Run the script and note what a script cannot tell."""
+    """Runs the script and records which facts a script cannot provide."""
     import torch
 
     file = str(loading.file)
     sys.argv = [file, *spec.args]
     sys.path[0:1] = loading.paths
     facts.missing.append(
-        "Eager and compiled times: a script's own steps are not known, so they were not repeated "
+        "Eager and compiled times: the steps of a script are unknown, so they were not repeated "
         "and timed."
     )
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -35,13 +35,11 @@ def run_script(spec: CaptureSpec, loading: Loading, facts: CaptureFacts, out: Pa
         facts.profiles[COMPILED] = profile_whole(COMPILED, lambda: _run(file), device, out)
         facts.missing.append("The profile covers the whole script, compiling included.")
     else:
-        facts.missing.append("Kernel times: scripts are profiled only when asked for.")
+        facts.missing.append("Kernel times: scripts are profiled only on request.")
         _run(file)
     facts.first_call_s = time.perf_counter() - start
     facts.compile_times = times_so_far()
-    facts.missing.append(
-        "torch._dynamo.explain: it runs one function again, and a script names none."
-    )
+    facts.missing.append("torch._dynamo.explain: it reruns one function, and a script names none.")
 
 
 def _run(file: str) -> None:

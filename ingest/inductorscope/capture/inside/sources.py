@@ -1,4 +1,4 @@
-"""The user's source files that stack frames name: found, and copied with the run. Torch-free."""
+"""Copies the user's source files that stack frames name. Torch-free."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _OUR_MODELS = _OURS / "capture" / "models"
 
 
 def keep_sources(out: Path, certain: Iterable[str]) -> list[str]:
-    """Copy the user's files that the run names below `sources/`; returns their paths as named.
+    """Copies the user's files that the run names to `sources/`; returns their original paths.
 
-    `certain` are files that belong to the run whether or not a frame names them: the script, or
-    the file of the factory.
+    `certain` are files that belong to the run even if no frame names them: the script, or the file
+    of the factory.
     """
     kept = SourceFiles()
     for path in sorted({*certain, *_named(out)}):
@@ -50,7 +50,7 @@ def keep_sources(out: Path, certain: Iterable[str]) -> list[str]:
 
 
 def is_users(path: str) -> bool:
-    """Whether a file is the user's own: not Python's, not an installed package's, not ours."""
+    """Whether a file is the user's, not part of Python, an installed package or Inductorscope."""
     file = Path(path)
     if file.suffix != ".py" or not file.is_absolute():
         return False
@@ -94,7 +94,7 @@ def _named(out: Path) -> Iterator[str]:
 def _interned_path(record: str) -> Iterator[str]:
     try:
         path, _ = json.loads(record)["str"]
-    except (ValueError, TypeError, KeyError):  # a line that only looks like one
+    except (ValueError, TypeError, KeyError):  # a line that only looks like a record
         return
     if isinstance(path, str):
         yield path

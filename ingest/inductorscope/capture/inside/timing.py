@@ -1,4 +1,4 @@
-"""Wall time of eager and compiled calls, interleaved so that both meet the same machine."""
+"""Measures the wall time of eager and compiled calls, interleaved so that conditions match."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from inductorscope.formats.capture_facts import Timing
 
 WARM_UP = 3
 FEWEST = 5
-"""Samples taken even when the time budget is spent, unless one call alone outlasts it."""
+"""Samples taken even after the time budget, unless a single call exceeds it."""
 MOST = 300
 SHORTEST_SAMPLE_S = 0.002
-"""Shorter calls are timed several at a time, or the clock would be part of what is measured."""
+"""Shorter calls are timed in groups, or the clock's overhead would count."""
 
 
 def interleave(
@@ -25,7 +25,7 @@ def interleave(
     repeats: int | None,
     report: Reporter,
 ) -> dict[str, Timing]:
-    """Time the calls in turns, the first one changing, until the budget is spent."""
+    """Times the calls in turns, starting with a different one each time, within the budget."""
     deadline = time.perf_counter() + seconds
     counts = {name: _calls_per_sample(call, synchronize) for name, call in calls.items()}
     samples: dict[str, list[float]] = {name: [] for name in calls}
@@ -43,7 +43,7 @@ def interleave(
 
 
 def summarize(samples: list[float], calls_per_sample: int) -> Timing:
-    """Median and spread of samples in milliseconds."""
+    """Returns median and spread of samples, in milliseconds."""
     ordered = sorted(samples)
     return Timing(
         median_ms=statistics.median(ordered),
@@ -55,7 +55,7 @@ def summarize(samples: list[float], calls_per_sample: int) -> Timing:
 
 
 def quantile(ordered: list[float], fraction: float) -> float:
-    """Linear between the two nearest of the sorted samples."""
+    """Interpolates linearly between the two nearest sorted samples."""
     place = fraction * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
@@ -70,7 +70,7 @@ def _spent(done: int, deadline: float, seconds: float) -> bool:
 
 
 def _calls_per_sample(call: Call, synchronize: Callable[[], None]) -> int:
-    """Warm up, and find how many calls make one sample long enough to measure."""
+    """Warms up, and returns how many calls make a sample long enough to measure."""
     took = _sample(call, 1, synchronize)
     if took > 1:
         return 1

@@ -1,4 +1,4 @@
-"""Names for values whose type is torch's or the model's, not ours."""
+"""Aliases for values whose types belong to torch or the model."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import Any, TypeAlias
 
 Untyped: TypeAlias = Any
 Call: TypeAlias = Callable[[], Untyped]
-"""One call of the model, arguments and all."""
+"""A call of the model with its arguments bound."""

@@ -1,8 +1,8 @@
-"""Record what each kernel reads and writes, in one more call of the compiled program.
+"""Records the values that each kernel reads and writes, in an extra call of the compiled program.
 
-The generated wrappers run as they are: Python's tracing tells when a line that calls a kernel is
-about to run and when it has run, and then the buffers that the line names are looked at. It is
-written as Inductor's own printer writes it, so that one parser reads both.
+The generated wrappers run unchanged: Python's tracing reports when a line that calls a kernel is
+about to run and when it has run, and the buffers that the line names are recorded at both times.
+The format is that of Inductor's printer, so that one parser reads both.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _NO_KERNEL = (
     "alloc_from_pool", "assert_", "empty", "reinterpret_tensor", "_assert", "get_raw_stream",
     "print", "_import", "len", "range", "_DeviceGuard", "set_device", "synchronize", "clear",
 )  # fmt: skip
-"""How the names of calls begin that compute nothing."""
+"""Prefixes of the names of calls that compute nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A statement of a wrapper that calls a kernel."""
+    """A wrapper's statement that calls a kernel."""
 
     first: int
     last: int
@@ -43,48 +43,48 @@ class Launch:
 
 
 def record_values(call: Call, out: Path) -> str:
-    """Write them to a file of the capture. What is missing, in a sentence; empty if nothing is."""
+    """Writes the values to a file. Returns a sentence on what is missing, or an empty string."""
     wrappers = _wrappers()
     if not wrappers:
-        return "no wrapper in Python was generated, so no launch could be looked at."
+        return "no Python wrapper was generated, so no launch could be recorded."
     with (out / FILE).open("w", encoding="utf-8") as stream:
         recorder = _Recorder(wrappers, stream)
-        # Backward would run on a thread of its own on a GPU, which tracing does not see.
+        # On a GPU, backward would run in another thread, which tracing does not see.
         with torch.autograd.set_multithreading_enabled(False), recorder.tracing():
             call()
     if recorder.launches == 0:
         (out / FILE).unlink()
-        return "the wrappers were not called again (a CUDA graph replays without them)."
+        return "the wrappers were not called again, because a CUDA graph replays without them."
     if recorder.launches > MOST_LAUNCHES:
-        return f"the first {MOST_LAUNCHES:,} launches were recorded, later ones left out."
+        return f"the first {MOST_LAUNCHES:,} launches were recorded, later ones were left out."
     return ""
 
 
 def _wrappers() -> dict[str, dict[int, Launch]]:
-    """File of each loaded wrapper → its launches by their first line."""
+    """Returns file of each loaded wrapper → its launches by first line."""
     from torch._inductor.codecache import PyCodeCache
 
-    found = {}
+    wrappers = {}
     for module in PyCodeCache.modules:
         file = getattr(module, "__file__", None)
         if file and callable(getattr(module, "call", None)):
             launches = launches_of(Path(file).read_text(encoding="utf-8"))
             if launches:
-                found[file] = launches
-    return found
+                wrappers[file] = launches
+    return wrappers
 
 
 def launches_of(source: str) -> dict[int, Launch]:
-    """Statements of `call` that call a kernel, by their first line."""
-    found: dict[int, Launch] = {}
+    """Returns the statements of `call` that call a kernel, by first line."""
+    launches: dict[int, Launch] = {}
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef) and function.name in {"call", "partition_0"}:
             for statement in ast.walk(function):
                 if isinstance(statement, ast.Expr | ast.Assign):
                     launch = _launch(statement)
                     if launch is not None:
-                        found.setdefault(launch.first, launch)
-    return found
+                        launches.setdefault(launch.first, launch)
+    return launches
 
 
 def _launch(statement: ast.Expr | ast.Assign) -> Launch | None:

@@ -1,6 +1,6 @@
-"""Which loops the C++ backend vectorises, and why not the others: asked where it decides.
+"""Records which loops the C++ back end vectorises, and why it does not vectorise the others.
 
-Torch's logs do not tell since 2.5; what it decides by is at hand while it does.
+Torch's logs have not said so since 2.5, so the decision is recorded where it is made.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from inductorscope.formats.capture_facts import LoopFacts, VectorFacts
 
 MOST = 20_000
 MOST_OPS = 35
-"""Scattered accesses from which on torch does not vectorise, whatever else there is."""
+"""Number of scattered accesses from which torch never vectorises."""
 
 
 class VectorRecord:
-    """What was decided so far. Decisions belong to the kernel that is defined next."""
+    """The decisions so far. A decision belongs to the kernel that is defined next."""
 
     def __init__(self) -> None:
         self._pending: dict[tuple[str, ...], LoopFacts] = {}
         self._nests: list[LoopFacts] = []
 
     def facts(self) -> VectorFacts | None:
-        """None where nothing was compiled by the C++ backend."""
+        """Returns None if the C++ back end compiled nothing."""
         if not self._nests:
             return None
         isa = cpu_vec_isa.pick_vec_isa()
         return VectorFacts(str(isa) if isa else "", self._nests)
 
     def decided(self, nest: LoopFacts) -> None:
-        """A kernel may be tried several times before it is kept: the last time counts."""
+        """Records a decision; a kernel may be tried several times, of which the last counts."""
         self._pending[tuple(nest.nodes)] = nest
 
     def defined(self, kernel: str) -> None:
@@ -49,15 +49,15 @@ class VectorRecord:
 
 
 def follow_vectorising() -> VectorRecord:
-    """Put the hooks in place; a torch that decides elsewhere gives an empty record."""
+    """Installs the hooks; with a torch that decides elsewhere, the record stays empty."""
     record = VectorRecord()
     select, define = cpp.TilingSelect.select_tiling, cpp.CppScheduling.define_kernel
 
     @wraps(select)
     def select_tiling(self: Untyped, functions: Untyped, sizes: Untyped) -> Untyped:
-        found = select(self, functions, sizes)
-        _unharmed(lambda: record.decided(_nest(functions, sizes, found)))
-        return found
+        tiling = select(self, functions, sizes)
+        _unharmed(lambda: record.decided(_nest(functions, sizes, tiling)))
+        return tiling
 
     @wraps(define)
     def define_kernel(self: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
@@ -71,18 +71,18 @@ def follow_vectorising() -> VectorRecord:
 
 
 def _unharmed(note: Callable[[], None]) -> None:
-    """Noting must never fail a compile."""
+    """Runs `note`; recording must never fail a compile."""
     try:
         note()
-    except Exception:  # noqa: BLE001  # whatever another torch has elsewhere
+    except Exception:  # noqa: BLE001  # another torch may differ in any way
         return
 
 
-def _nest(functions: Untyped, sizes: Untyped, found: Untyped) -> LoopFacts:
-    factors, loops, *more = found
+def _nest(functions: Untyped, sizes: Untyped, tiling: Untyped) -> LoopFacts:
+    factors, loops, *more = tiling
     group, reduction = max(sizes, key=lambda each: len(each[1]))
     ranges = [str(size) for size in (*group, *reduction)]
-    nodes = [str(getattr(one, "original_fn", one).args[0].get_name()) for one in functions]
+    nodes = [str(getattr(body, "original_fn", body).args[0].get_name()) for body in functions]
     nest = LoopFacts(
         "", "", nodes, ranges, len(reduction),
         [int(factor) for factor in factors], [int(loop) for loop in loops],
@@ -94,9 +94,9 @@ def _nest(functions: Untyped, sizes: Untyped, found: Untyped) -> LoopFacts:
 
 def _reason(functions: Untyped, nest: LoopFacts, stats: Untyped) -> str:
     types = cpp._get_dtype_from_loopbodies(cpp._get_loop_body(functions))
-    other = sorted(str(kind) for kind in types if kind not in cpp.VECTORIZABLE_DTYPES)
-    if other:
-        return f"it computes with {', '.join(other)}, for which there are no vectors"
+    unsupported = sorted(str(kind) for kind in types if kind not in cpp.VECTORIZABLE_DTYPES)
+    if unsupported:
+        return f"it computes with {', '.join(unsupported)}, which vectors do not support"
     if stats is None:
         return ""
     ops, scattered = sum(stats.op_counter.values()), stats.non_contig_indexing_op_counter
@@ -105,7 +105,7 @@ def _reason(functions: Untyped, nest: LoopFacts, stats: Untyped) -> str:
     if count >= MOST_OPS or (ops and count / ops >= most):
         kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(scattered.items()))
         return (
-            f"{count} of {ops} operations ({kinds}) reach elements that do not lie side by side in "
+            f"{count} of {ops} operations ({kinds}) access elements that are not adjacent in "
             f"the loop; torch vectorises below {most:.0%} and {MOST_OPS} of them"
         )
     if not nest.reductions:

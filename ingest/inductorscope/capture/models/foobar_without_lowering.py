@@ -1,5 +1,5 @@
 # mypy: allow-subclassing-any
-"""An operation that Inductor cannot lower: torch keeps `_foobar` for showing just that."""
+"""An operation that Inductor cannot lower: torch keeps `_foobar` for such tests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The tutorial's compile error: `neg` loses its cast, and the C++ compiler refuses the kernel."""
+"""The tutorial's compile error: `neg` loses its cast, and the C++ compiler rejects the kernel."""
 
 from typing import Any
 

@@ -1,17 +1,17 @@
-"""The exact line record: which operation wrote which line, noted while Inductor generates code.
+"""The exact line record: which operation wrote which line, recorded while Inductor generates code.
 
-Works by standing beside Inductor's own functions: a line that is written into a buffer remembers
-the loop-body node being run; that node remembers the FX node whose lowering asked for it. Nothing
-is added to any text, because kernels are distinguished by their source and common subexpressions by
-their expression: the code comes out byte for byte as without the record.
+It hooks Inductor's functions: a line written to a buffer remembers the current loop-body node, and
+that node remembers the FX node whose lowering created it. Nothing is added to any text, because
+Inductor identifies kernels by their source and common subexpressions by their expression: the code
+is the same byte for byte as without the record.
 
-    origins    who is writing just now
+    origins    the current loop-body node and its FX node
     owners     loop-body nodes remember the FX node they belong to
-    lines      lines of code buffers remember who wrote them
-    rewritten  lines that Inductor writes anew keep their origin
-    kernels    whole kernels: which lines, defined for which call
-    align      from a kernel's own text to line numbers of output_code.py (torch-free)
-    placing    the record as it is written down, by line of output_code.py
-    recording  puts all of it in place
-    install    the same for a capture, with the versions of torch it is known to fit
+    lines      lines of code buffers remember their origin
+    rewritten  lines that Inductor rewrites keep their origin
+    kernels    the lines of whole kernels, and the call each is defined for
+    align      maps a kernel's text to line numbers of output_code.py (torch-free)
+    placing    writes the record by line of output_code.py
+    recording  installs all hooks
+    install    does so for a capture, with the supported versions of torch
 """

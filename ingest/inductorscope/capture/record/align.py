@@ -1,7 +1,7 @@
-"""From a kernel's own text to the line numbers of output_code.py. Torch-free.
+"""Maps a kernel's text to line numbers of output_code.py. Torch-free.
 
-Inductor replaces a kernel's placeholders by its name and indents the text when it puts it into the
-output; its lines stay in order and otherwise the same.
+When Inductor puts a kernel into the output, it replaces placeholders with the kernel's name and
+indents the text; otherwise the lines and their order stay the same.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TypeVar
 _PLACEHOLDER = re.compile(r"(?:Placeholder\.)?(?:KERNEL_NAME|DESCRIPTIVE_NAME)|\{name\}")
 _ACCUMULATOR = re.compile(r"\b_?tmp_acc\d+\w*|\b_?tmp\d+\w*")
 _SKIP = 40
-"""Lines that may stand between two of a kernel's own."""
+"""Most lines between two lines of a kernel."""
 
 HELPER = "{name}"
-"""Placeholder in the text of a helper function, which scans are given."""
+"""Placeholder in the text of a helper function, which scans take."""
 
 _COMPUTES = re.compile(r"\btmp|_ptr\d|\btl\.(load|store|dot)\b|\bacc\b|micro_gemm")
 _SIGNATURE = re.compile(r"\s*(def |extern |inline |static |template|void |\w+_meta\b)")
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def find_definition(output: Sequence[str], name: str) -> int | None:
-    """Index of the line where a kernel's definition begins."""
+    """Returns the index of the line where a kernel's definition begins."""
     assigned = re.compile(rf"{re.escape(name)} = ")
     declared = re.compile(rf"\b{re.escape(name)}\(")
     for pattern in (assigned, declared):
@@ -38,14 +38,14 @@ def find_definition(output: Sequence[str], name: str) -> int | None:
 def follow(
     source: Sequence[str], output: Sequence[str], start: int, skip: int = _SKIP
 ) -> list[int]:
-    """For each line of `source` the index of its like in `output`, from `start` on, or -1."""
+    """Returns for each line of `source` the index of its match in `output` from `start`, or -1."""
     places: list[int] = []
     at = start
     for line in source:
-        found = _next_like(line.strip(), output, at, skip)
-        places.append(found)
-        if found >= 0:
-            at = found + 1
+        match = _next_like(line.strip(), output, at, skip)
+        places.append(match)
+        if match >= 0:
+            at = match + 1
     return places
 
 
@@ -65,7 +65,7 @@ def _next_like(line: str, output: Sequence[str], start: int, skip: int) -> int:
 def adopt(
     source: Sequence[str], pieces: Sequence[tuple[Sequence[str], Sequence[T | None]]]
 ) -> list[T | None]:
-    """Origins for a text put together by a template: its pieces are looked for one by one."""
+    """Returns origins for a text that a template assembled, by locating its pieces one by one."""
     origins: list[T | None] = [None] * len(source)
     for lines, known in pieces:
         first = next((line.strip() for line in lines if line.strip()), None)
@@ -82,9 +82,9 @@ def adopt(
 
 
 def fill_accumulators(source: Sequence[str], origins: list[T | None]) -> None:
-    """Lines that declare or combine a reduction's accumulator are written after the reduction.
+    """Assigns lines that declare or combine a reduction's accumulator to the reduction.
 
-    They belong to it: such a line takes the origin of the nearest line that has one and names the
+    They are written after it: each takes the origin of the nearest line that has one and names the
     same accumulator.
     """
     named: dict[str, list[int]] = {}
@@ -92,28 +92,28 @@ def fill_accumulators(source: Sequence[str], origins: list[T | None]) -> None:
         if origins[index] is not None:
             for name in _ACCUMULATOR.findall(line):
                 named.setdefault(_plain(name), []).append(index)
-    found: dict[int, T | None] = {}
+    nearest_origins: dict[int, T | None] = {}
     for index, line in enumerate(source):
         if origins[index] is not None:
             continue
         for name in _ACCUMULATOR.findall(line):
             known = named.get(_plain(name))
             if known:
-                nearest = min(known, key=lambda other: (abs(other - index), other))
-                found[index] = origins[nearest]
+                nearest = min(known, key=lambda line: (abs(line - index), line))
+                nearest_origins[index] = origins[nearest]
                 break
-    for index, origin in found.items():
+    for index, origin in nearest_origins.items():
         origins[index] = origin
 
 
 def fill_template(source: Sequence[str], origins: list[T | None], template: T) -> None:
-    """In a template's kernel, what no fused operation wrote is the template's own."""
+    """Assigns the lines of a template's kernel that no fused operation wrote to the template."""
     for index, line in enumerate(source):
         if origins[index] is None and _COMPUTES.search(line) and not _SIGNATURE.match(line):
             origins[index] = template
 
 
 def _plain(name: str) -> str:
-    """`tmp_acc0_vec`, `tmp_acc0_arr` and `tmp_acc0_local` are one accumulator."""
+    """Strips suffixes: `tmp_acc0_vec`, `tmp_acc0_arr`, `tmp_acc0_local` are one accumulator."""
     match = re.match(r"_?(tmp_acc\d+|tmp\d+)", name)
     return match[1] if match else name

@@ -1,4 +1,4 @@
-"""Put the record in place before anything is compiled, and write it down afterwards."""
+"""Installs the record before anything is compiled, and writes it afterwards."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ KNOWN = ("2.11", "2.13")
 
 
 class Installed:
-    """A record being made."""
+    """A running record."""
 
     def __init__(self) -> None:
         self.recording = Recording()
 
     def write(self, out: Path) -> RecordFacts:
-        """Write the record of every graph compiled, and say what came of it."""
+        """Writes the record of every compiled graph, and returns its facts."""
         if self.recording.failure is not None:
             return RecordFacts(made=False, reason=self.recording.failure)
         record, lost = self.recording.place()
@@ -35,20 +35,19 @@ class Installed:
 
 
 def install() -> Installed | RecordFacts:
-    """Start recording, or say why that is not possible with this torch."""
+    """Starts recording, or returns why that is impossible with this torch."""
     version = str(torch.__version__)
     if ".".join(version.split(".")[:2]) not in KNOWN:
         return RecordFacts(
             made=False,
-            reason=f"The exact line record is known to fit torch {' and '.join(KNOWN)}, "
-            f"not {version}.",
+            reason=f"The exact line record supports torch {' and '.join(KNOWN)}, not {version}.",
         )
     return Installed()
 
 
 def _reason(record: LineRecord, lost: int) -> str:
     if not record.graphs:
-        return "No kernel was generated whose lines could be recorded."
+        return "No kernel with recordable lines was generated."
     if lost:
-        return f"{lost} recorded lines were not found again in the generated code."
+        return f"{lost} recorded lines could not be located in the generated code."
     return ""

@@ -1,4 +1,4 @@
-"""Whole kernels: the origins of their lines, each time a kernel is defined for a call."""
+"""Records the origins of a kernel's lines each time a kernel is defined for a call."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from inductorscope.capture.record.origins import Origin, Recorder
 
 @dataclass
 class Definition:
-    """A kernel as defined for one of its calls; calls share a kernel whose text is the same."""
+    """A kernel as defined for one of its calls; calls share a kernel if its text is the same."""
 
     kernel: str
     nth: int
-    """Counts the calls of this kernel in its graph, from 1."""
+    """Number of the call of this kernel in its graph, from 1."""
     source: list[str]
     origins: Origins
 
 
 @dataclass
 class Definitions:
-    """All kernels defined so far, by the graph's debug folder."""
+    """All kernels defined so far, by the debug folder of their graph."""
 
     by_folder: dict[Path, list[Definition]] = field(default_factory=dict)
 
@@ -41,7 +41,7 @@ class Definitions:
 
 
 def follow_kernels(recorder: Recorder, texts: Texts, definitions: Definitions) -> None:
-    """Put the hooks in place."""
+    """Installs the hooks."""
     for scheduling in (CppScheduling, TritonScheduling):
         _note_definition(recorder, texts, definitions, scheduling)
 
@@ -78,9 +78,9 @@ def _origins(
     text: str, source: list[str], texts: Texts, pieces: list[tuple[str, Origins]]
 ) -> Origins:
     known = texts.of(text)
-    if known is not None:  # only helper functions came in by another way
+    if known is not None:  # only helper functions are added in another way
         pieces = [piece for piece in pieces if HELPER in piece[0]]
-    origins = adopt(source, [(piece.split("\n"), found) for piece, found in pieces])
+    origins = adopt(source, [(piece.split("\n"), origin) for piece, origin in pieces])
     for index, origin in enumerate(known or ()):
         origins[index] = origin or origins[index]
     fill_accumulators(source, origins)
@@ -88,7 +88,7 @@ def _origins(
 
 
 def _template_of(nodes: Untyped) -> Origin | None:
-    """The template among a kernel's scheduler nodes, as the origin of its lines."""
+    """Returns the template among a kernel's scheduler nodes, as the origin of its lines."""
     for node in nodes:
         buffer = getattr(node, "node", None)
         if isinstance(node, BaseSchedulerNode) and node.is_template() and buffer is not None:
@@ -98,7 +98,7 @@ def _template_of(nodes: Untyped) -> Origin | None:
 
 
 def _fx_of_template(buffer: Untyped) -> str | None:
-    """The FX node a template was chosen for: the last of those it stands for."""
+    """Returns the FX node that a template was chosen for: the last that it implements."""
     origin = buffer.get_origin_node()
     if origin is not None:
         return str(origin.name)

@@ -1,8 +1,7 @@
-"""Lines of code buffers remember who wrote them.
+"""Makes lines of code buffers remember their origin.
 
-A buffer keeps its lines as strings; a line with an origin is kept as a string that carries it and
-is otherwise the same string. When a buffer's text is taken, the origins of its lines are kept
-beside, under the text.
+A buffer stores its lines as strings; a line with an origin is an equal string that carries it. When
+a buffer's text is taken, the origins of its lines are stored under that text.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Origins = list[Origin | None]
 
 
 class OriginLine(str):
-    """A line with its origin, which the ways in which Inductor copies lines preserve."""
+    """A line with its origin, which survives the ways in which Inductor copies lines."""
 
     origin: Origin | None
 
@@ -41,7 +40,7 @@ class OriginLine(str):
 
 
 class Texts:
-    """Origins of the lines of texts taken from buffers lately."""
+    """Origins of the lines of texts recently taken from buffers."""
 
     def __init__(self) -> None:
         self._by_text: OrderedDict[str, Origins] = OrderedDict()
@@ -60,7 +59,7 @@ class Texts:
 
 
 def follow_lines(recorder: Recorder, texts: Texts) -> None:
-    """Put the hooks in place."""
+    """Installs the hooks."""
     _mark_written(recorder)
     _mark_spliced_text(recorder, texts)
     _keep_taken(recorder, texts, "getvaluewithlinemap", lambda result: result.value, raw=False)
@@ -71,11 +70,11 @@ def follow_lines(recorder: Recorder, texts: Texts) -> None:
 
 
 def origin_of(line: Untyped) -> Origin | None:
-    """The origin that a buffer's line carries."""
+    """Returns the origin that a buffer's line carries."""
     if isinstance(line, OriginLine):
         return line.origin
-    found: Origin | None = getattr(line, _ATTRIBUTE, None)
-    return found
+    origin: Origin | None = getattr(line, _ATTRIBUTE, None)
+    return origin
 
 
 def _mark_written(recorder: Recorder) -> None:
@@ -96,7 +95,7 @@ def _mark_written(recorder: Recorder) -> None:
 
 
 def mark_at(lines: list[Untyped], place: int, origin: Origin) -> None:
-    """Give a buffer's line its origin."""
+    """Gives a buffer's line its origin."""
     line = lines[place]
     if isinstance(line, str):
         if line:
@@ -106,7 +105,7 @@ def mark_at(lines: list[Untyped], place: int, origin: Origin) -> None:
 
 
 def _mark_spliced_text(recorder: Recorder, texts: Texts) -> None:
-    """Text taken from one buffer and spliced into another keeps the origins of its lines."""
+    """Keeps the origins of lines in text that is taken from one buffer and spliced into another."""
     original = IndentedBuffer.splice
 
     @wraps(original)
@@ -151,14 +150,14 @@ def _keep_taken(recorder: Recorder, texts: Texts, method: str, text_of: Untyped,
 
 
 def _origins_by_line(lines: list[Untyped], raw: bool) -> Origins:
-    """One origin for each line of the text that a buffer's lines make."""
+    """Returns one origin for each line of a buffer's text."""
     origins: Origins = []
     continued = False
     for line in lines:
         if isinstance(line, LineContext):
             continue
         text = line() if isinstance(line, DeferredLineBase) else line
-        if text is None:  # a deferred line that is not wanted any more
+        if text is None:  # a deferred line that is no longer needed
             continue
         origin = origin_of(line)
         if continued:
@@ -196,7 +195,7 @@ def _kinds_of_deferred_line() -> list[Untyped]:
 
 
 def _note_reuse(recorder: Recorder) -> None:
-    """An expression that was computed before writes no line: note it with the line that did."""
+    """Records the reuse of an expression, which writes no line, with the line that computed it."""
     original = CSE.generate
 
     @wraps(original)
@@ -220,7 +219,7 @@ def _note_reuse(recorder: Recorder) -> None:
 
 
 def _written_last(buffer: Untyped, name: str) -> Origin | None:
-    """The origin object on the line that defines a variable, so that it can be added to."""
+    """Returns the origin object of the line that defines a variable, to add reuses to it."""
     for line in reversed(buffer._lines[-3:]):
         if isinstance(line, OriginLine) and name in line:
             return line.origin

@@ -1,4 +1,4 @@
-"""Who is writing: the loop-body node being run, and the FX node it belongs to."""
+"""Tracks the current origin: the loop-body node being run, and the FX node it belongs to."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _BUFFER_ARGUMENT = {"load": 1, "store": 1, "store_reduction": 1}
 
 @dataclass(slots=True)
 class Origin:
-    """What wrote a line."""
+    """The operation that wrote a line."""
 
     op: str
-    """`add`, `load`, `masked_subblock1`: what the loop-body node calls."""
+    """Operation that the loop-body node calls: `add`, `load`, `masked_subblock1`."""
     node: str
-    """The loop-body node's name."""
+    """Name of the loop-body node."""
     fx: str | None
     where: str
     """Scheduler node and path to the loop-body node, `op7.masked_subblock1.load_2`."""
     buffer: str | None
     also: list[Origin] = field(default_factory=list)
-    """Later operations that found their expression already computed by this line."""
+    """Later operations that reused the expression computed by this line."""
 
 
 class Recorder:
-    """State of the recording. After a failure of its own it only watches Inductor go by."""
+    """State of the recording. After an internal failure it records nothing more."""
 
     def __init__(self) -> None:
         self.failure: str | None = None
@@ -48,12 +48,12 @@ class Recorder:
         return self.failure is None
 
     def guarded(self, note: Callable[[], None]) -> None:
-        """Run a step of the recording; its failure must never become the model's."""
+        """Runs a step of the recording; its failure must never fail the compile."""
         if self.failure is not None:
             return
         try:
             note()
-        except Exception as error:  # noqa: BLE001  # whatever is wrong here, compiling goes on
+        except Exception as error:  # noqa: BLE001  # a failure here must not stop the compile
             self.failure = f"The recorder failed with {type(error).__name__}: {error}"
 
     @contextmanager
@@ -65,14 +65,14 @@ class Recorder:
             self.owners.pop()
 
     def owner_of_new_node(self) -> str | None:
-        """The FX node that a loop-body node made just now belongs to."""
+        """Returns the FX node that a loop-body node created now belongs to."""
         copied = _running_node()
-        if copied is not None:  # a loop body is traced anew from an older one
+        if copied is not None:  # a loop body is retraced from an older one
             return owner_of(copied)
         return self.owners[-1] if self.owners else None
 
     def current(self) -> Origin | None:
-        """What is writing just now; None between loop bodies."""
+        """Returns the current origin; None between loop bodies."""
         node = _running_node()
         if node is None:
             return None
@@ -82,10 +82,10 @@ class Recorder:
 
 
 def owner_of(node: Untyped) -> str | None:
-    """The FX node a loop-body node belongs to.
+    """Returns the FX node that a loop-body node belongs to.
 
-    Conversions that the C++ back end puts around loads and stores of small floats have none of
-    their own; they belong where their operand belongs, or else their user.
+    Conversions that the C++ back end puts around loads and stores of small floats have none; they
+    belong to the node of their operand, or else of their user.
     """
     fx = node.meta.get(OWNER)
     if fx is not None:
@@ -98,7 +98,7 @@ def owner_of(node: Untyped) -> str | None:
 
 
 def around(recorder: Recorder, owner: type, name: str, context: Callable[..., Untyped]) -> None:
-    """Run a method of Inductor's inside `context(self, *args)`."""
+    """Makes a method of Inductor run inside `context(self, *args)`."""
     original = getattr(owner, name)
 
     @wraps(original)

@@ -1,8 +1,8 @@
-"""Loop-body nodes remember the FX node they belong to.
+"""Makes loop-body nodes remember the FX node they belong to.
 
-An IR node is made while the graph's lowering is at some FX node; its inner function runs later,
-perhaps from inside another's. Whichever inner function is innermost when an `ops.*` call is traced
-owns the call.
+An IR node is created while the lowering processes an FX node; its inner function runs later,
+perhaps inside another one. The innermost inner function during the tracing of an `ops.*` call owns
+the call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STORES = ("store_output", "store_reduction")
 
 
 def follow_owners(recorder: Recorder) -> None:
-    """Put the hooks in place."""
+    """Installs the hooks."""
     _remember_when_made(recorder)
     for kind in _all_subclasses(ir.Loops):
         for name in _STORES:
@@ -103,7 +103,7 @@ def _mark_traced_nodes(recorder: Recorder) -> None:
 
 
 def _pushing(stack: list[Untyped], name: Callable[..., Untyped]) -> Callable[..., Untyped]:
-    """A context that keeps something of the method's object on a stack while the method runs."""
+    """Returns a context that keeps a name from the method's object on a stack while it runs."""
 
     @contextmanager
     def context(self: Untyped) -> Iterator[None]:
@@ -117,7 +117,7 @@ def _pushing(stack: list[Untyped], name: Callable[..., Untyped]) -> Callable[...
 
 
 def _all_subclasses(kind: Untyped) -> list[Untyped]:
-    found = [kind]
+    classes = [kind]
     for subclass in kind.__subclasses__():
-        found += _all_subclasses(subclass)
-    return found
+        classes += _all_subclasses(subclass)
+    return classes

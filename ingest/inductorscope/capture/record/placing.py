@@ -1,4 +1,4 @@
-"""What is written down of a record: entries by line of output_code.py. Needs torch alone."""
+"""Writes a record as entries by line of output_code.py. Needs only torch."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Entry = list[str | None]
 
 @dataclass
 class CallLines:
-    """Lines of one kernel as one of its calls means them."""
+    """The lines of a kernel for one of its calls."""
 
     kernel: str
     nth: int
-    """Counts this kernel's calls in the wrapper, from 1."""
+    """Number of the kernel's call in the wrapper, from 1."""
     lines: dict[str, list[Entry]] = field(default_factory=dict)
     """Line of output_code.py → [op, scheduler node and loop-body node, FX node, buffer]."""
 
 
 @dataclass
 class GraphLines:
-    """Everything recorded of one graph; lines are numbered from 1 in its output_code.py."""
+    """The record of one graph; lines are numbered from 1 in its output_code.py."""
 
     lines: dict[str, list[Entry]] = field(default_factory=dict)
     """Line → [op, loop-body node, FX node], the union over all calls of the kernel."""
     shared: dict[str, list[Entry]] = field(default_factory=dict)
-    """Line → operations that found their value computed here already and wrote none."""
+    """Line → operations that reused the value computed here and wrote no line."""
     calls: list[CallLines] = field(default_factory=list)
 
 
@@ -42,14 +42,14 @@ class LineRecord:
 
     schema: int = SCHEMA
     graphs: dict[str, GraphLines] = field(default_factory=dict)
-    """By the name of the graph's debug folder."""
+    """Name of the graph's debug folder → its record."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
 
 def place_lines(definitions: Definitions) -> tuple[LineRecord, int]:
-    """The record of every graph compiled, and how many recorded lines were not found again."""
+    """Returns the record of every compiled graph, and the number of recorded lines not located."""
     record = LineRecord()
     lost = 0
     for folder, defined in definitions.by_folder.items():
@@ -62,7 +62,7 @@ def place_lines(definitions: Definitions) -> tuple[LineRecord, int]:
 
 
 def graph_lines(definitions: list[Definition], code: str) -> tuple[GraphLines, int]:
-    """The record of one graph, and how many lines with a known origin were not found again."""
+    """Returns the record of one graph, and the number of lines with an origin not located."""
     output = code.split("\n")
     graph = GraphLines()
     lost = 0

@@ -1,4 +1,4 @@
-"""A recording under way: all hooks in place, and what they have noted so far. Needs torch alone."""
+"""A recording: all hooks, and the data they have recorded so far. Needs only torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inductorscope.capture.record.rewritten import follow_rewritten
 
 
 class Recording:
-    """Begins when it is made; a process makes one."""
+    """Starts when it is created; a process creates one."""
 
     def __init__(self) -> None:
         self.recorder = Recorder()
@@ -24,13 +24,13 @@ class Recording:
 
     @property
     def failure(self) -> str | None:
-        """Why nothing more is recorded, if so."""
+        """Why recording has stopped, if it has."""
         return self.recorder.failure
 
     def place(self) -> tuple[LineRecord, int]:
-        """What was recorded so far, and how many recorded lines were not found in the code."""
+        """Returns the record so far, and the number of recorded lines not located in the code."""
         return place_lines(self.definitions)
 
     def forget(self) -> None:
-        """Start anew with the next graph."""
+        """Discards the record and restarts with the next graph."""
         self.definitions.by_folder.clear()

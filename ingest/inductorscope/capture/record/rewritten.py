@@ -1,9 +1,9 @@
-"""Lines that Inductor writes anew keep the origin of the line they were made of.
+"""Makes lines that Inductor rewrites keep the origin of the original line.
 
 The C++ back end rewrites finished lines with `re.sub`, which returns plain strings: a loop's
-remainder gets a loop variable of its own (`x2` → `x2_tail`), accumulators that threads or tails
-share become elements of arrays. Declarations of accumulators are made late, by functions that
-remember what to declare; they belong to the reduction that made the function.
+remainder gets a separate loop variable (`x2` → `x2_tail`), and accumulators shared by threads or
+tails become elements of arrays. Accumulators are declared late, by functions that remember what to
+declare; the declarations belong to the reduction that created the function.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from inductorscope.capture.record.origins import Origin, Recorder
 
 _REWRITING = ("replace_acc_name", "replace_cascade_sum_with_add")
 _HEADER = 2
-"""`for (…)` and `{`, which the moved lines stand behind."""
+"""Lines before the moved lines: `for (…)` and `{`."""
 
 
 def follow_rewritten(recorder: Recorder) -> None:
-    """Put the hooks in place."""
+    """Installs the hooks."""
     for name in _REWRITING:
         _keep_in_place(recorder, name)
     _keep_when_moved(recorder)

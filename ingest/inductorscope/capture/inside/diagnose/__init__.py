@@ -1,1 +1,1 @@
-"""Diagnoses of captured programs, one module a kind. Imported only in a child process."""
+"""Diagnoses of captured programs, one module per kind. Imported only in a child process."""

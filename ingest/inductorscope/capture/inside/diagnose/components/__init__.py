@@ -1,1 +1,1 @@
-"""Which component of the compiler fails."""
+"""Finds the component of the compiler that fails."""

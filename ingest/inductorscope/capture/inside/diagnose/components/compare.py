@@ -1,4 +1,4 @@
-"""Whether two results of a program agree, tensor by tensor, within what their types allow."""
+"""Compares two results of a program tensor by tensor, within the tolerance of their types."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
     torch.complex64: (1e-4, 1e-4),
     torch.complex128: (1e-7, 1e-7),
 }
-"""Type → relative and absolute difference that compiling may make: fusion keeps intermediate
-results in float and orders sums otherwise. Integers and booleans must be equal."""
+"""Type → relative and absolute tolerance: fusion keeps intermediate results in float and reorders
+sums. Integers and booleans must be equal."""
 CLOSER = 2.0
-"""A result that strays further is right all the same, when it is not this many times further from
-the float64 run than the eager one is."""
+"""A result outside the tolerance is still right if its distance from the float64 run is at most
+this many times that of eager."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How far apart two results are at their worst."""
+    """The largest difference of two results."""
 
     agrees: bool
     where: str = ""
@@ -36,7 +36,7 @@ class Difference:
 
 
 def flat(value: Untyped, name: str = "output") -> dict[str, torch.Tensor]:
-    """Every tensor of a result under a name that says where it is."""
+    """Returns every tensor of a result, named by its position."""
     if isinstance(value, torch.Tensor):
         return {name: value.detach().to("cpu").clone()}
     if isinstance(value, dict):
@@ -47,10 +47,10 @@ def flat(value: Untyped, name: str = "output") -> dict[str, torch.Tensor]:
         pairs = [(f"{name}.{key}", item) for key, item in vars(value).items()]
     else:
         pairs = []
-    found: dict[str, torch.Tensor] = {}
+    tensors: dict[str, torch.Tensor] = {}
     for inner, item in pairs:
-        found |= flat(item, inner)
-    return found
+        tensors |= flat(item, inner)
+    return tensors
 
 
 def compare(
@@ -58,31 +58,31 @@ def compare(
     compiled: dict[str, torch.Tensor],
     exact: dict[str, torch.Tensor],
 ) -> Difference:
-    """The worst tensor; `exact` are results of the float64 run, as far as there is one."""
+    """Returns the largest difference; `exact` are the results of the float64 run, if any."""
     if eager.keys() != compiled.keys():
         odd = sorted(eager.keys() ^ compiled.keys())[0]
-        return Difference(False, odd, "only one of the two results has it")
+        return Difference(False, odd, "only difference of the two results has it")
     worst = Difference(True, max_abs=0.0, max_rel=0.0)
     for name, expected in eager.items():
-        one = _pair(name, expected, compiled[name], exact.get(name))
-        if not one.agrees:
-            return one
-        if (one.max_abs or 0.0) >= (worst.max_abs or 0.0):
-            worst = one
+        difference = _pair(name, expected, compiled[name], exact.get(name))
+        if not difference.agrees:
+            return difference
+        if (difference.max_abs or 0.0) >= (worst.max_abs or 0.0):
+            worst = difference
     return worst
 
 
 def _pair(
-    name: str, expected: torch.Tensor, given: torch.Tensor, exact: torch.Tensor | None
+    name: str, expected: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor | None
 ) -> Difference:
-    if (expected.shape, expected.dtype) != (given.shape, given.dtype):
-        said = f"eager gives {_layout(expected)}, compiled {_layout(given)}"
-        return Difference(False, name, said)
+    if (expected.shape, expected.dtype) != (actual.shape, actual.dtype):
+        reason = f"eager gives {_layout(expected)}, compiled {_layout(actual)}"
+        return Difference(False, name, reason)
     if not expected.numel():
         return Difference(True, name, max_abs=0.0, max_rel=0.0)
     relative, absolute = TOLERANCES.get(expected.dtype, (0.0, 0.0))
     wide = torch.complex128 if expected.is_complex() else torch.float64
-    left, right = expected.to(wide), given.to(wide)
+    left, right = expected.to(wide), actual.to(wide)
     difference = (left - right).abs().nan_to_num(0.0, posinf=torch.inf)
     largest = float(difference.max())
     scaled = float((difference / left.abs().clamp_min(1e-30)).nan_to_num(0.0).max())
@@ -93,9 +93,9 @@ def _pair(
         truth = exact.to(wide)
         eager_error, error = _rms(left - truth), _rms(right - truth)
         if error <= CLOSER * eager_error + absolute:
-            same, allowed = True, f"{allowed}, or as near to float64 as eager"
+            same, allowed = True, f"{allowed}, or as close to float64 as eager"
     wrong = int((~close).sum())
-    why = f"{wrong:,} of {expected.numel():,} values differ by more than is allowed"
+    why = f"{wrong:,} of {expected.numel():,} values differ by more than the tolerance"
     return Difference(same, name, "" if same else why, largest, scaled, allowed)
 
 

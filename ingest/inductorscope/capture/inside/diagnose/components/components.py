@@ -1,7 +1,7 @@
-"""Which component fails: one backend after the other beside the eager run, then torch's bisector.
+"""Finds the component that fails: compares each back end with eager, then runs torch's bisector.
 
-Every trial is a process of its own, forked before anything of the model has run, so that a crash,
-a hang or too much memory is a verdict of that trial and ends nothing else.
+Every trial is a separate process, forked before the model has run, so that a crash, a hang or too
+much memory is the verdict of that trial and affects nothing else.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ BACKENDS = {
     "aot_eager_decomp_partition": "decompositions and the partitioner",
     "inductor": "Inductor: passes, lowering, scheduling, code generation",
 }
-"""Backend → the component that it has and the one before has not."""
+"""Back end → the component that it adds to the previous one."""
 SECONDS, LONGEST_SECONDS = 240, 3600
 BISECT_SECONDS = 90
-"""Of a trial of the bisector, where the backend itself hung."""
+"""Time limit of the bisector's trials if the back end itself hung."""
 
 _IN_WORDS = {
     "eager": "Dynamo",
@@ -37,11 +37,11 @@ _IN_WORDS = {
 def diagnose(
     spec: CaptureSpec, loading: Loading, options: dict[str, Any], folder: Path, report: Reporter
 ) -> dict[str, Any]:
-    """`options` may say `seconds`, the limit of one trial."""
+    """Searches for the failing component. The option `seconds` limits each trial."""
     if spec.kind == "script":
         raise SpecError(
-            "A captured script cannot be run backend by backend: it calls torch.compile itself. "
-            "Capture the function that it compiles, as a factory (file.py:factory)."
+            "A captured script calls torch.compile itself, so it cannot be run with other back "
+            "ends. Capture the function that it compiles, as a factory (file.py:factory)."
         )
     seconds = min(max(int(options.get("seconds", SECONDS)), 1), LONGEST_SECONDS)
     search = _Search(Trial(spec, loading, folder / "trials", seconds), report)
@@ -50,7 +50,7 @@ def diagnose(
 
 
 class _Search:
-    """A search under way, and what it knows."""
+    """A running search and its result so far."""
 
     def __init__(self, trial: Trial, report: Reporter) -> None:
         self.trial = trial
@@ -67,9 +67,9 @@ class _Search:
         eager = self.trial.reference()
         if eager.outcome != "runs":
             self._keep("none", "the program itself, without torch.compile", eager)
-            said = eager.said.rstrip(".")
-            self.verdict = f"Not torch.compile: run without it, the program {said}."
-            self._found("program")
+            failure = eager.said.rstrip(".")
+            self.verdict = f"Not torch.compile: without it, the program {failure}."
+            self._locate("program")
             return
         self.notes += self.trial.notes()
         for number, (backend, adds) in enumerate(BACKENDS.items(), 1):
@@ -79,20 +79,18 @@ class _Search:
             if not verdict.good:
                 self._blame(backend, verdict)
                 return
-            self.verdict = f"{_IN_WORDS[backend]} is right; the next backend is being tried."
+            self.verdict = f"{_IN_WORDS[backend]} is correct; the next back end is being tried."
             self.report.partial(self.result())
-        self.verdict = (
-            "None fails: every backend runs, and its numbers agree with those of the eager run."
-        )
+        self.verdict = "No component fails: every back end runs, and its numbers agree with eager."
 
     def _keep(self, backend: str, adds: str, verdict: Verdict) -> None:
         self.trials.append({"backend": backend, "title": adds} | verdict.builtins())
 
     def _blame(self, backend: str, verdict: Verdict) -> None:
-        """This is the first that fails: say so at once, then look inside of it."""
+        """Reports the first back end that fails, then searches inside it."""
         component = _IN_WORDS[backend]
-        self.verdict = f"{component}: {verdict.said}; which part is being searched."
-        self._found(backend)
+        self.verdict = f"{component}: {verdict.said}; the search for the part continues."
+        self._locate(backend)
         self.report.partial(self.result())
         if backend in ("eager", "aot_eager"):
             self.verdict = f"{component}: it is the first that {verdict.failing}."
@@ -111,10 +109,10 @@ class _Search:
                 "is to blame, so look at scheduling and code generation."
             )
             return
-        self._found(backend, part)
+        self._locate(backend, part)
         self.verdict = f"{component}: {bisect.in_words(part)}; {verdict.said}."
 
-    def _found(self, backend: str, part: bisect.Part | None = None) -> None:
+    def _locate(self, backend: str, part: bisect.Part | None = None) -> None:
         self.found = {"backend": backend, "component": _IN_WORDS.get(backend, "the program")}
         if part is not None:
             self.found |= {"subsystem": part.subsystem, "number": part.number, "node": part.node}

@@ -1,4 +1,4 @@
-"""One run of the program in a forked process, and the verdict on it."""
+"""Runs the program in a forked process and returns a verdict."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMPILE_THREADS = inductor.compile_threads
 
 
 class Ended:
-    """Outcomes, as people read them."""
+    """Outcomes of a trial, in words."""
 
     RUNS = "runs"
     AGREES = "agrees"
@@ -45,11 +45,11 @@ class Ended:
 
 
 class Verdict(msgspec.Struct):
-    """What came of one trial."""
+    """The outcome of a trial."""
 
     outcome: str
     said: str
-    """In words that follow "it"."""
+    """Outcome in words, with "it" as the subject."""
     kind: str = ""
     message: str = ""
     trace: str = ""
@@ -68,13 +68,13 @@ class Verdict(msgspec.Struct):
         return "computes other numbers" if self.outcome == Ended.DIFFERS else "fails"
 
     def builtins(self) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields
 
 
 @dataclass
 class Trial:
-    """Runs the program of one capture, each time from the beginning, in a process of its own."""
+    """Runs the program of a capture, each time from the start in a separate process."""
 
     spec: CaptureSpec
     loading: Loading
@@ -82,7 +82,7 @@ class Trial:
     seconds: int
 
     def reference(self) -> Verdict:
-        """Eager, and once more in float64, to compare with."""
+        """Runs eagerly, and again in float64, as references."""
         self.folder.mkdir(parents=True, exist_ok=True)
         verdict = self._forked(lambda: self._run(self.spec, None, self.folder / "eager.pt"))
         if verdict.good and self._is_floating():
@@ -91,15 +91,15 @@ class Trial:
         return verdict
 
     def notes(self) -> list[str]:
-        notes = ["Random numbers are drawn as the eager run draws them (fallback_random)."]
+        notes = ["Random numbers are drawn like in the eager run (fallback_random)."]
         if not (self.folder / "float64.pt").is_file() and self._is_floating():
-            notes.append("The program does not run in float64, so there is no such reference.")
+            notes.append("The program does not run in float64, so there is no float64 reference.")
         return notes
 
     def compiled(self, backend: str) -> Verdict:
-        """Compiled with this backend, beside the eager run."""
+        """Compiles with this back end, and compares with eager."""
         if self.spec.device == "cpu":
-            _warm()  # not with CUDA, which does not survive a fork once it was asked
+            _warm()  # not with CUDA, which does not survive a fork after its first use
         return self._forked(lambda: self._run(self.spec, backend, None))
 
     def _is_floating(self) -> bool:
@@ -110,14 +110,14 @@ class Trial:
         return any(tensor.is_floating_point() for tensor in kept.values())
 
     def _run(self, spec: CaptureSpec, backend: str | None, keep: Path | None) -> Verdict:
-        """In the trial's process: one call of the program, kept or compared."""
+        """Calls the program once in the trial's process, and stores or compares its results."""
         torch.set_num_threads(THREADS)
         inductor.compile_threads = COMPILE_THREADS
         inductor.fallback_random = True
         inductor.force_disable_caches = True
         functorch.enable_autograd_cache = False
         inductor.trace.enabled = False
-        # Inputs come from the model's factory, which faults of a model are put in by as well.
+        # The model's factory makes the inputs, and also installs a model's deliberate faults.
         model = load(spec, self.loading)
         function = model.function
         if backend is not None:
@@ -136,13 +136,13 @@ class Trial:
         return _judged(compare(eager, results, exact), seconds)
 
     def _forked(self, run: Callable[[], Verdict]) -> Verdict:
-        said = self.folder / "verdict.json"
-        said.unlink(missing_ok=True)
+        verdict_file = self.folder / "verdict.json"
+        verdict_file.unlink(missing_ok=True)
         started = time.perf_counter()
         parent = os.getpid()
         child = os.fork()
         if child == 0:
-            _be_trial(run, said, parent)
+            _be_trial(run, verdict_file, parent)
         status, stopped = self._wait(child)
         seconds = time.perf_counter() - started
         if stopped:
@@ -151,7 +151,7 @@ class Trial:
                 seconds=seconds,
             )  # fmt: skip
         try:
-            return msgspec.json.decode(said.read_bytes(), type=Verdict)
+            return msgspec.json.decode(verdict_file.read_bytes(), type=Verdict)
         except (OSError, msgspec.DecodeError):
             pass
         if os.WIFSIGNALED(status):
@@ -161,7 +161,7 @@ class Trial:
         return Verdict(Ended.ENDED, f"ended its process with status {code}", seconds=seconds)
 
     def _wait(self, child: int) -> tuple[int, bool]:
-        """Its status, and whether it had to be stopped, with all that it started."""
+        """Returns the child's status, and whether it and its descendants had to be stopped."""
         deadline = time.monotonic() + self.seconds
         while time.monotonic() < deadline:
             ended, status = os.waitpid(child, os.WNOHANG)
@@ -174,19 +174,19 @@ class Trial:
         return os.waitpid(child, 0)[1], True
 
 
-def _be_trial(run: Callable[[], Verdict], said: Path, parent: int) -> None:
-    """The forked process: it leaves its verdict in a file, and never returns."""
+def _be_trial(run: Callable[[], Verdict], verdict_file: Path, parent: int) -> None:
+    """Runs the trial in the forked process, writes the verdict to a file, and never returns."""
     status = 0
     try:
         environment.die_with(parent)
         try:
             verdict = run()
-        except BaseException as error:  # noqa: BLE001  # it runs anybody's model: any may come
+        except BaseException as error:  # noqa: BLE001  # the model is a user's code and may raise anything
             verdict = _failed(error)
-        part = said.with_suffix(".part")
+        part = verdict_file.with_suffix(".part")
         part.write_bytes(msgspec.json.encode(verdict))
-        part.replace(said)
-    except BaseException:  # noqa: BLE001  # the status tells; nothing above must run twice
+        part.replace(verdict_file)
+    except BaseException:  # noqa: BLE001  # the status reports it; no caller's code may run twice
         traceback.print_exc()
         status = 70
     finally:
@@ -199,9 +199,9 @@ def _failed(error: BaseException) -> Verdict:
     message = str(error)
     head = next((line.strip() for line in message.split("\n") if line.strip()), "").rstrip(":")
     short = name.rpartition(".")[2]
-    said = f"fails with {short}: {head[:200]}" if head else f"fails with {short}"
+    sentence = f"fails with {short}: {head[:200]}" if head else f"fails with {short}"
     trace = "".join(traceback.format_exception(error))[-LONGEST_TRACE:]
-    return Verdict(Ended.FAILS, said, name, message[:LONGEST_MESSAGE], trace)
+    return Verdict(Ended.FAILS, sentence, name, message[:LONGEST_MESSAGE], trace)
 
 
 def _judged(difference: Difference, seconds: float) -> Verdict:
@@ -217,26 +217,26 @@ def _judged(difference: Difference, seconds: float) -> Verdict:
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no infinity."""
+    """Replaces infinity by None, because JSON has none."""
     return value if value is None or value < float("inf") else None
 
 
 def _results(model: Model, function: Untyped) -> dict[str, torch.Tensor]:
-    """What one step gives: outputs, and gradients where it trains."""
+    """Returns the results of a step: outputs, and gradients when training."""
     torch.manual_seed(SEED)
-    found = flat(model.step(function)())
+    results = flat(model.step(function)())
     if model.train:
         for name, parameter in model.function.named_parameters():
             if parameter.grad is not None:
-                found[f"gradient of {name}"] = parameter.grad.detach().to("cpu").clone()
-    return found
+                results[f"gradient of {name}"] = parameter.grad.detach().to("cpu").clone()
+    return results
 
 
 @cache
 def _warm() -> None:
-    """What every trial would do by itself, done once before they are forked.
+    """Does the work that every trial would repeat, before they are forked.
 
-    On one thread, and without compiling: threads do not live on in a forked process.
+    On one thread and without compiling, because threads do not survive a fork.
     """
     torch.set_num_threads(1)
     inductor.compile_threads = 1
@@ -251,7 +251,7 @@ def _warm() -> None:
 
 
 def _descendants(process: int) -> list[int]:
-    """Processes below this one: compilers that it started, with their own."""
+    """Returns the descendants of a process: compilers that it started, and their children."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -259,10 +259,10 @@ def _descendants(process: int) -> list[int]:
                 stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
                 parent = int(stat.rpartition(")")[2].split()[1])
                 parents.setdefault(parent, []).append(int(entry.name))
-    found: list[int] = []
+    processes: list[int] = []
     waiting = [process]
     while waiting:
         below = parents.get(waiting.pop(), [])
-        found += below
+        processes += below
         waiting += below
-    return found
+    return processes

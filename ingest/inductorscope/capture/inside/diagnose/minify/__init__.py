@@ -1,1 +1,1 @@
-"""The smallest program that fails."""
+"""Searches for the smallest program that fails."""

@@ -1,7 +1,7 @@
-"""Catch the graphs of a program with the tensors they were called with, without compiling them.
+"""Catches the graphs of a program with the tensors they are called with, without compiling them.
 
-Dynamo and AOTAutograd do their work; each graph they hand over is kept and then run eagerly, so
-that the program goes on to its next graph whatever is wrong with the compiler behind them.
+Dynamo and AOTAutograd work as usual; each graph they pass on is stored and run eagerly, so that the
+program reaches its next graph even if the compiler behind them fails.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ AOT, DYNAMO = "aot", "dynamo"
 
 
 class NotCaught(Exception):
-    """No graph came as far as asked; the message is a sentence for a person."""
+    """No graph reached the requested stage; the message is a sentence for the user."""
 
 
 @dataclass
 class Caught:
-    """One graph and the inputs of its first call."""
+    """A graph and the inputs of its first call."""
 
     label: str
     """`graph 1`, `graph 1, backward`."""
@@ -34,9 +34,9 @@ class Caught:
 
 
 def catch(model: Model, after: str) -> list[Caught]:
-    """Run the program once. Raises NotCaught where it fails before any graph.
+    """Runs the program once. Raises NotCaught if it fails before any graph.
 
-    Sizes are those of this run, never symbols: a graph cut down is to fail for its inputs alone.
+    Sizes are those of this run, never symbols: a minified graph must fail with its inputs alone.
     """
     caught: list[Caught] = []
     torch._dynamo.config.automatic_dynamic_shapes = False
@@ -50,7 +50,7 @@ def catch(model: Model, after: str) -> list[Caught]:
             return caught
         where = "AOTAutograd" if after == AOT else "Dynamo"
         raise NotCaught(
-            f"The program fails with {type(error).__name__} before {where} hands a graph over: "
+            f"The program fails with {type(error).__name__} before {where} passes on a graph: "
             f"{_first_line(str(error))} Search for the failing component instead"
             + (", or minify after dynamo." if after == AOT else ".")
         ) from error
@@ -58,7 +58,7 @@ def catch(model: Model, after: str) -> list[Caught]:
 
 
 def kept(value: Untyped) -> Untyped:
-    """A tensor of its own with the same strides; everything else as it is."""
+    """Copies a tensor with its strides; returns other values unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
     with torch.no_grad():
@@ -102,25 +102,29 @@ def _count(caught: list[Caught], without: str) -> int:
 
 
 def _follow(caught: list[Caught], label: str, graph: GraphModule, *, boxed: bool) -> Untyped:
-    """What stands in for the compiled graph: keeps its first inputs, and runs it eagerly."""
-    mine = GraphModule(graph, copy.deepcopy(graph.graph))  # Dynamo's own is made late, on a call
+    """Returns a substitute for the compiled graph: stores the first inputs and runs eagerly."""
+    graph_copy = GraphModule(
+        graph, copy.deepcopy(graph.graph)
+    )  # Dynamo's graph gets its code only on a call
     seen = False
 
-    def run(*given: Untyped) -> Untyped:
+    def run(*arguments: Untyped) -> Untyped:
         nonlocal seen
-        inputs: Untyped = given[0] if boxed else given
+        inputs: Untyped = arguments[0] if boxed else arguments
         if not seen:
             seen = True
-            mine_too = [kept(value) for value in inputs]
-            if boxed:  # what AOTAutograd made holds its backward itself
-                mine_too = [v.detach() if isinstance(v, torch.Tensor) else v for v in mine_too]
-            caught.append(Caught(label, mine, mine_too))
+            first_inputs = [kept(value) for value in inputs]
+            if boxed:  # a graph of AOTAutograd includes its backward
+                first_inputs = [
+                    v.detach() if isinstance(v, torch.Tensor) else v for v in first_inputs
+                ]
+            caught.append(Caught(label, graph_copy, first_inputs))
         outputs = graph(*inputs)
         if boxed:
             inputs.clear()
         return outputs
 
-    run._boxed_call = boxed  # type: ignore[attr-defined]  # how torch tells what takes a list
+    run._boxed_call = boxed  # type: ignore[attr-defined]  # how torch marks functions that take a list
     return run
 
 

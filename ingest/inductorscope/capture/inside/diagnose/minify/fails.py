@@ -1,4 +1,4 @@
-"""Test whether a graph fails: in this process, or in one of its own where it may die of it."""
+"""Tests whether a graph fails, in this process or in a separate one that it may crash."""
 
 from __future__ import annotations
 
@@ -26,47 +26,49 @@ from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec
 
 QUERY_SECONDS = 120.0
-"""A graph in a process of its own that takes longer hangs."""
+"""A graph in a separate process that takes longer counts as hanging."""
 QUERY, INPUTS, ANSWER = "query.json", "inputs.pt", "answer.json"
 
 
 @dataclass(frozen=True)
 class Tester:
-    """Compiles graphs as the capture did and says how they fail."""
+    """Compiles graphs like the capture, and reports how they fail."""
 
     spec: CaptureSpec
     loading: Loading
     after: str
     folder: Path
     isolated: bool
-    """Each graph in a process of its own, for those that end theirs, or never end."""
+    """Runs each graph in a separate process, for graphs that crash or hang."""
 
     def failure(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
-        """How it fails: `crash`, `accuracy` or `any`; None where it does not.
+        """Returns how a graph fails; `level` is `crash`, `accuracy` or `any`. None if it does not.
 
-        A graph that fails eagerly is no program at all, so it does not count as failing.
+        A graph that fails eagerly is invalid, so it does not count as failing.
         """
         if self.isolated:
             return self._alone(graph, inputs, level)
-        return self.here(graph, inputs, level)
+        return self.in_this_process(graph, inputs, level)
 
-    def here(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
-        """The same, in this process whatever may happen to it."""
+    def in_this_process(
+        self, graph: GraphModule, inputs: Sequence[Any], level: str
+    ) -> Failure | None:
+        """Does the same in this process, which the graph may crash."""
         try:
             expected = parts.results(copy.deepcopy(graph), _fresh(inputs))
-        except Exception as error:  # noqa: BLE001  # cut at an impossible place
+        except Exception as error:  # noqa: BLE001  # the graph was cut into an invalid one
             print(f"Eagerly, {type(error).__name__}: {error}"[:1000], file=sys.stderr)
             return None
         if self.after == AOT and not all(_plain(each) for each in expected):
             return None  # Inductor takes flat outputs only
         try:
-            found = parts.results(self._compiled(graph, inputs), _fresh(inputs))
-        except Exception as error:  # noqa: BLE001  # this is what is looked for
+            actual = parts.results(self._compiled(graph, inputs), _fresh(inputs))
+        except Exception as error:  # noqa: BLE001  # the failure that the search is for
             print(f"{type(error).__name__}: {error}"[:2000], file=sys.stderr)
             return None if level == ACCURACY else failures.of_exception(error)
         if level == CRASH:
             return None
-        why = parts.difference(expected, found, parts.exact_results(graph, _fresh(inputs)))
+        why = parts.difference(expected, actual, parts.exact_results(graph, _fresh(inputs)))
         return failures.of_numbers(why) if why else None
 
     def _compiled(self, graph: GraphModule, inputs: Sequence[Any]) -> Untyped:
@@ -81,22 +83,22 @@ class Tester:
         return torch.compile(graph, fullgraph=True, dynamic=False)
 
     def _alone(self, graph: GraphModule, inputs: Sequence[Any], level: str) -> Failure | None:
-        """The same process would load the same model, with whatever that does to torch."""
+        """Tests the graph in a separate process, which also loads the model and its faults."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / ANSWER).unlink(missing_ok=True)
         torch.save(_fresh(inputs), self.folder / INPUTS)
-        asked = {
+        request = {
             "spec": self.spec.to_builtins(), "loading": msgspec.to_builtins(self.loading),
             "after": self.after, "level": level, "text": class_text(graph),
         }  # fmt: skip
-        (self.folder / QUERY).write_bytes(msgspec.json.encode(asked))
+        (self.folder / QUERY).write_bytes(msgspec.json.encode(request))
         ran = self._run()
         if ran.hung or ran.status < 0:
             return failures.died(ran)
         try:
             answer = msgspec.json.decode((self.folder / ANSWER).read_bytes())
         except (OSError, msgspec.DecodeError):
-            return None  # the graph's text cannot be made a graph again
+            return None  # the graph cannot be restored from its text
         return failures.from_builtins(answer) if answer else None
 
     def _run(self) -> Ran:

@@ -1,4 +1,4 @@
-"""How a graph fails, and whether another fails alike."""
+"""Describes how a graph fails, and whether another fails in the same way."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|`[^`]*`|0x[0-9a-fA-F]+|
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong with a graph."""
+    """The failure of a graph."""
 
     kind: str
     """`exception`, `numbers`, `signal` or `hang`."""
     type: str
     message: str
     marks: tuple[str, ...]
-    """Lines of the message without what varies (names, numbers, paths): they tell the class."""
+    """Lines of the message without names, numbers and paths: they identify the class of failure."""
 
     @property
     def level(self) -> str:
@@ -55,7 +55,7 @@ class Failure:
 
 
 def of_exception(error: BaseException) -> Failure:
-    """Its type is the innermost that torch wrapped."""
+    """Returns the failure of an exception, with the innermost type that torch wrapped."""
     inner = error
     while isinstance(getattr(inner, "inner_exception", None), BaseException):
         inner = inner.inner_exception  # type: ignore[attr-defined]  # torch's wrappers have it
@@ -68,7 +68,7 @@ def of_numbers(text: str) -> Failure:
 
 
 def died(ran: Ran) -> Failure:
-    """Of a process that a signal ended, or that did not end."""
+    """Returns the failure of a process that a signal ended, or that did not end."""
     kind = "hang" if ran.hung else "signal"
     last = "\n".join(ran.output.splitlines()[-12:])
     sentence = f"The process {ran.sentence}."
@@ -83,17 +83,17 @@ def from_builtins(value: dict[str, Any]) -> Failure:
 
 
 def marks_of(message: str) -> tuple[str, ...]:
-    """The lines that tell one kind of error from another.
+    """Returns the lines that identify a kind of error.
 
-    Of a compiler its first error; of a lowering the operation it was for; else the first line.
+    For a compiler, the first error; for a lowering, the operation; otherwise the first line.
     """
     compiler = _COMPILER.search(message) if _compiling(message) else None
     if compiler is not None:
         return (plain(f"error: {compiler.group(1)}"),)
     first = next((line.strip() for line in message.splitlines() if line.strip()), "")
     target = _TARGET.search(message)
-    found = [plain(first)] + ([plain(target.group(0))] if target else [])
-    return tuple(each for each in found if each)
+    marks = [plain(first)] + ([plain(target.group(0))] if target else [])
+    return tuple(mark for mark in marks if mark)
 
 
 def _compiling(message: str) -> bool:
@@ -105,7 +105,7 @@ def plain(line: str) -> str:
 
 
 def in_words(failure: Failure) -> str:
-    """One line of what failed."""
+    """Describes a failure in one line."""
     if failure.kind == "numbers":
         return failure.message
     if failure.kind in {"signal", "hang"}:

@@ -1,6 +1,6 @@
-"""Functions that a minified program carries with it; they need torch alone.
+"""Functions that a minified program includes; they need only torch.
 
-The search uses them too, so that what it tests and what the program shows are the same.
+The search uses them too, so that the search and the program test the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def drawn(
     number: int, shape: Untyped, stride: Untyped, dtype: Untyped, device: str = "cpu",
     mean: float = 0.0, std: float = 1.0, low: int = 0, high: int = 1,
 ) -> Untyped:  # fmt: skip
-    """A tensor of these strides with random values, the same in every run."""
+    """Returns a tensor with these strides and random values, the same in every run."""
     generator = torch.Generator().manual_seed(number)
     if dtype is torch.bool:
         values = torch.rand(shape, generator=generator) < 0.5
@@ -33,14 +33,14 @@ def drawn(
 def stored(
     text: str, shape: Untyped, stride: Untyped, dtype: Untyped, device: str = "cpu"
 ) -> Untyped:
-    """A tensor of these strides with the values in the text."""
+    """Returns a tensor with these strides and the values encoded in the text."""
     data = bytearray(zlib.decompress(base64.b85decode(text)))
     values = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
     return laid_out(values.reshape(shape), stride, device)
 
 
 def laid_out(values: Untyped, stride: Untyped, device: str) -> Untyped:
-    """The values with these strides, on the device."""
+    """Lays the values out with these strides, on the device."""
     if 0 in stride or values.numel() == 0:
         return values.to(device)
     made = torch.empty_strided(values.shape, stride, dtype=values.dtype, device=device)
@@ -48,23 +48,23 @@ def laid_out(values: Untyped, stride: Untyped, device: str) -> Untyped:
 
 
 def results(program: Untyped, inputs: Untyped) -> Untyped:
-    """What the program returns; where inputs take gradients, those too."""
+    """Returns the program's outputs, and the gradients of inputs that require them."""
     torch.manual_seed(0)
     wanted = [each for each in inputs if isinstance(each, torch.Tensor) and each.requires_grad]
     with torch.set_grad_enabled(bool(wanted)):
-        found = program(*inputs)
-    found = list(found) if isinstance(found, tuple | list) else [found]
+        outputs = program(*inputs)
+    outputs = list(outputs) if isinstance(outputs, tuple | list) else [outputs]
     means = [
-        each.double().mean() for each in found if isinstance(each, torch.Tensor)
+        each.double().mean() for each in outputs if isinstance(each, torch.Tensor)
         and each.requires_grad
     ]  # fmt: skip
     if means:
         torch.stack(means).sum().backward()
-    return found + [each.grad for each in wanted]
+    return outputs + [each.grad for each in wanted]
 
 
 def exact_results(program: Untyped, inputs: Untyped) -> Untyped:
-    """The results in float64, which tells rounding from wrong numbers; None where it has none."""
+    """Returns the results in float64, to distinguish rounding from errors; None if impossible."""
     from torch._dynamo.debug_utils import cast_to_fp64
 
     try:
@@ -75,25 +75,29 @@ def exact_results(program: Untyped, inputs: Untyped) -> Untyped:
             for new, old in zip(values, inputs, strict=True)
         ]
         return results(wide, values)
-    except Exception:  # noqa: BLE001  # an operation without float64: eager alone is the measure then
+    except Exception:  # noqa: BLE001  # an operation without float64: compare with eager only
         return None
 
 
-def difference(expected: Untyped, found: Untyped, exact: Untyped) -> str:
-    """In words how two results differ; empty where they agree as torch's own minifier has it."""
+def difference(expected: Untyped, actual: Untyped, exact: Untyped) -> str:
+    """Describes how two results differ; empty if they agree by the rule of torch's minifier."""
     from torch._dynamo.utils import same
 
-    if same(expected, found, exact, tol=1e-3, equal_nan=True):
+    if same(expected, actual, exact, tol=1e-3, equal_nan=True):
         return ""
-    for number, (one, other) in enumerate(zip(expected, found, strict=False)):
-        if not isinstance(one, torch.Tensor) or one.numel() == 0 or torch.equal(one, other):
+    for number, (eager, compiled) in enumerate(zip(expected, actual, strict=False)):
+        if (
+            not isinstance(eager, torch.Tensor)
+            or eager.numel() == 0
+            or torch.equal(eager, compiled)
+        ):
             continue
-        apart = (one.double() - other.double()).abs().nan_to_num(nan=float("inf")).reshape(-1)
+        apart = (eager.double() - compiled.double()).abs().nan_to_num(nan=float("inf")).reshape(-1)
         place = int(apart.argmax())
-        left, right = one.reshape(-1)[place].item(), other.reshape(-1)[place].item()
-        many = f"{int((apart > 0).sum()):,} of {one.numel():,} elements"
+        left, right = eager.reshape(-1)[place].item(), compiled.reshape(-1)[place].item()
+        unequal = f"{int((apart > 0).sum()):,} of {eager.numel():,} elements"
         return (
             f"result {number} is {right:.6g} where eager gives {left:.6g} (element {place} of the "
-            f"flattened result, the one furthest apart; {many} are not equal)."
+            f"flattened result, the largest difference; {unequal} are not equal)."
         )
     return "the results differ in shape, type or kind."

@@ -1,7 +1,6 @@
-"""The program that a person takes home: one file, torch alone, and it fails.
+"""Writes the minified program for the user: one file that needs only torch, and fails.
 
-It is run here in a process of its own, which is the proof, and the way to test graphs that take
-their process with them.
+It is run here in a separate process, as proof and to test graphs that crash their process.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from inductorscope.capture.spec import CaptureSpec
 
 SHOWN_OUTPUT = 12_000
 SECONDS = 300.0
-"""A run that takes longer counts as hanging."""
+"""Seconds; a run that takes longer counts as hanging."""
 DIFFER = "Compiled and eager differ"
-"""How the program's message begins when numbers are wrong."""
+"""Start of the program's message when numbers are wrong."""
 FAULTS = "inductorscope.capture.faults"
 CRASH, ACCURACY = "crash", "accuracy"
 _MARKS = re.compile(r"  # (?:noqa: \w+|fmt: skip)(?=\s)")
@@ -40,26 +39,26 @@ _OURS = ("TORCH_COMPILE_DEBUG", "TORCH_TRACE", "TORCHDYNAMO_", "TORCHINDUCTOR_",
 
 @dataclass(frozen=True)
 class Wanted:
-    """A program to be written."""
+    """A program to write."""
 
     text: str
-    """The graph as the class `Program`."""
+    """Text of the graph as the class `Program`."""
     inputs: Sequence[dict[str, Any]]
     level: str
     direct: bool
-    """Hand the graph to Inductor itself, as AOTAutograd does, instead of to torch.compile."""
+    """Pass the graph directly to Inductor, like AOTAutograd, instead of to torch.compile."""
     embed: bool
-    """Carry the values of inputs instead of drawing them alike, where there are any."""
+    """Include the values of inputs, if there are any, instead of drawing similar ones."""
     about: str
-    """What it shows, in a sentence."""
+    """What the program shows, in a sentence."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A run of a program in a process of its own."""
+    """A run of a program in a separate process."""
 
     status: int
-    """Of the process; a signal that ended it is negative."""
+    """Exit status of the process; negative for a signal."""
     output: str
     seconds: float
     hung: bool = False
@@ -74,8 +73,8 @@ class Ran:
 
 
 def program_text(wanted: Wanted, spec: CaptureSpec) -> str:
-    """The whole file."""
-    makers = [input_text(one, n, embed=wanted.embed) for n, one in enumerate(wanted.inputs)]
+    """Returns the text of the file."""
+    makers = [input_text(value, n, embed=wanted.embed) for n, value in enumerate(wanted.inputs)]
     body = wanted.text + "".join(makers)
     used: list[Callable[..., Any]] = [parts.results]
     used += [each for each in (parts.drawn, parts.stored) if f"{each.__name__}(" in body]
@@ -88,7 +87,7 @@ def program_text(wanted: Wanted, spec: CaptureSpec) -> str:
 
 
 def run_program(text: str, folder: Path, *, seconds: float = SECONDS) -> Ran:
-    """Run it as a person would: its own process, caches of its own, nothing of ours set."""
+    """Runs the program like a user: in a separate process with empty caches and no settings."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "inductorscope-repro.py"
     file.write_text(text, encoding="utf-8")
@@ -117,8 +116,8 @@ def _head(about: str) -> str:
     comment = textwrap.fill(about, 98, break_long_words=False)
     return f'''"""{comment}
 
-Needs torch alone (it failed with {torch.__version__}). It ends with an error while the fault is
-there, and says so when it is gone.
+Needs only torch (it failed with {torch.__version__}). It ends with an error as long as the fault
+exists, and says so when the fault is gone.
 """
 
 import base64
@@ -133,7 +132,7 @@ from torch import device, fx
 
 Untyped = Any
 
-# Compile anew in every run.
+# Compile again in every run.
 torch._inductor.config.fx_graph_cache = False
 torch._functorch.config.enable_autograd_cache = False'''.replace(
         "\nimport torch\nfrom",
@@ -142,7 +141,7 @@ torch._functorch.config.enable_autograd_cache = False'''.replace(
 
 
 def _setting(spec: CaptureSpec) -> list[str]:
-    """The options of the capture, and the fault that a model wrong on purpose has put in."""
+    """Returns the options of the capture, and the deliberate fault that the model installs."""
     from torch._inductor import config
 
     now = config.get_config_copy()
@@ -152,7 +151,7 @@ def _setting(spec: CaptureSpec) -> list[str]:
     texts = []
     for name in faults:
         text = (resources.files(FAULTS) / f"{name.rpartition('.')[2]}.py").read_text("utf-8")
-        texts += ["# The fault, put in on purpose:", text.strip(), "", "", "install()"]
+        texts += ["# The deliberate fault:", text.strip(), "", "", "install()"]
     return ["\n".join([*texts, *lines])] if texts or lines else []
 
 
@@ -173,16 +172,16 @@ def _main(wanted: Wanted) -> str:
     else:
         compiling = "    compiled = torch.compile(program, fullgraph=True, dynamic=False)\n"
     start = "def main():\n    program = Program()\n    expected = results(program, inputs())\n"
-    found = "    found = results(compiled, inputs())\n"
+    actual = "    actual = results(compiled, inputs())\n"
     if wanted.level == CRASH:
         return (
-            f"{start.replace('expected = ', '')}{compiling}{found.replace('found = ', '')}"
-            '    print("It compiles and runs: the fault is not here.")'
+            f"{start.replace('expected = ', '')}{compiling}{actual.replace('actual = ', '')}"
+            '    print("It compiles and runs: the fault does not occur.")'
         )
     return (
-        f"{start}{compiling}{found}"
-        "    told = difference(expected, found, exact_results(program, inputs()))\n"
-        "    if told:\n"
-        f'        raise SystemExit("{DIFFER}: " + told)\n'
-        '    print("Compiled and eager agree: the fault is not here.")'
+        f"{start}{compiling}{actual}"
+        "    problem = difference(expected, actual, exact_results(program, inputs()))\n"
+        "    if problem:\n"
+        f'        raise SystemExit("{DIFFER}: " + problem)\n'
+        '    print("Compiled and eager agree: the fault does not occur.")'
     )

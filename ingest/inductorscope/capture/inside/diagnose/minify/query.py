@@ -1,4 +1,4 @@
-"""One graph in a process of its own: `python -m … FOLDER` reads what is asked, writes an answer."""
+"""Tests one graph in a separate process: `python -m … FOLDER` reads a query, writes an answer."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from inductorscope.capture.spec import from_builtins
 
 def main(folder: Path) -> None:
     environment.die_with(os.getppid())
-    asked = msgspec.json.decode((folder / QUERY).read_bytes())
-    spec, loading = from_builtins(asked["spec"]), msgspec.convert(asked["loading"], Loading)
+    query = msgspec.json.decode((folder / QUERY).read_bytes())
+    spec, loading = from_builtins(query["spec"]), msgspec.convert(query["loading"], Loading)
     apply_options(spec, trusted=loading.trusted)
     try_instructions(spec.device)
     be_quiet()
     load(spec, loading)
     inputs = torch.load(folder / INPUTS, weights_only=True)
-    tester = Tester(spec, loading, asked["after"], folder, isolated=False)
-    failure = tester.here(graph_of(asked["text"]), inputs, asked["level"])
+    tester = Tester(spec, loading, query["after"], folder, isolated=False)
+    failure = tester.in_this_process(graph_of(query["text"]), inputs, query["level"])
     answer = failure.to_builtins() if failure else None
     (folder / ANSWER).write_bytes(msgspec.json.encode(answer))
 

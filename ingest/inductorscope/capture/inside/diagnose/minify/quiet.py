@@ -1,11 +1,11 @@
-"""Options for compiling one small graph after the other."""
+"""Sets options for compiling many small graphs in a row."""
 
 from __future__ import annotations
 
 
 def be_quiet() -> None:
-    """No debug folders and no stored graphs; random numbers as eager draws them, since graphs that
-    draw would otherwise differ without a fault."""
+    """Disables debug folders and stored graphs, and draws random numbers like eager: otherwise,
+    graphs that draw would differ without a fault."""
     import torch._functorch.config
     from torch._inductor import config
 

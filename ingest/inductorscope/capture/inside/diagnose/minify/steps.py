@@ -1,4 +1,4 @@
-"""What torch's minifier says on stderr, as steps. Torch-free."""
+"""Parses the output of torch's minifier on stderr into steps. Torch-free."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _FAILED = re.compile(r"FAIL: (.+)")
 
 @dataclass
 class Steps:
-    """Steps of one search, in seconds from its beginning; a resumed one goes on counting."""
+    """Steps of a search, in seconds from its start; a resumed search continues the count."""
 
     done: list[dict[str, Any]] = field(default_factory=list)
     queries: int = 0
     before_s: float = 0.0
-    """Spent by the jobs that this one goes on from."""
+    """Seconds spent by the earlier jobs that this one resumes."""
     started: float = field(default_factory=time.monotonic)
     strategy: str = ""
     granularity: int = 0
     nodes: int = 0
     tried: dict[str, int] = field(default_factory=dict)
-    """Strategy → how often it found nothing."""
+    """Strategy → number of unsuccessful attempts."""
 
     @property
     def seconds(self) -> float:
         return round(self.before_s + time.monotonic() - self.started, 2)
 
     def line(self, text: str) -> None:
-        """One line of the minifier's."""
+        """Parses a line of the minifier."""
         strategy = _STRATEGY.match(text)
         if strategy is not None:
             self.strategy, self.granularity = strategy.group(1), int(strategy.group(2))
@@ -66,7 +66,7 @@ class Steps:
         )
 
     def begin(self, nodes: int, strategy: str) -> None:
-        """The first point of the line that a chart draws."""
+        """Adds the first point of the chart's line."""
         self.nodes, self.strategy = nodes, strategy
         self.add("start", nodes, nodes)
 
@@ -76,7 +76,7 @@ class Steps:
 
 
 class Listening(io.TextIOBase):
-    """Stands in for stderr: passes everything on, and hands over whole lines."""
+    """Replaces stderr: passes everything on, and reports complete lines."""
 
     def __init__(self, behind: TextIO, hear: Callable[[str], None]) -> None:
         self._behind = behind

@@ -1,4 +1,4 @@
-"""Graphs as text: to read, to go on from, and as a program that fails by itself."""
+"""Writes graphs as text: to read, to resume from, and as a program that fails on its own."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from inductorscope.formats.units import KIB, MIB
 
 EMBEDDED_EACH = 256 * KIB
 EMBEDDED_ALL = 2 * MIB
-"""Bytes of inputs that a text may hold; what is larger is drawn by a generator."""
+"""Most bytes of inputs in a text; larger inputs come from a generator."""
 LARGEST_DRAWN = 2**31
 
 
 @dataclass(frozen=True)
 class NodeLine:
-    """One node of a graph, as its code says it."""
+    """A node of a graph and its line of code."""
 
     name: str
     text: str
     op: str
     operation: str
-    """`neg`, of what computes."""
+    """Operation of a node that computes, such as `neg`."""
     shape: str
-    """`f32[1, 8]`, where it is known."""
+    """Type and shape, such as `f32[1, 8]`, if known."""
 
 
 def node_lines(graph: GraphModule) -> list[NodeLine]:
-    """Every node with its line; placeholders and the output as well."""
+    """Returns every node with its line, placeholders and the output included."""
     source = _statements(graph)
     lines = []
     for node in graph.graph.nodes:
@@ -53,12 +53,12 @@ def node_lines(graph: GraphModule) -> list[NodeLine]:
 
 
 def _statements(graph: GraphModule) -> dict[str, str]:
-    found: dict[str, str] = {}
+    statements: dict[str, str] = {}
     for line in graph.code.splitlines():
         name, equals, rest = line.strip().partition(" = ")
         if equals and name.isidentifier():
-            found[name] = f"{name} = {rest.partition(';')[0]}"
-    return found
+            statements[name] = f"{name} = {rest.partition(';')[0]}"
+    return statements
 
 
 def _operation(node: Untyped) -> str:
@@ -83,19 +83,19 @@ def shape_of(value: torch.Tensor) -> str:
 
 
 def packed_inputs(inputs: Sequence[Any]) -> list[dict[str, Any]]:
-    """Inputs as plain values: small tensors with their bytes, large ones as a draw alike them."""
-    left, found = EMBEDDED_ALL, []
+    """Packs inputs as plain values: small tensors with their bytes, large ones as a random draw."""
+    left, packed = EMBEDDED_ALL, []
     for value in inputs:
-        one = described(value)
+        description = described(value)
         if isinstance(value, torch.Tensor):
             data = _bytes_of(value)
             if data is not None and len(data) <= min(EMBEDDED_EACH, left):
                 left -= len(data)
-                one["data"] = base64.b85encode(data).decode()
+                description["data"] = base64.b85encode(data).decode()
             else:
-                one["draw"] = draw_of(value)
-        found.append(one)
-    return found
+                description["draw"] = draw_of(value)
+        packed.append(description)
+    return packed
 
 
 def described(value: Untyped) -> dict[str, Any]:
@@ -109,9 +109,11 @@ def described(value: Untyped) -> dict[str, Any]:
 
 
 def unpacked_inputs(packed: Sequence[dict[str, Any]]) -> list[Any]:
-    """What `packed_inputs` kept; what was too large is drawn anew, alike but not the same."""
+    """Unpacks `packed_inputs`; large tensors get similar random values."""
     scope = {"torch": torch, "drawn": drawn, "stored": stored}
-    texts = [input_text(one, number, embed=True) for number, one in enumerate(packed)]
+    texts = [
+        input_text(description, number, embed=True) for number, description in enumerate(packed)
+    ]
     return [eval(text, scope) for text in texts]  # noqa: S307  # written by `input_text`
 
 
@@ -123,7 +125,7 @@ def _bytes_of(value: torch.Tensor) -> bytes | None:
 
 
 def draw_of(value: torch.Tensor) -> dict[str, Any]:
-    """How to draw values alike: mean and deviation of floats, bounds of integers."""
+    """Describes similar random values: mean and deviation of floats, bounds of integers."""
     if value.numel() == 0 or value.dtype is torch.bool:
         return {}
     plain = value.detach()
@@ -142,26 +144,27 @@ def _short(value: torch.Tensor) -> float:
     return float(f"{float(value):.3g}")
 
 
-def input_text(one: dict[str, Any], number: int, *, embed: bool) -> str:
-    """The expression that makes one input."""
-    if "value" in one:
-        return repr(one["value"])
-    rest = f"{tuple(one['shape'])}, {tuple(one['stride'])}, torch.{one['dtype']}"
-    if one["device"] != "cpu":
-        rest += f", {one['device']!r}"
-    if embed and "data" in one:
-        made = f"stored({one['data']!r}, {rest})"
+def input_text(description: dict[str, Any], number: int, *, embed: bool) -> str:
+    """Returns the expression that makes an input."""
+    if "value" in description:
+        return repr(description["value"])
+    shape, stride = tuple(description["shape"]), tuple(description["stride"])
+    rest = f"{shape}, {stride}, torch.{description['dtype']}"
+    if description["device"] != "cpu":
+        rest += f", {description['device']!r}"
+    if embed and "data" in description:
+        made = f"stored({description['data']!r}, {rest})"
     else:
-        draw = "".join(f", {key}={value!r}" for key, value in one.get("draw", {}).items())
+        draw = "".join(f", {key}={value!r}" for key, value in description.get("draw", {}).items())
         made = f"drawn({number}, {rest}{draw})"
-    return made + ".requires_grad_()" if one["needs_grad"] else made
+    return made + ".requires_grad_()" if description["needs_grad"] else made
 
 
 # --- a graph as a class, and back ---
 
 
 def class_text(graph: GraphModule, name: str = "Program") -> str:
-    """The graph as a module's class that needs nothing but torch."""
+    """Returns the graph as a module class that needs only torch."""
     before, inside = "", ""
     for child, module in graph.named_children():
         if isinstance(module, GraphModule):
@@ -171,16 +174,18 @@ def class_text(graph: GraphModule, name: str = "Program") -> str:
         else:
             inside += f"        self.{child} = torch.nn.{module!r}\n"
     for number, (attribute, value) in enumerate(_own_tensors(graph)):
-        one = packed_inputs([value])[0]
-        one["needs_grad"] = False
-        inside += f"        self.{attribute} = {input_text(one, 1000 + number, embed=True)}\n"
+        description = packed_inputs([value])[0]
+        description["needs_grad"] = False
+        inside += (
+            f"        self.{attribute} = {input_text(description, 1000 + number, embed=True)}\n"
+        )
     body = "".join(f"    {line}\n" if line.strip() else "\n" for line in graph.code.splitlines())
     start = f"    def __init__(self):\n        super().__init__()\n{inside}\n" if inside else ""
     return f"{before}class {name}(torch.nn.Module):\n{start}    {body.strip()}\n"
 
 
 def _own_tensors(graph: GraphModule) -> list[tuple[str, torch.Tensor]]:
-    """Constants that nodes fetch from the module."""
+    """Returns the constants that nodes fetch from the module."""
     names = {str(node.target) for node in graph.graph.nodes if node.op == "get_attr"}
     values = [(name, getattr(graph, name, None)) for name in sorted(names)]
     return [(name, value) for name, value in values if isinstance(value, torch.Tensor)]
@@ -196,9 +201,9 @@ from torch import device, fx
 
 
 def graph_of(text: str) -> GraphModule:
-    """The graph in a class's text that `class_text` wrote; its nodes keep their names."""
+    """Restores a graph from the text of `class_text`; its nodes keep their names."""
     scope: dict[str, Any] = {"drawn": drawn, "stored": stored}
-    exec(IMPORTS + text, scope)  # noqa: S102  # written by `class_text`, from our table
+    exec(IMPORTS + text, scope)  # noqa: S102  # written by `class_text`, from Inductorscope's tables
     module = scope["Program"]()
     traced = Tracer().trace(module)
     for node, name in zip(traced.nodes, _names(text), strict=False):
@@ -209,7 +214,7 @@ def graph_of(text: str) -> GraphModule:
 
 
 def _names(text: str) -> list[str]:
-    """Names of inputs and of what each statement of `forward` assigns, in order."""
+    """Returns the names of inputs and of the values that `forward` assigns, in order."""
     classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     forward = next(
         each for each in classes[-1].body

@@ -1,1 +1,1 @@
-"""Which node computes the first wrong number."""
+"""Finds the node that computes the first wrong number."""

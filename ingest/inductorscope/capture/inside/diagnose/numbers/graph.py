@@ -1,4 +1,4 @@
-"""One graph's comparison: a row for each node, in the graph's order."""
+"""Compares one graph: a row for each node, in the graph's order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 class Differing:
-    """A node whose buffer is wrong though its kernel got the right values."""
+    """A node whose buffer is wrong although its kernel received the right values."""
 
     def __init__(self, compared: Compared, measured: Measured) -> None:
         self.node = compared.node
@@ -33,7 +33,7 @@ class Differing:
 
 
 class GraphNumbers:
-    """Compares one graph, and remembers what it found as plain rows."""
+    """Compares one graph and stores the result as plain rows."""
 
     def __init__(self, run: GraphRun) -> None:
         self.name = run.name
@@ -42,7 +42,7 @@ class GraphNumbers:
         self.differing: list[Differing] = []
         self.culprit: Culprit | None = None
         self.unsteady: list[str] = []
-        """Nodes whose values were others when the compiled graph ran again."""
+        """Nodes whose values changed when the compiled graph ran again."""
         self.compared = 0
         self.done = False
         self.left_out = run.left_out
@@ -54,7 +54,7 @@ class GraphNumbers:
         return [row["node"] for row in self.rows if row["status"] == "random"]
 
     def forget(self) -> None:
-        """Lets the tensors go; the rows stay."""
+        """Frees the tensors and keeps the rows."""
         self._run = None
 
     def compare(self, report: Reporter) -> None:
@@ -76,7 +76,7 @@ class GraphNumbers:
         self.done = True
 
     def narrow_first(self) -> None:
-        """Finds the node inside the first wrong buffer's kernel."""
+        """Narrows the first wrong buffer down to a node of its kernel."""
         run = self._run
         assert run is not None
         first = self.differing[0]
@@ -98,8 +98,8 @@ class GraphNumbers:
             blamed["handle"] = blamed["handle"] or by_name[first.node.name]["handle"]
 
     def _compiled(self, run: GraphRun) -> dict[str, torch.Tensor]:
-        found = {node: run.buffers[name].value for node, name in self._buffer_of.items()}
-        return found | run.mutated
+        values = {node: run.buffers[name].value for node, name in self._buffer_of.items()}
+        return values | run.mutated
 
     def _row(self, node: torch.fx.Node, run: GraphRun) -> Row:
         meta = node.meta.get("val")
@@ -150,7 +150,7 @@ class GraphNumbers:
                 by_name[name]["status"] = "differs"
 
     def _values(self, run: GraphRun, between: list[torch.fx.Node]) -> dict[torch.fx.Node, Untyped]:
-        """What the kernel got, for all nodes that it takes from outside."""
+        """Returns the values of all nodes outside the kernel that it uses."""
         inside = set(between)
         compiled = self._compiled(run)
         places = [node for node in run.module.graph.nodes if node.op == "placeholder"]
@@ -174,7 +174,7 @@ def _size(size: Untyped) -> int | str:
 
 
 def _user_line(node: torch.fx.Node) -> str:
-    """The innermost line of the user's that made the node, as the trace quotes it."""
+    """Returns the user's innermost line that created the node, as the trace quotes it."""
     lines = [line.strip() for line in (node.stack_trace or "").split("\n")]
     quoted = [line for line in lines if line.strip("^~ ") and not line.startswith("File ")]
     return quoted[-1][:300] if quoted else ""
@@ -187,7 +187,7 @@ def _same(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 
 def _apart(left: torch.Tensor, right: Untyped) -> float | None:
-    """Largest absolute difference of what is finite on both sides."""
+    """Returns the largest absolute difference of values that are finite on both sides."""
     if not isinstance(right, torch.Tensor) or left.shape != right.shape or not left.numel():
         return None
     if left.is_complex():

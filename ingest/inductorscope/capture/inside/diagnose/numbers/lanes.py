@@ -1,9 +1,9 @@
-"""Runs an FX graph several ways at once, node by node, to know what its numbers may be.
+"""Runs an FX graph in several ways in parallel, node by node, to bound its correct numbers.
 
-Each way is a lane: as written; in float64; in float64 with each operation's result shaken by one
-rounding of its dtype, twice; and, apart from those, as written from the graph's inputs on. Where a
-value of the compiled side is known, the lanes (but for the last) go on with it, so that each
-comparison is of the operations in between alone, and an error is seen where it is made.
+Each way is a lane: as written; in float64; twice in float64 with each operation's result perturbed
+by one rounding of its dtype; and as written from the graph's inputs on. If the compiled side's
+value of a node is known, all lanes but the last continue with it, so that each comparison covers
+only the operations in between, and an error shows where it is made.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ _SMALL = (torch.float16, torch.bfloat16)
 _RANDOM = ("inductor_random", "inductor_randint", "inductor_seed", "inductor_lookup_seed")
 _UNSET = ("empty", "new_empty")
 SHAKEN = 2
-"""Lanes that are shaken, each with draws of its own."""
+"""Seeds of the perturbed lanes."""
 
 
 @dataclass(slots=True)
 class Compared:
-    """A node with its compiled value, and what the lanes have there."""
+    """A node with its compiled value and the values of the lanes."""
 
     node: torch.fx.Node
     compiled: torch.Tensor
     written: torch.Tensor
-    """As the graph says, from the same values as the compiled side."""
+    """Value as the graph is written, from the same values as the compiled side."""
     exact: torch.Tensor
     shaken: list[torch.Tensor]
     alone: torch.Tensor | None
-    """As the graph says, from the graph's inputs on."""
+    """Value as the graph is written, from the graph's inputs on."""
     between: list[torch.fx.Node]
-    """The nodes from the last known values to this one, in the graph's order; it is the last."""
+    """The nodes from the last known values up to this one, in the graph's order."""
     terms: int
-    """Elements that the longest sum among them takes."""
+    """Number of elements of the longest sum among them."""
 
 
 class Lane:
-    """One way to run the graph."""
+    """A way to run the graph."""
 
     def __init__(self, module: torch.fx.GraphModule, wide: bool, shake: int | None) -> None:
         self.module = module
@@ -60,9 +60,9 @@ class Lane:
         self._generators: dict[torch.device, torch.Generator] = {}
 
     def take(self, node: torch.fx.Node, value: Untyped, computed: bool = False) -> None:
-        """A value from outside: an input, or what the compiled side computed.
+        """Sets a value from outside: an input, or a value of the compiled side.
 
-        A small float that was stored may not have been rounded yet where the same kernel used it.
+        A kernel that stores a small float may itself use the value before it is rounded.
         """
         value = copied(value)
         small = isinstance(value, torch.Tensor) and value.dtype in _SMALL
@@ -86,7 +86,7 @@ class Lane:
         try:
             return widened(self._call(node, *tree_map(_wide_dtype, (args, kwargs))))
         except (RuntimeError, NotImplementedError, TypeError, ValueError):
-            # Not every operation takes float64: such a one runs in the dtypes it was written for.
+            # Operations that do not take float64 run in their original dtypes.
             narrow = torch.fx.map_arg(
                 (node.args, node.kwargs), lambda used: _narrowed(self.values[used], used)
             )
@@ -121,7 +121,7 @@ class Lane:
             generator = torch.Generator(value.device).manual_seed(1 + (self._shake or 0))
             self._generators[value.device] = generator
         draws = torch.rand(value.shape, generator=generator, device=value.device).double()
-        # Half of a rounding to a whole one, up or down: never next to none by chance.
+        # Between half a rounding and a whole one, up or down, so that it is never almost zero.
         shakes = torch.where(draws < 0.5, draws + 0.5, -draws)
         return value * (1 + torch.finfo(dtype).eps * shakes)
 
@@ -133,13 +133,13 @@ def compare_along(
     *,
     alone: bool = True,
 ) -> Iterator[Compared | tuple[torch.fx.Node, str]]:
-    """At each node: what there is to compare, or the reason (in words) why there is nothing.
+    """Yields for each node its comparison, or the reason (in words) why it has none.
 
-    `compiled` is what the compiled side has: node's name → value.
+    `compiled` are the values of the compiled side, by the node's name.
     """
     random_state = torch.get_rng_state()
     along = _Along(module, compiled, alone)
-    given = iter(inputs)
+    remaining_inputs = iter(inputs)
     nodes = list(module.graph.nodes)
     frees = _last_uses(nodes)
     for node in nodes:
@@ -147,7 +147,7 @@ def compare_along(
             break
         if node.op in ("placeholder", "get_attr"):
             along.known.add(node)
-            value = next(given) if node.op == "placeholder" else attribute(module, node)
+            value = next(remaining_inputs) if node.op == "placeholder" else attribute(module, node)
             for lane in along.lanes:
                 lane.take(node, value)
             continue
@@ -160,7 +160,7 @@ def compare_along(
 
 
 class _Along:
-    """The lanes on their way along the graph."""
+    """The lanes on their way through the graph."""
 
     def __init__(
         self, module: torch.fx.GraphModule, compiled: Mapping[str, torch.Tensor], alone: bool
@@ -171,21 +171,21 @@ class _Along:
         self.lanes = [*self.shared, self.apart] if self.apart is not None else self.shared
         self.compiled = compiled
         self.known: set[torch.fx.Node] = set()
-        """Nodes whose values both sides have."""
+        """Nodes whose values are known on both sides."""
         self._reasons: dict[torch.fx.Node, str] = {}
-        """Nodes whose values are not determined by the graph."""
+        """Nodes whose values the graph does not determine."""
         self._terms: dict[torch.fx.Node, int] = {}
 
     def at(self, node: torch.fx.Node) -> Compared | tuple[torch.fx.Node, str]:
         reason = _cannot_compare(node) or next(
             (self._reasons[used] for used in node.all_input_nodes if used in self._reasons), None
         )
-        there = self.compiled.get(node.name)
+        compiled = self.compiled.get(node.name)
         if reason is not None:
-            value: Untyped = self.lanes[0].run(node) if there is None else there
+            value: Untyped = self.lanes[0].run(node) if compiled is None else compiled
             for lane in self.lanes:
                 lane.values[node] = tree_map(partial(_taken, lane), value)
-            if there is None:
+            if compiled is None:
                 self._reasons[node] = reason
             else:
                 self.known.add(node)
@@ -193,39 +193,39 @@ class _Along:
         values = [lane.run(node) for lane in self.shared]
         own = None if self.apart is None else self.apart.run(node)
         self._terms[node] = _terms(node, self.shared[0].values)
-        if there is None:
+        if compiled is None:
             return node, ""
-        if not _alike(values[0], there):
+        if not _alike(values[0], compiled):
             return node, "Its buffer has another shape or dtype than the node"
         between = between_known(node, self.known)
         terms = max(self._terms.get(each, 1) for each in between)
-        return Compared(node, there, values[0], values[1], values[2:], own, between, terms)
+        return Compared(node, compiled, values[0], values[1], values[2:], own, between, terms)
 
     def go_on(self, node: torch.fx.Node) -> None:
-        """From here on with what the compiled side has."""
-        there = self.compiled.get(node.name)
+        """Continues with the value of the compiled side."""
+        compiled = self.compiled.get(node.name)
         written = self.shared[0].values.get(node)
-        if there is None or node in self.known or not _alike(written, there):
+        if compiled is None or node in self.known or not _alike(written, compiled):
             return
         self.known.add(node)
         for lane in self.shared:
-            lane.take(node, there, computed=True)
+            lane.take(node, compiled, computed=True)
 
 
 def between_known(node: torch.fx.Node, known: Collection[torch.fx.Node]) -> list[torch.fx.Node]:
-    """What leads from known values to the node, which is the last."""
-    found = {node}
+    """Returns the nodes that lead from known values to the node, which is the last."""
+    nodes = {node}
     waiting = [node]
     while waiting:
         for used in waiting.pop().all_input_nodes:
-            if used not in known and used not in found:
-                found.add(used)
+            if used not in known and used not in nodes:
+                nodes.add(used)
                 waiting.append(used)
-    return sorted(found)
+    return sorted(nodes)
 
 
 def _terms(node: torch.fx.Node, values: Mapping[torch.fx.Node, Untyped]) -> int:
-    """How many elements go into one, about."""
+    """Returns roughly how many elements are reduced to one."""
     value = values[node]
     parts = value if isinstance(value, list | tuple) else [value]
     made = [part.numel() for part in parts if isinstance(part, torch.Tensor) and part.numel()]
@@ -243,7 +243,7 @@ def _taken(lane: Lane, value: Untyped) -> Untyped:
 
 
 def operation(node: torch.fx.Node) -> torch.fx.Node:
-    """What a node calls: torch wraps random operations so that they stay in order."""
+    """Returns the node of the operation itself: torch wraps random ones to keep their order."""
     wrapped = node.args[1] if str(node.target) == "control_deps" else None
     if not isinstance(wrapped, torch.fx.Node) or node.graph.owning_module is None:
         return node
@@ -252,7 +252,7 @@ def operation(node: torch.fx.Node) -> torch.fx.Node:
 
 
 def is_random(node: torch.fx.Node) -> bool:
-    """Whether it draws; an attention whose dropout is 0 only could."""
+    """Whether a node draws random numbers; attention with a dropout of 0 does not."""
     node = operation(node)
     if any(name in str(node.target) for name in _RANDOM):
         return True
@@ -261,12 +261,12 @@ def is_random(node: torch.fx.Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):
         return True
     names = [argument.name for argument in node.target._schema.arguments]
-    given = dict(zip(names, node.args, strict=False)) | node.kwargs
+    arguments = dict(zip(names, node.args, strict=False)) | node.kwargs
     chance = next((name for name in names if name in ("dropout_p", "p")), None)
     if chance is None:
         return True
     default = next(a.default_value for a in node.target._schema.arguments if a.name == chance)
-    return bool(given.get(chance, default) != 0)
+    return bool(arguments.get(chance, default) != 0)
 
 
 def _cannot_compare(node: torch.fx.Node) -> str | None:
@@ -279,7 +279,7 @@ def _cannot_compare(node: torch.fx.Node) -> str | None:
 
 
 def computes(node: torch.fx.Node) -> bool:
-    """Whether a node has numbers of its own: no input, no view, no piece of a tuple."""
+    """Whether a node computes numbers: it is no input, view or element of a tuple."""
     if node.op != "call_function":
         return False
     if bool(getattr(node.target, "is_view", False)):
@@ -288,7 +288,7 @@ def computes(node: torch.fx.Node) -> bool:
 
 
 def widened(value: Untyped) -> Untyped:
-    """Floating-point tensors as float64."""
+    """Converts floating-point tensors to float64."""
 
     def wide(item: Untyped) -> Untyped:
         return item.to(_WIDER[item.dtype]) if _has_dtype(item) and item.dtype in _WIDER else item
@@ -317,19 +317,19 @@ def _narrowed(value: Untyped, node: torch.fx.Node) -> Untyped:
     return narrow(value, meta)
 
 
-def _alike(written: Untyped, there: torch.Tensor) -> bool:
+def _alike(written: Untyped, compiled: torch.Tensor) -> bool:
     if not isinstance(written, torch.Tensor):
         return False
-    return bool(written.shape == there.shape and written.dtype == there.dtype)
+    return bool(written.shape == compiled.shape and written.dtype == compiled.dtype)
 
 
-def _shares(value: Untyped, given: Untyped) -> bool:
-    """Whether an operation gave a view of what it took, which must stay the same memory."""
+def _shares(value: Untyped, arguments: Untyped) -> bool:
+    """Whether an operation returned a view of an argument, which must stay the same memory."""
     taken: set[int] = set()
-    found: list[int] = []
-    tree_map(lambda item: taken.add(_storage(item)) if _has_dtype(item) else None, given)
-    tree_map(lambda item: found.append(_storage(item)) if _has_dtype(item) else None, value)
-    return any(place in taken for place in found)
+    places: list[int] = []
+    tree_map(lambda item: taken.add(_storage(item)) if _has_dtype(item) else None, arguments)
+    tree_map(lambda item: places.append(_storage(item)) if _has_dtype(item) else None, value)
+    return any(place in taken for place in places)
 
 
 def _storage(value: torch.Tensor) -> int:

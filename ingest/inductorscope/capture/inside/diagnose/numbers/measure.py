@@ -1,4 +1,4 @@
-"""How far two tensors are apart, and whether rounding can be the reason."""
+"""Measures how far two tensors differ, and whether rounding can be the reason."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import torch
 
 OWN_ROUNDINGS = 4
-"""Roundings of the result itself that are allowed: half of one is always made, libraries' functions
-are right to one or two."""
+"""Allowed roundings of the result itself: half of one always occurs, and functions of libraries are
+accurate to one or two."""
 TIMES_NOISE = 8
-"""The compiled side may be so many times as far off as the other ways to compute the same are."""
+"""Allowed error of the compiled side, as a multiple of the error of the other ways to compute."""
 LONG_SUM = 16.0
-"""Rounding grows with the root of a sum's length; below this root it is no matter."""
+"""Rounding grows with the root of a sum's length; smaller roots do not count."""
 
 _INTS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 TOLERANCE = (
-    f"A result may be off by {OWN_ROUNDINGS} roundings of its dtype, plus {TIMES_NOISE} times as "
-    "much as other right ways to compute the same are: as the graph is written, and in float64 "
-    "with the result of every operation shaken by one rounding. So what fusing, another order of "
-    "a sum, or keeping float32 inside a kernel changes is not blamed, and an error that rounding "
-    "cannot explain is."
+    f"A result may be off by {OWN_ROUNDINGS} roundings of its dtype, plus {TIMES_NOISE} times the "
+    "error of other correct ways to compute it: as the graph is written, and in float64 with every "
+    "operation's result perturbed by one rounding. So changes from fusion, from another order of a "
+    "sum, or from float32 inside a kernel are tolerated, and an error that rounding cannot explain "
+    "is reported."
 )
 REASONS = {
     "float64": "52 bits after the point: one rounding is 2.2e-16 of the value",
@@ -30,33 +30,33 @@ REASONS = {
     "float16": "10 bits after the point, largest 65,504: one rounding is 0.00098 of the value",
     "bfloat16": "7 bits after the point: one rounding is 0.0078 of the value. Compiled kernels "
     "round once where eager rounds after each operation, which float64 in between allows for",
-    "integer": "whole numbers and truth values must be the same, but where rounding decides them "
-    "(a comparison of two values that are nearly equal)",
+    "integer": "integers and booleans must be equal, except where rounding decides them "
+    "(a comparison of two nearly equal values)",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One comparison. Errors are of the compiled side against float64."""
+    """A comparison. Errors are those of the compiled side against float64."""
 
     agrees: bool
     max_abs: float | None
     """Largest absolute difference of finite values."""
     max_rel: float | None
     allowed: float | None
-    """What is allowed where the error stands out most."""
+    """Tolerance at the element with the largest excess."""
     excess: float
-    """Error there, in units of what is allowed; above 1 it differs."""
+    """Error at that element, as a multiple of the tolerance; above 1 it differs."""
     cosine: float | None
     ulps: int | None
     """Largest distance to the rounded reference in representable values."""
     eager_abs: float | None
-    """What eager is off by, from the same values."""
+    """Error of eager, from the same values."""
     nan: tuple[int, int]
-    """On the compiled side, and on the reference's."""
+    """Counts on the compiled side and on the reference side."""
     inf: tuple[int, int]
     wrong: int
-    """Elements that are off by more than allowed."""
+    """Number of elements outside the tolerance."""
     elements: int
 
 
@@ -68,9 +68,9 @@ def measure(
     terms: int,
     again: torch.Tensor | None = None,
 ) -> Measured:
-    """`others` are further ways to compute the same; `terms` the longest sum on the way.
+    """Compares a value. `others` are further ways to compute it; `terms` is the longest sum.
 
-    `again` is what the compiled side had the second time: what changes between calls is allowed.
+    `again` is the compiled side's value in a second call: changes between calls are tolerated.
     """
     if not (compiled.is_floating_point() and exact.is_floating_point()):
         return _measure_whole(compiled, written, [exact, *others], again)
@@ -142,7 +142,7 @@ def _measure_whole(
     others: list[torch.Tensor],
     again: torch.Tensor | None,
 ) -> Measured:
-    """Whole numbers, truth values, complex numbers: the same, but where other ways differ too."""
+    """Compares integers, booleans, complex numbers: equal, except where other ways differ too."""
     if compiled.is_complex():
         pairs = [torch.view_as_real(value.resolve_conj()) for value in (compiled, written, *others)]
         return measure(pairs[0], pairs[1], pairs[2].double(), pairs[3:], 1)
@@ -163,7 +163,7 @@ def _measure_whole(
 
 
 def _kinds(value: torch.Tensor) -> torch.Tensor:
-    """0 for a finite value, 1 for NaN, 2 and 3 for the infinities."""
+    """Returns 0 for a finite value, 1 for NaN, 2 and 3 for the infinities."""
     kinds = value.isnan().to(torch.int8)
     kinds = torch.where(value == float("inf"), 2, kinds)
     return torch.where(value == -float("inf"), 3, kinds)
@@ -183,7 +183,7 @@ def _cosine(left: torch.Tensor, right: torch.Tensor, finite: torch.Tensor) -> fl
 
 
 def _ulps(left: torch.Tensor, right: torch.Tensor, finite: torch.Tensor) -> int | None:
-    """Distance of two tensors of one floating-point dtype, counted in its values."""
+    """Returns the largest distance of two tensors in representable values of their dtype."""
     if not left.numel():
         return None
     apart = (_ordered(left) - _ordered(right)).abs()
@@ -191,7 +191,7 @@ def _ulps(left: torch.Tensor, right: torch.Tensor, finite: torch.Tensor) -> int 
 
 
 def _ordered(value: torch.Tensor) -> torch.Tensor:
-    """Floats as whole numbers of the same order, zero at zero."""
+    """Maps floats to integers in the same order, zero to zero."""
     width = value.element_size()
     bits = value.contiguous().view(_INTS[width]).long()
     lowest = -(2 ** (8 * width - 1))
@@ -199,7 +199,7 @@ def _ordered(value: torch.Tensor) -> torch.Tensor:
 
 
 def as_json(measured: Measured) -> dict[str, Any]:
-    """Numbers that JSON has: an infinite excess becomes None."""
+    """Converts to JSON; an infinite excess becomes None."""
     infinite = measured.excess == float("inf")
     return {
         "agrees": measured.agrees,

@@ -1,8 +1,8 @@
-"""From a wrong buffer to the node inside its kernel that made it wrong.
+"""Narrows a wrong buffer down to the node inside its kernel that computes wrong numbers.
 
-The nodes of the kernel are compiled once more, as a graph of their own, on the values that the
-kernel got; each node is an output of that graph, so that Inductor stores its value. If all of them
-are right then, each node is compiled alone.
+The kernel's nodes are compiled again as a separate graph, with the kernel's inputs; each node is an
+output of that graph, so that Inductor stores its value. If all of them are then right, each node is
+compiled alone.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ ALONE = "alone"
 BUFFER = "buffer"
 
 MOST_ALONE = 24
-"""Nodes of one kernel that are compiled one by one."""
+"""Most nodes of a kernel that are compiled one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a graph, with the values it starts from."""
+    """A part of a graph, with the values of its inputs."""
 
     backward: bool
     module: torch.fx.GraphModule
     inputs: list[Untyped]
     names: dict[str, str]
-    """Names of its nodes → those in the whole graph."""
+    """Name of a node → its name in the whole graph."""
     outputs: list[str]
-    """Its nodes that it returns, in their order."""
+    """Nodes that it returns, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """The node that is to blame."""
+    """The node to blame."""
 
     node: str
     found: str
-    """`buffer`: the kernel computes nothing else; `stored`; `alone`: compiled by itself."""
+    """How it was identified: `buffer` (the only node of its kernel), `stored` or `alone`."""
     measured: Measured
     alone_wrong: bool | None
-    """Whether it is wrong too when compiled by itself; None: that could not be tried."""
+    """Whether it is also wrong when compiled alone; None if that could not be tried."""
     inner: dict[str, Measured]
-    """Nodes without a buffer → how they compared once they were stored."""
+    """Nodes without a buffer → their comparison after they were stored."""
     note: str = ""
 
 
@@ -60,7 +60,7 @@ def narrow(
     at_buffer: Measured,
     backward: bool,
 ) -> Culprit:
-    """`values` has what the kernel got; `between` are its nodes, the wrong buffer's the last."""
+    """`values` are the kernel's inputs; `between` its nodes, the last of which is wrong."""
     own = [node for node in between if computes(node)]
     inner: dict[str, Measured] = {}
     note = ""
@@ -68,7 +68,7 @@ def narrow(
     if len(own) > 1:
         try:
             inner = _compiled(part_of(module, between, values, backward))
-        except Exception as error:  # noqa: BLE001  # the compiler is what is suspected
+        except Exception as error:  # noqa: BLE001  # the compiler is the suspect
             note = f"Its nodes could not be compiled with each stored: {_short(error)}"
         wrong = [node for node in between if node.name in inner and not inner[node.name].agrees]
         if wrong:
@@ -105,7 +105,7 @@ def _one_by_one(
 
 
 def maker(node: torch.fx.Node) -> torch.fx.Node:
-    """The node that computes what this one is a view or a piece of."""
+    """Returns the node that computes the value of which this one is a view or an element."""
     while not computes(node) and node.op == "call_function" and node.all_input_nodes:
         node = node.all_input_nodes[0]
     return node
@@ -117,7 +117,7 @@ def part_of(
     values: dict[torch.fx.Node, Untyped],
     backward: bool,
 ) -> Part:
-    """The nodes as a graph of its own, all tensors of which are outputs."""
+    """Returns the nodes as a separate graph that outputs all its tensors."""
     graph = torch.fx.Graph()
     made: dict[torch.fx.Node, torch.fx.Node] = {}
     inputs: list[Untyped] = []
@@ -131,33 +131,33 @@ def part_of(
         copy = graph.node_copy(node, lambda used: made[used])
         copy.meta = {}
         made[node] = copy
-    given = [node for node in between if isinstance(node.meta.get("val"), torch.Tensor)]
-    graph.output(tuple(made[node] for node in given))
+    returned = [node for node in between if isinstance(node.meta.get("val"), torch.Tensor)]
+    graph.output(tuple(made[node] for node in returned))
     part = torch.fx.GraphModule(module, graph)
     names = {made[node].name: node.name for node in between}
-    return Part(backward, part, inputs, names, [made[node].name for node in given])
+    return Part(backward, part, inputs, names, [made[node].name for node in returned])
 
 
 def _compiled(part: Part) -> dict[str, Measured]:
-    """Each node's comparison, by its name in the whole graph."""
+    """Compiles a part and returns each node's comparison, by its name in the whole graph."""
     from torch._inductor.compile_fx import compile_fx_inner
 
     with torch.no_grad():
-        given = [copied(value) for value in part.inputs]
-        function = compile_fx_inner(part.module, given, is_backward=part.backward)
+        examples = [copied(value) for value in part.inputs]
+        function = compile_fx_inner(part.module, examples, is_backward=part.backward)
         outputs = function([copied(value) for value in part.inputs])
     compiled = {
         name: value
         for name, value in zip(part.outputs, outputs, strict=True)
         if isinstance(value, torch.Tensor)
     }
-    found = {}
+    comparisons = {}
     for each in compare_along(part.module, part.inputs, compiled, alone=False):
         if isinstance(each, Compared):
-            found[part.names[each.node.name]] = measure(
+            comparisons[part.names[each.node.name]] = measure(
                 each.compiled, each.written, each.exact, each.shaken, each.terms
             )
-    return found
+    return comparisons
 
 
 def _alone(
@@ -167,16 +167,16 @@ def _alone(
     values: dict[torch.fx.Node, Untyped],
     backward: bool,
 ) -> Measured | None:
-    """One node, and what takes its tuple apart, compiled by themselves; None: not possible."""
+    """Compiles a node and the nodes that unpack its tuple; returns None if that is impossible."""
     wanted = [node, *(each for each in between if not computes(each) and maker(each) is node)]
     try:
         known = dict(values)
         _fill(module, between, known)
-        found = _compiled(part_of(module, wanted, known, backward))
-    except Exception:  # noqa: BLE001  # the compiler is what is suspected
+        comparisons = _compiled(part_of(module, wanted, known, backward))
+    except Exception:  # noqa: BLE001  # the compiler is the suspect
         return None
-    wrong = [measured for measured in found.values() if not measured.agrees]
-    return wrong[0] if wrong else next(iter(found.values()), None)
+    wrong = [measured for measured in comparisons.values() if not measured.agrees]
+    return wrong[0] if wrong else next(iter(comparisons.values()), None)
 
 
 def _fill(
@@ -184,7 +184,7 @@ def _fill(
     between: Sequence[torch.fx.Node],
     values: dict[torch.fx.Node, Untyped],
 ) -> None:
-    """Run the nodes as written, so that each one's inputs are there."""
+    """Runs the nodes as written, so that the inputs of each are available."""
     from inductorscope.capture.inside.diagnose.numbers.lanes import Lane
 
     lane = Lane(module, False, None)

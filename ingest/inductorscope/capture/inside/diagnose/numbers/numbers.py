@@ -1,10 +1,9 @@
-"""Which node and kernel computes wrong numbers first.
+"""Finds the node and kernel that first compute wrong numbers.
 
-The captured program runs once more under torch.compile. Of every graph that Inductor compiled, the
-wrapper is run as generated while its buffers are kept (`numbers_watch`); then the post-grad FX
-graph runs eagerly from the same inputs (`numbers_lanes`), and what both have is compared
-(`numbers_measure`). Where a buffer is wrong whose inputs were right, its kernel is opened
-(`numbers_narrow`).
+The captured program runs again under torch.compile. The wrapper of every graph that Inductor
+compiled runs as generated while its buffers are copied (`watch`); then the post-grad FX graph runs
+eagerly from the same inputs (`lanes`), and the values are compared (`measure`). If a buffer is
+wrong although its inputs are right, the search continues inside its kernel (`narrow`).
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from inductorscope.capture.permission import Loading
 from inductorscope.capture.spec import CaptureSpec, SpecError
 
 ROOM = 4 * 2**30
-"""Bytes of buffers that are kept, of both calls together."""
+"""Most bytes of copied buffers, for both calls together."""
 CHANGED = {
     "fallback_random": True,
     "cpp_wrapper": False,
     "triton.cudagraphs": False,
     "fx_graph_cache": False,
 }
-"""Inductor's options that differ from the capture's: random numbers are drawn outside of kernels,
-so that both sides have the same; the wrapper is Python and runs call by call."""
+"""Inductor's options that differ from the capture's: random numbers are drawn outside kernels, so
+that both sides have the same; the wrapper is in Python and runs call by call."""
 
 
 def diagnose(
@@ -45,7 +44,7 @@ def diagnose(
         model.function, backend="inductor", dynamic=spec.dynamic, options=mode | CHANGED
     )
     run = model.step(compiled)
-    report.progress("Compiling, and running what was compiled")
+    report.progress("Compiling and running the program")
     ended = ""
     with torch._inductor.config.patch(CHANGED), watching(ROOM) as runs:
         try:
@@ -56,17 +55,17 @@ def diagnose(
             ended = f"{type(error).__name__}: {error}"
             report.log(f"The program ended early: {ended}"[:2000])
         called = [run for run in runs if run.called]
-    found = compare_graphs(called, report)
+    result = compare_graphs(called, report)
     if ended:
         head = " ".join(ended.split())[:300]
-        found["summary"]["verdict"] += (
-            f" But the program ended early, and what comes after was not compared: {head}"
+        result["summary"]["verdict"] += (
+            f" But the program ended early, and the rest was not compared: {head}"
         )
-    return found
+    return result
 
 
 def compare_graphs(runs: list[GraphRun], report: Reporter) -> dict[str, Any]:
-    """Compares graph by graph, telling what is known after each; narrows the first that differs."""
+    """Compares graph by graph, reports after each, and narrows the first that differs."""
     graphs = [GraphNumbers(run) for run in runs]
     report.partial(result_of(graphs, done=0))
     narrowed = False
@@ -76,7 +75,7 @@ def compare_graphs(runs: list[GraphRun], report: Reporter) -> dict[str, Any]:
         if graph.differing and not narrowed:
             narrowed = True
             report.partial(result_of(graphs, done=number + 1))
-            report.progress(f"Looking into the kernel of {graph.differing[0].node.name}")
+            report.progress(f"Searching inside the kernel of {graph.differing[0].node.name}")
             with torch._inductor.config.patch(CHANGED):
                 graph.narrow_first()
         graph.forget()
@@ -87,11 +86,11 @@ def compare_graphs(runs: list[GraphRun], report: Reporter) -> dict[str, Any]:
 def check(spec: CaptureSpec) -> None:
     if spec.kind == "script":
         raise SpecError(
-            "A script compiles and feeds its model itself, so it cannot be run again with its "
-            "numbers watched: capture a factory (file.py:factory) that makes the same model."
+            "A script calls its model itself, so its numbers cannot be compared. Capture a factory "
+            "(file.py:factory) that makes the same model."
         )
     if spec.backend != "inductor":
         raise SpecError(
             f"The program was captured with the back end {spec.backend}, which generates no "
-            "kernels to compare: capture it with inductor."
+            "kernels to compare. Capture it with inductor."
         )

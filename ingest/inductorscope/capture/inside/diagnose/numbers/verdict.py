@@ -1,4 +1,4 @@
-"""What the numbers job found, as JSON and in a sentence. Torch-free."""
+"""The result of a numbers job, as JSON and in a sentence. Torch-free."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def result_of(graphs: Sequence[GraphNumbers], done: int) -> dict[str, Any]:
-    """All that is known by now; `summary` is what lists show."""
+    """Returns the result so far; lists show `summary`."""
     from inductorscope.capture.inside.diagnose.numbers.measure import REASONS, TOLERANCE
 
     blamed = _blamed(graphs)
@@ -38,7 +38,7 @@ def result_of(graphs: Sequence[GraphNumbers], done: int) -> dict[str, Any]:
 
 def verdict(graphs: Sequence[GraphNumbers], done: int) -> str:
     if not graphs:
-        return "Inductor compiled no graph of this program, so there is nothing to compare."
+        return "Inductor compiled no graph of this program, so nothing can be compared."
     blamed = _blamed(graphs)
     if blamed is not None:
         return _blames(*blamed, len(graphs))
@@ -48,9 +48,9 @@ def verdict(graphs: Sequence[GraphNumbers], done: int) -> str:
         return f"Nothing differs in the first {done} of {where}; the rest is being compared."
     random = sum(len(graph.random) for graph in graphs)
     if not compared:
-        said = f"No value of {where} could be compared: no buffer that was kept belongs to a node"
-        return said + (" that does not depend on random numbers." if random else ".")
-    said = (
+        sentence = f"No value of {where} could be compared: no stored buffer belongs to a node"
+        return sentence + (" that does not depend on random numbers." if random else ".")
+    sentence = (
         f"No node's numbers differ by more than rounding explains: "
         f"{'the value' if compared == 1 else f'all {compared} values'} that kernels of {where} "
         f"wrote agree{'s' if compared == 1 else ''} with eager."
@@ -61,12 +61,12 @@ def verdict(graphs: Sequence[GraphNumbers], done: int) -> str:
         default=None,
     )
     if worst is not None:
-        said += (
-            f" The largest error is {_excess(worst):.0%} of what is allowed, at {worst['node']}."
+        sentence += (
+            f" The largest error is {_excess(worst):.0%} of the tolerance, at {worst['node']}."
         )
     if random:
-        said += f" {random} random operation{'s' if random != 1 else ''} could not be compared."
-    return said
+        sentence += f" {random} random operation{'s' if random != 1 else ''} could not be compared."
+    return sentence
 
 
 def _blames(graph: GraphNumbers, row: Row, graphs: int) -> str:
@@ -74,33 +74,35 @@ def _blames(graph: GraphNumbers, row: Row, graphs: int) -> str:
     culprit = graph.culprit
     kernel = f" in kernel {row['kernel']}" if row["kernel"] else ""
     where = f" of graph {graph.name}" if graphs > 1 else ""
-    said = (
+    sentence = (
         f"`{row['node']}`{where} is the first node whose numbers differ: {_error(measured)}{kernel}"
     )
-    said += "; everything before it agrees."
+    sentence += "; everything before it agrees."
     if culprit is None:
-        return said + " Its kernel is being looked into."
+        return sentence + " The search continues inside its kernel."
     if culprit.alone_wrong:
         return (
-            said
-            + " Compiled alone it is wrong as well: its lowering or code generation is to blame."
+            sentence
+            + " Compiled alone it is also wrong: its lowering or code generation is to blame."
         )
     if culprit.alone_wrong is False:
-        return said + " Compiled alone it is right: it goes wrong only fused as it is here."
-    return said
+        return (
+            sentence + " Compiled alone it is right: it is wrong only when fused as in this kernel."
+        )
+    return sentence
 
 
 def _error(measured: dict[str, Any]) -> str:
     nan, inf = measured["nan"], measured["inf"]
-    said = f"{measured['wrong']:,} of {measured['elements']:,} values are wrong"
+    sentence = f"{measured['wrong']:,} of {measured['elements']:,} values are wrong"
     if nan[0] != nan[1]:
-        return f"{said}, {nan[0]:,} NaN where eager has {nan[1]:,}"
+        return f"{sentence}, {nan[0]:,} NaN where eager has {nan[1]:,}"
     if inf[0] != inf[1]:
-        return f"{said}, {inf[0]:,} infinite where eager has {inf[1]:,}"
+        return f"{sentence}, {inf[0]:,} infinite where eager has {inf[1]:,}"
     if measured["max_abs"] is None:
-        return said
+        return sentence
     allowed = f" (allowed there: {measured['allowed']:.2g})" if measured["allowed"] else ""
-    return f"max abs error {measured['max_abs']:.3g}{allowed}, {said}"
+    return f"max abs error {measured['max_abs']:.3g}{allowed}, {sentence}"
 
 
 def _blamed(graphs: Sequence[GraphNumbers]) -> tuple[GraphNumbers, Row] | None:

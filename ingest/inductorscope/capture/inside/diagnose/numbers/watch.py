@@ -1,7 +1,7 @@
-"""Runs generated wrappers as they are, and keeps every buffer that their lines compute.
+"""Runs generated wrappers unchanged, and copies every buffer that their lines compute.
 
-Nothing of the code is changed: Python's tracing tells when a line of the wrapper has run, and then
-the buffers that it names are copied, before a later line frees or reuses them.
+Python's tracing reports when a line of the wrapper has run; then the buffers that it names are
+copied, before a later line frees or reuses them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from inductorscope.capture.inside.untyped import Untyped
 _BUFFER = re.compile(r"buf\d+")
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (.+)")
 _MAKES_NO_VALUE = ("empty", "reinterpret_tensor", "alloc_from_pool", "assert_")
-"""How the names of calls begin that allocate or look at memory anew, and compute nothing."""
+"""Prefixes of the names of calls that allocate or reinterpret memory, and compute nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A statement of the wrapper after which buffers have new values."""
+    """A wrapper's statement that gives buffers new values."""
 
     first: int
     last: int
@@ -39,12 +39,12 @@ class Step:
     kernel: str
     handle: int | None
     launches: bool
-    """A call for what it does to its arguments, as of a kernel; else a value is assigned."""
+    """Whether it is a call that writes to its arguments, such as a kernel, not an assignment."""
 
 
 @dataclass(slots=True)
 class Kept:
-    """A buffer's value, and the call that wrote it first."""
+    """A buffer's value, and the first call that wrote it."""
 
     value: torch.Tensor
     kernel: str
@@ -54,7 +54,7 @@ class Kept:
 
 @dataclass(slots=True)
 class Budget:
-    """Bytes of copies that may still be made."""
+    """Bytes that may still be copied."""
 
     left: int
     refused: int = 0
@@ -62,29 +62,29 @@ class Budget:
 
 @dataclass(slots=True)
 class GraphRun:
-    """One compiled graph, and what its first call took and computed."""
+    """A compiled graph, with the inputs and buffers of its first call."""
 
     module: torch.fx.GraphModule
-    """The post-grad graph, as Inductor lowered it."""
+    """Post-grad graph that Inductor lowered."""
     name: str
-    """Of its debug folder, as pages have it; else as AOTAutograd names it."""
+    """Name of its debug folder, as on pages; otherwise AOTAutograd's name."""
     backward: bool
     code: str
     origins: dict[str, str]
     """Buffer → the FX node whose value it holds."""
     inputs: list[Untyped] = field(default_factory=list)
     mutated: dict[str, torch.Tensor] = field(default_factory=dict)
-    """Node that writes to an input → the input after the call."""
+    """Node that writes to an input → value of the input after the call."""
     buffers: dict[str, Kept] = field(default_factory=dict)
     again: dict[str, torch.Tensor] = field(default_factory=dict)
-    """The same buffers of a second call with the same inputs."""
+    """The same buffers in a second call with the same inputs."""
     left_out: int = 0
-    """Buffers that were not kept, for want of room."""
+    """Number of buffers that were not copied, for lack of memory."""
     called: bool = False
 
 
 def copied(value: Untyped) -> Untyped:
-    """A tensor's copy with the same strides, also where elements overlap; others as they are."""
+    """Copies a tensor with its strides, even if elements overlap; returns others unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
     value = value.detach()
@@ -98,7 +98,7 @@ def copied(value: Untyped) -> Untyped:
 
 @contextmanager
 def watching(room: int) -> Iterator[list[GraphRun]]:
-    """Graphs compiled inside are watched the first time they are called, `room` bytes in all."""
+    """Watches the first call of each graph compiled in the context, up to `room` bytes in total."""
     runs: list[GraphRun] = []
     first, again = Budget(room // 2), Budget(room // 2)
     original = GraphLowering.compile_to_module
@@ -137,9 +137,9 @@ def _watched(graph: Untyped, module: Untyped, first: Budget, again: Budget) -> G
         if run.called:
             return call(args)
         run.called = True
-        given = list(args)
-        args.clear()  # as the wrapper itself does, so that what it frees is free
-        return _call_twice(run, call, given, steps, first, again)
+        arguments = list(args)
+        args.clear()  # like the wrapper, so that the memory it frees is free
+        return _call_twice(run, call, arguments, steps, first, again)
 
     module.call = watched
     return run
@@ -148,22 +148,22 @@ def _watched(graph: Untyped, module: Untyped, first: Budget, again: Budget) -> G
 def _call_twice(
     run: GraphRun,
     call: Untyped,
-    given: list[Untyped],
+    arguments: list[Untyped],
     steps: dict[int, list[Step]],
     first: Budget,
     again: Budget,
 ) -> Untyped:
-    run.inputs = [copied(value) for value in given]
+    run.inputs = [copied(value) for value in arguments]
     random = _random_state()
     with tracing(run.code, steps, again) as kept:
-        call([copied(value) for value in given])
+        call([copied(value) for value in arguments])
     run.again = {name: buffer.value for name, buffer in kept.items()}
     _set_random_state(random)
     mutated = mutated_inputs(run.module)
-    held = {node: given[place] for node, place in mutated.items()}
+    held = {node: arguments[place] for node, place in mutated.items()}
     refused = first.refused
     with tracing(run.code, steps, first) as kept:
-        outputs = call(given)
+        outputs = call(arguments)
     run.buffers = kept
     run.left_out = first.refused - refused
     run.mutated = {node: copied(value) for node, value in held.items()}
@@ -171,7 +171,7 @@ def _call_twice(
 
 
 def mutated_inputs(module: torch.fx.GraphModule) -> dict[str, int]:
-    """`copy_` node that writes to an input of the graph → the input's place."""
+    """Returns `copy_` node that writes to an input of the graph → position of the input."""
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     places = {node: place for place, node in enumerate(inputs)}
     return {
@@ -183,7 +183,7 @@ def mutated_inputs(module: torch.fx.GraphModule) -> dict[str, int]:
 
 @contextmanager
 def tracing(code: str, steps: dict[int, list[Step]], budget: Budget) -> Iterator[dict[str, Kept]]:
-    """What the lines of one file compute while they run in this thread."""
+    """Collects the buffers that the lines of a file compute while they run in this thread."""
     kept: dict[str, Kept] = {}
 
     def of_frame(frame: FrameType, event: str, _: Untyped) -> Untyped:
@@ -212,9 +212,9 @@ def tracing(code: str, steps: dict[int, list[Step]], budget: Budget) -> Iterator
 
 
 def _keep(step: Step, frame: FrameType, kept: dict[str, Kept], budget: Budget) -> None:
-    there = frame.f_locals
+    variables = frame.f_locals
     for name in step.buffers:
-        value = there.get(name)
+        value = variables.get(name)
         if not isinstance(value, torch.Tensor):
             continue
         known = kept.get(name)
@@ -230,13 +230,13 @@ def _keep(step: Step, frame: FrameType, kept: dict[str, Kept], budget: Budget) -
 
 
 def steps_of(source: str) -> dict[int, list[Step]]:
-    """First line of a statement → what the statement computes, of all functions of a wrapper.
+    """Returns first line of a statement → its steps, for all functions of a wrapper.
 
-    A buffer that nobody reads after it was passed to a kernel is left out: its kernel need not have
-    stored it, and its memory may hold what was there before.
+    A buffer that is never read after it was passed to a kernel is left out: the kernel need not
+    store it, so its memory may contain old values.
     """
     lines = source.split("\n")
-    found: dict[int, list[Step]] = {}
+    steps: dict[int, list[Step]] = {}
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -257,12 +257,12 @@ def steps_of(source: str) -> dict[int, list[Step]]:
                     if last_read.get(name, 0) > step.first or name in bases
                 )
                 step = replace(step, buffers=tuple(read))
-            found.setdefault(step.first, []).append(step)
-    return found
+            steps.setdefault(step.first, []).append(step)
+    return steps
 
 
 def _last_reads(statements: list[ast.stmt], lines: list[str]) -> dict[str, int]:
-    """Buffer → the last line that passes it to a call or returns it; a new name is no reading."""
+    """Returns buffer → last line that passes it to a call or returns it; aliases do not count."""
     last: dict[str, int] = {}
     for statement in statements:
         if isinstance(statement, ast.Return | ast.Expr | ast.Assign):
@@ -279,8 +279,8 @@ def _last_reads(statements: list[ast.stmt], lines: list[str]) -> dict[str, int]:
 
 
 def _alias_bases(statements: list[ast.stmt], lines: list[str]) -> set[str]:
-    """Buffers that are written in pieces, through views of them, as those of `cat` are."""
-    found = set()
+    """Returns buffers that are written in pieces through views, such as the result of `cat`."""
+    buffers = set()
     for statement in statements:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
@@ -288,8 +288,8 @@ def _alias_bases(statements: list[ast.stmt], lines: list[str]) -> set[str]:
         if ast.unparse(call.func) != "reinterpret_tensor" or not call.args:
             continue
         if isinstance(call.args[0], ast.Name) and "# reuse" not in lines[statement.lineno - 1]:
-            found.add(call.args[0].id)
-    return found
+            buffers.add(call.args[0].id)
+    return buffers
 
 
 def _step(statement: ast.stmt, lines: list[str]) -> Step | None:
@@ -322,7 +322,7 @@ def _step(statement: ast.stmt, lines: list[str]) -> Step | None:
 
 
 def _piece(statement: ast.stmt, lines: list[str], made: dict[str, Step]) -> Step | None:
-    """`buf2 = buf1[0]`, `buf5 = buf4`: a result of an operator, under a name of its own."""
+    """Parses `buf2 = buf1[0]` or `buf5 = buf4`: a new name for an operator's result."""
     if not isinstance(statement, ast.Assign) or "# reuse" in lines[statement.lineno - 1]:
         return None
     whole = statement.value
@@ -336,23 +336,23 @@ def _piece(statement: ast.stmt, lines: list[str], made: dict[str, Step]) -> Step
 
 
 def _names(nodes: list[ast.AST]) -> tuple[str, ...]:
-    """Buffers, in the order in which they stand."""
-    found = (name for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name))
-    return tuple(dict.fromkeys(name.id for name in found if _BUFFER.fullmatch(name.id)))
+    """Returns the buffers that nodes name, in order."""
+    names = (name for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name))
+    return tuple(dict.fromkeys(name.id for name in names if _BUFFER.fullmatch(name.id)))
 
 
 def _handle(lines: list[str], above: int) -> tuple[str, int] | None:
-    """Inductor's own number of the call, where the line above says it."""
-    said = _HANDLE.search(lines[above]) if above >= 0 else None
-    if said is None:
+    """Returns Inductor's number of the call, if the line above has it."""
+    match = _HANDLE.search(lines[above]) if above >= 0 else None
+    if match is None:
         return None
-    name, _, number = said.group(1).strip().rpartition(":")
+    name, _, number = match.group(1).strip().rpartition(":")
     return (name, int(number)) if name and number.isdigit() else None
 
 
 def _random_state() -> tuple[torch.Tensor, list[torch.Tensor]]:
-    there = torch.cuda.is_available() and torch.cuda.is_initialized()
-    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if there else []
+    has_cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
+    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if has_cuda else []
 
 
 def _set_random_state(state: tuple[torch.Tensor, list[torch.Tensor]]) -> None:

@@ -1,4 +1,4 @@
-"""What a search for the smallest failing program knows, at any time."""
+"""The state of a search for the smallest failing program."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ KEPT, CUT, INPUT, CHANGED = "kept", "removed", "made an input", "changed"
 _NOT_COMPUTED = ("placeholder", "output", "get_attr")
 
 
-class Found:
-    """Gathers; `result()` is what is stored and shown."""
+class Search:
+    """Collects the results of a search; `result()` is stored and shown."""
 
     def __init__(self, after: str, level: str, version: str) -> None:
         self.after = after
@@ -53,29 +53,29 @@ class Found:
         )
 
     def begin(self, caught: Caught, failure: Failure) -> None:
-        """The graph that is to be cut down."""
+        """Starts minifying a graph."""
         self.label = caught.label
         self.failure = failure.to_builtins()
         self.original = [_line(each) for each in node_lines(caught.graph)]
         self.steps.begin(len(self.original), "the whole graph")
         self.now(caught.graph, caught.inputs)
 
-    def take_up(self, resumed: dict[str, Any]) -> None:
-        """Go on from what an earlier job knew."""
+    def resume(self, resumed: dict[str, Any]) -> None:
+        """Continues from the result of an earlier job."""
         self.label, self.failure = str(resumed["label"]), resumed["failure"]
         self.original, self.current = resumed["original"], resumed["current"]
         self.graphs, self.checkpoint = resumed["graphs"], resumed["checkpoint"]
         self.steps.done = list(resumed["steps"])
         self.steps.queries = int(resumed["queries"])
         self.steps.before_s = float(resumed["seconds"])
-        self.steps.begin(len(self.current), "taken up again")
+        self.steps.begin(len(self.current), "resumed")
 
     def now(self, graph: GraphModule, inputs: Sequence[Any]) -> None:
-        """The smallest graph by now."""
+        """Records the smallest graph so far."""
         lines = node_lines(graph)
-        here = {each.name: each for each in lines}
+        remaining = {each.name: each for each in lines}
         for line in self.original:
-            node = here.get(line["name"])
+            node = remaining.get(line["name"])
             line["state"] = KEPT if node is not None else CUT
             if node is not None and node.op == "placeholder" and line["op"] != "placeholder":
                 line["state"] = INPUT
@@ -86,7 +86,7 @@ class Found:
         if self.steps.done:
             last = self.steps.done[-1]
             self.last_step = (
-                f"Went from {last['before']} to {last['after']} {last['what']}, "
+                f"Reduced from {last['before']} to {last['after']} {last['what']}, "
                 f"{str(last['strategy']).lower()}, granularity {last['granularity']}."
                 if last["what"] != "start" else f"Started with {last['nodes']} nodes."
             )  # fmt: skip
@@ -95,13 +95,13 @@ class Found:
         self, graph: GraphModule, inputs: Sequence[Any], failure: Failure, spec: CaptureSpec,
         folder: Path,
     ) -> None:  # fmt: skip
-        """Write the program and run it, until one fails as the search's graph does.
+        """Writes variants of the program and runs them until one fails like the graph.
 
-        First the one that reads best: torch.compile, and inputs drawn by a generator.
+        The most readable variant comes first: torch.compile, and inputs from a generator.
         """
         packed, text = packed_inputs(inputs), class_text(graph)
-        about = f"The smallest program found that fails so: {failures.in_words(failure)}"
-        embedded = any("data" in one for one in packed)
+        about = f"The smallest program that fails with: {failures.in_words(failure)}"
+        embedded = any("data" in value for value in packed)
         forms = [(direct, embed) for embed in ((False, True) if embedded else (False,))
                  for direct in ((False, True) if self.after == AOT else (False,))]  # fmt: skip
         for number, (direct, embed) in enumerate(forms):
@@ -112,28 +112,28 @@ class Found:
             if self.repro is None or shows:
                 self.repro = {
                     "text": program, "fails": shows, "status": ran.status, "output": ran.output,
-                    "sentence": f"Run by itself, it {ran.sentence}.", "direct": direct,
+                    "sentence": f"Run on its own, it {ran.sentence}.", "direct": direct,
                     "embedded": embed, "seconds": round(ran.seconds, 2),
                 }  # fmt: skip
             if shows:
                 return
         self.notes.append(
-            "The program does not fail by itself as the graph does in the search: what it needs "
-            "besides (a library of operators, state of the process) is not in its text."
+            "The program does not fail on its own like the graph in the search: it depends on "
+            "something outside its text (a library of operators, state of the process)."
         )
 
     def nothing(self, why: str | None) -> dict[str, Any]:
-        """Nothing to cut down."""
+        """Returns the result of a search with nothing to minify."""
         if why is None:
-            many = len(self.graphs)
-            graphs = "its only graph" if many == 1 else f"each of its {many} graphs"
-            if many == 0:
+            count = len(self.graphs)
+            graphs = "its only graph" if count == 1 else f"each of its {count} graphs"
+            if count == 0:
                 why = "The program has no graph to compile: there is nothing to minify."
             else:
                 looked = {
-                    "any": "compiles, runs, and gives the numbers of eager",
+                    "any": "compiles, runs, and gives the same numbers as eager",
                     "crash": "compiles and runs (numbers were not compared)",
-                    "accuracy": "gives the numbers of eager",
+                    "accuracy": "gives the same numbers as eager",
                 }[self.level_asked]
                 why = f"The program does not fail: {graphs} {looked}. There is nothing to minify."
         result = self.result(complete=True)
@@ -155,11 +155,11 @@ class Found:
         names = [each["operation"] for each in self.current if each["op"] not in _NOT_COMPUTED]
         verdict = ""
         if self.original:
-            cut = f"{_operations(before)} of {self.label} cut to {_operations(after)}"
+            cut = f"{_operations(before)} of {self.label} reduced to {_operations(after)}"
             shown = f" ({', '.join(names)})" if len(names) <= 4 else ""
             proof = ""
             if self.repro is not None:
-                proof = "; run by itself, the program " + (
+                proof = "; run on its own, the program " + (
                     "fails too" if self.repro["fails"] else "does not fail"
                 )
             verdict = f"{cut}{shown}{proof}." if complete else f"{cut}{shown} so far."
