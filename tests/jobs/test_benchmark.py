@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from inductorscope.analyze.benchmark.case import NoCase, kernel_case
 from inductorscope.answers.explorer.kernel import kernel_page
-from inductorscope.capture.benchmark.run import Asked, BenchmarkFailed, run_case
+from inductorscope.capture.benchmark.run import BenchmarkFailed, BenchmarkRequest, run_case
 from inductorscope.capture.benchmark.text import case_text, vector_bits
 from inductorscope.capture.watch import CaptureFailed
 from inductorscope.cli.local import read_paths
@@ -108,13 +108,19 @@ def test_results_that_differ_are_told() -> None:
 def test_a_test_case_that_ends_early_says_so(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, database_url="")
     with pytest.raises(BenchmarkFailed, match=r"status 1 .*\n(.*\n)*.*no such thing"):
-        run_case(Asked("raise SystemError('no such thing')", "cpu"), tmp_path / "work", settings)
+        run_case(
+            BenchmarkRequest("raise SystemError('no such thing')", "cpu"),
+            tmp_path / "work",
+            settings,
+        )
 
 
 def test_a_test_case_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, database_url="", capture_seconds=1)
     with pytest.raises(CaptureFailed, match="time limit of 1 s"):
-        run_case(Asked("import time; time.sleep(600)", "cpu"), tmp_path / "work", settings)
+        run_case(
+            BenchmarkRequest("import time; time.sleep(600)", "cpu"), tmp_path / "work", settings
+        )
 
 
 def test_what_has_no_test_case_is_told_in_a_sentence(texts: dict[str, str], fixtures: Path) -> None:

@@ -29,27 +29,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
-    arguments_given = parser.parse_args(arguments)
-    environment.die_with(arguments_given.parent)
+    parsed = parser.parse_args(arguments)
+    environment.die_with(parsed.parent)
     environment.forget_settings()
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(arguments_given.cache)
-    os.environ["TRITON_CACHE_DIR"] = str(arguments_given.cache / "triton")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(parsed.cache)
+    os.environ["TRITON_CACHE_DIR"] = str(parsed.cache / "triton")
     from inductorscope.capture.inside.machine import cpu_name
 
-    try_instructions(arguments_given.device)
-    environment.limit_memory(arguments_given.memory, arguments_given.device)
-    options = ["--seconds", str(arguments_given.seconds), "--json", str(arguments_given.result)]
-    options += ["--max-autotune"] if arguments_given.max_autotune else []
-    sys.argv = [str(arguments_given.case), *options]
+    try_instructions(parsed.device)
+    environment.limit_memory(parsed.memory, parsed.device)
+    options = ["--seconds", str(parsed.seconds), "--json", str(parsed.result)]
+    options += ["--max-autotune"] if parsed.max_autotune else []
+    sys.argv = [str(parsed.case), *options]
     try:
-        runpy.run_path(str(arguments_given.case), run_name="__main__")
+        runpy.run_path(str(parsed.case), run_name="__main__")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
     else:
         status = 0
-    if arguments_given.result.is_file() and arguments_given.device == "cpu":
-        result = json.loads(arguments_given.result.read_text())
-        arguments_given.result.write_text(json.dumps(result | {"device_name": cpu_name()}))
+    if parsed.result.is_file() and parsed.device == "cpu":
+        result = json.loads(parsed.result.read_text())
+        parsed.result.write_text(json.dumps(result | {"device_name": cpu_name()}))
     return status
 
 

@@ -26,7 +26,7 @@ class BenchmarkFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class BenchmarkRequest:
     """A requested benchmark: what to run, and how."""
 
     case: str
@@ -37,7 +37,7 @@ class Asked:
 
 
 def run_case(
-    asked: Asked,
+    request: BenchmarkRequest,
     folder: Path,
     settings: Settings,
     progress: Callable[[str], None] = lambda step: None,
@@ -48,12 +48,12 @@ def run_case(
     """
     folder.mkdir(parents=True, exist_ok=True)
     case, result, log = folder / "case.py", folder / "result.json", folder / "benchmark.log"
-    case.write_text(asked.case, encoding="utf-8")
+    case.write_text(request.case, encoding="utf-8")
     command = [sys.executable, "-m", "inductorscope.capture.benchmark.child"]
     command += [str(case), str(result), "--cache", str(folder / "cache")]
-    command += ["--seconds", str(min(asked.seconds, LONGEST_SECONDS)), "--device", asked.device]
+    command += ["--seconds", str(min(request.seconds, LONGEST_SECONDS)), "--device", request.device]
     command += ["--memory", str(settings.capture_bytes), "--parent", str(os.getpid())]
-    command += ["--max-autotune"] if asked.max_autotune else []
+    command += ["--max-autotune"] if request.max_autotune else []
     progress("Compiling the kernel, checking and timing it")
     with log.open("wb") as stream:
         process = subprocess.Popen(

@@ -49,10 +49,10 @@ def tensor(
 def copied(tensors: Tensors) -> Tensors:
     """Returns copies of the tensors, with their strides."""
     copies = {}
-    for name, given in tensors.items():
-        size = given.untyped_storage().nbytes() // given.element_size()
-        base = torch.as_strided(given, (size,), (1,)).clone()
-        copies[name] = torch.as_strided(base, given.shape, given.stride())
+    for name, original in tensors.items():
+        size = original.untyped_storage().nbytes() // original.element_size()
+        base = torch.as_strided(original, (size,), (1,)).clone()
+        copies[name] = torch.as_strided(base, original.shape, original.stride())
     return copies
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from inductorscope.capture.diagnosis.run import ASKED, KINDS, RESULT, DiagnosisError
+from inductorscope.capture.diagnosis.run import KINDS, REQUEST, RESULT, DiagnosisError
 from inductorscope.capture.inside import environment
 from inductorscope.capture.inside.leaving import leave
 from inductorscope.capture.inside.report import Reporter
@@ -42,27 +42,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--report", type=int, help="file descriptor for progress lines")
     parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--parent", type=int, help="process to die with")
-    given = parser.parse_args(arguments)
-    environment.die_with(given.parent)
+    parsed = parser.parse_args(arguments)
+    environment.die_with(parsed.parent)
     environment.forget_settings()
-    folder: Path = given.folder.absolute()
-    asked = msgspec.json.decode((folder / ASKED).read_bytes())
-    assert asked["kind"] in KINDS
-    spec = from_builtins(asked["spec"])
+    folder: Path = parsed.folder.absolute()
+    request = msgspec.json.decode((folder / REQUEST).read_bytes())
+    assert request["kind"] in KINDS
+    spec = from_builtins(request["spec"])
     environment.prepare(spec, folder / "torch", folder / "cache", reuse_cache=False)
-    loading = msgspec.json.decode(given.loading, type=Loading)
-    reporter = Reporter(given.report)
+    loading = msgspec.json.decode(parsed.loading, type=Loading)
+    reporter = Reporter(parsed.report)
     reporter.progress("Importing torch")
     try:
-        found = _diagnose(asked["kind"], spec, loading, asked["options"], folder, reporter, given)
+        result = _diagnose(
+            request["kind"], spec, loading, request["options"], folder, reporter, parsed
+        )
     except Exception as error:  # noqa: BLE001  # the model is a user's code and may raise anything
         traceback.print_exc()
         kind = type(error).__name__
-        found = {"error": msgspec.to_builtins(DiagnosisError(kind, str(error)[:20_000]))}
+        result = {"error": msgspec.to_builtins(DiagnosisError(kind, str(error)[:20_000]))}
     part = folder / f".{RESULT}.part"
-    part.write_bytes(msgspec.json.encode(found))
+    part.write_bytes(msgspec.json.encode(result))
     part.replace(folder / RESULT)
-    return 1 if "error" in found else 0
+    return 1 if "error" in result else 0
 
 
 def _diagnose(
@@ -72,14 +74,14 @@ def _diagnose(
     options: dict[str, Any],
     folder: Path,
     reporter: Reporter,
-    given: argparse.Namespace,
+    parsed: argparse.Namespace,
 ) -> dict[str, Any]:
     from inductorscope.capture.inside.instructions import try_instructions
     from inductorscope.capture.inside.options import apply_options
 
     apply_options(spec, trusted=loading.trusted)
     try_instructions(spec.device)
-    environment.limit_memory(given.memory, spec.device)
+    environment.limit_memory(parsed.memory, spec.device)
     module = importlib.import_module(f"inductorscope.capture.inside.diagnose.{kind}.{kind}")
     diagnose: Diagnose = module.diagnose
     return diagnose(spec, loading, options, folder, reporter)

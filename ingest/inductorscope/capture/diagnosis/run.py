@@ -37,7 +37,7 @@ KINDS = {
 }
 """Kind → title of the job."""
 
-ASKED, RESULT, LOG = "asked.json", "result.json", "diagnosis.log"
+REQUEST, RESULT, LOG = "request.json", "result.json", "diagnosis.log"
 
 
 class DiagnosisError(msgspec.Struct):
@@ -48,7 +48,7 @@ class DiagnosisError(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Asked:
+class DiagnosisRequest:
     """A requested diagnosis of a capture."""
 
     kind: str
@@ -59,7 +59,7 @@ class Asked:
 
 
 def run_diagnosis(
-    asked: Asked,
+    request: DiagnosisRequest,
     folder: Path,
     settings: Settings,
     progress: Progress | None = None,
@@ -72,15 +72,15 @@ def run_diagnosis(
 
     The child works in `folder`, which may already contain its files (saved tensors).
     """
-    loading = permit(asked.spec, model_folders(settings.model_folders), trusted)
+    loading = permit(request.spec, model_folders(settings.model_folders), trusted)
     limits = Limits(settings.capture_seconds, settings.capture_bytes)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / ASKED).write_bytes(
+    (folder / REQUEST).write_bytes(
         msgspec.json.encode(
-            {"kind": asked.kind, "spec": asked.spec.to_builtins(), "options": asked.options}
+            {"kind": request.kind, "spec": request.spec.to_builtins(), "options": request.options}
         )
     )
-    watch = Watch(KINDS[asked.kind].lower(), limits, progress, log, partial=partial)
+    watch = Watch(KINDS[request.kind].lower(), limits, progress, log, partial=partial)
     command = [sys.executable, "-m", "inductorscope.capture.diagnosis.child", str(folder)]
     command += ["--loading", msgspec.json.encode(loading).decode()]
     command += ["--report", str(watch.write_end), "--memory", str(limits.memory)]
@@ -101,20 +101,20 @@ def run_diagnosis(
     finally:
         process_group.end_group(process)
         watch.close()
-    return _outcome(folder, KINDS[asked.kind].lower(), process.returncode)
+    return _outcome(folder, KINDS[request.kind].lower(), process.returncode)
 
 
 def _outcome(folder: Path, what: str, status: int) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode((folder / RESULT).read_bytes(), type=dict[str, Any])
+        result = msgspec.json.decode((folder / RESULT).read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.DecodeError):
         by_signal = status < 0
         name = signal.Signals(-status).name if by_signal else ""
         ended = f"was ended by {name}" if by_signal else f"ended with status {status}"
         said = last_lines(folder / LOG)
         raise CaptureFailed(f"The process of the {what} {ended}.{said}") from None
-    if "error" in found:
-        error = msgspec.convert(found["error"], DiagnosisError)
+    if "error" in result:
+        error = msgspec.convert(result["error"], DiagnosisError)
         named = "" if error.kind.endswith("SpecError") else f"{error.kind}: "
         raise CaptureFailed(f"The {what} failed: {named}{error.message}")
-    return found
+    return result

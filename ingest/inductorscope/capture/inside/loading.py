@@ -94,8 +94,8 @@ def find_factory(spec: CaptureSpec, loading: Loading) -> Callable[..., Any]:
         raise SpecError(f"{reference} has no function {name}.")
     if not loading.trusted:
         _check_origin(spec.model, module, factory, loading)
-    found: Callable[..., Any] = factory
-    return found
+    function: Callable[..., Any] = factory
+    return function
 
 
 def _check_origin(name: str, module: Untyped, factory: Untyped, loading: Loading) -> None:

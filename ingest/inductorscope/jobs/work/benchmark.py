@@ -8,7 +8,7 @@ from inductorscope.analyze.benchmark.case import NoCase
 from inductorscope.answers.explorer.benchmark import CallCase, add_benchmark, case_of
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
-from inductorscope.capture.benchmark.run import Asked, BenchmarkFailed, run_case
+from inductorscope.capture.benchmark.run import BenchmarkFailed, BenchmarkRequest, run_case
 from inductorscope.capture.benchmark.text import case_text
 from inductorscope.capture.watch import CaptureFailed
 from inductorscope.intake.limits import Refused
@@ -37,14 +37,14 @@ def benchmark(task: Task) -> None:
         raise WorkRefused(str(error)) from None
     if not found.may_run:
         raise Refused(*UPLOADED)
-    asked = Asked(
+    request = BenchmarkRequest(
         case=case_text(found.case, found.origin),
         device=found.case.device,
         seconds=float(spec.get("seconds", 2.0)),
         max_autotune=bool(spec.get("max_autotune")),
     )
     try:
-        result = run_case(asked, task.folder, task.settings, task.report)
+        result = run_case(request, task.folder, task.settings, task.report)
     except (BenchmarkFailed, CaptureFailed) as error:
         raise WorkRefused(str(error)) from None
     for line in str(result.pop("printed", "")).splitlines():

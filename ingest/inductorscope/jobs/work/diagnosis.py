@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_captured_here
-from inductorscope.capture.diagnosis.run import Asked, run_diagnosis
+from inductorscope.capture.diagnosis.run import DiagnosisRequest, run_diagnosis
 from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
 from inductorscope.capture.watch import CaptureFailed
 from inductorscope.intake.limits import Refused
@@ -43,8 +43,8 @@ def diagnose(task: Task) -> None:
 
     try:
         result = run_diagnosis(
-            Asked(kind, spec, options), task.folder, task.settings, task.report, task.report.line,
-            keep,
+            DiagnosisRequest(kind, spec, options), task.folder, task.settings, task.report,
+            task.report.line, keep,
         )  # fmt: skip
     except CaptureFailed as failed:
         raise WorkRefused(str(failed)) from None

@@ -64,7 +64,7 @@ def narrow(
     own = [node for node in between if computes(node)]
     inner: dict[str, Measured] = {}
     note = ""
-    found: tuple[str, str, Measured] | None = None
+    culprit: tuple[str, str, Measured] | None = None
     if len(own) > 1:
         try:
             inner = _compiled(part_of(module, between, values, backward))
@@ -72,15 +72,15 @@ def narrow(
             note = f"Its nodes could not be compiled with each stored: {_short(error)}"
         wrong = [node for node in between if node.name in inner and not inner[node.name].agrees]
         if wrong:
-            found = maker(wrong[0]).name, STORED, inner[wrong[0].name]
-    if found is None and len(own) == 1:
-        found = own[0].name, BUFFER, at_buffer
-    if found is None:
+            culprit = maker(wrong[0]).name, STORED, inner[wrong[0].name]
+    if culprit is None and len(own) == 1:
+        culprit = own[0].name, BUFFER, at_buffer
+    if culprit is None:
         return _one_by_one(module, between, values, at_buffer, inner, note, backward)
-    node = next(node for node in between if node.name == found[0])
+    node = next(node for node in between if node.name == culprit[0])
     alone = _alone(module, node, between, values, backward)
     return Culprit(
-        found[0], found[1], found[2], None if alone is None else not alone.agrees, inner, note
+        culprit[0], culprit[1], culprit[2], None if alone is None else not alone.agrees, inner, note
     )
 
 
