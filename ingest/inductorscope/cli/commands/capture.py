@@ -53,9 +53,17 @@ def capture(
         Dtype | None,
         typer.Option(help="Convert parameters and floating-point inputs to this type."),
     ] = None,
-    train: Annotated[bool, typer.Option("--train/--infer", help="Forward and backward.")] = False,
+    train: Annotated[
+        bool,
+        typer.Option(
+            "--train/--infer", help="Record training (forward and backward) or inference."
+        ),
+    ] = False,
     dynamic: Annotated[
-        bool | None, typer.Option("--dynamic/--static", help="Dynamic shapes from the start.")
+        bool | None,
+        typer.Option(
+            "--dynamic/--static", help="Dynamic or static shapes. Default: torch.compile decides."
+        ),
     ] = None,
     mode: Annotated[Mode | None, typer.Option(help="Mode of torch.compile.")] = None,
     backend: Annotated[str, typer.Option(help="Back end of torch.compile.")] = "inductor",
@@ -66,7 +74,8 @@ def capture(
         bool, typer.Option("--values", help="Record the values each kernel reads and writes.")
     ] = False,
     replay_record: Annotated[
-        bool, typer.Option("--replay-record", help="Record frames for replay.")
+        bool,
+        typer.Option("--replay-record", help="Record frames for replay; needs the package dill."),
     ] = False,
     config: Annotated[
         list[str] | None,
@@ -81,7 +90,7 @@ def capture(
         bool,
         typer.Option("--source/--no-source", help="Keep the source files that stack frames name."),
     ] = True,
-    seconds: Annotated[float, typer.Option(help="Time to spend on timing.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="Seconds to spend on timing.")] = 10.0,
     repeats: Annotated[int | None, typer.Option(help="Exact number of timing samples.")] = None,
     as_json: AsJson = False,
 ) -> None:

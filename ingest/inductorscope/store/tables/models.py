@@ -379,7 +379,7 @@ class Upload(Base):
 
 
 class Job(Base):
-    """A requested job and its progress; the job engine keeps rows in tables of its own."""
+    """A requested job and its progress; the job engine has its own tables."""
 
     __tablename__ = "jobs"
 
