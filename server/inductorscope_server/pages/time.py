@@ -11,7 +11,7 @@ from inductorscope.answers.time.time import TimePage, time_page
 from inductorscope.formats.vocabulary import category_named
 from pydantic import AfterValidator
 
-from inductorscope_server.web.ids import LARGEST, PLAIN, First, RunId
+from inductorscope_server.web.ids import LARGEST, PLAIN, First, Line, RunId
 from inductorscope_server.web.parts import Reading
 
 Of = Annotated[
@@ -23,9 +23,9 @@ SortedBy = Annotated[str, Query(description="Column to sort by.", max_length=40,
 Direction = Annotated[Literal["", "asc", "desc"], Query(description="Empty for the usual order.")]
 Text = Annotated[str, Query(description="Part of a name.", max_length=500, pattern=PLAIN)]
 Category = Annotated[
-    str,
+    Line,  # before what is checked after it, so that the description holds its pattern
     AfterValidator(category_named),
-    Query(description="Only this kind.", max_length=200, pattern=PLAIN),
+    Query(description="Only this kind."),
 ]
 
 OfGraph = Annotated[str, Query(description="Only kernels of this graph.", max_length=255)]

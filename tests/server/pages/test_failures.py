@@ -119,7 +119,7 @@ def test_what_was_uploaded_is_explained_but_never_run(
     with opened(own_settings) as client:
         page = client.get(f"/api/runs/{run}/failures").json()
         assert page["failures"][0]["cause"] == "neg"
-        assert "never run" in page["refusal"]
+        assert "never executed" in page["refusal"]
         assert 'action="/runs' not in client.get(f"/runs/{run}/failures").text
         answer = client.post(f"/api/runs/{run}/failures/components")
         assert answer.status_code == 403
