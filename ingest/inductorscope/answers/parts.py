@@ -86,6 +86,7 @@ def kernel_time(session: Session, run: str) -> float | None:
 
 
 def share(part: float | None, whole: float | None) -> float | None:
+    """The share of a part; None if either figure is missing or the whole is 0."""
     return part / whole if part is not None and whole else None
 
 
@@ -97,6 +98,7 @@ def each(kernel: Kernel) -> float | None:
 
 
 def graph_rows(session: Session, run: str) -> list[GraphRow]:
+    """All graphs of a run, in order."""
     whole = kernel_time(session, run)
     query = (
         select(Graph, Links.coverage, Links.engine)
@@ -186,6 +188,7 @@ def summed(parts: Sequence[Coverage | None]) -> Coverage | None:
 
 
 def run_of(session: Session, run_id: str) -> Run:
+    """The run; raises NotHere if there is none."""
     run = session.get(Run, run_id)
     if run is None:
         raise no_run(run_id)
@@ -193,6 +196,7 @@ def run_of(session: Session, run_id: str) -> Run:
 
 
 def run_name(session: Session, run: str) -> RunName:
+    """Name and id of a run; raises NotHere if there is none."""
     row = session.execute(select(Run.id, Run.name).where(Run.id == run)).one_or_none()
     if row is None:
         raise no_run(run)
@@ -200,6 +204,7 @@ def run_name(session: Session, run: str) -> RunName:
 
 
 def graph_of(session: Session, run: str, slug: str) -> Graph:
+    """The graph of a run; raises NotHere if there is none."""
     query = select(Graph).where(Graph.run_id == run, Graph.slug == slug)
     graph = session.scalars(query).one_or_none()
     if graph is None:

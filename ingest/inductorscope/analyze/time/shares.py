@@ -61,7 +61,7 @@ def moved_bytes(name: str, nodes: Mapping[str, Node]) -> int:
 
 
 def shares(names: Iterable[str], nodes: Mapping[str, Node]) -> dict[str, float]:
-    """Each node's share of a call that computes these nodes; shares sum to 1."""
+    """Each node's share of a call that computes these nodes; together they are 1, if any."""
     moved = {name: moved_bytes(name, nodes) for name in names}
     total = sum(moved.values())
     if total:

@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"^#(\d{1,9})\b")
 
 @dataclass(frozen=True, slots=True)
 class PhaseSum:
+    """Sums over all phases with one name."""
+
     count: int
     total_us: float
     self_us: float
@@ -55,6 +57,7 @@ class Beside:
 
 
 def beside(session: Session, run_story: RunStory, a: str, b: str) -> Beside:
+    """Compares the phases of two compiles; `a` and `b` are ids or numbers."""
     story = run_story.story or Story()
     left, right = _chosen(story, a), _chosen(story, b)
     unknown = [text for text, compile_ in ((a, left), (b, right)) if text and compile_ is None]

@@ -21,6 +21,8 @@ MOST_LINES = 60_000
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
+    """One of the two texts."""
+
     artifact: int
     what: str
     """Kind of the record, or the file's name."""
@@ -33,6 +35,8 @@ class DiffSide:
 
 @dataclass(frozen=True, slots=True)
 class DiffPage:
+    """Two texts of a run and their difference."""
+
     run: RunName
     before: DiffSide
     after: DiffSide
@@ -45,6 +49,7 @@ class DiffPage:
 def diff_page(
     session: Session, run_id: str, a: int, b: int, *, without_noise: bool = False
 ) -> DiffPage:
+    """Compares two stored files; raises NotHere if the run lacks one."""
     run = run_of(session, run_id)
     before, after = _side(session, run_id, a), _side(session, run_id, b)
     if before is None or after is None:
@@ -67,7 +72,7 @@ def compared(
         ).one()
         if row.size > LARGEST:
             return None, (
-                f"One of them has {row.size / 1e6:.1f} MB; only texts up to "
+                f"One of the texts has {row.size / 1e6:.1f} MB; only texts up to "
                 f"{LARGEST // 2**20} MiB are compared here. Download both and compare them with "
                 "another tool."
             )
@@ -75,8 +80,8 @@ def compared(
         if len(lines) > MOST_LINES:
             return (
                 None,
-                f"One of them has {len(lines):,} lines; only texts up to {MOST_LINES:,} lines are "
-                "compared.",
+                f"One of the texts has {len(lines):,} lines; only texts up to {MOST_LINES:,} "
+                "lines are compared.",
             )
         texts.append(lines)
     left, right = texts

@@ -19,6 +19,8 @@ PAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class ScheduledNode:
+    """A scheduler node in a TORCH_LOGS text."""
+
     name: str
     kind: str
     origins: list[str]
@@ -29,6 +31,8 @@ class ScheduledNode:
 
 @dataclass(frozen=True, slots=True)
 class FusionRow:
+    """Two nodes that Inductor tried to fuse, and the result."""
+
     compile_id: str | None
     one: ScheduledNode
     other: ScheduledNode
@@ -45,6 +49,8 @@ class FusionRow:
 
 @dataclass(frozen=True, slots=True)
 class HintRow:
+    """A hint about speed that the compiler logged."""
+
     compile_id: str | None
     topic: str
     text: str
@@ -56,6 +62,8 @@ class HintRow:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
+    """A reason against fusing, and how often it occurred."""
+
     reason: str
     meaning: str
     count: int
@@ -63,6 +71,8 @@ class ReasonCount:
 
 @dataclass(frozen=True, slots=True)
 class FusingPage:
+    """What TORCH_LOGS texts say about fusion and speed."""
+
     run: RunName
     known: bool
     logs: int

@@ -57,6 +57,8 @@ class CompileRow:
 
 @dataclass(frozen=True, slots=True)
 class CompileList:
+    """A page of the list of compiles."""
+
     run: RunName
     watch: str | None
     known: bool

@@ -75,6 +75,8 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricsRow:
+    """The metrics in one log record."""
+
     kind: str
     line: int
     groups: list[MetricGroup]
@@ -82,6 +84,8 @@ class MetricsRow:
 
 @dataclass(frozen=True, slots=True)
 class CompileOnePage:
+    """Everything known about one compile."""
+
     run: RunName
     ref: CompileRef
     previous: CompileRef | None
@@ -130,6 +134,7 @@ class CompileOnePage:
 
 
 def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePage:
+    """The page of one compile; raises NotHere for an unknown number."""
     run_story = read_run_story(session, run_id)
     story = run_story.story
     if story is None or not 0 <= number < len(story.compiles):

@@ -33,6 +33,8 @@ class CompileRef:
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
+    """A line of source code; `marked` is the one in question."""
+
     number: int
     text: str
     marked: bool
@@ -147,6 +149,7 @@ def ref_of(compile_: Compile) -> CompileRef:
 
 
 def read_run_story(session: Session, run_id: str) -> RunStory:
+    """Loads a run with its story and the artifacts of its sources."""
     run = run_of(session, run_id)
     result = RunStory(session, run, load_story(session, run_id))
     rows = select(Artifact.path, Artifact.id, Artifact.digest, Artifact.derived).where(
@@ -164,5 +167,6 @@ def read_run_story(session: Session, run_id: str) -> RunStory:
 
 
 def has_log(session: Session, run_id: str) -> bool:
+    """Whether the run has records of a TORCH_TRACE log."""
     query = select(LogEntry.id).where(LogEntry.run_id == run_id).limit(1)
     return session.scalar(query) is not None

@@ -33,6 +33,8 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
+    """One rank of the job."""
+
     rank: int | None
     log: str
     same_as: int | None
@@ -52,6 +54,8 @@ class RankRow:
 
 @dataclass(frozen=True, slots=True)
 class ApartRow:
+    """A difference between a rank and the first rank."""
+
     area: str
     what: str
     compile_id: str | None
@@ -64,6 +68,8 @@ class ApartRow:
 
 @dataclass(frozen=True, slots=True)
 class RanksPage:
+    """The ranks of a job, compared with the first one."""
+
     run: RunName
     known: bool
     first: int | None
@@ -221,7 +227,7 @@ def _apart(pair: _Pair, apart: Apart) -> ApartRow:
             f"{_compiled(pair, pair.read, pair.rank, right)}"
         )
     elif left is not None and right is not None:
-        text = f"{apart.what} of {where} is not the same"
+        text = f"{apart.what} of {where} differs"
     else:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
         text = f"{_name(has)} has {apart.what} of {where}, {_name(lacks)} has none"

@@ -18,6 +18,8 @@ MOST_GROUPS = 100
 
 @dataclass(frozen=True, slots=True)
 class SentencePart:
+    """Words of a sentence, with a link to their evidence."""
+
     text: str
     to: str
     artifact: int | None
@@ -27,6 +29,8 @@ class SentencePart:
 
 @dataclass(frozen=True, slots=True)
 class SentenceRow:
+    """A sentence of the story."""
+
     level: str
     label: str
     parts: list[SentencePart]
@@ -71,6 +75,8 @@ class BreakRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
+    """What changed between compiles of a function."""
+
     text: str
     advice: str
 
@@ -91,6 +97,8 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True)
 class FailedGuard:
+    """A guard that failed and so caused a compile."""
+
     earlier: str | None
     text: str
     subject: str
@@ -101,6 +109,8 @@ class FailedGuard:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
+    """All compiles of one function."""
+
     function: str
     resumed_at: int | None
     file: str | None
@@ -119,6 +129,8 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class FailureRow:
+    """A compile that failed or restarted."""
+
     compile: CompileRef | None
     function: str
     kind: str
@@ -142,6 +154,8 @@ class RestartRow:
 
 @dataclass(frozen=True, slots=True)
 class CacheRow:
+    """One lookup in a cache."""
+
     compile: CompileRef | None
     cache: str
     outcome: str

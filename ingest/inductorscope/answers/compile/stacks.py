@@ -45,6 +45,8 @@ class StackNode:
 
 @dataclass(frozen=True, slots=True)
 class StacksPage:
+    """All stacks that led to compiles, as one tree."""
+
     run: RunName
     known: bool
     roots: list[StackNode]

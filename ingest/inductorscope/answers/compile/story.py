@@ -44,6 +44,8 @@ MOST_FAILURES = 50
 
 @dataclass(frozen=True, slots=True)
 class CompilePage:
+    """The story of all compiles of a run."""
+
     run: RunName
     watch: str | None
     """Key of the watched folder, if the run is a reading of one."""

@@ -16,6 +16,8 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class SymbolRow:
+    """A symbolic size or number."""
+
     compile: CompileRef | None
     name: str
     subject: str
@@ -30,6 +32,8 @@ class SymbolRow:
 
 @dataclass(frozen=True, slots=True)
 class SymbolGuardRow:
+    """A guard or conclusion about symbols."""
+
     compile: CompileRef | None
     kind: str
     text: str
@@ -45,6 +49,8 @@ class SymbolGuardRow:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionRow:
+    """A symbolic expression, and the arguments it was made from."""
+
     text: str
     method: str
     arguments: list[str]
@@ -54,6 +60,8 @@ class ExpressionRow:
 
 @dataclass(frozen=True, slots=True)
 class SymbolsPage:
+    """Symbols of a run, and the guards on them."""
+
     run: RunName
     known: bool
     symbols: list[SymbolRow]

@@ -25,6 +25,8 @@ MOST_TUNINGS = 500
 
 @dataclass(frozen=True, slots=True)
 class PhaseRow:
+    """All phases with one name."""
+
     name: str
     kind: str
     spoken: str
@@ -38,6 +40,8 @@ class PhaseRow:
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
+    """The compile time of one kernel."""
+
     name: str
     compile: CompileRef | None
     us: float | None
@@ -47,6 +51,8 @@ class CompiledKernel:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceRow:
+    """One candidate of an autotuning."""
+
     name: str
     us: float | None
     what: str
@@ -54,6 +60,8 @@ class ChoiceRow:
 
 @dataclass(frozen=True, slots=True)
 class TuningRow:
+    """One autotuning in a log."""
+
     what: str
     shapes: str
     us: float | None
@@ -63,6 +71,8 @@ class TuningRow:
 
 @dataclass(frozen=True, slots=True)
 class CompileTimePage:
+    """Where compile time goes."""
+
     run: RunName
     watch: str | None
     known: bool

@@ -16,6 +16,8 @@ from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCal
 
 @dataclass(frozen=True, slots=True)
 class ExplainedBreakRow:
+    """A graph break in `torch._dynamo.explain`."""
+
     reason: str
     stack: list[FrameRow]
     code: list[CodeLine]
@@ -33,6 +35,8 @@ class OpsRow:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRow:
+    """The report of `torch._dynamo.explain`."""
+
     graphs: int
     breaks: int
     ops: int
@@ -45,6 +49,8 @@ class ExplainedRow:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
+    """A loop nest of a C++ kernel."""
+
     graph: str | None
     """The graph's slug."""
     handle: int | None
@@ -60,12 +66,15 @@ class LoopRow:
 
 @dataclass(frozen=True, slots=True)
 class LoopTable:
+    """All loop nests of a run."""
+
     instructions: str
     rows: list[LoopRow]
     vectorised: int
 
 
 def torch_report(session: Session, run_id: str) -> TorchReport:
+    """Torch's own report in the run's `capture.json`."""
     digest = session.scalar(
         select(Artifact.digest).where(Artifact.run_id == run_id, Artifact.role == CAPTURE)
     )

@@ -12,6 +12,8 @@ MOST_TABLES = 500
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
+    """A candidate and its time."""
+
     name: str
     us: float | None
     slower: float | None
@@ -21,6 +23,8 @@ class CandidateRow:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
+    """One autotuning with all candidates."""
+
     compile: CompileRef | None
     op: str
     shapes: str

@@ -16,6 +16,8 @@ from inductorscope.store.tables.models import Artifact, Links
 
 @dataclass(frozen=True, slots=True)
 class AnnotationParts:
+    """Links and texts of a graph."""
+
     links: GraphLinks
     code: int | None
     """Artifact of the output code."""

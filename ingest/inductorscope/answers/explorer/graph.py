@@ -149,6 +149,7 @@ def links_payload(session: Session, run: str, slug: str) -> bytes | None:
 
 
 def explorer(session: Session, run: str, slug: str) -> Explorer:
+    """The explorer of a graph; raises NotHere for an unknown graph."""
     graph = graph_of(session, run, slug)
     links = session.execute(
         select(Links.coverage, Links.notes, Links.engine).where(Links.graph_id == graph.id)
@@ -168,7 +169,9 @@ def explorer(session: Session, run: str, slug: str) -> Explorer:
 def _why_no_links(session: Session, run: str) -> str:
     state = session.scalar(select(Run.state).where(Run.id == run))
     if state == READING:
-        return "The lines of this graph are still being linked; they light as soon as they are."
+        return (
+            "The lines of this graph are still being linked; they light up as soon as that is done."
+        )
     return "No lines of this graph could be linked."
 
 

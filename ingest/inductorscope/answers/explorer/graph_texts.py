@@ -53,6 +53,7 @@ class GraphTextsStored:
 
 
 def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
+    """Looks up the texts of a graph without reading them."""
     query = (
         select(Artifact.role, Artifact.id, Artifact.digest, Artifact.size)
         .where(Artifact.graph_id == graph_id, Artifact.role.in_(ROLES))

@@ -170,6 +170,7 @@ def run_row(run: Run) -> RunRow:
 
 
 def speed_up(run: Run) -> float | None:
+    """Eager time divided by compiled time; None if either is unknown."""
     return run.eager_ms / run.compiled_ms if run.eager_ms and run.compiled_ms else None
 
 

@@ -33,6 +33,7 @@ def watch_key(tags: Sequence[Any]) -> str | None:
 
 
 def watched(session: Session, key: str) -> Watched:
+    """The newest complete reading of the folder with this key."""
     query = (
         select(Run)
         .join(RunSearch, RunSearch.run_id == Run.id)

@@ -113,6 +113,7 @@ def graph_works(session: Session, graph: Graph) -> list[CallWork]:
 
 
 def run_peaks(run: Run) -> Peaks | None:
+    """Peaks of the machine that the run was captured on."""
     return peaks_of(run.environment.get("peaks"), run.device_name)
 
 
