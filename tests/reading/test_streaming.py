@@ -22,7 +22,12 @@ from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs import writer
 from inductorscope.store.runs.runs import delete_run
-from inductorscope.store.runs.writer import TakenOverError, discard_abandoned, is_alive, reader_here
+from inductorscope.store.runs.writer import (
+    TakenOverError,
+    discard_abandoned,
+    is_alive,
+    process_reader,
+)
 from inductorscope.store.tables.models import Artifact, Base, Graph, Kernel, LogEntry, Profile, Run
 from inductorscope.store.tables.times import LineCost, TraceKernel
 from sqlalchemy import Engine, func, select, text, update
@@ -64,7 +69,7 @@ def read_and_die(settings: Settings, root: Path, last: int) -> None:
 
     read_run(
         root, session_factory=sessions(make_engine(settings)), origin="ingest", settings=settings,
-        owner=Owner(reader_here(), guard=guard),
+        owner=Owner(process_reader(), guard=guard),
     )  # fmt: skip
 
 
@@ -85,7 +90,7 @@ def transactions_of(db: Database, root: Path) -> int:
         nonlocal begun
         begun += 1
 
-    db.read(root, owner=Owner(reader_here(), guard=count))
+    db.read(root, owner=Owner(process_reader(), guard=count))
     return begun
 
 

@@ -15,7 +15,7 @@ from inductorscope.store.runs.draft import (
     RunDraft,
     artifact_of,
 )
-from inductorscope.store.runs.writer import RunWriter, reader_here
+from inductorscope.store.runs.writer import RunWriter, process_reader
 
 LOG = "trace.log"
 CODE = b"import torch\ndef call(args):\n    return (args[0] * 3, )\n"
@@ -34,7 +34,7 @@ class HalfRead:
             bytes_in=4096,
         )
         self.id = self.draft.id
-        self.writer = RunWriter(sessions, self.draft, reader_here(), lambda session: None)
+        self.writer = RunWriter(sessions, self.draft, process_reader(), lambda session: None)
         assert self.writer.begin(lambda: None, lambda session, run: None)
 
     def read_log(self) -> None:

@@ -130,7 +130,7 @@ def kind_of(model: str) -> ModelKind:
     return "factory" if ":" in model else "built-in"
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, known: Iterable[str]) -> str:
     """Returns ' Did you mean …?' if a known name is spelled similarly, else ''."""
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(close)}?" if close else ""
@@ -158,8 +158,8 @@ def _check_model(spec: CaptureSpec) -> None:
         built_in = BY_NAME.get(spec.model)
         if built_in is None:
             raise SpecError(
-                f"There is no built-in model {spec.model!r}.{near(spec.model, NAMES)} The built-in "
-                f"models are {', '.join(NAMES)}. For your own model, write "
+                f"There is no built-in model {spec.model!r}.{suggestion(spec.model, NAMES)} "
+                f"The built-in models are {', '.join(NAMES)}. For your own model, write "
                 "package.module:factory, file.py:factory or the path of a script."
             )
         if spec.args:
@@ -196,7 +196,7 @@ def _check_compiling(spec: CaptureSpec) -> None:
     if spec.mode is not None and spec.mode not in MODES:
         raise SpecError(
             f"The mode is {spec.mode!r}; it must be one of {', '.join(MODES)}."
-            + near(spec.mode, MODES)
+            + suggestion(spec.mode, MODES)
         )
     if spec.backend != "inductor" and spec.mode not in (None, "default"):
         raise SpecError(f"The mode {spec.mode} belongs to inductor, not to {spec.backend}.")

@@ -22,7 +22,7 @@ from inductorscope.intake.zips import DAMAGED, broken, unpack_zip
 
 __all__ = ["Limits", "Refused", "only_archive", "unpack"]
 
-TAKEN = "send a folder, a file, or a zip, tar, tar.gz, tar.xz or tar.zst of them"
+SUPPORTED = "send a folder, a file, or a zip, tar, tar.gz, tar.xz or tar.zst of them"
 
 
 def unpack(
@@ -88,10 +88,10 @@ def _unpack_file(source: Path, into: Path, meter: Meter) -> None:
     where = meter.where
     status = source.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise Refused(f"{where} is not a plain file", TAKEN)
+        raise Refused(f"{where} is not a plain file", SUPPORTED)
     meter.upload()
     if status.st_size == 0:
-        raise Refused(f"{where} is empty", TAKEN)
+        raise Refused(f"{where} is empty", SUPPORTED)
     target = Target(into, meter)
     with source.open("rb") as file:
         head = file.read(magic.HEAD)
@@ -106,7 +106,7 @@ def _unpack_file(source: Path, into: Path, meter: Meter) -> None:
                 raise broken(where, str(error)) from None
             raise
     if not target.files:
-        raise Refused(f"{where} holds no files", TAKEN)
+        raise Refused(f"{where} holds no files", SUPPORTED)
 
 
 def _unpack_kind(file: BinaryIO, head: bytes, source: Path, target: Target, meter: Meter) -> None:
@@ -118,11 +118,11 @@ def _unpack_kind(file: BinaryIO, head: bytes, source: Path, target: Target, mete
     elif kind in magic.PACKINGS:
         _unpack_packed(open_plain(file), name, target, meter)
     elif kind in magic.FOREIGN:
-        raise Refused(f"{meter.where} is a {kind} archive, which is not supported", TAKEN)
+        raise Refused(f"{meter.where} is a {kind} archive, which is not supported", SUPPORTED)
     elif name.lower().endswith(magic.ARCHIVE_ENDINGS):
         if not head.strip(b"\0"):  # an empty tar is all zeros
-            raise Refused(f"{meter.where} holds no files", TAKEN)
-        raise Refused(f"{meter.where} is not an archive, despite its name", TAKEN)
+            raise Refused(f"{meter.where} holds no files", SUPPORTED)
+        raise Refused(f"{meter.where} is not an archive, despite its name", SUPPORTED)
     else:
         meter.member()
         parts = member_path(name, meter.where)
@@ -154,7 +154,7 @@ def _unpack_packed(stream: Readable, name: str, target: Target, meter: Meter) ->
         unpack_tar(whole, target, meter)
         return
     if not head.strip(b"\0"):  # an empty tar is all zeros
-        raise Refused(f"{meter.where} holds no files", TAKEN)
+        raise Refused(f"{meter.where} holds no files", SUPPORTED)
     stem = name
     for ending in (".gz", ".xz", ".zst", ".bz2"):
         if name.lower().endswith(ending) and len(name) > len(ending):
@@ -179,7 +179,7 @@ def _lay_out_folder(source: Path, into: Path, meter: Meter) -> None:
             meter.member()
             _lay_out_file(Path(folder, name), root, target, meter)
     if not target.files:
-        raise Refused(f"{where} holds no files", TAKEN)
+        raise Refused(f"{where} holds no files", SUPPORTED)
 
 
 def _lay_out_file(path: Path, root: Path, target: Target, meter: Meter) -> None:

@@ -25,7 +25,7 @@ class Target:
         try:
             self.root.joinpath(*parts).mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise self._twice(name) from None
+            raise self._duplicate(name) from None
 
     def file(self, parts: tuple[str, ...], name: str, source: Readable, counted: bool) -> int:
         """Writes one file and returns its size; `counted`: the reader already feeds the meter."""
@@ -38,7 +38,7 @@ class Target:
         try:
             number = os.open(self.root.joinpath(*parts), flags, 0o644)
         except (FileExistsError, IsADirectoryError):
-            raise self._twice(name) from None
+            raise self._duplicate(name) from None
         size = 0
         with os.fdopen(number, "wb") as out:
             while piece := source.read(PIECE):
@@ -55,11 +55,11 @@ class Target:
         try:
             os.link(path, self.root.joinpath(*parts), follow_symlinks=False)
         except FileExistsError:
-            raise self._twice(name) from None
+            raise self._duplicate(name) from None
         except OSError:  # another file system, or another user's file
             return False
         self.files += 1
         return True
 
-    def _twice(self, name: str) -> Refused:
+    def _duplicate(self, name: str) -> Refused:
         return Refused(f"{self.meter.where} has two members named {shown(name)}", PACK_AGAIN)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from inductorscope.store.runs.writer import reader_here
+from inductorscope.store.runs.writer import process_reader
 from inductorscope.store.tables.models import Run
 
 
@@ -30,4 +30,4 @@ class Owner:
 
 def owner_here() -> Owner:
     """This process, for nobody else."""
-    return Owner(reader_here())
+    return Owner(process_reader())

@@ -14,7 +14,7 @@ import typing
 
 from inductorscope.capture.inside.untyped import Untyped
 from inductorscope.capture.permission import NotAllowed
-from inductorscope.capture.spec import CaptureSpec, SpecError, near
+from inductorscope.capture.spec import CaptureSpec, SpecError, suggestion
 
 # Keys that are recorded even if the capture does not set them.
 _RELEVANT = (
@@ -78,7 +78,7 @@ def parse_value(config: Untyped, key: str, text: str, *, trusted: bool) -> Untyp
     """
     known = config.get_config_copy()
     if key not in known:
-        raise SpecError(f"torch._inductor.config has no key {key!r}.{near(key, known)}")
+        raise SpecError(f"torch._inductor.config has no key {key!r}.{suggestion(key, known)}")
     if key in _CANNOT_CHANGE:
         raise SpecError(f"The capture sets the key {key} itself; it cannot be changed.")
     now = known[key]
@@ -211,7 +211,7 @@ def _check_backend(spec: CaptureSpec, trusted: bool) -> None:
     backends = torch._dynamo.list_backends(exclude_tags=())
     if spec.backend not in backends:
         raise SpecError(
-            f"This torch has no back end {spec.backend!r}.{near(spec.backend, backends)} "
+            f"This torch has no back end {spec.backend!r}.{suggestion(spec.backend, backends)} "
             f"It has {', '.join(backends)}."
         )
     if not trusted and spec.backend not in _BACKENDS:

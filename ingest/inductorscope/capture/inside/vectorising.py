@@ -56,13 +56,13 @@ def follow_vectorising() -> VectorRecord:
     @wraps(select)
     def select_tiling(self: Untyped, functions: Untyped, sizes: Untyped) -> Untyped:
         tiling = select(self, functions, sizes)
-        _unharmed(lambda: record.decided(_nest(functions, sizes, tiling)))
+        _guarded(lambda: record.decided(_nest(functions, sizes, tiling)))
         return tiling
 
     @wraps(define)
     def define_kernel(self: Untyped, *args: Untyped, **kwargs: Untyped) -> Untyped:
         name = define(self, *args, **kwargs)
-        _unharmed(lambda: record.defined(str(name)))
+        _guarded(lambda: record.defined(str(name)))
         return name
 
     cpp.TilingSelect.select_tiling = select_tiling
@@ -70,7 +70,7 @@ def follow_vectorising() -> VectorRecord:
     return record
 
 
-def _unharmed(note: Callable[[], None]) -> None:
+def _guarded(note: Callable[[], None]) -> None:
     """Runs `note`; recording must never fail a compile."""
     try:
         note()

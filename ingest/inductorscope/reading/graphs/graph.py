@@ -76,7 +76,7 @@ def read_graphs(reading: Reading, graphs: list[GraphRead], meanwhile: Callable[[
                 reading.run.kernel_names |= dict.fromkeys(
                     kernel.name for kernel in graph.draft.kernels
                 )
-            graph.draft.let_go(kernels=not timed)
+            graph.draft.drop_stored(kernels=not timed)
     return quotes
 
 

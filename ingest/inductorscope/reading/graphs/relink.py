@@ -22,7 +22,7 @@ from inductorscope.reading.graphs.graph import line_records
 from inductorscope.reading.texts import LARGEST_TEXT
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.database.engine import Sessions, address_of, bulk_write, sessions
-from inductorscope.store.runs.relinked import count_stored, give_up, outdated, renew_links
+from inductorscope.store.runs.relinked import count_stored, mark_unaligned, outdated, renew_links
 from inductorscope.store.tables.models import Artifact, Graph, Links
 
 ALONE = 3_000_000
@@ -155,7 +155,7 @@ def _task(database: str, alike: _Alike) -> Task:
 def _store(session: Session, graphs: list[int], outcome: Outcome, result: Relinked) -> None:
     content = outcome.content
     if content.links is None:
-        give_up(session, graphs)
+        mark_unaligned(session, graphs)
         result.failed += len(graphs)
     else:
         renew_links(session, graphs, content.links, content.kernels, costs_of)

@@ -146,7 +146,7 @@ class GraphDraft:
             return self.stored_generated
         return sum(kernel.kind != "extern" for kernel in self.kernels)
 
-    def let_go(self, *, kernels: bool) -> None:
+    def drop_stored(self, *, kernels: bool) -> None:
         """Drops data that only rows need; `kernels`: also kernels, if no times will follow."""
         self.stored_generated = self.generated
         self.nodes, self.links = {}, None

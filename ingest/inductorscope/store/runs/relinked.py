@@ -82,7 +82,7 @@ def renew_links(
             _renew_costs(session, graph, work_out_costs)
 
 
-def give_up(session: Session, graphs: Sequence[int]) -> None:
+def mark_unaligned(session: Session, graphs: Sequence[int]) -> None:
     """Marks graphs whose lines cannot be aligned; they keep the links of their calls."""
     waiting = (Links.graph_id.in_(graphs), Links.engine == CALLS)
     for graph, notes in session.execute(select(Links.graph_id, Links.notes).where(*waiting)).all():

@@ -63,7 +63,7 @@ class TakenOverError(Exception):
     """Another reader has taken the run over, or it was deleted; this reader must stop."""
 
 
-def reader_here() -> str:
+def process_reader() -> str:
     """Returns a name for a reader without a job."""
     return f"process:{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
@@ -96,7 +96,7 @@ class RunWriter:
             try:
                 with bulk_write(self._engine), self._sessions.begin() as session:
                     self._guard(session)
-                    state = self._clear_way(session)
+                    state = self._discard_if_dead(session)
                     if state is None:
                         insert_header(session, self.draft, self._reader)
                         begun(session, self.draft.id)
@@ -110,7 +110,7 @@ class RunWriter:
             waiting()
             time.sleep(LOOK_AGAIN_SECONDS)
 
-    def _clear_way(self, session: Session) -> str | None:
+    def _discard_if_dead(self, session: Session) -> str | None:
         """Returns the state of a run with the same content, after deleting an abandoned one."""
         same = select(Run).where(Run.content_digest == self.draft.content_digest)
         # Locked: its reader may be completing it right now, which changes reader and job.
@@ -252,11 +252,11 @@ def is_alive(session: Session, run: Run) -> bool:
         return state == "running"
     parts = reader.split(":")
     if len(parts) == 4 and parts[1] == socket.gethostname() and parts[2].isdecimal():
-        return _runs_here(int(parts[2]))
+        return _process_runs(int(parts[2]))
     return run.read_at is not None and datetime.now(UTC) - run.read_at < SILENT
 
 
-def _runs_here(pid: int) -> bool:
+def _process_runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

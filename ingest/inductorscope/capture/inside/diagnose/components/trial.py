@@ -142,7 +142,7 @@ class Trial:
         parent = os.getpid()
         child = os.fork()
         if child == 0:
-            _be_trial(run, verdict_file, parent)
+            _run_trial(run, verdict_file, parent)
         status, stopped = self._wait(child)
         seconds = time.perf_counter() - started
         if stopped:
@@ -174,7 +174,7 @@ class Trial:
         return os.waitpid(child, 0)[1], True
 
 
-def _be_trial(run: Callable[[], Verdict], verdict_file: Path, parent: int) -> None:
+def _run_trial(run: Callable[[], Verdict], verdict_file: Path, parent: int) -> None:
     """Runs the trial in the forked process, writes the verdict to a file, and never returns."""
     status = 0
     try:

@@ -152,7 +152,7 @@ def compare_along(
                 lane.take(node, value)
             continue
         yield along.at(node)
-        along.go_on(node)
+        along.continue_from(node)
         for used in frees.get(node, ()):
             for lane in along.lanes:
                 lane.values.pop(used, None)
@@ -201,7 +201,7 @@ class _Along:
         terms = max(self._terms.get(each, 1) for each in between)
         return Compared(node, compiled, values[0], values[1], values[2:], own, between, terms)
 
-    def go_on(self, node: torch.fx.Node) -> None:
+    def continue_from(self, node: torch.fx.Node) -> None:
         """Continues with the value of the compiled side."""
         compiled = self.compiled.get(node.name)
         written = self.shared[0].values.get(node)
