@@ -148,9 +148,9 @@ class Explainer:
         if block is None or op is None or node is None:
             return f"`{op_name}` of {name}"
         alike = [each.name for each in block.ops if each.op == op.op]
-        which = _ordinal(alike.index(op.name)) if len(alike) > 1 else "the"
+        ordinal = _ordinal(alike.index(op.name)) if len(alike) > 1 else "the"
         where = f"{name}'s loop body" if block_name == "body" else f"{block_name} of {name}"
-        return f"{which} `{op.op}` of {where}{_about(op, block, node)}"
+        return f"{ordinal} `{op.op}` of {where}{_about(op, block, node)}"
 
 
 def explain(texts: GraphTexts, stage: str, line: int) -> list[Reason]:

@@ -152,7 +152,7 @@ def test_an_operator_that_nothing_lowers(kind: str) -> None:
 def test_triton_says_line_column_and_reason() -> None:
     found = read_triton_error(TRITON)
     assert found is not None
-    assert (found.what, found.line, found.column) == ("compile", 3, 8)
+    assert (found.kind, found.line, found.column) == ("compile", 3, 8)
     assert found.kernel == "triton_poi_fused_add_0"
     assert found.excerpt[-1].strip() == "tmp1 = tl.maximum(tmp0)"
     assert "missing 1 required" in found.message
@@ -169,7 +169,7 @@ def test_the_assembler_refuses() -> None:
     text = "`ptxas` stderr:\nptxas /tmp/a.ptx, line 120; error   : Feature requires sm_80\n"
     found = read_triton_error(text)
     assert found is not None
-    assert (found.what, found.message) == ("ptxas", "Feature requires sm_80")
+    assert (found.kind, found.message) == ("ptxas", "Feature requires sm_80")
 
 
 READERS: list[Callable[[str], object]] = [

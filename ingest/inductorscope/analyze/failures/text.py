@@ -167,13 +167,13 @@ def _lowering(explained: Explained, error: LoweringError) -> None:
 def _triton(explained: Explained, error: TritonError) -> None:
     explained.component = "triton"
     kernel = error.kernel or "a kernel"
-    if error.what == "resources":
+    if error.kind == "resources":
         explained.title = f"{kernel} needs more {error.resource} than the GPU has"
         explained.sentences = [
             f"It needs {error.required:,}, the GPU has {error.limit:,}.",
             "Smaller blocks or fewer stages need less; max-autotune tries several configurations.",
         ]
-    elif error.what == "ptxas":
+    elif error.kind == "ptxas":
         explained.title = f"NVIDIA's assembler rejected {kernel}"
         explained.sentences = [f"The message is: {error.message}."]
     else:

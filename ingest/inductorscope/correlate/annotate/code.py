@@ -176,9 +176,9 @@ class _Annotator:
             if number not in allowed:
                 continue
             self._count_line(number, names)
-            said, at = last
+            previous, at = last
             last = (names, number)
-            if names == said and not self._loop_between(at, number):
+            if names == previous and not self._loop_between(at, number):
                 continue
             indent = indent_of(self.lines[number - 1])
             for name in self._first_call(number, names):
@@ -248,8 +248,8 @@ class _Annotator:
                 names = self._nodes_between(kernel.comment_line, kernel.last_line)
             if not names:
                 continue
-            which = f", at the first of its {len(sites)} calls" if len(sites) > 1 else ""
-            head = f"Computes {_nodes(len(names))}{which}:"
+            suffix = f", at the first of its {len(sites)} calls" if len(sites) > 1 else ""
+            head = f"Computes {_nodes(len(names))}{suffix}:"
             self.comments[kernel.comment_line] += self._listed(head, names, "")
 
     def _calls(self, style: Style) -> None:

@@ -55,11 +55,11 @@ def _without_wrapper(code: OutputCode, lines: list[str], graph: FxText) -> Nodes
     result: NodesOfLines = {}
     inputs = [node.name for node in graph.nodes if node.kind == "placeholder"]
     for number, kernel in enumerate(code.kernels, 1):
-        mine = kernel.fragment.nodes or [n.name for n in graph.nodes if n.kind == "call"]
+        computed = kernel.fragment.nodes or [n.name for n in graph.nodes if n.kind == "call"]
         best: tuple[float, NodesOfLines] | None = None
         for order in islice(permutations(kernel.fragment.inputs or inputs), MOST_ORDERS):
             call = _call(kernel, number, list(order))
-            nodes = {(kernel.name, number): mine}
+            nodes = {(kernel.name, number): computed}
             links = RaisedWalk(FxGraph(graph), code, lines, nodes, [call]).walk()
             rest = links.get((kernel.name, number), [])
             rank = max((each.cost for each in rest), default=100.0) - 0.001 * len(rest)

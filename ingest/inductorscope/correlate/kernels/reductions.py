@@ -131,9 +131,9 @@ def accumulation_end(numbered: list[Statement], start: int) -> tuple[int, list[s
     position = first
     while position < min(start + 2 * _REACH, len(numbered)):
         statement = numbered[position]
-        about = {a or b for a, b in _ACCUMULATOR.findall(statement.text)}
-        if about & names:
-            names |= about
+        accumulators = {a or b for a, b in _ACCUMULATOR.findall(statement.text)}
+        if accumulators & names:
+            names |= accumulators
         elif not (
             (statement.uses and set(statement.uses) <= defined and _bare(statement))
             or _adds(numbered, position, names)
@@ -155,8 +155,8 @@ def _bare(statement: Statement) -> bool:
 def _adds(numbered: list[Statement], position: int, names: set[str]) -> bool:
     """Whether a statement between two about the same accumulators belongs to them."""
     for following in numbered[position + 1 : position + 6]:
-        about = {a or b for a, b in _ACCUMULATOR.findall(following.text)}
-        if about & names:
+        accumulators = {a or b for a, b in _ACCUMULATOR.findall(following.text)}
+        if accumulators & names:
             return True
     return False
 

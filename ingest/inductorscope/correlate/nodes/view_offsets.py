@@ -76,7 +76,7 @@ def place_of(value: FxValue, source: Place | None) -> Place | None:
         return _cut(value, source)
     if op == "expand" and own is not None and len(own) == len(sizes):
         kept = zip(own, sizes, strides, strict=True)
-        return offset, own, tuple(s if size == was else 0 for size, was, s in kept)
+        return offset, own, tuple(s if size == before else 0 for size, before, s in kept)
     if op in _RESHAPED and own is not None:
         shaped = _reshaped(sizes, strides, own)
         return None if shaped is None else (offset, own, shaped)

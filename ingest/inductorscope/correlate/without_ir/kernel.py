@@ -211,11 +211,11 @@ class _Raiser:
         for statement in [*self.block.numbered, *self.block.others]:
             if statement.is_load or statement.stores:
                 continue
-            about = list(dict.fromkeys(a or b for a, b in _ABOUT.findall(statement.text)))
-            if not about:
+            mentioned = list(dict.fromkeys(a or b for a, b in _ABOUT.findall(statement.text)))
+            if not mentioned:
                 continue
-            first = joined.get(about[0], about[0])
-            for number in about:
+            first = joined.get(mentioned[0], mentioned[0])
+            for number in mentioned:
                 joined.setdefault(number, first)
             groups.setdefault(first, []).append(statement)
         return groups

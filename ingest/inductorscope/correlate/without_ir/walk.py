@@ -321,10 +321,10 @@ class RaisedWalk(OriginWalk):
             key = (store.pointer, ordinal)
             name = f"{memory}#{self.count}"
             buffer = self._buffer(name, self.wrapper.buffers.get(memory))
-            was = site.versions.get(memory, self._version(memory))
-            held = self._held(was)
+            before = site.versions.get(memory, self._version(memory))
+            held = self._held(before)
             if store.atomic or (held is not None and self.graph.values[held[0]].placeholder):
-                buffer.mutations = [was]
+                buffer.mutations = [before]
             node = IrTextNode(f"op{self.count}", "SchedulerNode", "ComputedBuffer", [], 0, 0)
             node.buffers = [buffer]
             body = builder.body(store, name)

@@ -143,9 +143,9 @@ class CallSites:
     def _call(self, name: str, number: int, arguments: list[str]) -> CodeCall:
         handle, known = 0, False
         if self.handles:
-            named, given = split_handle(self.handles[-1])
-            if given is not None:
-                name, handle, known = named, given, True
+            named, known_handle = split_handle(self.handles[-1])
+            if known_handle is not None:
+                name, handle, known = named, known_handle, True
         call = CodeCall(name, handle, known, number + 1, arguments)
         call.source_nodes, call.extern = list(self.nodes), name not in self.names
         return call

@@ -46,8 +46,8 @@ class CppWrapper(PythonWrapper):
     """Reads a C++ wrapper. Sizes are in arrays; a tensor takes two lines: a handle and its
     owner."""
 
-    def __init__(self, calls: dict[int, CodeCall], given: dict[str, Layout]) -> None:
-        super().__init__(calls, given)
+    def __init__(self, calls: dict[int, CodeCall], inputs: dict[str, Layout]) -> None:
+        super().__init__(calls, inputs)
         self.arrays: dict[str, tuple[str, ...]] = {}
         self.pooled: dict[str, WrapperLine] = {}
 

@@ -26,8 +26,8 @@ def parse_wrapper(text: str, code: OutputCode) -> list[WrapperLine]:
     lines = plain_lines(text)
     calls = {call.line: call for call in code.calls}
     after = min(code.wrapper_last, len(lines))
-    given = input_layouts(lines[after:])
-    reader = CppWrapper(calls, given) if code.cpp else PythonWrapper(calls, given)
+    inputs = input_layouts(lines[after:])
+    reader = CppWrapper(calls, inputs) if code.cpp else PythonWrapper(calls, inputs)
     start = max(code.wrapper_first - 1, 0) if code.wrapper_first else after
     for kernel in [*sorted(code.kernels, key=lambda kernel: kernel.first_line), None]:
         stop = after if kernel is None else min(kernel.comment_line - 1, after)

@@ -56,9 +56,9 @@ _KEYWORD = re.compile(r"(device|dtype)=(.+)")
 class PythonWrapper:
     """Reads line by line: a name is a buffer once an earlier line has defined it."""
 
-    def __init__(self, calls: dict[int, CodeCall], given: dict[str, Layout]) -> None:
+    def __init__(self, calls: dict[int, CodeCall], inputs: dict[str, Layout]) -> None:
         self.calls = calls
-        self.given = given
+        self.inputs = inputs
         self.records: list[WrapperLine] = []
         self.layouts: dict[str, Layout | None] = {}
         """All buffers defined so far."""
@@ -66,7 +66,7 @@ class PythonWrapper:
     def read(self, line: str, number: int) -> None:
         made = self._line(line, number)
         for name in made.defines:
-            self.layouts[name] = made.layout or self.layouts.get(name) or self.given.get(name)
+            self.layouts[name] = made.layout or self.layouts.get(name) or self.inputs.get(name)
         self.records.append(made)
 
     def _line(self, line: str, number: int) -> WrapperLine:

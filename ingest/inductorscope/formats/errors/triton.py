@@ -36,7 +36,7 @@ _ENDS = re.compile(r"^(?:\s*$|Traceback |The above exception|During handling|Set
 class TritonError:
     """One rejected kernel."""
 
-    what: str
+    kind: str
     """`compile`, `resources` or `ptxas`."""
     message: str = ""
     kernel: str = ""

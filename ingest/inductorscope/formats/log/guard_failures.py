@@ -81,22 +81,29 @@ def _failure(compile_id: str | None, text: str) -> GuardFailure:
         text = text[: placed.start()]
     text = text.strip()
     if match := _INDEX.match(text):
-        name, what, index, old, new = match.groups()
+        name, property_name, index, old, new = match.groups()
         return GuardFailure(
             compile_id,
             text,
-            f"{source_as_written(name)}.{what}({index})",
-            what,
+            f"{source_as_written(name)}.{property_name}({index})",
+            property_name,
             old,
             new,
             code,
             place,
         )
     if match := _TENSOR.match(text):
-        name, what, old, new = match.groups()
-        kind = "dtype" if what == "dtype" else what.replace(" ", "_")
+        name, property_name, old, new = match.groups()
+        kind = "dtype" if property_name == "dtype" else property_name.replace(" ", "_")
         return GuardFailure(
-            compile_id, text, f"{what} of {source_as_written(name)}", kind, old, new, code, place
+            compile_id,
+            text,
+            f"{property_name} of {source_as_written(name)}",
+            kind,
+            old,
+            new,
+            code,
+            place,
         )
     if match := _LENGTH.match(text):
         subject = f"len({source_as_written(match.group(1))})"

@@ -134,23 +134,23 @@ class TorchLogs:
 
     def _fusion(self, compile_id: str | None, message: str) -> None:
         if match := _CANNOT.match(message):
-            one, other, reason = match.groups()
-            self._tried(compile_id, one, other, False, reason.strip())
+            first, second, reason = match.groups()
+            self._tried(compile_id, first, second, False, reason.strip())
         elif match := _FUSING.match(message):
-            one, other, reason = match.groups()
-            self._tried(compile_id, one, other, True, (reason or "").strip())
+            first, second, reason = match.groups()
+            self._tried(compile_id, first, second, True, (reason or "").strip())
         elif match := _NODE.match(message):
             self._node(compile_id, match, message)
 
     def _tried(
-        self, compile_id: str | None, one: str, other: str, fused: bool, reason: str
+        self, compile_id: str | None, first: str, second: str, fused: bool, reason: str
     ) -> None:
-        known = self.fusions.get((compile_id, one, other, reason))
+        known = self.fusions.get((compile_id, first, second, reason))
         if known is not None:
             known.count += 1
         elif self._room(self.fusions):
-            self.fusions[compile_id, one, other, reason] = Fusion(
-                compile_id, one, other, fused, reason[:2000], 1, self.lines
+            self.fusions[compile_id, first, second, reason] = Fusion(
+                compile_id, first, second, fused, reason[:2000], 1, self.lines
             )
 
     def _node(self, compile_id: str | None, match: re.Match[str], message: str) -> None:

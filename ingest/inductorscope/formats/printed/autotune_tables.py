@@ -80,9 +80,9 @@ class AutotuneTables:
         match = _CANDIDATE.match(text)
         if match is None:
             return False  # compiler warnings may come between the lines
-        name, ms, what = match.groups()
+        name, ms, detail = match.groups()
         if len(self._open.candidates) < MOST_CANDIDATES:
-            self._open.candidates.append(Candidate(name, _ms(ms), (what or "").strip()[:LONGEST]))
+            self._open.candidates.append(Candidate(name, _ms(ms), (detail or "").strip()[:LONGEST]))
         else:
             self.beyond += 1
         return True

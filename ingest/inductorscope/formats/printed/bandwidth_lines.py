@@ -68,9 +68,9 @@ def kernel_of(
     before, after = line[: match.start()], line[match.end() :]
     ms, gigabytes, gb_per_s = map(float, match.groups())
     kernel = KernelBandwidth(number, ms, gigabytes, gb_per_s, slow=slow)
-    which = _KERNEL.match(before if before.strip() else heading or "")
-    if which:
-        benchmark, kernel.category, kernel.key = which.groups()
+    named = _KERNEL.match(before if before.strip() else heading or "")
+    if named:
+        benchmark, kernel.category, kernel.key = named.groups()
         kernel.benchmark = None if benchmark == "None" else benchmark
     resources = _RESOURCES.search(after)
     if resources:

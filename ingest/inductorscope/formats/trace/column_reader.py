@@ -83,7 +83,7 @@ class ColumnReader:
             if group is not None and not self._add_regular(events, *group):
                 self._add_each(events, *group)
 
-    def _add_regular(self, events: list[TraceEvent], which: int, kind: int) -> bool:
+    def _add_regular(self, events: list[TraceEvent], group_number: int, kind: int) -> bool:
         """Adds events of one kind together. Returns False and adds nothing if one of them is
         irregular."""
         names = [event.name for event in events]
@@ -95,11 +95,11 @@ class ColumnReader:
         try:
             ts = np.array([event.ts for event in events], np.float64)
             us = np.array([event.dur for event in events], np.float64)
-            given = [each.external_id for each in arguments]
-            if None in given:
-                given = [_external_id(each) for each in arguments]
-            external = _ids(given)
-            if which <= _RUNTIME:
+            ids = [each.external_id for each in arguments]
+            if None in ids:
+                ids = [_external_id(each) for each in arguments]
+            external = _ids(ids)
+            if group_number <= _RUNTIME:
                 correlation = _ids([each.correlation for each in arguments])
             else:
                 correlation = np.full(len(events), -1, np.int64)
@@ -110,7 +110,7 @@ class ColumnReader:
         if not (np.isfinite(ts).all() and (us >= 0).all() and (us < LONGEST_US).all()):
             return False
         lanes = _numbered(self._lanes, [(event.pid, event.tid) for event in events])
-        if which >= _OPERATOR:
+        if group_number >= _OPERATOR:
             kinds = [self._launch_of(event) for event in events]
         else:
             kinds = [kind] * len(events)
@@ -118,15 +118,15 @@ class ColumnReader:
             np.array(_numbered(self._names, names), np.int32), np.array(lanes, np.int32),
             np.array(kinds, np.int32), ts, us, external, correlation,
         )  # fmt: skip
-        marks = set(filter(_is_mark, distinct)) if which >= _OPERATOR else None
+        marks = set(filter(_is_mark, distinct)) if group_number >= _OPERATOR else None
         if not marks:
-            self._rows[which].add(*columns)
+            self._rows[group_number].add(*columns)
             return True
-        group = np.full(len(events), which)
+        group = np.full(len(events), group_number)
         for place, name in enumerate(names):
             if name in marks:
                 group[place] = self._marked(
-                    which, lanes[place], float(ts[place]), float(us[place]), str(name)
+                    group_number, lanes[place], float(ts[place]), float(us[place]), str(name)
                 )
         for number in np.unique(group).tolist():
             self._rows[number].add(*(column[group == number] for column in columns))
@@ -138,18 +138,18 @@ class ColumnReader:
             return NOWHERE
         return self._launch(event.name or "", args)
 
-    def _add_each(self, events: list[TraceEvent], which: int, kind: int) -> None:
+    def _add_each(self, events: list[TraceEvent], group_number: int, kind: int) -> None:
         """Adds events one by one, with default values for missing fields."""
         rows: dict[int, list[tuple[float, ...]]] = defaultdict(list)
         for event in events:
-            row = self._row(event, which, kind)
+            row = self._row(event, group_number, kind)
             if row is not None:
                 rows[row[0]].append(row[1])
         for number, listed in rows.items():
             self._rows[number].add(*map(np.array, zip(*listed, strict=True)))
 
     def _row(
-        self, event: TraceEvent, which: int, kind: int
+        self, event: TraceEvent, group: int, kind: int
     ) -> tuple[int, tuple[float, ...]] | None:
         """The group of an event and its row in it; None for skipped events."""
         name, duration, start = event.name, event.dur, event.ts
@@ -167,13 +167,13 @@ class ColumnReader:
         external = correlation = -1
         if event.args is not None:
             external = _number(_external_id(event.args))
-            if which <= _RUNTIME:
+            if group <= _RUNTIME:
                 correlation = _number(event.args.correlation)
-        if which >= _OPERATOR:
-            which = self._marked(which, lane, start, duration, name)
+        if group >= _OPERATOR:
+            group = self._marked(group, lane, start, duration, name)
             kind = self._launch_of(event)
         (number,) = _numbered(self._names, [name])
-        return which, (number, lane, kind, start, duration, external, correlation)
+        return group, (number, lane, kind, start, duration, external, correlation)
 
     def _group(self, category: str) -> tuple[int, int] | None:
         """The group of a category, or None for most."""
@@ -181,7 +181,7 @@ class ColumnReader:
             self._groups[category] = _GROUPS.get(category.lower())
         return self._groups[category]
 
-    def _marked(self, which: int, lane: int, start: float, duration: float, name: str) -> int:
+    def _marked(self, group: int, lane: int, start: float, duration: float, name: str) -> int:
         """Records a span that structures the trace; returns its group."""
         if match := _GRAPH_CALL.match(name):
             self._graph_calls.append(Span(lane, start, duration, match.group(1)))
@@ -193,7 +193,7 @@ class ColumnReader:
         elif _STEP.match(name):
             self._steps.append(Span(lane, start, duration, name))
             return _ANNOTATION
-        return which
+        return group
 
     def _launch(self, name: str, arguments: EventArgs) -> int:
         file = arguments.kernel_file
@@ -246,8 +246,8 @@ def _external_id(arguments: EventArgs | None) -> object:
     """The external id, in the current or the first spelling."""
     if arguments is None:
         return None
-    given = arguments.external_id
-    return arguments.old_external_id if given is None else given
+    current = arguments.external_id
+    return arguments.old_external_id if current is None else current
 
 
 def _ids(values: list[object]) -> Integers | None:

@@ -121,8 +121,8 @@ class EventReader:
         # `read1` returns what is available: `read` of a cut gzip file fails without returning it.
         read = getattr(self.stream, "read1", self.stream.read)
         pieces = [self._buffer]
-        have = len(self._buffer)
-        while have < size and not self._ended:
+        buffered = len(self._buffer)
+        while buffered < size and not self._ended:
             try:
                 piece = read(CHUNK)
             except (EOFError, OSError, zlib.error) as error:
@@ -135,7 +135,7 @@ class EventReader:
                 self._ended = True
                 piece = piece[: self.max_bytes - self.bytes_read]
             pieces.append(piece)
-            have += len(piece)
+            buffered += len(piece)
         self._buffer = b"".join(pieces)
 
     def _find_events(self) -> bool:

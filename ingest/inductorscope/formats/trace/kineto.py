@@ -257,24 +257,24 @@ def _kernels(columns: TraceColumns, launched: Launched) -> tuple[list[KernelTime
     rank = np.empty(len(first), np.int32)
     rank[order] = np.arange(len(first), dtype=np.int32)
     kernels = []
-    for which in order.tolist():
-        event = first[which]
+    for place in order.tolist():
+        event = first[place]
         known = launched.launch[event] != NOWHERE
         launch = columns.launches[launched.launch[event]] if known else Launch("", None, None)
-        op, region = op_name[which], launched.region[event]
+        op, region = op_name[place], launched.region[event]
         kernels.append(
             KernelTime(
-                columns.names[name[which]],
-                DEVICE_KINDS[kind[which]],
+                columns.names[name[place]],
+                DEVICE_KINDS[kind[place]],
                 launch.file,
                 launch.hash,
                 None if op == NOWHERE else columns.names[op],
                 None if region == NOWHERE else int(region),
                 launched.joins[launched.join[event]],
-                int(calls[which]),
-                float(total[which]),
-                float(least[which]),
-                float(most[which]),
+                int(calls[place]),
+                float(total[place]),
+                float(least[place]),
+                float(most[place]),
                 known,
                 bool(launched.replayed[event]),
                 bool(launched.compiled[event]),

@@ -148,10 +148,10 @@ def outermost(group: Numbers, ts: Floats, us: Floats) -> Truths:
     for first in range(0, len(ts), AT_ONCE):
         some = slice(first, first + AT_ONCE)
         rows = zip(group[some].tolist(), ts[some].tolist(), us[some].tolist(), strict=True)
-        for place, (which, start, duration) in enumerate(rows, start=first):
-            if which != current or start >= end:
+        for place, (row_group, start, duration) in enumerate(rows, start=first):
+            if row_group != current or start >= end:
                 marks[place] = True
-                end, current = start + duration, which
+                end, current = start + duration, row_group
     return marks
 
 
