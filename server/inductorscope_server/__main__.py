@@ -1,4 +1,4 @@
-"""The web process: `python -m inductorscope_server`, set up by the environment."""
+"""The web process: `python -m inductorscope_server`, configured by environment variables."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import WILDCARDS, is_loopback_name
 
 TAKEN = 3
-"""Exit code when the port is taken, so that a supervisor need not try again."""
+"""Exit code when the port is taken; the supervisor does not retry."""
 WRONG = 2
-"""Exit code when settings cannot be used."""
+"""Exit code when the settings are invalid."""
 FAILED = 1
 GRACE_SECONDS = 5
-"""How long requests under way may go on when the server stops; streams end at once."""
+"""Seconds that running requests may take when the server stops; streams end immediately."""
 
 
 class StartError(Exception):
@@ -41,7 +41,7 @@ class StartError(Exception):
 
 
 class Server(uvicorn.Server):
-    """Tells streams to end when it is asked to stop, so that they do not hold it up."""
+    """Ends streams when the server is stopped, so that they do not delay the exit."""
 
     def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
         super().__init__(config)
@@ -58,13 +58,13 @@ class Server(uvicorn.Server):
 
 
 def address_of(settings: Settings) -> str:
-    """Where a browser on this machine finds the server."""
+    """Returns the server's URL for a browser on this machine."""
     host = "localhost" if settings.host in WILDCARDS else settings.host
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/"
 
 
 def check(settings: Settings) -> None:
-    """Refuse to be open to others without a token."""
+    """Refuses a non-loopback address without a token."""
     if settings.token or is_loopback_name(settings.host):
         return
     raise StartError(
@@ -75,32 +75,32 @@ def check(settings: Settings) -> None:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A socket on the address, taken before anything else starts."""
+    """Opens a socket on the address, before anything else starts."""
     where = f"{settings.host}:{settings.port}"
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
         raise StartError(
-            f"{settings.host} is no address of this machine: {error}.", WRONG
+            f"{settings.host} is not an address of this machine: {error}.", WRONG
         ) from None
-    family, kind, protocol, _, address = found[0]
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    family, kind, protocol, _, address = addresses[0]
+    listening = socket.socket(family, kind, protocol)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind(address)
-        made.listen(2048)
+        listening.bind(address)
+        listening.listen(2048)
     except OSError as error:
-        made.close()
+        listening.close()
         if error.errno == errno.EADDRINUSE:
             raise StartError(
-                f"Port {settings.port} of {settings.host} is taken by another program: "
-                f"stop that one, or choose another port with --port or {PREFIX}PORT.",
+                f"Port {settings.port} of {settings.host} is in use by another program: "
+                f"stop that program, or choose another port with --port or {PREFIX}PORT.",
                 TAKEN,
             ) from None
         raise StartError(f"Cannot listen on {where}: {error.strerror}.", WRONG) from None
-    return made
+    return listening
 
 
 def serve(settings: Settings) -> None:
@@ -118,7 +118,7 @@ def serve(settings: Settings) -> None:
             print(notice, file=sys.stderr, flush=True)
         configure_mappers()
         gc.collect()
-        gc.freeze()  # a look through all that was loaded takes a tenth of a second of some request
+        gc.freeze()  # else a collection of all modules would delay some request by 0.1 s
         config = uvicorn.Config(
             app,
             log_level="warning",

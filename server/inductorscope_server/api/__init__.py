@@ -1,1 +1,1 @@
-"""What the API offers besides the pages' twins."""
+"""The parts of the API that are not twins of pages."""

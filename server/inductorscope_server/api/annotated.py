@@ -1,4 +1,4 @@
-"""Output code with the FX lines it computes as comments, to download."""
+"""Output code with FX lines as comments, as a download."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ CODE: Documented = {200: {"content": {"text/x-python": {"schema": {"type": "stri
 def annotated_code(
     session: Reading, run: RunId, slug: Slug, style: Literal["line", "kernel"] = "line"
 ) -> Response:
-    """The graph's `output_code.py`, still runnable, with comments that say what it computes.
+    """Returns the graph's `output_code.py`, still runnable, with FX lines as comments.
 
-    `line` puts the FX line above each line of a kernel that computes it, `kernel` puts all FX lines
-    and the lines of the user's code above each kernel.
+    With `line`, each kernel line has the FX line it computes above it; with `kernel`, all FX lines
+    and user lines of a kernel are above the kernel.
     """
-    found = annotation_parts(session, run, slug)
-    code, graph = _text(session, found.code), _text(session, found.graph)
+    sources = annotation_parts(session, run, slug)
+    code, graph = _text(session, sources.code), _text(session, sources.graph)
     if code is None or graph is None:
         missing = "output_code.py" if code is None else "fx_graph_transformed.py"
         raise NotHere(
-            f"Graph {slug} of run {run} was stored without {missing}, which annotating needs.",
+            f"Graph {slug} of run {run} has no {missing}, which annotation needs.",
             "Upload the graph's whole debug folder.",
         )
-    text = annotate(code, found.links, node_texts(graph, parse_fx(graph)), style)
+    text = annotate(code, sources.links, node_texts(graph, parse_fx(graph)), style)
     return python_file(text, f"output_code.annotated_{style}.py")
 
 

@@ -1,6 +1,6 @@
-"""Stored files: as text, whole or by lines, and as they came.
+"""Stored files: as text, whole or by lines, and as raw bytes.
 
-Content is named by its digest, so browsers keep it and ask only whether it is still the same.
+ETags are digests of the content, so browsers keep files and only revalidate them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
     AcceptEncoding,
     IfNoneMatch,
+    content_headers,
     is_known,
-    kept_headers,
     whole,
 )
 from inductorscope_server.web.blobs import Content, content_of, lines_of
@@ -51,23 +51,23 @@ def artifact_text(
     accept_encoding: AcceptEncoding = "",
     if_none_match: IfNoneMatch = "",
 ) -> Response:
-    """Lines `first` to `last`, both included; the whole file without them.
+    """Returns lines `first` to `last`, inclusive, or the whole file.
 
-    Files are kept compressed; clients that take zstd get them as they are.
+    Whole files are sent as stored zstd to clients that accept it.
     """
     if first is not None and last is not None and last < first:
         raise Refusal(
             422, f"`last` is {last}, before `first`, which is {first}.", where="query.last"
         )
     content = _content(session, artifact)
-    given = {"Content-Type": "text/plain; charset=utf-8"}
+    extra = {"Content-Type": "text/plain; charset=utf-8"}
     if first is None and last is None:
-        return whole(content, given, accept_encoding, if_none_match)
+        return whole(content, extra, accept_encoding, if_none_match)
     tag = f'"{content.digest}.{first or 1}-{last or ""}"'
-    kept = kept_headers(tag)
+    caching = content_headers(tag)
     if is_known(tag, if_none_match):
-        return Response(status_code=304, headers=kept)
-    return Response(b"".join(lines_of(content, first or 1, last)), headers={**given, **kept})
+        return Response(status_code=304, headers=caching)
+    return Response(b"".join(lines_of(content, first or 1, last)), headers={**extra, **caching})
 
 
 @api.get(
@@ -82,13 +82,13 @@ def artifact_raw(
     accept_encoding: AcceptEncoding = "",
     if_none_match: IfNoneMatch = "",
 ) -> Response:
-    """Never shown by the browser, whatever it holds."""
+    """Returns the bytes as a download, which browsers never show."""
     content = _content(session, artifact)
-    given = {
+    extra = {
         "Content-Type": "application/octet-stream",
         "Content-Disposition": _attachment(content.path),
     }
-    return whole(content, given, accept_encoding, if_none_match)
+    return whole(content, extra, accept_encoding, if_none_match)
 
 
 def _content(session: Reading, artifact: int) -> Content:
@@ -99,7 +99,7 @@ def _content(session: Reading, artifact: int) -> Content:
 
 
 def _attachment(path: str) -> str:
-    """Content-Disposition with the file's own name, for old and new browsers."""
+    """Returns a Content-Disposition with the file's name, for old and new browsers."""
     name = path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or "file"
     plain = "".join(
         letter if letter.isascii() and (letter.isalnum() or letter in "._-+~ ") else "_"

@@ -1,4 +1,4 @@
-"""Bodies of requests, which pydantic checks, and what is answered to those that start a job."""
+"""Request bodies, validated by pydantic, and the answer to requests that start a job."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from inductorscope_server.web.ids import Line, SafeInt
 
 
 class Body(BaseModel):
-    """A part of a request; unknown fields and wrong types are refused."""
+    """A request body; unknown fields and wrong types are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class JobStarted:
-    """The job that was started."""
+    """A started job."""
 
     job: str
 
@@ -28,17 +28,17 @@ OptionText = Annotated[
 ]
 
 
-class CaptureAsked(Body):
-    """A model and the options it is compiled and measured with."""
+class CaptureRequest(Body):
+    """A model to capture, and the options to compile and measure it with."""
 
     model: Annotated[
         str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00-\x1f]+$")
     ] = Field(
         description="A built-in model's name (`GET /api/models`), or `package.module:factory`, "
-        "`file.py:factory` or a script in a folder the worker's owner allowed.",
+        "`file.py:factory` or a script in a folder that the worker's owner allows.",
         examples=["neg-maximum-cat"],
     )
-    name: Line | None = Field(None, description="What the run is to be called.")
+    name: Line | None = Field(None, description="Name of the run.")
     tags: list[Line] = Field(default_factory=list, max_length=50)
     args: list[OptionText] = Field(default_factory=list, max_length=200)
     device: str = Field("cpu", pattern=r"^(cpu|cuda(:[0-9]{1,2})?)$")
@@ -64,7 +64,7 @@ class CaptureAsked(Body):
     record: bool = Field(True, description="Record which operation wrote which line.")
     profile: bool | None = Field(None, description="Profile eager and compiled.")
     seconds: float = Field(10.0, gt=0, le=600, description="Time to spend on timing.")
-    repeats: int | None = Field(None, ge=1, le=10_000, description="Exactly so many samples.")
+    repeats: int | None = Field(None, ge=1, le=10_000, description="Number of samples.")
 
 
 UploadPath = Annotated[
@@ -78,38 +78,38 @@ UploadPath = Annotated[
 ]
 
 
-class UploadFileAsked(Body):
-    """A file the client is going to send."""
+class UploadFileRequest(Body):
+    """A file that the client will send."""
 
     path: UploadPath
     size: SafeInt
 
 
-class UploadAsked(Body):
-    """What the client is going to send."""
+class UploadRequest(Body):
+    """The files that the client will send."""
 
     name: Line | None = None
     tags: list[Line] = Field(default_factory=list, max_length=50)
-    files: list[UploadFileAsked] = Field(min_length=1)
+    files: list[UploadFileRequest] = Field(min_length=1)
 
 
-class BenchmarkAsked(Body):
-    """How to benchmark a kernel."""
+class BenchmarkRequest(Body):
+    """Options of a benchmark."""
 
     seconds: float = Field(2.0, gt=0, le=60, description="Time to spend on timing.")
     max_autotune: bool = Field(
-        False, description="Time its FX nodes under torch.compile with max-autotune as well."
+        False, description="Also time its FX nodes under torch.compile with max-autotune."
     )
 
 
-class MinifyAsked(Body):
-    """How to minify."""
+class MinifyRequest(Body):
+    """Options of a search for the smallest failing program."""
 
     after: Literal["aot", "dynamo"] = "aot"
-    """Which graph to cut down: as AOTAutograd or as Dynamo hands it over."""
+    """The graph to reduce: AOTAutograd's or Dynamo's."""
     level: Literal["any", "crash", "accuracy"] = "any"
-    """What it must do to fail: not compile or run, or give other numbers."""
+    """What counts as a failure: any, a crash in compiling or running, or different numbers."""
     isolated: bool = False
-    """Test each graph in a process of its own, for programs that end or hang theirs."""
+    """Test each graph in a separate process, for programs that crash or hang."""
     resume: str | None = Field(default=None, max_length=64)
-    """Job of an earlier search to go on from."""
+    """Job of an earlier search to continue."""

@@ -1,4 +1,4 @@
-"""Starting captures, and the models there are."""
+"""Starts captures and lists built-in models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inductorscope.capture.builtin import describe
 from inductorscope.capture.spec import kind_of
 from starlette.responses import Response
 
-from inductorscope_server.api.bodies import CaptureAsked, JobStarted
+from inductorscope_server.api.bodies import CaptureRequest, JobStarted
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.parts import Parts, Shared
@@ -19,16 +19,16 @@ from inductorscope_server.web.parts import Parts, Shared
 
 @dataclass(frozen=True, slots=True)
 class BuiltinModel:
-    """A model the worker may run."""
+    """A built-in model."""
 
     name: str
     title: str
     shows: str
-    """What it is a good example of."""
+    """What the model demonstrates."""
     trains: bool
-    """Whether it can be captured for training."""
+    """Whether it can be captured in training."""
     missing: list[str]
-    """Packages it needs that this machine lacks."""
+    """Required packages that this machine lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ api = APIRouter(tags=[openapi.JOBS])
 
 @api.get("/models", summary="Models to capture")
 def models() -> ModelsAnswer:
-    """The built-in ones; a worker may run others from folders that its owner allowed."""
+    """Built-in models only; a worker may also run models from folders that its owner allows."""
     return ModelsAnswer(models=builtin_models())
 
 
 @api.post("/captures", status_code=202, summary="Capture a model", responses=documented(403, 422))
-def start_capture(parts: Shared, asked: CaptureAsked, response: Response) -> JobStarted:
-    """A worker compiles, times and profiles the model; the job's stream tells how far it is."""
-    job = capture(parts, asked)
+def start_capture(parts: Shared, body: CaptureRequest, response: Response) -> JobStarted:
+    """A worker compiles, times and profiles the model; the job's stream reports the progress."""
+    job = capture(parts, body)
     response.headers["Location"] = urls.api_job(job)
     return JobStarted(job=job)
 
@@ -59,14 +59,14 @@ def builtin_models() -> list[BuiltinModel]:
     return msgspec.convert(describe(), list[BuiltinModel])
 
 
-def capture(parts: Parts, asked: CaptureAsked) -> str:
-    """The job's id. The worker checks again what it may run; this says no without a wait."""
-    if kind_of(asked.model) != "built-in" and not parts.settings.model_folders:
+def capture(parts: Parts, body: CaptureRequest) -> str:
+    """Queues a capture and returns the job's id. The worker checks again; this refuses early."""
+    if kind_of(body.model) != "built-in" and not parts.settings.model_folders:
         raise Refusal(
             403,
             "Only built-in models may be captured here.",
             do="The worker's owner can allow folders of models with this setting.",
             limit="INDUCTORSCOPE_MODEL_FOLDERS",
         )
-    spec = {**asked.model_dump(exclude={"tags"}), "name": asked.name or None}
-    return parts.jobs.enqueue_capture(spec, asked.tags)
+    spec = {**body.model_dump(exclude={"tags"}), "name": body.name or None}
+    return parts.jobs.enqueue_capture(spec, body.tags)

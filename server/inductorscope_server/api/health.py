@@ -1,4 +1,4 @@
-"""Whether the server and its database answer."""
+"""The health check of the server and its database."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ api = APIRouter(tags=[openapi.SERVER])
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The server answers and reaches its database."""
+    """The server is healthy and reaches its database."""
 
     ok: bool
 
 
-@api.get("/healthz", summary="Is the server well?", responses=documented(503))
+@api.get("/healthz", summary="Health of the server", responses=documented(503))
 def healthz(session: Reading, parts: Shared) -> Health:
-    """For load balancers and scripts; needs no token and tells nothing else."""
+    """For load balancers and scripts; needs no token."""
     if parts.stopping.is_set():
         raise Refusal(503, "The server is stopping.")
     try:

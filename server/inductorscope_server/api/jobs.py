@@ -1,4 +1,4 @@
-"""Progress of a job as it happens, cancelling it, and trying it again."""
+"""Streams a job's progress, cancels it and retries it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class JobProgress:
     run: str | None
     duplicate: bool
     log: list[JobLine]
-    """Lines written since the message before."""
+    """Lines logged since the previous message."""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelAnswer:
-    """What became of a request to cancel."""
+    """The result of a request to cancel."""
 
     cancelled: bool
-    """False when the job was over already."""
+    """False if the job was already over."""
 
 
 api = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
@@ -61,14 +61,14 @@ STREAM: Documented = {
 
 @api.get(
     "/{job}/events",
-    summary="Progress as it happens",
+    summary="Live progress of a job",
     response_class=StreamingResponse,
     responses={**STREAM, **documented(404, 422)},
 )
 async def job_events(request: Request, parts: Shared, job: JobId) -> StreamingResponse:
-    """Server-sent events: a message whenever something changed, the last when the job is over.
+    """Sends a server-sent event for every change, the last when the job is over.
 
-    Each message holds the job's progress and those lines of its log that are new.
+    Each message contains the job's progress and the new lines of its log.
     """
     first = await run_in_threadpool(Progress.begin, parts.jobs, job)
     return events(parts, first, as_json)
@@ -76,15 +76,15 @@ async def job_events(request: Request, parts: Shared, job: JobId) -> StreamingRe
 
 @api.post("/{job}/cancel", summary="Cancel a job", responses=documented(403, 404, 422))
 def cancel_job(parts: Shared, job: JobId) -> CancelAnswer:
-    """Stops it for good; cancelling again does nothing."""
+    """Stops the job permanently; cancelling again does nothing."""
     return CancelAnswer(cancelled=parts.jobs.cancel(job))
 
 
 @api.post(
-    "/{job}/again", status_code=202, summary="Try again", responses=documented(403, 404, 409, 422)
+    "/{job}/again", status_code=202, summary="Retry a job", responses=documented(403, 404, 409, 422)
 )
 def try_again(parts: Shared, job: JobId, response: Response) -> JobStarted:
-    """Asks for the same as a job that failed or was cancelled; the same new job every time."""
+    """Queues a failed or cancelled job again. Repeated requests return the same new job."""
     new = parts.jobs.try_again(job)
     response.headers["Location"] = urls.api_job(new)
     return JobStarted(job=new)

@@ -1,4 +1,4 @@
-"""The FX nodes of a graph and their inputs, as the graph's picture draws them."""
+"""The FX nodes of a graph and their inputs, for the picture of the graph."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
     responses=documented(404, 422),
 )
 def get_nodes(session: Reading, run: RunId, slug: Slug, stage: GraphStage = POST_GRAD) -> Response:
-    """The nodes of an FX stage in the order of its lines, as parallel columns.
+    """Returns the nodes of an FX stage in line order, as parallel columns.
 
-    Inputs are known for the post-grad graph only.
+    Inputs are known only for the post-grad graph.
     """
     return as_json(nodes_of(session, run, slug, stage))

@@ -1,4 +1,4 @@
-"""Why a line refers to the nodes it refers to."""
+"""The reasons for a line's references."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAST_LINE = 10_000_000
 
 @api.get(
     "/reason",
-    summary="Why a line is linked as it is",
+    summary="Reasons for a line's links",
     response_model=Reasons,
     responses=documented(404, 422),
 )
@@ -35,8 +35,8 @@ def get_reason(
     stage: ExplainedStage,
     line: Annotated[int, Query(ge=1, le=LAST_LINE)],
 ) -> Response:
-    """A sentence for each operation on the line: how it was matched, which node it belongs to, and
-    which others remain possible."""
+    """Returns a sentence for each operation on the line: how it was matched, which node it belongs
+    to, and which others are possible."""
     try:
         return as_json(reasons_of_line(session, run, slug, stage, line))
     except TooLong as error:

@@ -1,7 +1,7 @@
-"""Resumable uploads: say what comes, send each file from where it ends, finish.
+"""Resumable uploads: announce the files, send each one, finish.
 
-The size of a file on disk is the truth about how much of it has arrived, so a client may vanish,
-or this process, and the upload goes on from there.
+The size of a file on disk determines how much has arrived, so an upload can resume after the
+client or this process stops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from inductorscope_server.api.bodies import JobStarted, UploadAsked
+from inductorscope_server.api.bodies import JobStarted, UploadRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, FileIndex, UploadId
@@ -28,13 +28,13 @@ from inductorscope_server.web.parts import Parts, Shared
 api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
 
 WRITE_BYTES = 1024 * 1024
-"""Bytes gathered for one write: larger costs memory, smaller costs changes of thread."""
+"""Bytes per write: more costs memory, fewer costs thread switches."""
 WRITE_SECONDS = 0.05
-"""After which fewer are written: somebody may be reading them as they come."""
+"""Longest delay before fewer bytes are written."""
 
 OFFSET_HEADER = {
     "Upload-Offset": {
-        "description": "How many bytes of the file have arrived.",
+        "description": "Number of bytes of the file that have arrived.",
         "schema": {"type": "integer", "minimum": 0},
     }
 }
@@ -52,28 +52,28 @@ RAW_BODY = {
     summary="Announce an upload",
     responses=documented(403, 413, 422, 507),
 )
-def create_upload(parts: Shared, asked: UploadAsked, response: Response) -> UploadState:
-    """Names and sizes of the files to come; then send each with PATCH."""
-    files = [(file.path, file.size) for file in asked.files]
-    made = parts.jobs.create_upload(asked.name, asked.tags, files)
-    response.headers["Location"] = f"{urls.api_uploads()}/{made.id}"
-    return made
+def create_upload(parts: Shared, body: UploadRequest, response: Response) -> UploadState:
+    """Takes names and sizes of the files; then send each file with PATCH."""
+    files = [(file.path, file.size) for file in body.files]
+    upload = parts.jobs.create_upload(body.name, body.tags, files)
+    response.headers["Location"] = f"{urls.api_uploads()}/{upload.id}"
+    return upload
 
 
-@api.get("/{upload}", summary="How much of an upload has arrived", responses=documented(404, 422))
+@api.get("/{upload}", summary="State of an upload", responses=documented(404, 422))
 def upload_state(parts: Shared, upload: UploadId) -> UploadState:
-    """After a break, go on with each file from its `received`."""
+    """After an interruption, continue each file from its `received`."""
     return parts.jobs.upload(upload)
 
 
 @api.patch(
     "/{upload}/files/{index}",
     status_code=204,
-    summary="Send a file, or the rest of it",
+    summary="Send a file or the rest of it",
     response_class=Response,
     openapi_extra=RAW_BODY,
     responses={
-        204: {"description": "All of it arrived", "headers": OFFSET_HEADER},
+        204: {"description": "The whole body arrived", "headers": OFFSET_HEADER},
         **documented(403, 404, 413, 422, 507),
         409: {**documented(409)[409], "headers": OFFSET_HEADER},
     },
@@ -88,10 +88,10 @@ async def send_file(
     ],
     content_length: Annotated[int | None, Header(include_in_schema=False)] = None,
 ) -> Response:
-    """The body is the file's bytes as they are, from `Upload-Offset` on.
+    """Takes the raw bytes of the file from `Upload-Offset` on.
 
-    When the offset is not where the file ends, 409 tells where it does. Bytes that arrived stay,
-    also when the connection breaks.
+    If the offset is not the file's current end, 409 returns the correct one. Bytes that arrived
+    are kept even if the connection breaks.
     """
     _check_length(parts, content_length)
     file = await run_in_threadpool(_open, parts, upload, index, upload_offset)
@@ -105,7 +105,7 @@ async def send_file(
 
 
 def _check_length(parts: Parts, length: int | None) -> None:
-    """Before a byte is read; bodies without a length are counted as they come."""
+    """Refuses large bodies before reading; bodies without a length are counted on arrival."""
     limit = parts.settings.max_upload_bytes
     if length is not None and length > limit:
         raise Refusal(
@@ -120,38 +120,38 @@ def _open(parts: Parts, upload: str, index: int, offset: int) -> Appending:
     try:
         return parts.jobs.open_file(upload, index, offset)
     except UploadOverError as error:
-        # All of it arrived, or the upload would not be finished: the true offset is its end.
+        # The upload is finished, so the whole file arrived: the offset is its end.
         size = parts.jobs.upload(upload).files[index].size
         raise OffsetError(error.what, size) from error
 
 
 async def _write_body(request: Request, file: Appending) -> None:
-    """Write the body as it comes; what has come is written also when the client is gone."""
-    gathered = bytearray()
+    """Writes the body as it arrives; if the client disconnects, the bytes so far are written."""
+    pending = bytearray()
     written = time.monotonic()
     try:
         async for chunk in request.stream():
-            gathered += chunk
-            if len(gathered) >= WRITE_BYTES or time.monotonic() - written > WRITE_SECONDS:
-                await run_in_threadpool(file.write, bytes(gathered))
-                gathered.clear()
+            pending += chunk
+            if len(pending) >= WRITE_BYTES or time.monotonic() - written > WRITE_SECONDS:
+                await run_in_threadpool(file.write, bytes(pending))
+                pending.clear()
                 written = time.monotonic()
     except ClientDisconnect:
-        if gathered:
-            await run_in_threadpool(file.write, bytes(gathered))
+        if pending:
+            await run_in_threadpool(file.write, bytes(pending))
         raise
-    if gathered:
-        await run_in_threadpool(file.write, bytes(gathered))
+    if pending:
+        await run_in_threadpool(file.write, bytes(pending))
 
 
 @api.post(
     "/{upload}/finish",
     status_code=202,
-    summary="Have an upload read",
+    summary="Finish an upload",
     responses=documented(403, 404, 409, 422),
 )
 def finish_upload(parts: Shared, upload: UploadId, response: Response) -> JobStarted:
-    """Starts the job that reads it. Finishing again gives the same job."""
+    """Starts the job that reads the upload. Finishing again returns the same job."""
     job = parts.jobs.finish_upload(upload)
     response.headers["Location"] = urls.api_job(job)
     return JobStarted(job=job)

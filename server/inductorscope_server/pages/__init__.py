@@ -1,1 +1,1 @@
-"""The pages: what each takes from its address and which answer it shows. `table` lists them all."""
+"""The pages: the parameters and the answer of each. `table` lists them."""

@@ -1,4 +1,4 @@
-"""Capture: a form that starts one."""
+"""The capture form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.api.bodies import CaptureAsked
+from inductorscope_server.api.bodies import CaptureRequest
 from inductorscope_server.api.captures import BuiltinModel, builtin_models, capture
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal
@@ -28,46 +28,48 @@ UNSET = {"", "unset"}
 
 @dataclass(frozen=True, slots=True)
 class CapturePage:
-    """Capture `/capture`."""
+    """The page `/capture`."""
 
     models: list[BuiltinModel]
     living_workers: int
     dtypes: list[str]
     modes: list[str]
-    defaults: CaptureAsked
-    """Values of the form's fields: the defaults, or what was sent when it was refused."""
+    defaults: CaptureRequest
+    """Values of the form's fields: the defaults, or the sent values if they were refused."""
     error: str | None
 
 
 def load(parts: Shared) -> CapturePage:
-    """Models, choices and defaults; start a capture with `POST /api/captures`."""
+    """Models, choices and defaults. Start a capture with `POST /api/captures`."""
     return _page(parts)
 
 
-def _page(parts: Parts, asked: CaptureAsked | None = None, error: str | None = None) -> CapturePage:
+def _page(
+    parts: Parts, body: CaptureRequest | None = None, error: str | None = None
+) -> CapturePage:
     models = builtin_models()
     return CapturePage(
         models=models,
         living_workers=sum(worker.alive for worker in parts.jobs.workers()),
         dtypes=list(DTYPES),
         modes=list(MODES),
-        defaults=asked or CaptureAsked.model_validate({"model": models[0].name}),
+        defaults=body or CaptureRequest.model_validate({"model": models[0].name}),
         error=error,
     )
 
 
 @html.post("/capture")
 async def capture_sent(request: Request, parts: Shared) -> Response:
-    """The form without script: to the job, or back to the form with what is wrong."""
+    """Redirects to the job, or shows the form again with the error."""
     async with request.form(max_files=0, max_fields=100) as form:
         return await run_in_threadpool(_start, request, parts, form)
 
 
 def _start(request: Request, parts: Parts, form: FormData) -> Response:
-    asked = None
+    body = None
     try:
-        asked = asked_by(form)
-        return RedirectResponse(urls.job(capture(parts, asked)), 303)
+        body = request_of(form)
+        return RedirectResponse(urls.job(capture(parts, body)), 303)
     except ValidationError as error:
         first = error.errors()[0]
         what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
@@ -75,13 +77,14 @@ def _start(request: Request, parts: Parts, form: FormData) -> Response:
         what = error.what
     except Refusal as refusal:
         what = refusal.body.what
-    return parts.pages.render(request, "capture.html", _page(parts, asked, what), status=422)
+    return parts.pages.render(request, "capture.html", _page(parts, body, what), status=422)
 
 
-def asked_by(form: FormData) -> CaptureAsked:
-    """The form's fields as a spec: empty ones mean the default, `config` is a line an option."""
+def request_of(form: FormData) -> CaptureRequest:
+    """Returns the form's fields as a request: empty fields mean the default, `config` has one
+    option per line."""
     values: dict[str, object] = {}
-    for name, field in CaptureAsked.model_fields.items():
+    for name, field in CaptureRequest.model_fields.items():
         sent = [value for value in form.getlist(name) if isinstance(value, str)]
         if field.annotation is bool:
             values[name] = bool(sent) and sent[-1] not in {"0", "false"}
@@ -93,7 +96,7 @@ def asked_by(form: FormData) -> CaptureAsked:
             values[name] = dict(_options("\n".join(sent)))
         elif sent and sent[-1].strip() not in UNSET:
             values[name] = sent[-1].strip()
-    return CaptureAsked.model_validate(values, strict=False)
+    return CaptureRequest.model_validate(values, strict=False)
 
 
 def _options(text: str) -> list[tuple[str, str]]:

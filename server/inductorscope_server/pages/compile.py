@@ -1,4 +1,4 @@
-"""Compile: what compiling a run's program did, why, and what it cost."""
+"""The compile pages: what compiling did, why, and its cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from inductorscope.answers.compile.time import CompileTimePage, compile_time_pag
 from inductorscope_server.web.ids import LARGEST, Line, RunId
 from inductorscope_server.web.parts import Reading
 
-Words = Annotated[Line, Query(description="Words that id, function, file or outcome hold.")]
+Words = Annotated[Line, Query(description="Words in id, function, file or outcome.")]
 Node = Annotated[Line, Query(description="A node of the schedule, or of the post-grad graph.")]
 Id = Annotated[Line, Query(description="A compile: its id, or # and its number in the run.")]
 PageNumber = Annotated[int, Query(description="Which page, from 1.", ge=1, le=1_000_000)]
@@ -30,7 +30,7 @@ Plain = Annotated[int, Query(description="1: ignore addresses and temporary name
 
 
 def load_story(session: Reading, run: RunId) -> CompilePage:
-    """In words, with graph breaks, recompiles, failures and caches."""
+    """Findings, graph breaks, recompiles, failures and caches."""
     return compile_page(session, run)
 
 
@@ -40,12 +40,12 @@ def load_stacks(session: Reading, run: RunId) -> StacksPage:
 
 
 def load_symbols(session: Reading, run: RunId) -> SymbolsPage:
-    """Symbols, where they came from, and what was demanded of them."""
+    """Symbols, their origins and their constraints."""
     return symbols_page(session, run)
 
 
 def load_ranks(session: Reading, run: RunId) -> RanksPage:
-    """Each rank beside the first: time, graphs, and what differs."""
+    """Each rank compared with the first: time, graphs and differences."""
     return ranks_page(session, run)
 
 
@@ -58,27 +58,27 @@ def load_list(
     order: Literal["asc", "desc"] = "asc",
     page: PageNumber = 1,
 ) -> CompileList:
-    """Filtered, sorted, a page at a time."""
+    """Filtered, sorted and paged."""
     return compile_list(session, run, q, only, sort, order, page)
 
 
 def load_time(session: Reading, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
-    """Phases over time and by name, kernels, autotuning; of `a` and `b` beside each other."""
+    """Phases over time and by name, kernels and autotuning; compares the compiles `a` and `b`."""
     return compile_time_page(session, run, a, b)
 
 
 def load_fusing(
     session: Reading, run: RunId, q: Words = "", a: Node = "", b: Node = ""
 ) -> FusingPage:
-    """Pairs of nodes that were tried, with why they were not fused; asked of `a` and `b`."""
+    """Pairs of nodes that were tried, with reasons against fusing; answers for `a` and `b`."""
     return fusing_page(session, run, q, a, b)
 
 
 def load_diff(session: Reading, run: RunId, a: Artifact, b: Artifact, plain: Plain = 0) -> DiffPage:
-    """Changed lines with some around them."""
+    """Changed lines with context."""
     return diff_page(session, run, a, b, without_noise=bool(plain))
 
 
 def load_one(session: Reading, run: RunId, number: Number) -> CompileOnePage:
-    """What became of it, its records in order, guards, symbols, phases and figures."""
+    """Its outcome, its records in order, guards, symbols, phases and metrics."""
     return compile_one_page(session, run, number)

@@ -1,4 +1,4 @@
-"""Explorer: all stages of one graph side by side, and the links between their lines."""
+"""The explorer: all stages of a graph side by side, and the links between their lines."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Asked = Annotated[ExplorerState, Depends(_state)]
 
 
 def load_head(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerHead:
-    """What the HTML names itself; its script asks for stages, kernels and links."""
+    """The part that the HTML contains; its script requests stages, kernels and links."""
     return explorer_head(session, run, slug, state)
 
 
@@ -74,7 +74,7 @@ def load_page(session: Reading, run: RunId, slug: Slug, state: Asked) -> Explore
 
 
 def load_beside(session: Reading, left: Named, right: Named) -> BesidePage:
-    """Two stages, two kernels or two graphs, of one run or of two, lines kept level."""
+    """Two stages, kernels or graphs, of one run or two, with their lines aligned."""
     return beside_page(session, left, right)
 
 
@@ -91,7 +91,7 @@ def get_explorer(
     accept_encoding: AcceptEncoding = "",
     if_none_match: IfNoneMatch = "",
 ) -> Response:
-    """Which artifact holds the text of which stage, and the kernels by time."""
+    """The artifact with the text of each stage, and the kernels by time."""
     text = json_bytes(explorer(session, run, slug))
     content = packed_json(zstandard.ZstdCompressor(level=3).compress(text))
     return whole(content, {"Content-Type": "application/json"}, accept_encoding, if_none_match)
@@ -104,14 +104,14 @@ def get_explorer(
     responses=documented(404, 422),
 )
 def get_heat(session: Reading, run: RunId, slug: Slug) -> Response:
-    """What each line of the run's sources costs per step, all graphs together."""
+    """The time per step of each line of the run's sources, over all graphs."""
     graph_of(session, run, slug)
     return as_json(heat(session, run))
 
 
 @api.get(
     "/links",
-    summary="Which lines belong together",
+    summary="Links between lines",
     response_model=Links,
     responses=documented(404, 422),
 )
@@ -122,14 +122,15 @@ def get_links(
     accept_encoding: AcceptEncoding = "",
     if_none_match: IfNoneMatch = "",
 ) -> Response:
-    """Every line's references to entities; lines of different stages that share one are linked.
+    """The references of every line. Lines of different stages are linked if they refer to the same
+    entity.
 
     Stage keys are stage ids, `source:PATH` for sources, and `code` for kernels and wrapper.
     """
     payload = links_payload(session, run, slug)
     if payload is None:
         graph_of(session, run, slug)
-        # Its texts can be looked at while its lines are still being linked.
+        # Texts can be opened while lines are still being linked.
         answer = as_json(NO_LINKS)
         answer.headers["Cache-Control"] = "no-store"
         return answer

@@ -1,4 +1,4 @@
-"""Failures: what went wrong in a run, where, why, and the jobs that find out more."""
+"""The failure pages: what failed in a run, where and why, and the jobs that diagnose it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.api.bodies import JobStarted, MinifyAsked
+from inductorscope_server.api.bodies import JobStarted, MinifyRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
@@ -39,8 +39,8 @@ GraphOf = Annotated[
 OnlyNodes = Annotated[
     Literal["", "differs", "compared", "random"], Query(description="Only nodes of this kind.")
 ]
-NodeOrder = Annotated[Order, Query(description="In the graph's order, or by error.")]
-Source = Annotated[int | None, Query(description="The file that is read.", ge=0, le=LARGEST)]
+NodeOrder = Annotated[Order, Query(description="In graph order, or by error.")]
+Source = Annotated[int | None, Query(description="The file with the values.", ge=0, le=LARGEST)]
 OfKernel = Annotated[str, Query(description="Part of the kernel's name.", max_length=200)]
 OnlyValues = Annotated[
     Literal["", "bad", "zeros"], Query(description="Only NaN and Inf, or only all zeros.")
@@ -91,18 +91,18 @@ def get_report(request: Request, session: Reading, run: RunId) -> Response:
     responses=documented(404, 422),
 )
 def get_repro(session: Reading, run: RunId, job: OfJob = None) -> Response:
-    """It needs torch alone, and was run here before it was kept."""
+    """The program needs only torch, and ran here before it was stored."""
     text = repro_of(session, run, job)
     if text is None:
         raise NotHere(
-            "No search has come to a program yet.",
+            "No search has produced a program yet.",
             f"Start one at {urls.failure_part(run, 'minify')}.",
         )
     return python_file(text, FILE)
 
 
 def _start(parts: Parts, run: str, kind: str, options: dict[str, Any]) -> str:
-    """Ask a worker for a diagnosis; the job's id."""
+    """Queues a diagnosis and returns the job's id."""
     with parts.read() as session:
         run_of(session, run)
     try:
@@ -123,7 +123,7 @@ def _started(response: Response, job: str) -> JobStarted:
     responses=documented(403, 404),
 )
 def post_components(parts: Shared, run: RunId, response: Response) -> JobStarted:
-    """A worker runs the program again under one backend after the other; only captures of here."""
+    """A worker runs the program again with each backend; only for runs captured here."""
     return _started(response, _start(parts, run, "components", {}))
 
 
@@ -134,7 +134,7 @@ def post_components(parts: Shared, run: RunId, response: Response) -> JobStarted
     responses=documented(403, 404),
 )
 def post_numbers(parts: Shared, run: RunId, response: Response) -> JobStarted:
-    """A worker runs the program again and compares node by node; only captures of here."""
+    """A worker runs the program again and compares node by node; only for runs captured here."""
     return _started(response, _start(parts, run, "numbers", {}))
 
 
@@ -145,43 +145,43 @@ def post_numbers(parts: Shared, run: RunId, response: Response) -> JobStarted:
     responses=documented(403, 404, 409, 422),
 )
 def post_minify(
-    parts: Shared, session: Reading, run: RunId, asked: MinifyAsked, response: Response
+    parts: Shared, session: Reading, run: RunId, body: MinifyRequest, response: Response
 ) -> JobStarted:
-    """A worker cuts the program's graph down; only of runs that were captured here."""
-    return _started(response, _start_minify(parts, session, run, asked))
+    """A worker reduces the program's graph; only for runs captured here."""
+    return _started(response, _start_minify(parts, session, run, body))
 
 
-def _start_minify(parts: Parts, session: Reading, run: str, asked: MinifyAsked) -> str:
-    page = minify_page(session, run, asked.resume)
+def _start_minify(parts: Parts, session: Reading, run: str, body: MinifyRequest) -> str:
+    page = minify_page(session, run, body.resume)
     if page.refusal:
         raise Refusal(403, page.refusal)
     if page.panel.active:
-        raise Refusal(409, "A search is under way already.", do="Wait for it, or stop it first.")
-    if asked.resume is not None and not (page.job == asked.resume and page.can_resume):
-        raise Refusal(409, "There is nothing to resume of that search.", do="Start a new one.")
-    return _start(parts, run, "minify", asked.model_dump(exclude_none=True))
+        raise Refusal(409, "A search is already running.", do="Wait for it or stop it first.")
+    if body.resume is not None and not (page.job == body.resume and page.can_resume):
+        raise Refusal(409, "That search cannot be resumed.", do="Start a new one.")
+    return _start(parts, run, "minify", body.model_dump(exclude_none=True))
 
 
 @html.post(f"{PATH}/components")
 def components_by_form(parts: Shared, run: RunId) -> Response:
-    """The button's way; it leads to the job."""
+    """Starts the job and redirects to it."""
     return RedirectResponse(urls.job(_start(parts, run, "components", {})), 303)
 
 
 @html.post(f"{PATH}/numbers")
 def numbers_by_form(parts: Shared, run: RunId) -> Response:
-    """The button's way; it leads to the job."""
+    """Starts the job and redirects to it."""
     return RedirectResponse(urls.job(_start(parts, run, "numbers", {})), 303)
 
 
 @html.post(f"{PATH}/minify")
 async def minify_by_form(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
-    """The form's way; it leads back to the page, which follows the search."""
+    """Starts the search and redirects to its page, which follows it."""
     async with request.form(max_files=0, max_fields=10) as form:
-        given = {
+        fields = {
             "after": form.get("after") or "aot", "level": form.get("level") or "any",
             "isolated": bool(form.get("isolated")), "resume": form.get("resume") or None,
         }  # fmt: skip
-        asked = MinifyAsked.model_validate(given)
-    await run_in_threadpool(_start_minify, parts, session, run, asked)
+        body = MinifyRequest.model_validate(fields)
+    await run_in_threadpool(_start_minify, parts, session, run, body)
     return RedirectResponse(urls.failure_part(run, "minify"), 303)

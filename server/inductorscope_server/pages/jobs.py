@@ -1,4 +1,4 @@
-"""Jobs: what was asked for and how far it is."""
+"""The job pages: requests and their progress."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class JobPage:
 
 
 def load_jobs(parts: Shared, active: Active = False, cursor: Cursor = None) -> JobsPage:
-    found = parts.jobs.jobs(active=active, limit=SHOWN + 1, before=cursor)
+    jobs = parts.jobs.jobs(active=active, limit=SHOWN + 1, before=cursor)
     workers = parts.jobs.workers()
     return JobsPage(
-        jobs=rows(parts.jobs, found[:SHOWN]),
+        jobs=rows(parts.jobs, jobs[:SHOWN]),
         workers=workers,
         living_workers=sum(worker.alive for worker in workers),
-        next_cursor=found[SHOWN - 1].id if len(found) > SHOWN else None,
+        next_cursor=jobs[SHOWN - 1].id if len(jobs) > SHOWN else None,
         active_only=active,
     )
 
@@ -63,26 +63,26 @@ def load_job(parts: Shared, job: JobId) -> JobPage:
 
 @html.get("/jobs/{job}/row")
 async def job_row(request: Request, parts: Shared, job: JobId) -> Response:
-    """The job's row of the table, again whenever it changed."""
+    """Streams the job's table row after every change."""
     return await _stream(request, parts, job, "fragments/_job_row.html")
 
 
 @html.get("/jobs/{job}/panel")
 async def job_panel(request: Request, parts: Shared, job: JobId) -> Response:
-    """The job's progress as its page shows it, again whenever it changed."""
+    """Streams the job's progress panel after every change."""
     return await _stream(request, parts, job, "fragments/_job_panel.html")
 
 
 @html.post("/jobs/{job}/cancel")
 def cancel(parts: Shared, job: JobId) -> Response:
-    """The form's way of cancelling; it leads back to the job."""
+    """Cancels the job and redirects to it."""
     parts.jobs.cancel(job)
     return RedirectResponse(urls.job(job), 303)
 
 
 @html.post("/jobs/{job}/again")
 def again(parts: Shared, job: JobId) -> Response:
-    """The form's way of trying again; it leads to the new job."""
+    """Retries the job and redirects to the new one."""
     return RedirectResponse(urls.job(parts.jobs.try_again(job)), 303)
 
 

@@ -1,4 +1,4 @@
-"""Kernel: its source, nodes, calls and time; its test case, and benchmarks of it; permalinks."""
+"""The kernel page: source, nodes, calls, time, test case, benchmarks; and permalinks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from inductorscope.answers.explorer.kernel import (
     permalink_answer,
 )
 from inductorscope.capture.benchmark.text import case_text
-from inductorscope.jobs.api import BenchmarkAsked as Asked
+from inductorscope.jobs.api import BenchmarkAsked
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inductorscope_server.api.bodies import BenchmarkAsked, JobStarted
+from inductorscope_server.api.bodies import BenchmarkRequest, JobStarted
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
@@ -43,14 +43,14 @@ def _named(kernel: str) -> tuple[str, int]:
 
 
 def load_permalink(session: Reading, permalink: Permalink) -> PermalinkAnswer:
-    """Permalinks are short addresses of kernel calls, made from content: good on every server."""
+    """Permalinks are short addresses of kernel calls, derived from content and valid everywhere."""
     return permalink_answer(session, permalink)
 
 
 def follow(
     request: Request, page: Annotated[PermalinkAnswer, Depends(load_permalink)]
 ) -> RedirectResponse:
-    """To the explorer with the kernel, and with what else the link selects."""
+    """Redirects to the explorer with the kernel and the rest of the link's selection."""
     kept = request.url.query
     return RedirectResponse(f"{page.url}&{kept}" if kept else page.url, 302)
 
@@ -62,14 +62,14 @@ def follow(
     responses=documented(404, 422),
 )
 def get_case(session: Reading, run: RunId, slug: Slug, kernel: KernelKey) -> Response:
-    """A file that runs by itself: the kernel, its FX nodes and inputs; it checks and times both."""
+    """A standalone file with the kernel, its FX nodes and inputs; it checks and times both."""
     name, handle = _named(kernel)
     try:
-        found = case_of(session, run, slug, name, handle)
+        test_case = case_of(session, run, slug, name, handle)
     except NoCase as error:
         raise Refusal(422, str(error)) from None
     file = "".join(letter if letter.isalnum() else "_" for letter in f"{name}_{handle}")[-80:]
-    return python_file(case_text(found.case, found.origin), f"{file.strip('_')}.py")
+    return python_file(case_text(test_case.case, test_case.origin), f"{file.strip('_')}.py")
 
 
 @api.post(
@@ -80,26 +80,26 @@ def get_case(session: Reading, run: RunId, slug: Slug, kernel: KernelKey) -> Res
 )
 def post_benchmark(
     parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey,
-    asked: BenchmarkAsked, response: Response,
+    body: BenchmarkRequest, response: Response,
 ) -> JobStarted:  # fmt: skip
-    """A worker runs its test case on this machine; only of runs that were captured here."""
-    job = _start(parts, session, run, slug, kernel, asked)
+    """A worker runs its test case on this machine; only for runs captured here."""
+    job = _start(parts, session, run, slug, kernel, body)
     response.headers["Location"] = urls.api_job(job)
     return JobStarted(job)
 
 
 def _start(
-    parts: Parts, session: Reading, run: str, slug: str, kernel: str, asked: BenchmarkAsked
+    parts: Parts, session: Reading, run: str, slug: str, kernel: str, body: BenchmarkRequest
 ) -> str:
     if not load(session, run, slug, kernel).may_benchmark:
         raise Refusal(
             403,
-            "This run was uploaded or ingested, and code of uploads is never run here.",
-            do="Download the test case, look through it, and run it yourself.",
+            "This run was uploaded or ingested, and uploaded code is never run here.",
+            do="Download the test case, review it, and run it yourself.",
         )
     name, handle = _named(kernel)
     return parts.jobs.enqueue_benchmark(
-        Asked(run, slug, name, handle, asked.seconds, asked.max_autotune)
+        BenchmarkAsked(run, slug, name, handle, body.seconds, body.max_autotune)
     )
 
 
@@ -107,8 +107,8 @@ def _start(
 async def benchmark_by_form(
     request: Request, parts: Shared, session: Reading, run: RunId, slug: Slug, kernel: KernelKey
 ) -> Response:
-    """The form's way; it leads to the job."""
+    """Starts the job and redirects to it."""
     async with request.form(max_files=0, max_fields=10) as form:
-        asked = BenchmarkAsked.model_validate({"max_autotune": bool(form.get("max_autotune"))})
-    job = await run_in_threadpool(_start, parts, session, run, slug, kernel, asked)
+        body = BenchmarkRequest.model_validate({"max_autotune": bool(form.get("max_autotune"))})
+    job = await run_in_threadpool(_start, parts, session, run, slug, kernel, body)
     return RedirectResponse(urls.job(job), 303)

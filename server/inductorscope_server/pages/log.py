@@ -1,4 +1,4 @@
-"""Log: what the TORCH_TRACE logs of a run hold, by kind, by compile and record by record."""
+"""The log page: records of a run's TORCH_TRACE logs by kind, by compile and one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Annotated[
 ]
 Rank = Annotated[str, Query(description="Rank of the process.", pattern="^[0-9]{0,9}$")]
 After = Annotated[
-    int, Query(description="`next_cursor` of the page before; 0 for the first.", ge=0, le=LARGEST)
+    int, Query(description="`next_cursor` of the previous page; 0 for the first.", ge=0, le=LARGEST)
 ]
 
 
@@ -32,6 +32,6 @@ def load(
     rank: Rank = "",
     cursor: After = 0,
 ) -> LogPage:
-    """Kinds and compiles, and the records that match, a page at a time in the log's order."""
+    """Kinds, compiles and matching records, paged, in the order of the log."""
     chosen = Chosen(log, compile.strip(), kind, int(rank) if rank else None)
     return log_page(session, run, chosen, cursor)

@@ -1,4 +1,4 @@
-"""Log in with the server's token, which the browser then keeps where no script can read it."""
+"""Log in with the server's token, which the browser keeps in a cookie that scripts cannot read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 @dataclass(frozen=True, slots=True)
 class LoginPage:
-    """What `login.html` shows: a form with the fields `token` and `next`."""
+    """The content of `login.html`: a form with the fields `token` and `next`."""
 
     next: str
     error: str | None
@@ -66,7 +66,7 @@ def log_out() -> Response:
 
 
 def own_path(target: str) -> str:
-    """The path to go on to; anything that could lead to another site becomes the start page."""
+    """Returns the path to continue to; the start page if it could lead to another site."""
     if not target.startswith("/") or target.startswith(("//", "/\\")):
         return urls.runs()
     return urls.runs() if any(ord(letter) < 32 for letter in target) else target

@@ -1,4 +1,4 @@
-"""Memory: the plan of a graph's wrapper, its peak, and the lives of buffers."""
+"""The memory page: the plan of a graph's wrapper, its peak, and the lifetimes of buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of runs; a run, how far it is read, what was read for it, its files."""
+"""The list of runs; a run, the progress of reading it, what was read, and its files."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from inductorscope_server.web.parts import Parts, Reading, Shared
 html = APIRouter()
 api = APIRouter(tags=[openapi.RUNS])
 
-Search = Annotated[Line, Query(description="Words that names, tags, versions and devices hold.")]
+Search = Annotated[Line, Query(description="Words in names, tags, versions and devices.")]
 Device = Annotated[Line, Query(description="Kind of device: `cpu`, `cuda`, …")]
 Key = Annotated[
     str, Path(description="Key that `inductorscope watch` printed.", pattern="^[0-9a-f]{12}$")
 ]
 LineNumber = Annotated[
-    int | None, Query(description="The line to show, with some around it.", ge=1, le=LARGEST)
+    int | None, Query(description="The line to show, with context.", ge=1, le=LARGEST)
 ]
 LastLine = Annotated[
-    int | None, Query(description="The last line of a range that is marked.", ge=1, le=LARGEST)
+    int | None, Query(description="The last line of a marked range.", ge=1, le=LARGEST)
 ]
 
 
@@ -48,8 +48,8 @@ def load_runs(
     device: Device = "",
     cursor: Cursor = None,
 ) -> RunsPage:
-    """Searched, sorted, a page at a time."""
-    wrong = Refusal(422, "The cursor is not one of this list.", do="Start again without it.")
+    """Searched, sorted and paged."""
+    wrong = Refusal(422, "The cursor does not belong to this list.", do="Start again without it.")
     try:
         return list_runs(session, q=q, sort=sort, order=order, device=device or None, cursor=cursor)
     except (ValueError, OverflowError) as error:
@@ -79,19 +79,19 @@ def load_file(
     line: LineNumber = None,
     last: LastLine = None,
 ) -> FilePage:
-    """A few hundred lines around `line`; `/api/artifacts/{artifact}/text` gives any range."""
+    """A few hundred lines around `line`; `/api/artifacts/{artifact}/text` returns any range."""
     return file_page(session, run, artifact, line, last)
 
 
 def load_watched(session: Reading, key: Key) -> Watched:
-    """The newest reading of it."""
+    """The newest run of a watched folder."""
     return watched(session, key)
 
 
 def show_watched(
     request: Request, parts: Shared, page: Annotated[Watched, Depends(load_watched)]
 ) -> Response:
-    """Leads to the newest reading; before there is one, a page that waits for it."""
+    """Redirects to the newest run; until there is one, shows a page that waits."""
     if page.run is not None:
         return RedirectResponse(urls.compile_story(page.run.id), 302)
     return parts.pages.render(request, "watch.html", page)
@@ -104,10 +104,10 @@ def show_state(
     graphs: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
     lines: Annotated[bool, Query()] = False,
 ) -> Response:
-    """The part of a page that asks again; the page loads anew when there are graphs it lacks, and
-    at the end.
+    """Returns the part of a page that polls. The page reloads when there are new graphs and when
+    reading is done.
 
-    `lines`: the page shows all but the lines of kernels that are still to be aligned.
+    `lines`: the page only waits for the alignment of kernel lines.
     """
     answer = parts.pages.render(
         request, "fragments/_run_state.html", page, reading=page, shown_graphs=graphs
@@ -134,7 +134,7 @@ def remove(parts: Parts, run: str) -> None:
     responses=documented(403, 404),
 )
 def delete(request: Request, parts: Shared, run: RunId) -> Response:
-    """Frees what only this run used."""
+    """Also deletes content that no other run uses."""
     remove(parts, run)
     answer = Response(status_code=204)
     if request.headers.get("hx-request") == "true":
@@ -144,7 +144,7 @@ def delete(request: Request, parts: Shared, run: RunId) -> Response:
 
 @html.post("/runs/{run}/delete")
 def delete_by_form(parts: Shared, run: RunId) -> Response:
-    """The form's way of deleting; it leads to the list."""
+    """Deletes the run and redirects to the list."""
     remove(parts, run)
     return RedirectResponse(urls.runs(), 303)
 
@@ -164,7 +164,7 @@ def _first_graph(session: Reading, run: str) -> str:
     if slug is None:
         raise NotHere(
             "This run has no graph.",
-            "Its page “What was read” lists how its files were recognised; a graph comes from a "
-            "TORCH_COMPILE_DEBUG folder or a TORCH_TRACE log.",
+            "The page “What was read” shows how its files were recognised. Graphs come from "
+            "TORCH_COMPILE_DEBUG folders and TORCH_TRACE logs.",
         )
     return slug

@@ -1,4 +1,4 @@
-"""Search: lines of code, kernels and runs that hold what was asked for."""
+"""The search page: matching lines of code, kernels and runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from inductorscope_server.web.ids import LARGEST, Line
 from inductorscope_server.web.naming import SearchedRole
 from inductorscope_server.web.parts import Reading
 
-Words = Annotated[Line, Query(description="What lines of code, kernels and runs are to hold.")]
+Words = Annotated[Line, Query(description="Text to search for in lines of code, kernels and runs.")]
 InRun = Annotated[str, Query(description="Only this run.", pattern="^([0-9a-f]{16})?$")]
 InFile = Annotated[
-    int, Query(description="Only this stored file, all lines of it; 0 for any.", ge=0, le=LARGEST)
+    int,
+    Query(description="Only this stored file, with all its matches; 0 for any.", ge=0, le=LARGEST),
 ]
 After = Annotated[
-    str, Query(description="`next_cursor` of the page before.", pattern=f"^({CURSOR})?$")
+    str, Query(description="`next_cursor` of the previous page.", pattern=f"^({CURSOR})?$")
 ]
 
 
@@ -30,6 +31,6 @@ def load(
     file: InFile = 0,
     cursor: After = "",
 ) -> SearchPage:
-    """Lines of sources, graphs, IR and generated code that hold `q`, in upper or lower case; where
-    none holds it as it stands, lines that hold all its words. Words match from their beginning."""
+    """Lines of sources, graphs, IR and generated code that contain `q`, ignoring case. If none
+    does, lines that contain all its words. Words match by their beginning."""
     return search_page(session, q, run, role, file, cursor)

@@ -1,7 +1,7 @@
-"""Every page with its JSON twin, in one table: where it is, what it shows, how it looks.
+"""The table of all pages and their JSON twins.
 
-A new page is one entry here, a `load` function that takes what the address says and returns the
-answer's struct, and a template.
+A new page is one entry here, a `load` function that takes the parameters of the address and returns
+the answer, and a template.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ PAGES = (
     Page("/beside", explorer.load_beside, "beside.html", GRAPHS, "Two texts side by side"),
     Page("/watch/{key}", runs.load_watched, "watch.html", RUNS, "A watched folder",
          show=runs.show_watched),
-    Page("/k/{permalink}", kernel.load_permalink, "", GRAPHS, "Where a permalink leads",
+    Page("/k/{permalink}", kernel.load_permalink, "", GRAPHS, "The target of a permalink",
          show=kernel.follow),
     Page("/jobs", jobs.load_jobs, "jobs.html", JOBS, "Jobs, newest first",
          fragment="fragments/_jobs_table.html"),
     Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log"),
-    Page("/capture", capture.load, "capture.html", JOBS, "What the capture form offers"),
+    Page("/capture", capture.load, "capture.html", JOBS, "Options of the capture form"),
     # Of a run.
     Page(RUN, runs.load_run, "run.html", RUNS, "A run"),
     Page(RUN + "/state", runs.load_state, "fragments/_run_state.html", RUNS,
-         "How far a run is read", show=runs.show_state),
+         "Progress of reading a run", show=runs.show_state),
     Page(RUN + "/read", runs.load_read, "read.html", RUNS, "What was read"),
     Page(RUN + "/files/{artifact}", runs.load_file, "read_file.html", FILES,
          "Lines of a stored file"),
@@ -50,7 +50,7 @@ PAGES = (
     Page(RUN + "/time", time.load_time, "time.html", RUNS, "Where the time goes"),
     Page(RUN + "/time/table", time.load_table, "time_table.html", RUNS, "Times, row by row"),
     Page(RUN + "/roofline", time.load_roofline, "roofline.html", RUNS,
-         "Kernels beside the machine's limits"),
+         "Kernels compared with the machine's limits"),
     # What compiling did.
     Page(COMPILE, compile.load_story, "compile.html", RUNS, "What compiling did"),
     Page(COMPILE + "/stacks", compile.load_stacks, "compile_stacks.html", RUNS,
@@ -65,7 +65,7 @@ PAGES = (
     Page(COMPILE + "/diff", compile.load_diff, "compile_diff.html", RUNS, "Two texts compared"),
     Page(COMPILE + "/{number}", compile.load_one, "compile_one.html", RUNS, "A compile"),
     # What went wrong.
-    Page(FAILURES, failures.load, "failures.html", RUNS, "What went wrong in a run, explained"),
+    Page(FAILURES, failures.load, "failures.html", RUNS, "Failures of a run, explained"),
     Page(FAILURES + "/components", failures.load_components, "failures_components.html", RUNS,
          "Which component of a run fails"),
     Page(FAILURES + "/minify", failures.load_minify, "failures_minify.html", RUNS,
@@ -78,11 +78,11 @@ PAGES = (
     Page(GRAPH, explorer.load_head, "explorer.html", GRAPHS,
          "The explorer of a graph and its state", twin=explorer.load_page),
     Page(GRAPH + "/memory", memory.load, "memory.html", GRAPHS,
-         "What a graph's wrapper does to memory"),
+         "How a graph's wrapper uses memory"),
     Page(GRAPH + "/kernels/{kernel}", kernel.load, "kernel.html", GRAPHS,
          "A kernel and one of its calls"),
 )  # fmt: skip
 
 ACTIONS = (runs, explorer, kernel, failures, jobs, capture)
-"""Modules whose pages lead on or have buttons: `html` holds the routes of the pages, `api` those of
-the API."""
+"""Modules with redirects, forms or further API routes: `html` has the routes of pages, `api` those
+of the API."""

@@ -1,4 +1,4 @@
-"""Time: eager beside compiled; by category, kernel, node and line; and the machine's limits."""
+"""The time pages: eager and compiled, tables by kernel, node and line, and the roofline."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from inductorscope_server.web.parts import Reading
 
 Of = Annotated[
     Literal["kernels", "lines", "nodes", "trace", "rows", "events"],
-    Query(description="Of the code, or (`trace`, `rows`, `events`) of a profile."),
+    Query(description="Rows of the code, or (`trace`, `rows`, `events`) of a profile."),
 ]
 ProfileId = Annotated[int, Query(description="Number of a profile; 0 for none.", ge=0, le=LARGEST)]
 SortedBy = Annotated[str, Query(description="Column to sort by.", max_length=40, pattern=PLAIN)]
-Direction = Annotated[Literal["", "asc", "desc"], Query(description="Empty for the usual order.")]
+Direction = Annotated[Literal["", "asc", "desc"], Query(description="Empty for the default order.")]
 Text = Annotated[str, Query(description="Part of a name.", max_length=500, pattern=PLAIN)]
 Category = Annotated[
     Line,  # before what is checked after it, so that the description holds its pattern
@@ -30,9 +30,9 @@ Category = Annotated[
 
 OfGraph = Annotated[str, Query(description="Only kernels of this graph.", max_length=255)]
 BoundBy = Annotated[
-    Bound, Query(description="Only kernels that this limits; `over`: faster than the roof allows.")
+    Bound, Query(description="Only kernels with this limit; `over`: faster than the roof allows.")
 ]
-Comes = Annotated[Order, Query(description="What comes first.")]
+Comes = Annotated[Order, Query(description="Order of the kernels.")]
 
 
 def load_time(session: Reading, run: RunId) -> TimePage:
@@ -43,10 +43,10 @@ def load_table(
     session: Reading, run: RunId, of: Of = "kernels", profile: ProfileId = 0, sort: SortedBy = "",
     order: Direction = "", q: Text = "", category: Category = "", first: First = 0,
 ) -> TimesTable:  # fmt: skip
-    """Kernels, lines and nodes of the code; kernels, rows and events of a profile. Sorted, filtered
-    and paged by the server, so that a hundred thousand rows are as quick as ten."""
-    asked = Asked(of, profile or None, sort, order, q.strip(), category, first)
-    return times_table(session, run, asked)
+    """Kernels, lines and nodes of the code; kernels, rows and events of a profile. The server
+    sorts, filters and pages, so long tables load as fast as short ones."""
+    query = Asked(of, profile or None, sort, order, q.strip(), category, first)
+    return times_table(session, run, query)
 
 
 def load_roofline(

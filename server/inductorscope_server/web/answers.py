@@ -1,4 +1,4 @@
-"""Answering with stored content: kept compressed, named by its digest, asked for again cheaply."""
+"""Responses with stored content: compressed, named by its digest, revalidated cheaply."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ IfNoneMatch = Annotated[str, Header(include_in_schema=False)]
 
 
 def whole(
-    content: Content, given: dict[str, str], accept_encoding: str, if_none_match: str
+    content: Content, extra: dict[str, str], accept_encoding: str, if_none_match: str
 ) -> Response:
+    """Returns the whole content, as stored zstd where the client accepts that."""
     packed = content.is_zstd and takes_zstd(accept_encoding)
     tag = f'"{content.digest}{".zst" if packed else ""}"'
-    kept = kept_headers(tag)
+    caching = content_headers(tag)
     if is_known(tag, if_none_match):
-        return Response(status_code=304, headers=kept)
+        return Response(status_code=304, headers=caching)
     if packed:
         encoded = {"Content-Encoding": "zstd"}
-        return Response(content.stored(), headers={**given, **kept, **encoded})
+        return Response(content.stored(), headers={**extra, **caching, **encoded})
     if content.size <= CHUNK:
-        return Response(b"".join(content.chunks()), headers={**given, **kept})
+        return Response(b"".join(content.chunks()), headers={**extra, **caching})
     length = {"Content-Length": str(content.size)}
-    return StreamingResponse(content.chunks(), headers={**given, **kept, **length})
+    return StreamingResponse(content.chunks(), headers={**extra, **caching, **length})
 
 
 def json_bytes(answer: object) -> bytes:
@@ -39,7 +40,7 @@ def json_bytes(answer: object) -> bytes:
 
 
 def _plain(value: object) -> object:
-    """A checked body, which a form shows again."""
+    """Encodes a validated body, which a form shows again."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     raise NotImplementedError(f"{type(value).__name__} is not JSON")
@@ -50,17 +51,17 @@ def as_json(answer: object) -> Response:
 
 
 def python_file(text: str, name: str) -> Response:
-    """A program to download, which no browser runs."""
-    given = {
+    """Returns a program as a download that browsers do not run."""
+    extra = {
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Security-Policy": headers.SANDBOX,
         "Cache-Control": "private, no-cache",
     }
-    return Response(text, media_type="text/x-python; charset=utf-8", headers=given)
+    return Response(text, media_type="text/x-python; charset=utf-8", headers=extra)
 
 
-def kept_headers(tag: str) -> dict[str, str]:
-    """Headers of all answers about a file's content."""
+def content_headers(tag: str) -> dict[str, str]:
+    """Returns the headers of every response with stored content."""
     return {
         "ETag": tag,
         "Cache-Control": "private, no-cache",
@@ -75,7 +76,7 @@ def is_known(tag: str, if_none_match: str) -> bool:
 
 
 def takes_zstd(accept_encoding: str) -> bool:
-    """Whether an Accept-Encoding header names zstd and does not rule it out."""
+    """Whether an Accept-Encoding header accepts zstd."""
     for part in accept_encoding.split(","):
         name, _, parameters = part.partition(";")
         if name.strip().lower() == "zstd":

@@ -36,11 +36,11 @@ from inductorscope_server.web.templating import Pages
 log = logging.getLogger(__name__)
 
 API = (uploads, captures, job_actions, artifacts, annotated, nodes, reasons)
-"""Modules of the API that belong to no page."""
+"""Modules of the API that do not belong to a page."""
 
 
 def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
-    """The application on this database, whose tables are brought up to date first."""
+    """Creates the application; migrates the database first."""
     engine = make_engine(settings)
     parts = Parts(
         settings=settings,
@@ -63,7 +63,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
         description=openapi.DESCRIPTION,
         openapi_tags=openapi.TAGS,
         openapi_url=urls.docs(),
-        docs_url=None,  # the usual viewers load scripts from elsewhere
+        docs_url=None,  # the usual viewers load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
         generate_unique_id_function=openapi.operation_id,

@@ -1,4 +1,4 @@
-"""Content of stored files, decompressed piece by piece."""
+"""Content of stored files, decompressed in chunks."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ CHUNK = 256 * 1024
 
 @dataclass(frozen=True)
 class Content:
-    """A stored file, or a packed text that is none."""
+    """The content of a stored file, or a packed text that is not stored."""
 
     path: str
     digest: str
     size: int
     packed: bytes | None
-    """zstd of the whole, where that is how it lies and it is in memory."""
+    """The whole content as zstd, if it is in memory."""
     bind: Engine | Connection | None = None
-    """Where the store is: answers are sent after the request's own session is closed."""
+    """The database: responses are sent after the request's session is closed."""
     is_zstd: bool = False
 
     def stored(self) -> bytes:
-        """zstd of the whole."""
+        """Returns the whole content as zstd."""
         if self.packed is not None:
             return self.packed
         with Session(self.bind) as session:
@@ -47,16 +47,16 @@ class Content:
                     yield chunk[start : start + CHUNK]
 
     def lines(self, first: int, last: int | None) -> Iterator[bytes]:
-        """Lines `first` to `last`, from 1, with their ends; no others are unpacked."""
+        """Yields lines `first` to `last`, from 1, with line ends; unpacks only these."""
         with Session(self.bind) as session:
             yield from _text(session, self.digest).lines(first, last)
 
 
 def _text(session: Session, digest: str) -> StoredText:
-    found = stored_text(session, digest)
-    if found is None:
-        raise NotHere("This file was deleted just now.", "Its run may have been deleted.")
-    return found
+    text = stored_text(session, digest)
+    if text is None:
+        raise NotHere("This file has just been deleted.", "Its run may have been deleted.")
+    return text
 
 
 def content_of(session: Session, artifact: int) -> Content | None:
@@ -65,20 +65,20 @@ def content_of(session: Session, artifact: int) -> Content | None:
         .join(Blob, Blob.digest == Artifact.digest)
         .where(Artifact.id == artifact)
     )
-    found = session.execute(query).first()
-    if found is None:
+    row = session.execute(query).first()
+    if row is None:
         return None
-    zstd = found.encoding == "zstd"
-    return Content(found.path, found.digest, found.size, None, session.get_bind(), zstd)
+    zstd = row.encoding == "zstd"
+    return Content(row.path, row.digest, row.size, None, session.get_bind(), zstd)
 
 
 def lines_of(content: Content, first: int, last: int | None) -> Iterator[bytes]:
-    """Lines `first` to `last`, from 1, with their ends."""
+    """Yields lines `first` to `last`, from 1, with line ends."""
     yield from content.lines(first, last)
 
 
 def packed_json(payload: bytes) -> Content:
-    """A zstd-packed JSON text as content; its packed bytes name it."""
+    """Returns zstd-packed JSON as content, named by the digest of the packed bytes."""
     digest = hashlib.sha256(payload).hexdigest()
     size = zstandard.frame_content_size(payload)
     return Content("links.json", digest, size, payload, is_zstd=True)

@@ -1,6 +1,6 @@
-"""What a reader chose for all pages, as the browser's cookie tells it.
+"""The reader's choices for all pages, such as the theme, from the browser's cookie.
 
-Pages come with it, so that no script has to ask for it before the first paint.
+Pages include them, so that the first paint waits for no script.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ MOST = 20
 
 
 class Choices:
-    """The choices that are written as ours are."""
+    """The choices in a request's cookie; malformed ones are ignored."""
 
     def __init__(self, request: Request) -> None:
         pairs = request.cookies.get(COOKIE, "").split("&")
-        found = [match for pair in pairs[:MOST] if (match := CHOICE.fullmatch(pair))]
-        self.all = {match[1]: match[2] for match in found}
+        matches = [match for pair in pairs[:MOST] if (match := CHOICE.fullmatch(pair))]
+        self.all = {match[1]: match[2] for match in matches}
 
     @property
     def theme(self) -> str | None:

@@ -33,28 +33,28 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What went wrong, for a person."""
+    """An error, in sentences."""
 
     what: str
-    """What happened, as a sentence."""
+    """What happened."""
     limit: str | None = None
-    """The setting that set the limit, if one did."""
+    """The setting that defines the limit, if there is one."""
     do: str | None = None
-    """What to do about it."""
+    """How to fix it."""
     where: str | None = None
-    """Which part of the request it is about."""
+    """The part of the request that caused it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """Every error of the API looks like this."""
+    """The body of every error of the API."""
 
     error: ErrorBody
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
-    """What `error.html` shows."""
+    """The content of `error.html`."""
 
     status: int
     title: str
@@ -62,7 +62,7 @@ class ErrorPage:
 
 
 class Refusal(Exception):
-    """A request we do not carry out; becomes an answer with this status and these sentences."""
+    """A refused request; becomes a response with this status and these sentences."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class Refusal(Exception):
 
 
 Documented = dict[int | str, dict[str, Any]]
-"""OpenAPI's `responses`, as FastAPI takes them."""
+"""OpenAPI's `responses`, in FastAPI's form."""
 
 
 def documented(*statuses: int) -> Documented:
-    """OpenAPI's `responses` for these error statuses."""
+    """Returns OpenAPI's `responses` for these error statuses."""
     return {
         status: {"model": ErrorAnswer, "description": http.HTTPStatus(status).phrase}
         for status in sorted(statuses)
@@ -98,7 +98,7 @@ def wants_json(request: Request) -> bool:
 
 
 def answer(request: Request, refusal: Refusal) -> Response:
-    """The refusal as the client reads it best."""
+    """Returns the refusal as JSON, a fragment or a page, depending on the request."""
     if wants_json(request):
         body = {name: value for name, value in asdict(refusal.body).items() if value is not None}
         return JSONResponse({"error": body}, refusal.status, headers=refusal.headers)
@@ -117,7 +117,7 @@ def answer(request: Request, refusal: Refusal) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """All ways to fail end in `answer`."""
+    """Handles every exception with `answer`."""
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(NotHere, _not_here)
     app.add_exception_handler(JobsError, _jobs)
@@ -152,7 +152,7 @@ STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
 
 
 def of_jobs(error: JobsError) -> Refusal:
-    """What is wrong with a request about uploads and jobs, as an answer."""
+    """Returns the refusal for an error of uploads and jobs."""
     status = next(status for kind, status in STATUS_OF if isinstance(error, kind))
     limit = error.limit
     if limit is not None:
@@ -164,7 +164,7 @@ def of_jobs(error: JobsError) -> Refusal:
 
 async def _database(request: Request, error: Exception) -> Response:
     log.error("%s %s: the database failed: %s", request.method, request.url.path, error)
-    what = "The database did not answer, or not in time."
+    what = "The database did not answer in time."
     return answer(request, Refusal(503, what, do="Try again in a moment."))
 
 
@@ -173,9 +173,9 @@ async def _http(request: Request, error: Exception) -> Response:
     path = request.url.path
     what = {
         404: f"There is nothing at {path}.",
-        405: f"{path} does not take {request.method}.",
+        405: f"{path} does not support {request.method}.",
         400: f"The request cannot be read: {error.detail}.",
-        413: "The request is larger than this address takes.",
+        413: "The request is larger than this address allows.",
     }.get(error.status_code, f"{error.detail}.")
     do = "Start from the list of runs at /." if error.status_code == 404 else None
     return answer(request, Refusal(error.status_code, what, do=do, headers=error.headers))
@@ -193,18 +193,18 @@ async def _invalid(request: Request, error: Exception) -> Response:
         return answer(request, Refusal(400, "The body is not JSON.", where="body"))
     message = str(first["msg"]).removeprefix("Value error, ")
     if kind == "query" and first.get("type") == "string_pattern_mismatch":
-        # The pattern says nothing to people, who come with an address that was cut.
-        message = "it is not written as such values are; copy the address once more, whole"
-    return answer(request, Refusal(422, f"`{name}` is not usable: {message}.", where=where))
+        # Usually a truncated address; the pattern would not help the reader.
+        message = "it is not a valid value; copy the whole address again"
+    return answer(request, Refusal(422, f"`{name}` is invalid: {message}.", where=where))
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    """Runs outside the guard, so it sets the guard's headers itself; the server logs the error."""
+    """Answers with status 500. Runs outside the guard, so it sets the guard's headers itself."""
     log.error("%s %s failed: %r", request.method, request.url.path, error)
     refusal = Refusal(
         500,
-        "The server made a mistake while answering this request.",
-        do="The server's log holds the details; please report them.",
+        "The server failed to answer this request because of a bug.",
+        do="The server's log contains the details; please report them.",
     )
     try:
         response = answer(request, refusal)

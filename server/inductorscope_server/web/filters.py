@@ -1,4 +1,4 @@
-"""The filters of templates: figures with their units, and names as HTML."""
+"""Template filters: figures with units, and names as HTML."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from markupsafe import Markup
 
 
 def cut(name: str, head: int = HEAD, tail: int = TAIL) -> Markup:
-    """The name cut in the middle, the whole in a tooltip and for copying."""
+    """Returns the name shortened in the middle; the tooltip and copies have all of it."""
     short = middle(name, head, tail)
     if short == name:
         return Markup('<span class="name">{}</span>').format(name)
@@ -40,7 +40,7 @@ def cut(name: str, head: int = HEAD, tail: int = TAIL) -> Markup:
 
 
 def ago(moment: datetime | None) -> Markup:
-    """The age of a moment, with the moment itself in the tooltip."""
+    """Returns the age of a moment; the tooltip has the moment."""
     if moment is None:
         return Markup("{}").format(DASH)
     return Markup('<time datetime="{}" title="{}">{}</time>').format(

@@ -1,4 +1,4 @@
-"""Headers that every answer carries: the content policy and its relatives."""
+"""Headers of every response: the content security policy and related ones."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from starlette.types import Scope
 NONCE = "csp_nonce"
 
 SANDBOX = "sandbox; default-src 'none'"
-"""For content from uploads: nothing in it may run or load, whatever a browser takes it for."""
+"""For uploaded content: nothing in it may run or load, however a browser interprets it."""
 
 
 def nonce_of(scope: Scope) -> str:
-    """The nonce of this answer's style sheets, made when first asked for."""
+    """Returns the nonce of this response's style sheets; created on first use."""
     state: dict[str, str] = scope.setdefault("state", {})
     return state.setdefault(NONCE, secrets.token_urlsafe(16))
 
 
 def policy(nonce: str) -> str:
-    """The Content-Security-Policy of pages: our own files, nothing inline, nothing foreign.
+    """Returns the Content-Security-Policy of pages: own files only, nothing inline.
 
-    CodeMirror makes its style sheets at run time and marks them with the nonce.
+    CodeMirror creates its style sheets at run time and marks them with the nonce.
     """
     return "; ".join(
         (
@@ -43,7 +43,7 @@ def policy(nonce: str) -> str:
 
 
 def protect(headers: MutableHeaders, nonce: str) -> None:
-    """Add what is missing; an answer that set a stricter policy itself keeps it."""
+    """Adds missing headers; a response with a stricter policy keeps it."""
     headers.setdefault("Content-Security-Policy", policy(nonce))
     headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
     headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")

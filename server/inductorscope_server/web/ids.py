@@ -1,4 +1,4 @@
-"""Path and query parameters that several addresses share."""
+"""Path and query parameters that addresses share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from fastapi import Path, Query
 from pydantic import Field, StringConstraints
 
 LARGEST = 2**53 - 1
-"""The largest number that JavaScript holds exactly."""
+"""The largest integer that JavaScript represents exactly."""
 PLAIN = r"^[^\x00-\x1f]*$"
-"""Text without control characters, which databases refuse."""
+"""Matches text without control characters, which databases refuse."""
 
 SafeInt = Annotated[int, Field(ge=0, le=LARGEST)]
 Line = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
-"""A line of text that a person typed."""
-First = Annotated[int, Query(description="How many to pass over.", ge=0, le=LARGEST)]
+"""A line of text that a user typed."""
+First = Annotated[int, Query(description="Number of rows to skip.", ge=0, le=LARGEST)]
 
 RunId = Annotated[
     str,
@@ -58,7 +58,7 @@ FileIndex = Annotated[int, Path(description="Number of the file in the upload.",
 Cursor = Annotated[
     str | None,
     Query(
-        description="`next_cursor` of the page before.",
+        description="`next_cursor` of the previous page.",
         max_length=2000,
         pattern=r"^[^\x00-\x1f]*$",
     ),

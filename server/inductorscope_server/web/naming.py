@@ -1,4 +1,4 @@
-"""Fields of an address that name an entry of the vocabulary. Earlier names keep working."""
+"""Parameters that name an entry of the vocabulary. Former names keep working."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import AfterValidator
 
 
 def one_of(ids: Collection[str], former: Mapping[str, str] | None = None) -> AfterValidator:
-    """Accepts one of these ids, and earlier names of them."""
+    """Accepts these ids and their former names."""
 
     def named(value: str) -> str:
         value = (former or {}).get(value, value)
@@ -24,7 +24,7 @@ def one_of(ids: Collection[str], former: Mapping[str, str] | None = None) -> Aft
 
 
 def documented_ids(ids: Collection[str]) -> Callable[[dict[str, Any]], None]:
-    """Lists the ids in the API's description."""
+    """Adds the ids to the API's description."""
     return lambda schema: schema.update(enum=list(ids))
 
 

@@ -1,4 +1,4 @@
-"""What the API's description says about itself."""
+"""The API's OpenAPI description."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SCHEME = "token"
 
 DESCRIPTION = """\
 Every page has a JSON twin below `/api` at the same path. Errors are
-`{"error": {"what", "do", "limit", "where"}}`: sentences for a person, the setting that set a limit,
-and the part of the request it is about.
+`{"error": {"what", "do", "limit", "where"}}`: what happened, how to fix it, the setting that
+defines the limit, and the part of the request that caused it.
 
-Requests that change something need `Authorization: Bearer …` when the server has a token, and are
-refused when they come from a page of another site.
+Requests that change something need `Authorization: Bearer …` if the server has a token. Such
+requests from pages of other sites are refused.
 """
 
 RUNS, GRAPHS, JOBS, UPLOADS, FILES, SERVER = (
@@ -36,35 +36,37 @@ RUNS, GRAPHS, JOBS, UPLOADS, FILES, SERVER = (
 )
 
 TAGS = [
-    {"name": RUNS, "description": "Runs: what was captured or uploaded, and its facts."},
+    {"name": RUNS, "description": "Captured and uploaded runs."},
     {"name": GRAPHS, "description": "Graphs of a run, their stages, kernels and links."},
-    {"name": FILES, "description": "Stored files, as text by lines or as they came."},
-    {"name": UPLOADS, "description": "Resumable uploads, one file after the other."},
-    {"name": JOBS, "description": "Reading uploads and capturing models; progress as it happens."},
+    {"name": FILES, "description": "Stored files, as lines of text or as raw bytes."},
+    {"name": UPLOADS, "description": "Resumable uploads, file by file."},
+    {
+        "name": JOBS,
+        "description": "Reading uploads, captures, diagnoses and benchmarks, with live progress.",
+    },
     {"name": SERVER, "description": "The server itself."},
 ]
 
 
 def operation_id(route: APIRoute) -> str:
-    """The handler's name, which says what the operation does."""
+    """Returns the handler's name."""
     return route.name
 
 
 def install(app: FastAPI, answers: Iterable[object]) -> None:
-    """The description says also where the token goes, which only some servers have, and what the
-    fields of the structs mean."""
+    """Adds the optional token and the docstrings of struct fields to the description."""
     plain = app.openapi
 
     def completed() -> dict[str, Any]:
         if app.openapi_schema is None:
-            made = plain()
-            parts = made.setdefault("components", {})
+            schema = plain()
+            parts = schema.setdefault("components", {})
             parts.setdefault("securitySchemes", {})[SCHEME] = {"type": "http", "scheme": "bearer"}
-            made["security"] = [{}, {SCHEME: []}]
+            schema["security"] = [{}, {SCHEME: []}]
             for struct in _nested(answers):
-                schema = parts["schemas"].get(struct.__name__, {})
-                properties = schema.get("properties", {})
-                schema["required"] = list(properties)  # no answer leaves a field out
+                described = parts["schemas"].get(struct.__name__, {})
+                properties = described.get("properties", {})
+                described["required"] = list(properties)  # answers contain every field
                 for name, text in _field_texts(struct).items():
                     properties.get(name, {}).setdefault("description", text)
         return plain()
@@ -73,20 +75,20 @@ def install(app: FastAPI, answers: Iterable[object]) -> None:
 
 
 def _nested(types: Iterable[object]) -> set[type]:
-    """The dataclasses in these types, and those in their fields."""
-    found: set[type] = set()
+    """Returns the dataclasses in these types and, recursively, in their fields."""
+    structs: set[type] = set()
     left = list(types)
     while left:
         each = left.pop()
         left += typing.get_args(each)
-        if isinstance(each, type) and is_dataclass(each) and each not in found:
-            found.add(each)
+        if isinstance(each, type) and is_dataclass(each) and each not in structs:
+            structs.add(each)
             left += typing.get_type_hints(each).values()
-    return found
+    return structs
 
 
 def _field_texts(struct: type) -> dict[str, str]:
-    """The strings that stand below fields in the source, those of base classes too."""
+    """Returns the docstrings of the fields, including those of base classes, from the source."""
     texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):
         if not is_dataclass(base):

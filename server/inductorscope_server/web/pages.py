@@ -1,4 +1,4 @@
-"""How a page and its JSON twin come from one entry of the table."""
+"""Registers a page and its JSON twin from one entry of the table."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Page:
 
     path: str
     load: Callable[..., Any]
-    """Takes what the address says, as a FastAPI dependency, and returns the answer's struct. Its
-    docstring says in the API's description what the summary does not."""
+    """Takes the parameters of the address, as a FastAPI dependency, and returns the answer. Its
+    docstring is the description in the API's documentation."""
     template: str
     tag: str
     summary: str
     fragment: str | None = None
-    """Template of the part that htmx asks for."""
+    """Template of the part that htmx requests."""
     show: Callable[..., Response] | None = None
-    """What answers with HTML where a template is not all: it redirects, or sets headers."""
+    """Handler of the page, if rendering a template is not enough: it redirects or sets headers."""
     twin: Callable[..., Any] | None = None
-    """Loads more than the page shows, for the twin alone."""
+    """Loads the twin's answer, if it differs from the page's."""
 
     @property
     def struct(self) -> type:
-        """What the template gets."""
+        """The struct that the template gets."""
         return _returned(self.load)
 
     @property
@@ -56,11 +56,11 @@ def add_page(page: Page, html: APIRouter, api: APIRouter) -> None:
 
     shown, returned = Depends(page.load), Depends(load)
 
-    def get(found: object = returned) -> Response:
-        return as_json(found)
+    def get(answer: object = returned) -> Response:
+        return as_json(answer)
 
-    def show(request: Request, parts: Shared, found: object = shown) -> Response:
-        return parts.pages.render(request, page.template, found, fragment=page.fragment)
+    def show(request: Request, parts: Shared, answer: object = shown) -> Response:
+        return parts.pages.render(request, page.template, answer, fragment=page.fragment)
 
     api.add_api_route(
         page.path,

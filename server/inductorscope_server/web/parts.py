@@ -1,4 +1,4 @@
-"""What requests share: settings, database, jobs, templates. Made once a process."""
+"""What requests share: settings, database, jobs, templates. Created once per process."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Parts:
     settings: Settings
     engine: Engine
     read: Sessions
-    """Sessions that never wait for a writer."""
+    """Read-only sessions, which never wait for a writer."""
     write: Sessions
     jobs: JobsClient
     pages: Pages
     stopping: threading.Event = field(default_factory=threading.Event)
-    """Set when the server is about to stop: streams end themselves."""
+    """Set when the server stops, so that streams end."""
 
     def close(self) -> None:
         self.jobs.close()
@@ -49,10 +49,10 @@ def _reading(request: Request) -> Iterator[Session]:
 
 
 async def _shared(request: Request) -> Parts:
-    """In the loop itself: what is no coroutine costs a thread's turn."""
+    """A coroutine, because FastAPI runs other dependencies in a thread."""
     return parts_of(request)
 
 
 Shared = Annotated[Parts, Depends(_shared)]
 Reading = Annotated[Session, Depends(_reading, scope="function")]
-"""A read-only session that is closed before the answer is sent."""
+"""A read-only session, closed before the response is sent."""

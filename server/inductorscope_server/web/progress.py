@@ -1,4 +1,4 @@
-"""Following a job: polling our own table and streaming what changed as server-sent events."""
+"""Follows a job: polls the database and streams changes as server-sent events."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from starlette.responses import StreamingResponse
 from inductorscope_server.web.parts import Parts
 
 POLL_SECONDS = 0.3
-SIGN_OF_LIFE_SECONDS = 15.0
-"""A comment at least so often, so that proxies keep the connection and dead ones are noticed."""
+KEEP_ALIVE_SECONDS = 15.0
+"""Longest silence: then a comment keeps proxies connected and reveals dead connections."""
 MOST_LINES = 1000
 
 
@@ -27,9 +27,9 @@ class JobRow(JobStatus):
     """One job."""
 
     again: bool
-    """Whether it can be tried again: it failed or was cancelled, and its input is still there."""
+    """Whether it can be retried: it failed or was cancelled, and its input still exists."""
     again_as: str | None
-    """The job as which it was tried again."""
+    """The job that retries it."""
 
 
 def rows(client: JobsClient, jobs: list[JobStatus]) -> list[JobRow]:
@@ -38,13 +38,13 @@ def rows(client: JobsClient, jobs: list[JobStatus]) -> list[JobRow]:
 
 
 def _row(job: JobStatus, again: Again) -> JobRow:
-    given = {field.name: getattr(job, field.name) for field in fields(job)}
-    return JobRow(**given, again=again.possible, again_as=again.job)
+    values = {field.name: getattr(job, field.name) for field in fields(job)}
+    return JobRow(**values, again=again.possible, again_as=again.job)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A job at one moment, and the lines of its log since the moment before."""
+    """A job at one moment, with the new lines of its log."""
 
     job: JobStatus
     new_lines: list[JobLine]
@@ -52,11 +52,11 @@ class Progress:
 
     @classmethod
     def begin(cls, jobs: JobsClient, job_id: str) -> Self:
-        """The job now, with its log so far. Raises NotFoundError."""
+        """Returns the job now, with its log so far. Raises NotFoundError."""
         return cls._read(jobs, job_id, 0)
 
     def next(self, jobs: JobsClient) -> Self:
-        """The job now, with what was logged since."""
+        """Returns the job now, with the lines logged since."""
         return self._read(jobs, self.job.id, self.last_line)
 
     @classmethod
@@ -66,23 +66,23 @@ class Progress:
 
     @property
     def over(self) -> bool:
-        """Nothing will change any more, and the log was sent to its end."""
+        """Whether the job is over and all of its log was sent."""
         return self.job.state in OVER and len(self.new_lines) < MOST_LINES
 
 
 END = "event: end\ndata: over\n\n"
-"""A named message after the last, on which htmx closes (`hx-sse:close="end"`) instead of coming
-back; readers of unnamed messages never see it."""
+"""The last message. It has a name, on which htmx closes (`hx-sse:close="end"`) instead of
+reconnecting; readers of unnamed messages never see it."""
 
 
 def event(data: str) -> str:
-    """One unnamed message."""
+    """Returns an unnamed message."""
     lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "".join(f"data: {line}\n" for line in lines) + "\n"
 
 
 def events(parts: Parts, first: Progress, text: Callable[[Progress], str]) -> StreamingResponse:
-    """The stream of a job's messages: one at once, one whenever something changed."""
+    """Streams a job's messages: one immediately, then one for every change."""
     return StreamingResponse(
         _messages(parts, first, text),
         media_type="text/event-stream",
@@ -93,18 +93,18 @@ def events(parts: Parts, first: Progress, text: Callable[[Progress], str]) -> St
 async def _messages(
     parts: Parts, progress: Progress, text: Callable[[Progress], str]
 ) -> AsyncIterator[str]:
-    """Ends with the job or the server; when the client goes, the server stops asking for more."""
+    """Ends with the job or the server; stops polling when the client disconnects."""
     yield await run_in_threadpool(text, progress)
-    said = time.monotonic()
+    sent_at = time.monotonic()
     while not progress.over and not parts.stopping.is_set():
         await asyncio.sleep(POLL_SECONDS)
         now = await run_in_threadpool(progress.next, parts.jobs)
         if now.job != progress.job or now.new_lines:
             yield await run_in_threadpool(text, now)
-            said = time.monotonic()
-        elif time.monotonic() - said > SIGN_OF_LIFE_SECONDS:
+            sent_at = time.monotonic()
+        elif time.monotonic() - sent_at > KEEP_ALIVE_SECONDS:
             yield ": still here\n\n"
-            said = time.monotonic()
+            sent_at = time.monotonic()
         progress = now
     if progress.over:
         yield END

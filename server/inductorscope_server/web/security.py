@@ -1,9 +1,9 @@
-"""Who may ask for what: host names, origins, the token. One ASGI middleware around everything.
+"""Access control: host names, origins and the token. One ASGI middleware around everything.
 
-- The Host header must name this server, so that a foreign name that was pointed at this address
+- The Host header must name this server, so that a foreign name that resolves to this address
   (DNS rebinding) reaches nothing.
-- Requests that change something must come from our own pages or from a program, never from
-  another site's page.
+- Requests that change something must come from this server's pages or from a program, never
+  from another site's page.
 - With a token set, they must carry it; with `token_to_read`, all requests must.
 """
 
@@ -29,17 +29,17 @@ from inductorscope_server.web.token import bearer, may_pass
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = ("/static/", "/login", "/healthz")
-"""Answered without a token: what the login page needs, and the health check."""
-WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared with, not bound to
+"""Served without a token: what the login page needs, and the health check."""
+WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared, not bound
 NUL = re.compile(rb"%00|\x00")
 MOST_BODY_BYTES = 32 * 1024 * 1024
-"""Largest body that is held in memory: enough to announce 100,000 files."""
+"""Largest body held in memory: enough to announce 100,000 files."""
 STREAMED = re.compile(r"/api/uploads/[^/]+/files/[^/]+")
-"""Bodies that go to disk as they come; the handler counts them."""
+"""Paths whose bodies go to disk as they arrive; the handler counts their bytes."""
 
 
 class Guard:
-    """The middleware."""
+    """The middleware that checks every request."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -66,15 +66,15 @@ class Guard:
         await (early or on)(scope, receive, send_protected)
 
     def _check(self, request: Request) -> Response | None:
-        """An answer when the request ends here, None when it may go on."""
+        """Returns a response that ends the request, or None to continue."""
         _refuse_unreadable(request)
         settings = self._settings
         if not host_is_ours(request.headers.get("host", ""), settings.host, settings.hosts):
             raise Refusal(
                 421,
-                "This server does not answer to the host name of this request.",
-                do="Open it by the address it was started with, or by localhost; "
-                "names of a proxy or a container belong into INDUCTORSCOPE_HOSTS.",
+                "This server does not accept the host name of this request.",
+                do="Use the address it was started with, or localhost. "
+                "Add names of proxies and containers to INDUCTORSCOPE_HOSTS.",
                 limit="INDUCTORSCOPE_HOSTS",
             )
         if request.method not in SAFE_METHODS:
@@ -93,13 +93,13 @@ def _refuse_unreadable(request: Request) -> None:
     scope = request.scope
     raw = scope.get("raw_path") or scope["path"].encode()
     if NUL.search(raw) or NUL.search(scope["query_string"]):
-        raise Refusal(400, "The address holds a NUL character, which no name here has.")
+        raise Refusal(400, "The address contains a NUL character.")
     length = request.headers.get("content-length", "0")
     streamed = STREAMED.fullmatch(scope["path"])
     if not streamed and length.isdecimal() and int(length[:19]) > MOST_BODY_BYTES:
         raise Refusal(
             413,
-            f"The body has {length} bytes; this address takes up to {MOST_BODY_BYTES:,}.",
+            f"The body has {length} bytes; this address accepts up to {MOST_BODY_BYTES:,}.",
             do="Send files with PATCH to an upload; they may be larger.",
         )
 
@@ -108,8 +108,8 @@ def _refuse_unreadable(request: Request) -> None:
 
 
 def host_is_ours(header: str, bound: str, further: str = "") -> bool:
-    """Whether a Host header names this server, bound to the address or name `bound`, or one of the
-    `further` names, which are separated by commas."""
+    """Whether a Host header names this server: `bound`, the address or name it is bound to, or one
+    of the `further` names, separated by commas."""
     host = _host_of(header)
     if host is None:
         return False
@@ -123,7 +123,7 @@ def host_is_ours(header: str, bound: str, further: str = "") -> bool:
 def _host_of(header: str) -> str | None:
     try:
         parts = urlsplit(f"//{header}")
-        host, _ = parts.hostname, parts.port  # asking for the port checks it
+        host, _ = parts.hostname, parts.port  # reading the port validates it
     except ValueError:
         return None
     if not host or parts.username is not None or parts.path:
@@ -157,10 +157,10 @@ def _own_names() -> frozenset[str]:
 
 
 def _refuse_foreign_pages(request: Request, settings: Settings) -> None:
-    """Browsers say where a request comes from; a program that says nothing is no other site's page.
+    """Refuses requests from pages of other sites. Browsers state the origin; programs do not.
 
-    A valid token in the Authorization header passes from anywhere: no page can make a browser
-    send it unasked.
+    A valid token in the Authorization header is accepted from anywhere, because no page can
+    make a browser send one.
     """
     if settings.token and bearer(request) and may_pass(request, settings):
         return
@@ -173,7 +173,7 @@ def _refuse_foreign_pages(request: Request, settings: Settings) -> None:
     if not ours:
         raise Refusal(
             403,
-            "This request comes from a page of another site, and those may not change anything.",
+            "This request comes from a page of another site, which may not change anything.",
             do="Use the pages of this server, or send the token as `Authorization: Bearer …`.",
         )
 
@@ -192,14 +192,14 @@ def _ask_for_token(request: Request) -> Response:
     if wants_json(request) or request.method not in SAFE_METHODS:
         raise Refusal(
             401,
-            "This needs the server's token.",
+            "This request needs the server's token.",
             do="Send `Authorization: Bearer …`, or log in at /login.",
             limit="INDUCTORSCOPE_TOKEN",
             headers={"WWW-Authenticate": "Bearer"},
         )
     if request.headers.get("sec-fetch-site") == "cross-site":
-        # A link on another site: browsers hold back a SameSite=Strict cookie on that first
-        # request. Asked again from this page they send it, so nobody has to log in twice.
+        # A link on another site: browsers omit a SameSite=Strict cookie from that first request.
+        # They send it when this page reloads, so nobody has to log in twice.
         return HTMLResponse(
             '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0">'
             "<title>Inductorscope</title><p>Opening…</p>",

@@ -1,4 +1,4 @@
-"""The built front end under /static, with caching by version; what was asked for is kept packed."""
+"""Serves the built front end under /static, compressed and cached by version."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from inductorscope_server.web.answers import takes_zstd
 from inductorscope_server.web.templating import Assets
 
 HASHED_NAME = re.compile(r"-[A-Z0-9]{8}\.(?:js|css|woff2|map)$")
-"""What the bundler calls chunks: chunk-5QZ3ABCD.js."""
+"""Matches the bundler's names of chunks: chunk-5QZ3ABCD.js."""
 FOREVER = "public, max-age=31536000, immutable"
 LEVEL = 10
-"""Of zstd: each file is packed once a process."""
+"""zstd's level; each file is packed once per process."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A file's answer, packed, as long as the file is of this version."""
+    """The packed response for one version of a file."""
 
     version: str
     body: bytes
@@ -34,7 +34,7 @@ class Kept:
 
 
 class Bundle(StaticFiles):
-    """Files whose address names their content are kept for ever, the others asked for again."""
+    """Serves files. Browsers keep those whose address names the content and revalidate others."""
 
     def __init__(self, assets: Assets) -> None:
         super().__init__(directory=assets.folder, check_dir=False)
@@ -58,7 +58,7 @@ class Bundle(StaticFiles):
         return kept if kept and kept.version == self._assets.version(path) else None
 
     def _keep(self, path: str, answer: FileResponse) -> None:
-        """Only what was answered with is kept: no other path leads to a file."""
+        """Stores the packed file. Called for successful responses only, so paths are valid."""
         version = self._assets.version(path)
         headers = {
             "Content-Type": answer.headers["Content-Type"],
@@ -72,13 +72,13 @@ class Bundle(StaticFiles):
     def _names_content(self, path: str, scope: Scope) -> bool:
         if HASHED_NAME.search(Path(path).name):
             return True
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("v", [""])[0]
-        return bool(given) and given == self._assets.version(path)
+        version = parse_qs(scope["query_string"].decode("latin-1")).get("v", [""])[0]
+        return bool(version) and version == self._assets.version(path)
 
 
 def _is_plain(scope: Scope) -> bool:
-    """Whether a whole file is asked for, packed if need be, without conditions."""
-    asked = Headers(scope=scope)
-    conditional = "range" in asked or "if-none-match" in asked or "if-modified-since" in asked
-    takes = takes_zstd(asked.get("accept-encoding", ""))
+    """Whether the request is for a whole file, accepts zstd and has no conditions."""
+    sent = Headers(scope=scope)
+    conditional = "range" in sent or "if-none-match" in sent or "if-modified-since" in sent
+    takes = takes_zstd(sent.get("accept-encoding", ""))
     return scope["method"] == "GET" and takes and not conditional

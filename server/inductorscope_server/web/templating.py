@@ -1,6 +1,6 @@
-"""Templates and built assets, and what every template gets.
+"""Renders templates and finds built assets.
 
-Templates get `page` (what the JSON twin answers), `urls`, `request`, `csp_nonce`,
+Templates get `page` (the answer, as the JSON twin returns it), `urls`, `request`, `csp_nonce`,
 `settings_public`, `choices`, `version`, `static(name)` and the filters of `units`.
 """
 
@@ -31,30 +31,30 @@ CHECKOUT = Path(__file__).resolve().parents[3] / "frontend"
 
 
 def web_folder() -> Path:
-    """Where `templates` and `dist` lie: in the wheel, or in the checkout of an editable install."""
+    """Returns the folder of `templates` and `dist`: in the wheel, or in an editable checkout."""
     return PACKAGED if PACKAGED.is_dir() else CHECKOUT
 
 
 @dataclass(frozen=True)
 class PublicSettings:
-    """What pages may know of the settings."""
+    """The settings that pages may show."""
 
     token_needed: bool
-    """Whether this reader must log in before changing anything."""
+    """Whether this reader must log in to change anything."""
     has_token: bool
-    """Whether the server has a token at all, so that logging in and out makes sense."""
+    """Whether the server has a token, so that pages offer to log in and out."""
     max_upload_bytes: int
     max_unpacked_bytes: int
     max_members: int
 
 
 def _json(value: object, **_options: object) -> str:
-    """What `tojson` writes, of structs too; it makes the text safe to stand in a page itself."""
+    """Encodes for `tojson`, which escapes the text for HTML; structs too."""
     return json_bytes(value).decode()
 
 
 class Assets:
-    """Files of the bundle and addresses that change with their content."""
+    """Files of the bundle, with URLs that change with their content."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -63,7 +63,7 @@ class Assets:
         self._imports: tuple[str, dict[str, list[str]]] | None = None
 
     def version(self, name: str) -> str:
-        """Short digest of a file; empty when the bundle lacks it."""
+        """Returns a short digest of a file; empty if the bundle lacks it."""
         file = self.folder / name
         try:
             changed = file.stat().st_mtime_ns
@@ -81,8 +81,8 @@ class Assets:
         return urls.with_query(urls.static(name), v=version or None)
 
     def imports(self, name: str) -> list[str]:
-        """Addresses of the modules that a module of the bundle imports, as it names them: a page
-        that names them too has them fetched beside it, not after it."""
+        """Returns the URLs of the modules that a module of the bundle imports, so that a page can
+        preload them together with it."""
         version = self.version("imports.json")
         with self._lock:
             if self._imports is None or self._imports[0] != version:
@@ -122,12 +122,12 @@ class Pages:
 
     @staticmethod
     def is_partial(request: Request) -> bool:
-        """Whether htmx asks for a part of a page; a boosted link or going back wants the whole."""
-        given = request.headers
-        return given.get("hx-request") == "true" and given.get("hx-request-type") != "full"
+        """Whether htmx requests part of a page; boosted links and history need the whole."""
+        sent = request.headers
+        return sent.get("hx-request") == "true" and sent.get("hx-request-type") != "full"
 
     def text(self, request: Request, name: str, page: object, **more: object) -> str:
-        """The template's text."""
+        """Renders the template to text."""
         return self._environment.get_template(name).render(
             page=page,
             request=request,
@@ -148,7 +148,7 @@ class Pages:
         fragment: str | None = None,
         **more: object,
     ) -> HTMLResponse:
-        """The page; only its `fragment` when htmx asks for a part and there is such a template."""
+        """Returns the page, or only its `fragment` if htmx requests a part."""
         if fragment and self.is_partial(request) and self.has(fragment):
             name = fragment
         response = HTMLResponse(self.text(request, name, page, **more), status, headers)

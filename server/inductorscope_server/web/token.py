@@ -1,4 +1,4 @@
-"""The server's token: what a request carries of it, in a header or in the browser's cookie."""
+"""The server's token, which requests carry in a header or a cookie."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def bearer(request: Request) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def token_is_right(given: str, settings: Settings) -> bool:
+def token_is_right(token: str, settings: Settings) -> bool:
     return bool(settings.token) and secrets.compare_digest(
-        given.encode(errors="replace"), settings.token.encode()
+        token.encode(errors="replace"), settings.token.encode()
     )
 
 
 def may_pass(request: Request, settings: Settings) -> bool:
     """Whether the request carries the token, in its header or its cookie."""
-    given = bearer(request) or request.cookies.get(COOKIE, "")
-    return token_is_right(given, settings)
+    token = bearer(request) or request.cookies.get(COOKIE, "")
+    return token_is_right(token, settings)
 
 
 def may_write(request: Request, settings: Settings) -> bool:
-    """Whether the page should offer what changes something."""
+    """Whether the page should offer changes."""
     return not settings.token or may_pass(request, settings)

@@ -44,4 +44,4 @@ def test_a_side_that_names_nothing_is_a_wrong_request(filled: TestClient, graph:
     assert filled.get("/beside", params={"left": f"{graph}/readable"}).status_code == 422
     cut = filled.get("/beside", params={"left": f"{graph}/readable", "right": graph[:9]})
     assert cut.status_code == 422
-    assert "copy the address once more, whole." in cut.text
+    assert "copy the whole address again." in cut.text

@@ -29,8 +29,8 @@ def command(data: Path, port: int | str, **settings: str) -> subprocess.Popen[st
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, said = process.communicate(timeout=30)
-    return process.returncode, said
+    _, message = process.communicate(timeout=30)
+    return process.returncode, message
 
 
 def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:
@@ -38,24 +38,24 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        code, said = ended(command(tmp_path, port))
+        code, message = ended(command(tmp_path, port))
     assert code == 3
-    assert said.count("\n") == 1
-    assert f"Port {port} of 127.0.0.1 is taken" in said
+    assert message.count("\n") == 1
+    assert f"Port {port} of 127.0.0.1 is in use" in message
 
 
 def test_an_open_address_needs_a_token(tmp_path: Path) -> None:
-    code, said = ended(command(tmp_path, 0, host="0.0.0.0"))
+    code, message = ended(command(tmp_path, 0, host="0.0.0.0"))
     assert code == 2
-    assert said.count("\n") == 1
-    assert "INDUCTORSCOPE_TOKEN" in said
+    assert message.count("\n") == 1
+    assert "INDUCTORSCOPE_TOKEN" in message
 
 
 @pytest.mark.parametrize(
     ("port", "settings", "said"),
     [
         ("many", {}, "INDUCTORSCOPE_PORT"),
-        (0, {"host": "no.such.host.invalid", "token": "x"}, "no address of this machine"),
+        (0, {"host": "no.such.host.invalid", "token": "x"}, "not an address of this machine"),
     ],
 )
 def test_settings_that_cannot_be_used(
@@ -83,13 +83,13 @@ def test_it_stops_in_order_with_a_stream_open(tmp_path: Path) -> None:
             before = time.monotonic()
             process.send_signal(signal.SIGTERM)
             assert not [line for line in lines if line]
-        code, said = ended(process)
+        code, message = ended(process)
     finally:
         process.kill()
         process.wait()
     assert time.monotonic() - before < 4
     assert code in (0, -signal.SIGTERM)
-    assert "Traceback" not in said
+    assert "Traceback" not in message
 
 
 @pytest.mark.parametrize(
