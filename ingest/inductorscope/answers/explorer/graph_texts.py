@@ -24,7 +24,7 @@ KEPT = 8 * 1024 * 1024
 """Bytes of texts whose results are kept; a result takes three to five times as much."""
 ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class TooLong(ValueError):
@@ -68,14 +68,14 @@ def graph_texts(session: Session, graph_id: int) -> GraphTextsStored:
 
 
 def remembered(
-    work: Callable[[dict[str, str]], Found], kept: int = KEPT
-) -> Callable[[Session, GraphTextsStored], Found]:
+    work: Callable[[dict[str, str]], Result], kept: int = KEPT
+) -> Callable[[Session, GraphTextsStored], Result]:
     """Wraps a pure function of texts so that results are cached, for texts of `kept` bytes in all.
 
     The function may raise TooLong. A caller waits if the same result is being computed.
     """
     # The result of a longer text is kept alone.
-    results: LRUCache[Hashable, tuple[int, Found]] = LRUCache(
+    results: LRUCache[Hashable, tuple[int, Result]] = LRUCache(
         kept, getsizeof=lambda entry: min(entry[0], kept)
     )
 
@@ -83,7 +83,7 @@ def remembered(
         return tuple(sorted(stored.digests.items()))
 
     @cached(results, key=key, condition=threading.Condition())
-    def result(session: Session, stored: GraphTextsStored) -> tuple[int, Found]:
+    def result(session: Session, stored: GraphTextsStored) -> tuple[int, Result]:
         return stored.size, work(stored.read(session))
 
     return lambda session, stored: result(session, stored)[1]
