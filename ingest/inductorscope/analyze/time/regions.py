@@ -115,9 +115,11 @@ def _of(
     call_of = innermost(region.spans, own.lane, own.moment)
     known = call_of != NOWHERE
     call_of, ts, us = call_of[known], own.ts[known], own.us[known]
-    reach = ends.copy()
+    # Where the clocks of host and device differ, work may seem to start before its call.
+    begins, reach = starts.copy(), ends.copy()
+    np.minimum.at(begins, call_of, ts)
     np.maximum.at(reach, call_of, ts + us)
-    worked = _worked(ts, us, call_of, starts, reach)
+    worked = _worked(ts, us, call_of, begins, reach)
     driver = np.unique(own.call)
     driver = driver[driver != NOWHERE]
     guards, prologue = (
@@ -135,7 +137,7 @@ def _of(
         launches=len(driver) / calls,
         launching_us=float(driver_us[driver].sum()) / calls,
         device_us=worked / calls,
-        call_us=float((reach - starts).sum()) / calls,
+        call_us=float((reach - begins).sum()) / calls,
         replayed=bool(own.replayed.any()),
         verdict="",
         text="",
@@ -148,10 +150,8 @@ def _worked(start: Floats, length: Floats, call: Numbers, begins: Floats, reach:
     if not len(start):
         return 0.0
     # Shifts calls one after the other, so that work of different calls never overlaps.
-    shift = np.concatenate(([0.0], np.cumsum(reach - np.minimum(begins, reach) + 1.0)))[:-1]
-    origin = np.full(len(begins), np.inf)
-    np.minimum.at(origin, call, start)
-    begin = start - origin[call] + shift[call]
+    shift = np.concatenate(([0.0], np.cumsum(reach - begins + 1.0)))[:-1]
+    begin = start - begins[call] + shift[call]
     laid: Cover = cover(begin, length)
     return laid.total
 
