@@ -71,7 +71,7 @@ def test_the_report_is_copied(page: Page, neg: str) -> None:
 def test_the_component_is_inductor(page: Page, neg: str) -> None:
     page.goto(neg)
     page.locator("#components").get_by_role("button", name="Start").click()
-    found = page.get_by_role("link", name="See results")
+    found = page.get_by_role("link", name="See results", exact=True)
     expect(found).to_be_visible(timeout=DIAGNOSIS_MS)
     found.click()
     expect(page.locator(".diagnosis-verdict")).to_contain_text("Inductor: code generation of")
@@ -97,7 +97,7 @@ def test_the_first_wrong_number_is_negs(page: Page, doubled: str) -> None:
     page.goto(doubled)
     expect(page.get_by_role("heading", name="Nothing failed")).to_be_visible()
     page.locator("#numbers").get_by_role("button", name="Start").click()
-    found = page.get_by_role("link", name="See results")
+    found = page.get_by_role("link", name="See results", exact=True)
     expect(found).to_be_visible(timeout=DIAGNOSIS_MS)
     found.click()
     blamed = page.get_by_test_id("blamed")
