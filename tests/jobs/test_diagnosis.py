@@ -93,7 +93,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[
 
 def test_each_kind_of_end_is_a_verdict_and_the_worker_goes_on(place: Place) -> None:
     said = {
-        "segfaults": "run without it, the program was ended by SIGSEGV.",
+        "segfaults": "without it, the program was ended by SIGSEGV.",
         "takes_all_memory": "can't allocate memory",
         "hangs": "the program took longer than 2 s and was stopped",
     }
