@@ -73,7 +73,7 @@ function watchJob(panel: Panel, job: string, again: () => void): void {
     if (progress.run && progress.run !== shown) {
       shown = progress.run; // it can be looked at while it is being read
       const href = `/runs/${progress.run}`;
-      panel.act(make("a", { class: "button main", href }, "Open the run so far"), details);
+      panel.act(make("a", { class: "button main", href }, "See the run so far"), details);
       document.dispatchEvent(new CustomEvent("runschange"));
     }
     if (progress.state === "done" && progress.run) {
