@@ -52,7 +52,7 @@ class Makers:
             running = origins._running_node()
             return original(recorder) if running is None else _RETRACED
 
-        setattr(origins.Recorder, "owner_of_new_node", owner)  # noqa: B010
+        setattr(origins.Recorder, "owner_of_new_node", owner)  # noqa: B010  # not for mypy to see
 
     def _note(self) -> None:
         original = SchedulerNode.codegen
