@@ -60,6 +60,8 @@ export class PictureView {
   /** Whether the reader has moved the picture: then it is not fitted again. */
   private moved = false;
   private shownAround = "";
+  private aboutDrawing = "";
+  private aboutSearch = "";
   /** Steps around the selection that are shown, as the address of the page says. */
   private readonly address: { hops: number };
   /** Settles when what was last asked for is drawn. */
@@ -129,6 +131,7 @@ export class PictureView {
     this.graph = await this.host.graphOf(this.stage);
     this.canvas.element.setAttribute("aria-label", `${wholeOf(this.graph)} ${KEYS}`);
     this.relight();
+    this.search();
     await this.redraw();
   }
 
@@ -212,7 +215,14 @@ export class PictureView {
     this.paint();
   }
 
+  /** Set the line about the drawing. The line about the search replaces it until that is empty. */
   private tell(words: string): void {
+    this.aboutDrawing = words;
+    this.showWords();
+  }
+
+  private showWords(): void {
+    const words = this.aboutSearch || this.aboutDrawing;
     this.words.textContent = words;
     this.words.hidden = !words;
   }
@@ -381,11 +391,10 @@ export class PictureView {
       });
     }
     const all = this.graph?.nodes.length ?? 0;
-    this.tell(
-      words.length
-        ? `${this.found.length} of ${all.toLocaleString("en")} nodes; Enter selects the next one.`
-        : "",
-    );
+    this.aboutSearch = words.length
+      ? `${this.found.length} of ${all.toLocaleString("en")} nodes; Enter selects the next one.`
+      : "";
+    this.showWords();
     this.paint();
   }
 
