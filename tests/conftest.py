@@ -5,16 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
-import socket
-import subprocess
-import tempfile
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
 import pytest
 from inductorscope.capture.run import run_capture
 from inductorscope.capture.spec import CaptureSpec
@@ -26,6 +20,7 @@ from sqlalchemy import Engine
 from xdist.remote import Producer
 
 from tests.support.places import FIXTURES, SHARED
+from tests.support.postgres import PostgresServer, binaries, postgres
 from tests.support.spreading import Spreading, place
 
 # Torch's threads that wait for each other leave the core to the processes of other tests.
@@ -100,69 +95,17 @@ def captured_tutorial(between: Path, cache: Path) -> Path:
 # --- databases: every test of the store runs on SQLite and on a PostgreSQL server of our own ---
 
 
-@dataclass(frozen=True)
-class PostgresServer:
-    """A server that lives as long as the test session."""
-
-    port: int
-
-    def url(self, database: str) -> str:
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
-
-    def run(self, statement: str) -> None:
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(statement)
-
-
 @pytest.fixture(scope="session")
 def pg_server() -> Iterator[PostgresServer]:
     """PostgreSQL from PATH or Debian's folder; without it tests are skipped, in CI they fail."""
-    binaries = _postgres_binaries()
-    if binaries is None:
+    programs = binaries()
+    if programs is None:
         why = "needs PostgreSQL's initdb and pg_ctl on PATH or in /usr/lib/postgresql/*/bin"
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
-    # Short, since PostgreSQL's socket must have a path under 108 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="isc-pg-"))
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        shutil.chown(folder, "postgres", "postgres")
-        as_user = ["runuser", "-u", "postgres", "--"]
-    data = str(folder / "data")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = (
-        f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off "
-        "-c full_page_writes=off -c synchronous_commit=off -c max_connections=200"
-    )
-
-    def call(*command: str) -> None:
-        done = subprocess.run(
-            [*as_user, *command], cwd=folder, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    try:
-        initdb = [str(binaries / "initdb"), "-D", data, "-U", "postgres", "-A", "trust"]
-        call(*initdb, "--no-sync", "--locale=C.UTF-8", "-E", "UTF8")
-        log = str(folder / "log")
-        call(str(binaries / "pg_ctl"), "-D", data, "-w", "-l", log, "-o", options, "start")
-        try:
-            yield PostgresServer(port)
-        finally:
-            call(str(binaries / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _postgres_binaries() -> Path | None:
-    on_path = shutil.which("pg_ctl")
-    if on_path and shutil.which("initdb"):
-        return Path(on_path).parent
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-    return found[-1].parent if found else None
+    with postgres(programs) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

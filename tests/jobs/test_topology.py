@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import PostgresServer
+from tests.support.postgres import PostgresServer
 from tests.support.sending import push, variant
 from tests.support.serving import Served, serve
 
