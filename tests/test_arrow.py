@@ -19,16 +19,17 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_FILES = 20
 
 # What each room may import of the product, besides itself.
-_PURE = {"progress", "settings", "formats", "correlate", "analyze"}
+_PURE = {"progress", "settings", "disk", "formats", "correlate", "analyze"}
 _SHOWN = {"units", "urls"}
 ARROW = {
     "formats": set(),
     "settings": {"formats"},
+    "disk": {"formats"},
     "processes": {"settings"},
     "correlate": {"formats"},
     "analyze": {"formats", "correlate", "units"},
     "urls": {"formats"},
-    "intake": {"formats", "settings"},
+    "intake": {"formats", "settings", "disk"},
     "store": _PURE,
     "reading": _PURE | {"intake", "store", "processes"},
     "answers": _PURE | _SHOWN | {"store"},

@@ -214,6 +214,10 @@ def job_again(job_id: str) -> str:
     return f"{job(job_id)}/again"
 
 
+def upload_drop(upload_id: str) -> str:
+    return f"/uploads/{_part(upload_id)}/drop"
+
+
 def capture() -> str:
     return "/capture"
 

@@ -1,6 +1,7 @@
 """A job's child process that behaves as the job's name says, in place of the real one.
 
-`sleep 3`, `exit 4`, `nothing 1` (says nothing for so long), `die` (kills itself), `temporary`,
+`sleep 3`, `exit 4`, `nothing 1` (says nothing for so long), `die` (kills itself), `die-once`,
+`temporary`, `begin 3` (stores the beginning of its run first),
 `spawn 30` (starts a process in a session of its own that lives so long), `slow-commit 2`.
 """
 
@@ -44,7 +45,7 @@ def main() -> int:
     if what == "exit":
         print("the last words")
         return int(seconds)
-    if what == "die":
+    if what == "die" or (what == "die-once" and number == 1):
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "temporary" and number < 3:
         return TRY_AGAIN
@@ -55,6 +56,10 @@ def main() -> int:
     if what == "nothing":
         time.sleep(seconds)
     report = Report(sessions(engine), attempt)
+    if what == "begin":
+        owner = owner_of(attempt, report.finishing)
+        begun = RunWriter(sessions(engine), draft(job_id[-16:]), owner.reader, owner.guard)
+        begun.begin(lambda: None, owner.begun)
     until = time.monotonic() + seconds
     step = 0
     while time.monotonic() < until:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import signal
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue.processes import processes_of
 from inductorscope.jobs.queue.slots import executor_id
 from inductorscope.jobs.queue.transitions import MOST_ATTEMPTS, claim
+from inductorscope.jobs.queue.workflow import TURN_SECONDS
+from inductorscope.jobs.sender import HERE, SENDER
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import Job, Run, Worker
@@ -49,6 +53,72 @@ def test_ends_of_every_kind(crew: Crew, engine: Engine) -> None:
     assert sorted(runs(engine)) == sorted(
         jobs[name][-16:] for name in ("sleep 0.5", "spawn 60", "temporary")
     )
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_killed_reader_is_tried_once_more(crew: Crew) -> None:
+    crew.start()
+    once, twice = crew.send("die-once"), crew.send("die")
+    end = crew.wait(once, 60)
+    assert (end.state, end.attempts) == ("done", 2), end.message
+    assert "SIGKILL. Perhaps the machine ran out of memory. Trying once more." in crew.log(once)
+    end = crew.wait(twice, 60)
+    assert (end.state, end.attempts) == ("failed", 2)
+    assert (end.message or "").endswith("out of memory. This was the second time.")
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_time_to_read_an_upload_grows_with_its_size(settings: Settings) -> None:
+    seconds = KINDS["ingest"].seconds
+    assert seconds(settings, 1000) == 300
+    assert seconds(settings, 50_000_000) == 800
+    assert seconds(settings, 10**10) == seconds(settings) == settings.ingest_seconds
+    assert seconds(replace(settings, ingest_seconds=30), 1000) == 30
+
+
+def test_a_small_upload_passes_long_jobs_and_gives_way_to_others(crew: Crew) -> None:
+    crew.start()
+    crew.wait_running(crew.ask("sleep 60"))  # holds the queue of long jobs
+    slow = crew.send("sleep 90")
+    crew.wait_running(slow)
+    begun = time.monotonic()
+    quick = crew.send("sleep 0")
+    assert crew.wait(quick, 60).state == "done"
+    assert time.monotonic() - begun < TURN_SECONDS + 10
+    waiting = crew.client.job(slow)
+    assert (waiting.state, waiting.attempts) == ("queued", 0)
+    assert "starts again among the long jobs" in crew.log(slow)
+    assert crew.client.cancel(slow)
+    assert crew.wait(crew.send("sleep 0")).state == "done"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_many_uploads_of_one_sender_do_not_hold_up_another_one(crew: Crew) -> None:
+    crew.start()
+    crew.wait_running(crew.send("sleep 3"))
+    SENDER.set("many")
+    many = [crew.send(f"sleep {0.5 + number / 1000}") for number in range(8)]
+    SENDER.set("other")
+    other = crew.send("sleep 0.1")
+    assert crew.wait(other, 60).state == "done"
+    ended = [crew.client.job(job).state for job in many]
+    assert ended.count("done") <= 2, ended
+    SENDER.set(HERE)
+    assert {crew.wait(job, 60).state for job in many} == {"done"}
+
+
+def test_deleting_a_run_that_is_being_read_cancels_its_job(crew: Crew, engine: Engine) -> None:
+    crew.start()
+    job = crew.send("begin 60")
+    crew.wait_running(job)
+    (run,) = crew.until(lambda: runs(engine), 30, "the run to begin")
+    crew.client.delete_run(run)
+    end = crew.client.job(job)
+    assert end.state == "cancelled"
+    assert end.message == "Cancelled: its run was deleted while it was being read."
+    crew.until(lambda: not processes_of(job), 30, "its processes to end")
+    assert runs(engine) == []
+    assert crew.wait(crew.send("sleep 0")).state == "done"
 
 
 def test_cancel_ends_processes_and_frees_the_worker(crew: Crew, engine: Engine) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from inductorscope.formats.units import KIB
+from inductorscope.disk import check_room
+from inductorscope.formats.units import KIB, MIB
 from inductorscope.formats.unpacking import Readable
 from inductorscope.intake.limits import Meter, Refused
 from inductorscope.intake.names import PACK_AGAIN, shown
 
 PIECE = 256 * KIB
+CHECKED = 8 * MIB
+"""Bytes written between two looks at the room on the disk."""
 
 
 class Target:
@@ -20,6 +23,7 @@ class Target:
         self.root = root
         self.meter = meter
         self.files = 0
+        self._unchecked = CHECKED
 
     def folder(self, parts: tuple[str, ...], name: str) -> None:
         try:
@@ -44,10 +48,17 @@ class Target:
             while piece := source.read(PIECE):
                 if not counted:
                     self.meter.add(len(piece))
+                self._check_room(len(piece))
                 out.write(piece)
                 size += len(piece)
         self.files += 1
         return size
+
+    def _check_room(self, count: int) -> None:
+        self._unchecked += count
+        if self._unchecked >= CHECKED:
+            check_room(self.root, CHECKED)
+            self._unchecked = 0
 
     def link(self, parts: tuple[str, ...], name: str, path: Path) -> bool:
         """Hard-links the file instead of copying it; returns False if that is impossible."""

@@ -13,12 +13,13 @@ from typing import Any
 
 from cachetools import LRUCache
 from dbos import DBOSClient, EnqueueOptions
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.capture.diagnosis.run import KINDS
 from inductorscope.capture.spec import CaptureSpec, SpecError, from_builtins
+from inductorscope.formats.units import MIB
 from inductorscope.intake.limits import Limits
 from inductorscope.jobs.errors import (
     CaptureRefusedError,
@@ -31,6 +32,7 @@ from inductorscope.jobs.queue.bell import ring
 from inductorscope.jobs.queue.engine import (
     APPLICATION_VERSION,
     QUEUE,
+    SHORT_QUEUE,
     WORKFLOW,
     make_client,
     prepare,
@@ -42,21 +44,29 @@ from inductorscope.jobs.records import (
     QUEUED,
     JobLine,
     JobStatus,
+    KeptUpload,
     UploadFileState,
     UploadState,
     WorkerStatus,
 )
+from inductorscope.jobs.sender import SENDER
 from inductorscope.jobs.uploads import again
 from inductorscope.jobs.uploads.again import Again, NotAgainError
 from inductorscope.jobs.uploads.files import Announced, Appending, UploadFolder, checked
+from inductorscope.jobs.uploads.kept import kept_uploads, make_way
 from inductorscope.jobs.work import diagnosis
 from inductorscope.jobs.work.benchmark import UPLOADED
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, make_engine, sessions
-from inductorscope.store.tables.models import Job, JobEvent, Run, Upload, Worker
+from inductorscope.store.database.room import with_reserve
+from inductorscope.store.runs.runs import delete_run
+from inductorscope.store.runs.writer import JOB
+from inductorscope.store.tables.models import READING, Job, JobEvent, Run, Upload, Worker
 
 KEPT_UPLOADS = 32
 """Announced files of so many uploads are kept in memory; they never change."""
+SMALL_BYTES = 64 * MIB
+"""An upload up to this size goes to the queue of short jobs."""
 NAMED_MISSING = 3
 LONGEST_NAME = 200
 
@@ -83,6 +93,7 @@ class JobsClient:
         self._own_engine = make_engine(settings) if engine is None else None
         used = engine or self._own_engine
         assert used is not None
+        self._engine = used
         self._write: Sessions = sessions(used)
         self._read: Sessions = sessions(used, read_only=True)
         self._client: DBOSClient = make_client(settings)
@@ -99,11 +110,15 @@ class JobsClient:
     def create_upload(
         self, name: str | None, tags: Sequence[str], files: Sequence[Announced]
     ) -> UploadState:
-        """Announces files, (path, size) each. Raises UploadRefusedError."""
+        """Announces files, (path, size) each.
+
+        Raises UploadRefusedError, TooManyUploadsError, or StorageError when the disk is full.
+        """
         plain = checked(files, Limits.of(self.settings))
+        size = sum(size for _, size in plain)
         upload_id = secrets.token_hex(8)
-        UploadFolder(self.settings.uploads, upload_id).create()
         with self._write.begin() as session:
+            leaving = make_way(session, self.settings, SENDER.get(), size)
             session.add(
                 Upload(
                     id=upload_id,
@@ -111,9 +126,39 @@ class JobsClient:
                     tags=list(tags),
                     files=[{"path": path, "size": size} for path, size in plain],
                     created_at=transitions.now(),
+                    sender=SENDER.get(),
+                    size=size,
                 )
             )
+        for folder in leaving:
+            folder.remove()
+        self._folder(upload_id).create()
         return self.upload(upload_id)
+
+    def kept_uploads(self) -> list[KeptUpload]:
+        """Uploads whose files take room, though no job reads them or waits to; newest first."""
+        with self._read() as session:
+            return kept_uploads(session, self.settings)
+
+    def drop_upload(self, upload_id: str) -> None:
+        """Removes an upload and its files. Raises NotFoundError, or UploadOverError when a job
+        reads it or waits to."""
+        with self._read() as session:
+            upload = _upload(session, upload_id)
+            job = session.get(Job, upload.job_id) if upload.job_id is not None else None
+        if job is not None and job.state in ACTIVE:
+            raise UploadOverError(
+                f"The job {job.id} reads this upload.", "Cancel the job, which drops the upload."
+            )
+        self._folder(upload_id).remove()  # ahead of the row: this makes room for writing it
+
+        def forget() -> None:
+            with self._write.begin() as session:
+                session.execute(delete(Upload).where(Upload.id == upload_id))
+
+        with_reserve(self._engine, forget)
+        with self._guard:
+            self._announced.pop(upload_id, None)
 
     def upload(self, upload_id: str) -> UploadState:
         """An upload and how much of it has arrived. Raises NotFoundError."""
@@ -265,7 +310,16 @@ class JobsClient:
     def _enqueue(
         self, session: Session, job_id: str, kind: str, title: str, spec: dict[str, Any]
     ) -> None:
-        """Our row and the engine's, both or neither. Ring when the transaction is committed."""
+        """Our row and the engine's, both or neither. Ring when the transaction is committed.
+
+        A sender's second job comes after the first ones of others, and so on, so that many jobs of
+        one sender do not hold up those of another.
+        """
+        small = kind == "ingest" and spec.get("bytes", 0) <= SMALL_BYTES
+        queue = SHORT_QUEUE if small else QUEUE
+        sender = SENDER.get()
+        mine = select(func.count()).where(Job.sender == sender, Job.state.in_(ACTIVE))
+        ahead = session.scalar(mine) or 0
         session.add(
             Job(
                 id=job_id,
@@ -276,23 +330,50 @@ class JobsClient:
                 step=transitions.WAITING,
                 done=0,
                 created_at=transitions.now(),
+                sender=sender,
+                queue=queue,
             )
         )
         session.flush()
         options: EnqueueOptions = {
             "workflow_name": WORKFLOW,
-            "queue_name": QUEUE,
+            "queue_name": queue,
             "workflow_id": job_id,
             "app_version": APPLICATION_VERSION,
         }
+        if ahead:
+            options["priority"] = ahead
         self._client.enqueue_in_transaction(session, options, job_id)
+
+    # --- runs ---
+
+    def delete_run(self, run_id: str) -> int:
+        """Deletes a run and the contents that only it uses; the bytes freed. Works when the disk is
+        full. A job that still reads the run is cancelled. Raises NotFoundError."""
+        with self._read() as session:
+            run = session.get(Run, run_id)
+            if run is None:
+                raise NotFoundError(f"There is no run {run_id}.")
+            reader = (run.reader or "") if run.state == READING else ""
+        if reader.startswith(JOB):
+            why = "Cancelled: its run was deleted while it was being read."
+            self._cancel(reader.removeprefix(JOB), why)
+
+        def forget() -> int:
+            with self._write.begin() as session:
+                return delete_run(session, run_id)
+
+        return with_reserve(self._engine, forget)
 
     # --- jobs ---
 
     def cancel(self, job_id: str) -> bool:
         """Stops a job; False when it was over already. Raises NotFoundError."""
         self.job(job_id)
-        cancelled = transitions.cancel(self._write, job_id)
+        return self._cancel(job_id, "Cancelled.")
+
+    def _cancel(self, job_id: str, why: str) -> bool:
+        cancelled = with_reserve(self._engine, lambda: transitions.cancel(self._write, job_id, why))
         if cancelled:
             # The row says it already; the engine is told so that the worker stops working on it.
             self._client.cancel_workflow(job_id)

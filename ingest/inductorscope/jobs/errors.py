@@ -32,6 +32,10 @@ class UploadRefusedError(JobsError):
     """The upload as described, or the bytes as sent, are not taken."""
 
 
+class TooManyUploadsError(JobsError):
+    """Too many uploads, or too many bytes of them, are not read yet."""
+
+
 class OffsetError(JobsError):
     """The bytes do not start where the file ends so far; `offset` says where that is."""
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from inductorscope.capture.diagnosis.run import KINDS as DIAGNOSES
 from inductorscope.settings import Settings
 
+LEAST_SECONDS = 60
+SMALL_SHARE = 12
+"""Reading a small upload may take one part in so many of INGEST_SECONDS: 5 minutes of an hour."""
+BYTES_PER_SECOND = 100_000
+"""A larger one may take a second more for so many bytes, up to INGEST_SECONDS."""
 ROOM_SECONDS = 60
 """A benchmark or a diagnosis watches the limit itself; its job gets this much longer."""
 
@@ -23,10 +28,14 @@ class Kind:
     limit: str
     """The setting to raise when a job takes too long."""
 
-    def seconds(self, settings: Settings) -> int:
-        """How long a job may take."""
+    def seconds(self, settings: Settings, size: int | None = None) -> int:
+        """How long a job may take; `size`: the bytes of its upload, where that is known."""
         if not self.runs_code:
-            return settings.ingest_seconds
+            most = settings.ingest_seconds
+            if size is None:
+                return most
+            small = max(LEAST_SECONDS, most // SMALL_SHARE)
+            return min(most, small + size // BYTES_PER_SECOND)
         # What a capture records is then read like an upload.
         after = settings.ingest_seconds if self is KINDS["capture"] else ROOM_SECONDS
         return settings.capture_seconds + after

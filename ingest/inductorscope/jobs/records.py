@@ -36,6 +36,21 @@ class UploadState:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptUpload:
+    """An upload whose files take room on the disk, though no job reads them or waits to."""
+
+    id: str
+    name: str
+    files: int
+    size: int
+    """Announced bytes."""
+    received: int
+    created_at: datetime
+    job: str | None
+    """The failed job that it was for; null while the upload is not finished."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobStatus:
     """What somebody asked for and how far it is."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fastapi import APIRouter
+from inductorscope.disk import Disk
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -20,15 +21,21 @@ class Health:
     """The server is healthy and reaches its database."""
 
     ok: bool
+    disk: str | None
+    """What is wrong with the disk of the data folder, if there is little room left."""
 
 
 @api.get("/healthz", summary="Health of the server", responses=documented(503))
 def healthz(session: Reading, parts: Shared) -> Health:
-    """For load balancers and scripts; needs no token."""
+    """For load balancers and scripts; needs no token.
+
+    On a full disk, pages still work and runs can be deleted, so the answer is 200 with a sentence.
+    """
     if parts.stopping.is_set():
         raise Refusal(503, "The server is stopping.")
     try:
         session.execute(text("SELECT 1"))
     except SQLAlchemyError as error:
         raise Refusal(503, "The database does not answer.") from error
-    return Health(ok=True)
+    disk = Disk.of(parts.settings.data)
+    return Health(ok=True, disk=disk.sentence() if disk.lacks() else None)

@@ -7,12 +7,13 @@ client or this process stops.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Header
 from inductorscope import urls
 from inductorscope.jobs.errors import OffsetError, UploadOverError, UploadRefusedError
-from inductorscope.jobs.records import UploadState
+from inductorscope.jobs.records import KeptUpload, UploadState
 from inductorscope.jobs.uploads.files import Appending
 from inductorscope.settings import PREFIX
 from starlette.concurrency import run_in_threadpool
@@ -32,6 +33,14 @@ WRITE_BYTES = 1024 * 1024
 WRITE_SECONDS = 0.05
 """Longest delay before fewer bytes are written."""
 
+
+@dataclass(frozen=True, slots=True)
+class KeptUploads:
+    """Uploads whose files take room, though no job reads them or waits to."""
+
+    uploads: list[KeptUpload]
+
+
 OFFSET_HEADER = {
     "Upload-Offset": {
         "description": "Number of bytes of the file that have arrived.",
@@ -50,7 +59,7 @@ RAW_BODY = {
     "",
     status_code=201,
     summary="Announce an upload",
-    responses=documented(403, 413, 422, 507),
+    responses=documented(403, 413, 422, 429, 507),
 )
 def create_upload(parts: Shared, body: UploadRequest, response: Response) -> UploadState:
     """Takes names and sizes of the files; then send each file with PATCH."""
@@ -58,6 +67,28 @@ def create_upload(parts: Shared, body: UploadRequest, response: Response) -> Upl
     upload = parts.jobs.create_upload(body.name, body.tags, files)
     response.headers["Location"] = f"{urls.api_uploads()}/{upload.id}"
     return upload
+
+
+@api.get("", summary="Uploads that nothing reads")
+def kept_uploads(parts: Shared) -> KeptUploads:
+    """Uploads that are not finished, and those whose job failed within a day; newest first.
+
+    Their files take room on the server's disk. `DELETE` drops one.
+    """
+    return KeptUploads(parts.jobs.kept_uploads())
+
+
+@api.delete(
+    "/{upload}",
+    status_code=204,
+    summary="Drop an upload",
+    response_class=Response,
+    responses=documented(403, 404, 409, 507),
+)
+def drop_upload(parts: Shared, upload: UploadId) -> Response:
+    """Removes its files. An upload that a job reads goes with the job: cancel that."""
+    parts.jobs.drop_upload(upload)
+    return Response(status_code=204)
 
 
 @api.get("/{upload}", summary="State of an upload", responses=documented(404, 422))

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from inductorscope import urls
-from inductorscope.jobs.records import JobLine, WorkerStatus
+from inductorscope.disk import Disk
+from inductorscope.jobs.records import JobLine, KeptUpload, WorkerStatus
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.web import openapi
-from inductorscope_server.web.ids import Cursor, JobId
+from inductorscope_server.web.ids import Cursor, JobId, UploadId
 from inductorscope_server.web.parts import Parts, Shared
 from inductorscope_server.web.progress import JobRow, Progress, event, events, rows
 
@@ -33,6 +34,9 @@ class JobsPage:
     living_workers: int
     next_cursor: str | None
     active_only: bool
+    uploads: list[KeptUpload]
+    disk: str | None
+    """What is wrong with the disk of the data folder, if there is little room left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,15 @@ class JobPage:
 def load_jobs(parts: Shared, active: Active = False, cursor: Cursor = None) -> JobsPage:
     jobs = parts.jobs.jobs(active=active, limit=SHOWN + 1, before=cursor)
     workers = parts.jobs.workers()
+    disk = Disk.of(parts.settings.data)
     return JobsPage(
         jobs=rows(parts.jobs, jobs[:SHOWN]),
         workers=workers,
         living_workers=sum(worker.alive for worker in workers),
         next_cursor=jobs[SHOWN - 1].id if len(jobs) > SHOWN else None,
         active_only=active,
+        uploads=parts.jobs.kept_uploads(),
+        disk=disk.sentence() if disk.lacks() else None,
     )
 
 
@@ -84,6 +91,13 @@ def cancel(parts: Shared, job: JobId) -> Response:
 def again(parts: Shared, job: JobId) -> Response:
     """Retries the job and redirects to the new one."""
     return RedirectResponse(urls.job(parts.jobs.try_again(job)), 303)
+
+
+@html.post("/uploads/{upload}/drop")
+def drop(parts: Shared, upload: UploadId) -> Response:
+    """Drops the upload and redirects to the list of jobs."""
+    parts.jobs.drop_upload(upload)
+    return RedirectResponse(urls.jobs(), 303)
 
 
 async def _stream(request: Request, parts: Parts, job: str, template: str) -> Response:

@@ -13,8 +13,7 @@ from inductorscope.answers.runs.run import RunPage, first_graph, run_page
 from inductorscope.answers.runs.runs import Direction, RunsPage, Sort, list_runs
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.runs.watch import Watched, watched
-from inductorscope.store.runs.runs import delete_run
-from inductorscope.store.tables.models import Run
+from inductorscope.jobs.errors import NotFoundError
 from sqlalchemy.exc import StatementError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -120,10 +119,10 @@ def show_state(
 
 
 def remove(parts: Parts, run: str) -> None:
-    with parts.write.begin() as session:
-        if session.get(Run, run) is None:
-            raise no_run(run)
-        delete_run(session, run)
+    try:
+        parts.jobs.delete_run(run)
+    except NotFoundError:
+        raise no_run(run) from None
 
 
 @api.delete(
@@ -131,10 +130,10 @@ def remove(parts: Parts, run: str) -> None:
     status_code=204,
     summary="Delete a run",
     response_class=Response,
-    responses=documented(403, 404),
+    responses=documented(403, 404, 507),
 )
 def delete(request: Request, parts: Shared, run: RunId) -> Response:
-    """Also deletes content that no other run uses."""
+    """Also deletes content that no other run uses, and cancels a job that still reads the run."""
     remove(parts, run)
     answer = Response(status_code=204)
     if request.headers.get("hx-request") == "true":

@@ -6,20 +6,24 @@ import http
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from inductorscope.answers.missing import NotHere
+from inductorscope.disk import TO_DO, Disk, is_full
 from inductorscope.jobs.errors import (
     CaptureRefusedError,
     JobsError,
     NotFoundError,
     OffsetError,
     StorageError,
+    TooManyUploadsError,
     UploadRefusedError,
 )
 from inductorscope.settings import PREFIX
+from inductorscope.store.database.engine import folder_of
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -147,6 +151,7 @@ STATUS_OF: tuple[tuple[type[JobsError], int], ...] = (
     (CaptureRefusedError, 422),
     (UploadRefusedError, 422),
     (StorageError, 507),
+    (TooManyUploadsError, 429),
     (JobsError, 409),
 )
 
@@ -163,9 +168,16 @@ def of_jobs(error: JobsError) -> Refusal:
 
 
 async def _database(request: Request, error: Exception) -> Response:
+    if is_full(error):
+        engine = request.app.state.parts.engine
+        return answer(request, Refusal(507, _full_disk(folder_of(engine)), do=TO_DO))
     log.error("%s %s: the database failed: %s", request.method, request.url.path, error)
     what = "The database did not answer in time."
     return answer(request, Refusal(503, what, do="Try again in a moment."))
+
+
+def _full_disk(folder: Path | None) -> str:
+    return "The disk of the database is full." if folder is None else Disk.of(folder).sentence()
 
 
 async def _http(request: Request, error: Exception) -> Response:

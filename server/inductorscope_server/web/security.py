@@ -16,6 +16,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from inductorscope import urls
+from inductorscope.jobs.sender import SENDER, sender_at
 from inductorscope.settings import Settings
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
@@ -51,6 +52,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         nonce = headers.nonce_of(scope)
+        client = scope.get("client")
+        SENDER.set(sender_at(client[0] if client else None))
 
         async def send_protected(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -14,15 +14,22 @@ def delete(
     run: Annotated[str, typer.Argument(help="The run's id, or its first characters.")],
     data: Data = None,
 ) -> None:
-    """Delete a run and the contents that only it uses."""
+    """Delete a run and the contents that only it uses.
+
+    A job that still reads the run is cancelled.
+    """
     settings = load_settings(data=data)
     from inductorscope.cli.one_run import one_run
+    from inductorscope.jobs.api import JobsClient
     from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.database.migrate import migrate
-    from inductorscope.store.runs.runs import delete_run
 
-    migrate(settings)
-    with sessions(make_engine(settings)).begin() as session:
-        run = one_run(session, run)
-        freed = delete_run(session, run)
+    engine = make_engine(settings)
+    client = JobsClient(settings, engine)
+    try:
+        with sessions(engine, read_only=True)() as session:
+            run = one_run(session, run)
+        freed = client.delete_run(run)
+    finally:
+        client.close()
+        engine.dispose()
     typer.echo(f"Deleted {run} and freed {freed:,} bytes.")

@@ -1,7 +1,7 @@
 """Waking the workers of this machine when a job is enqueued, ahead of their next look at the queue.
 
-Each worker listens at a named pipe in the data folder. A ring is only a hint: a worker that misses
-it, or runs on another machine, finds the job at its next look.
+Each worker listens at named pipes in the data folder, one for each queue. A ring is only a hint: a
+worker that misses it, or runs on another machine, finds the job at its next look.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SUFFIX = ".bell"
 class Bell(threading.Event):
     """An event whose `wait` also returns when somebody rings."""
 
-    def __init__(self, settings: Settings, executor_id: str) -> None:
+    def __init__(self, settings: Settings, name: str) -> None:
         super().__init__()
-        path = settings.workers_folder / f"{executor_id}{SUFFIX}"
+        path = settings.workers_folder / f"{name}{SUFFIX}"
         path.unlink(missing_ok=True)
         os.mkfifo(path, 0o600)
         # Opened for writing too, so that reading never meets the end of the file.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 from typing import Any, Never
 
 from dbos import DBOS, DBOSClient, DBOSConfig, _workflow_commands
@@ -21,6 +22,11 @@ APPLICATION = "inductorscope"
 APPLICATION_VERSION = "1"
 """Pinned: left alone it is a hash of the code, and an upgrade would strand what waits."""
 QUEUE = "inductorscope"
+"""The queue of jobs that may take long."""
+SHORT_QUEUE = "inductorscope-short"
+"""The queue of small uploads. A worker takes one job of each queue at a time, so that a small
+upload never waits for a long job."""
+QUEUES = (SHORT_QUEUE, QUEUE)
 WORKFLOW = "inductorscope_job"
 POLL_SECONDS = 2.0
 """Between looks at the queue; enqueueing on this machine wakes workers sooner (`bell`)."""
@@ -77,11 +83,12 @@ def launch(
     executor_id: str,
     client: DBOSClient,
     concurrency: int,
-    stop: threading.Event,
+    stops: Mapping[str, threading.Event],
 ) -> None:
-    """Starts the engine in a worker, which takes up to `concurrency` jobs at a time.
+    """Starts the engine in a worker, which takes up to `concurrency` jobs of each queue at a time.
 
-    `stop.wait(seconds)` is called between looks at the queue, so that it can end the pause sooner.
+    `stops` has an event for each queue. Its `wait(seconds)` is called between looks at the queue,
+    so that it can end the pause sooner.
     """
     engine = DBOS(config=configuration(settings, executor_id))
     # Every second the engine looks for delayed workflows, passed deadlines and work of its own
@@ -89,16 +96,23 @@ def launch(
     _workflow_commands._BACKGROUND_JOBS_INTERVAL_SEC = UNUSED_SECONDS
     engine._registry.get_internal_queue()._polling_interval_sec = UNUSED_SECONDS
     DBOS.listen_queues([])  # it would look by the clock alone; the thread below looks
-    queue = client.register_queue(
-        QUEUE,
-        worker_concurrency=concurrency,
-        polling_interval_sec=POLL_SECONDS,
-        application_name=APPLICATION,
-    )
+    queues = [
+        client.register_queue(
+            name,
+            worker_concurrency=concurrency,
+            polling_interval_sec=POLL_SECONDS,
+            application_name=APPLICATION,
+        )
+        for name in stops
+    ]
     DBOS.launch()
-    threading.Thread(
-        target=queue_worker_thread, args=(stop, engine, queue), name="queue", daemon=True
-    ).start()
+    for queue in queues:
+        threading.Thread(
+            target=queue_worker_thread,
+            args=(stops[queue.name], engine, queue),
+            name=queue.name,
+            daemon=True,
+        ).start()
 
 
 def quiet() -> None:

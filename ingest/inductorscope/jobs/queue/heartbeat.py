@@ -11,6 +11,7 @@ from collections.abc import Callable
 from sqlalchemy import delete, update
 from sqlalchemy.exc import SQLAlchemyError
 
+from inductorscope.disk import is_full
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.queue.health import BEAT_SECONDS
 from inductorscope.jobs.queue.slots import this_host
@@ -46,6 +47,9 @@ class Heartbeat(threading.Thread):
             try:
                 self._beat()
             except SQLAlchemyError as error:
+                if is_full(error):  # nobody can write, so nobody takes over
+                    heard = asked
+                    continue
                 log.warning("heartbeat failed: %s", without_password(str(error)))
                 if time.monotonic() - heard > self._patience:
                     self._unheard()

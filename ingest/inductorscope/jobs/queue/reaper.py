@@ -16,11 +16,12 @@ from dbos import DBOSClient
 from sqlalchemy import delete, select
 
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.queue.engine import APPLICATION_VERSION, QUEUE, log
+from inductorscope.jobs.queue.engine import APPLICATION_VERSION, QUEUE, QUEUES, log
 from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
 from inductorscope.jobs.queue.slots import Slot, lock_path, this_host
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
+from inductorscope.store.database.room import with_reserve
 from inductorscope.store.runs.writer import discard_abandoned
 from inductorscope.store.tables.models import READING, Run, Worker
 
@@ -95,13 +96,16 @@ class Reaper:
             unfinished = session.scalar(select(Run.id).where(Run.state == READING).limit(1))
         if unfinished is None:
             return 0
+        return with_reserve(self._sessions.kw["bind"], self._discard)
+
+    def _discard(self) -> int:
         with self._sessions.begin() as session:
             return discard_abandoned(session)
 
     def _working(self) -> set[str]:
         rows = self._client.list_workflows(
             status="PENDING",
-            queue_name=QUEUE,
+            queue_name=list(QUEUES),
             app_version=APPLICATION_VERSION,
             load_input=False,
             load_output=False,

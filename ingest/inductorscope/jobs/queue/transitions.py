@@ -25,6 +25,8 @@ WAITING = "Waiting for a worker"
 LONGEST_EVENT = 20_000
 TRY_AGAIN = 75
 """A child's exit status when the database was out of reach: EX_TEMPFAIL."""
+NO_ROOM = 74
+"""A child's exit status when it found the disk full: EX_IOERR. Its worker ends the job."""
 
 Event = tuple[datetime, str, str]
 """When, level, text."""
@@ -37,6 +39,10 @@ class Attempt:
     job_id: str
     kind: str
     number: int
+    queue: str | None = None
+    """The engine's queue that the job came from."""
+    size: int | None = None
+    """Bytes of its upload."""
 
 
 def now() -> datetime:
@@ -63,7 +69,7 @@ def claim(sessions: Sessions, job_id: str, worker: str) -> Attempt | None:
         job.state, job.worker, job.step = RUNNING, worker, "Starting"
         job.done, job.total, job.unit = 0, None, None
         job.started_at = job.started_at or now()
-        return Attempt(job_id, job.kind, job.attempts)
+        return Attempt(job_id, job.kind, job.attempts, job.queue, job.spec.get("bytes"))
 
 
 def change(session: Session, attempt: Attempt, **values: Any) -> bool:  # noqa: ANN401  # columns
@@ -121,12 +127,12 @@ def give_up(sessions: Sessions, job_id: str, message: str) -> bool:
         return ended
 
 
-def cancel(sessions: Sessions, job_id: str) -> bool:
+def cancel(sessions: Sessions, job_id: str, why: str = "Cancelled.") -> bool:
     """Ends a job on request. From here on nothing its processes do counts."""
     with sessions.begin() as session:
-        ended = _end(session, job_id, CANCELLED, "Cancelled.", cancel_requested=True)
+        ended = _end(session, job_id, CANCELLED, why, cancel_requested=True)
         if ended:
-            add_event(session, job_id, "info", "Cancelled.")
+            add_event(session, job_id, "info", why)
         return ended
 
 
@@ -137,6 +143,31 @@ def put_back(sessions: Sessions, attempt: Attempt) -> bool:
         if back:
             add_event(session, attempt.job_id, "info", "The worker is stopping; back to the queue.")
         return back
+
+
+def give_way(sessions: Sessions, attempt: Attempt, queue: str, why: str) -> bool:
+    """Returns a job to another queue; that was no failed attempt."""
+    with sessions.begin() as session:
+        back = change(session, attempt, **_waiting(), attempts=attempt.number - 1, queue=queue)
+        if back:
+            add_event(session, attempt.job_id, "info", why)
+        return back
+
+
+def others_wait(sessions: Sessions, queue: str) -> bool:
+    """Whether a job waits in a queue."""
+    waiting = select(Job.id).where(Job.state == QUEUED, Job.queue == queue).limit(1)
+    with sessions() as session:
+        return session.scalar(waiting) is not None
+
+
+def note(sessions: Sessions, attempt: Attempt, text: str) -> bool:
+    """Adds a warning to the job's log; False when the attempt has no say any more."""
+    with sessions.begin() as session:
+        if not is_current(session, attempt):
+            return False
+        add_event(session, attempt.job_id, "warning", text)
+        return True
 
 
 def orphaned(sessions: Sessions, worker: str, job_ids: Iterable[str]) -> None:

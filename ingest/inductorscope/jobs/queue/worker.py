@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from dataclasses import dataclass
 
 from dbos import DBOSClient
@@ -15,10 +16,11 @@ from dbos._error import DBOSException
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from inductorscope.disk import Disk
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.queue.bell import Bell
-from inductorscope.jobs.queue.engine import launch, make_client, prepare
+from inductorscope.jobs.queue.bell import Bell, ring
+from inductorscope.jobs.queue.engine import QUEUE, QUEUES, launch, make_client, prepare
 from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
 from inductorscope.jobs.queue.heartbeat import Heartbeat
 from inductorscope.jobs.queue.processes import end_processes
@@ -30,11 +32,15 @@ from inductorscope.jobs.work import folders
 from inductorscope.jobs.work.relinking import Relinking
 from inductorscope.settings import Settings, load
 from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.room import fill_reserve, give_back
 
 REAP_SECONDS = 5.0
 SETTLE_EVERY = 2
 """In rounds of reaping."""
 SWEEP_EVERY = 24
+ROOM_SECONDS = 2.0
+TO_START = 0.1
+"""A worker starts when this part of what stays free on the disk is free."""
 SLOT_SECONDS = 10.0
 """How long to wait for a predecessor to be gone, or for a reaper to let go."""
 
@@ -60,8 +66,20 @@ def run_worker(settings: Settings, executor_id: str, options: Options | None = N
         raise SlotTakenError(
             f"A worker called {executor_id} is running already on {settings.data}."
         )
+    _wait_for_room(settings)
     prepare(settings)
     _Worker(settings, executor_id, options or Options()).run()
+
+
+def _wait_for_room(settings: Settings) -> None:
+    """Waits while the disk is so full that a worker could not even note that it started: ending
+    would only make the supervisor start it again."""
+    if not Disk.of(settings.data).lacks(part=TO_START):
+        return
+    log.error("waiting: %s", Disk.of(settings.data).sentence())
+    while Disk.of(settings.data).lacks(part=TO_START):
+        time.sleep(ROOM_SECONDS)
+    log.info("there is room again")
 
 
 class _Worker:
@@ -73,7 +91,7 @@ class _Worker:
         self.engine: Engine = make_engine(settings)
         self.sessions = sessions(self.engine)
         self.client: DBOSClient = make_client(settings)
-        self.work = Work(settings, self.sessions, executor_id, options.command)
+        self.work = Work(settings, self.sessions, executor_id, options.command, self._requeue)
         self.reaper = Reaper(
             settings,
             self.sessions,
@@ -104,6 +122,10 @@ class _Worker:
                 self.relinking.want()
         self._stop()
 
+    def _requeue(self, job_id: str) -> None:
+        self.client.resume_workflow(job_id, queue_name=QUEUE)
+        ring(self.settings)
+
     def _ask_to_stop(self) -> None:
         self.stop_asked.set()
         self.work.ended.set()  # the loop looks at once
@@ -117,8 +139,9 @@ class _Worker:
 
     def _launch(self) -> None:
         set_work(self.work)
-        bell = Bell(self.settings, self.work.executor_id)
-        launch(self.settings, self.work.executor_id, self.client, self.options.concurrency, bell)
+        name = self.work.executor_id
+        bells = {queue: Bell(self.settings, f"{name}.{queue}") for queue in QUEUES}
+        launch(self.settings, name, self.client, self.options.concurrency, bells)
 
     def _look_after(self, rounds: int) -> None:
         try:
@@ -126,6 +149,8 @@ class _Worker:
             if rounds % SETTLE_EVERY == 0:
                 self.reaper.settle()
                 self.reaper.tidy()
+                give_back(self.engine)
+                fill_reserve(self.engine)
             if rounds % SWEEP_EVERY == 0:
                 folders.sweep(self.settings, self.sessions)
         except (SQLAlchemyError, DBOSException, OSError) as error:

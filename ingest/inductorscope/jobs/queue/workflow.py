@@ -10,28 +10,43 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from dbos import DBOS
+from sqlalchemy.exc import DBAPIError
 
+from inductorscope.disk import Disk, is_full
+from inductorscope.formats.units import MIB
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.queue.engine import WORKFLOW, log
+from inductorscope.jobs.queue.engine import QUEUE, SHORT_QUEUE, WORKFLOW, log
 from inductorscope.jobs.queue.processes import end_processes, environment
-from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt
+from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.work import folders
 from inductorscope.processes.programs import MARK, program
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.database.engine import Sessions
+from inductorscope.store.database.room import with_reserve
 
 TRY_AGAIN_SECONDS = 5.0
+TURN_SECONDS = 20.0
+"""A small upload that takes longer gives way to others that wait, and goes on among the long jobs.
+So one that unpacks to a gigabyte holds up others for no longer than this."""
+LOOK_SECONDS = 2.0
+"""Between looks for others that wait."""
+GAVE_WAY, KILLED = "gave way", "killed"
+"""How an attempt can end, besides with the child's exit status."""
 SHOWN_OUTPUT = 8_192
 ENGINE_ATTEMPTS = 50
 """The engine's own limit, behind ours in `transitions`, which comes with a sentence."""
 
 Command = Callable[[Attempt], list[str]]
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -42,6 +57,8 @@ class Work:
     sessions: Sessions
     executor_id: str
     command: Command
+    requeue: Callable[[str], None]
+    """Puts a job into the engine's queue of long jobs."""
     running: dict[str, Attempt] = field(default_factory=dict)
     stopping: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
@@ -71,29 +88,62 @@ async def run_job(job_id: str) -> str:
 async def attend(job_id: str) -> str:
     """Attempts until one comes to an end. Repeated whole when a worker dies."""
     work = _work[0]
+    killed = False
     while True:
-        attempt = await asyncio.to_thread(
-            transitions.claim, work.sessions, job_id, work.executor_id
-        )
+        attempt = await _with_room(transitions.claim, work.sessions, job_id, work.executor_id)
         if attempt is None:
             # Perhaps a worker died between the job's end and its tidying up.
             await asyncio.to_thread(_tidy, work, job_id)
             return "over"
-        status = await _attempt(work, attempt)
+        end = await _attempt(work, attempt, last=killed)
         if work.stopping:
             await asyncio.Future()  # the process ends; the engine must not note an outcome
-        if status != TRY_AGAIN:
+        if end == GAVE_WAY:
+            await asyncio.to_thread(work.requeue, job_id)
+        elif end == NO_ROOM:
+            await _end_without_room(work, attempt)
+        if end not in (TRY_AGAIN, KILLED):
             return "attended"
+        killed = killed or end == KILLED
         await asyncio.sleep(TRY_AGAIN_SECONDS)
 
 
-async def _attempt(work: Work, attempt: Attempt) -> int | None:
-    """Runs the child to its end, or to the job's; its exit status."""
+async def _with_room(change: Callable[..., Result], *arguments: object) -> Result:
+    """Calls a function that writes a little, in a thread; while the disk is full, again and
+    again."""
+    while True:
+        try:
+            return await asyncio.to_thread(change, *arguments)
+        except DBAPIError as error:
+            if not is_full(error):
+                raise
+        await asyncio.sleep(TRY_AGAIN_SECONDS)
+
+
+async def _end_without_room(work: Work, attempt: Attempt) -> None:
+    """Ends a job that found the disk full; its files are gone by now, and its upload goes too."""
+    await asyncio.to_thread(folders.remove_upload, work.settings, work.sessions, attempt.job_id)
+    disk = Disk.of(work.settings.data)
+    message = (
+        f"This filled the disk of {disk.folder} ({disk.total / MIB:,.0f} MiB), so its files were "
+        "removed. Make room there by deleting runs or dropping uploads, then send them again."
+    )
+    # Deletes the run as far as it was stored.
+    fail = partial(transitions.fail, work.sessions, attempt, message)
+    await _with_room(with_reserve, work.sessions.kw["bind"], fail)
+    log.warning("%s: %s", attempt.job_id, message)
+
+
+async def _attempt(work: Work, attempt: Attempt, *, last: bool) -> int | str | None:
+    """Runs the child to its end, or to the job's. Returns its exit status, GAVE_WAY or KILLED;
+    `last`: a child that is killed ends the job."""
     await asyncio.to_thread(_tidy, work, attempt.job_id)
     work.running[attempt.job_id] = attempt
     try:
-        return await _run_child(work, attempt)
+        return await _run_child(work, attempt, last=last)
     except OSError as error:
+        if is_full(error):
+            return NO_ROOM
         message = f"The process that does this could not be started: {error}."
         await asyncio.to_thread(transitions.fail, work.sessions, attempt, message)
         return None
@@ -105,7 +155,7 @@ async def _attempt(work: Work, attempt: Attempt) -> int | None:
         work.ended.set()
 
 
-async def _run_child(work: Work, attempt: Attempt) -> int | None:
+async def _run_child(work: Work, attempt: Attempt, *, last: bool) -> int | str | None:
     scratch = folders.scratch_folder(attempt.job_id)
     scratch.mkdir(parents=True, mode=0o700)
     output = scratch / "output"
@@ -119,9 +169,9 @@ async def _run_child(work: Work, attempt: Attempt) -> int | None:
             start_new_session=True,
         )
     kind = KINDS[attempt.kind]
-    seconds = kind.seconds(work.settings)
+    seconds = kind.seconds(work.settings, attempt.size)
     try:
-        status = await asyncio.wait_for(process.wait(), seconds)
+        status = await _ended(work, attempt, process, seconds)
     except TimeoutError:
         message = (
             f"This took longer than its time limit of {seconds:,} s and was stopped. "
@@ -129,12 +179,52 @@ async def _run_child(work: Work, attempt: Attempt) -> int | None:
         )
         await asyncio.to_thread(transitions.fail, work.sessions, attempt, message)
         return None
-    if status not in (0, TRY_AGAIN) and not work.stopping:
+    if status is None:
+        return GAVE_WAY
+    if status not in (0, TRY_AGAIN, NO_ROOM) and not work.stopping:
         message = _how_it_ended(status)
+        if status < 0 and attempt.kind == "ingest":
+            if not last:
+                await asyncio.to_thread(
+                    transitions.note, work.sessions, attempt, f"{message} Trying once more."
+                )
+                return KILLED
+            message = f"{message} This was the second time."
         said = f"{message}\n{_last_output(output)}".rstrip()
         if await asyncio.to_thread(transitions.fail, work.sessions, attempt, message, said):
             log.warning("%s: %s", attempt.job_id, said)
     return status
+
+
+async def _ended(
+    work: Work, attempt: Attempt, process: asyncio.subprocess.Process, seconds: float
+) -> int | None:
+    """Waits for the child. Returns its exit status, or None when the job gives way to others.
+
+    Raises TimeoutError when `seconds` have passed.
+    """
+    until = time.monotonic() + seconds
+    turn = TURN_SECONDS if attempt.queue == SHORT_QUEUE else seconds
+    while True:
+        left = until - time.monotonic()
+        try:
+            return await asyncio.wait_for(process.wait(), min(turn, left))
+        except TimeoutError:
+            if turn >= left:
+                raise
+        if await asyncio.to_thread(_gives_way, work, attempt):
+            return None
+        turn = LOOK_SECONDS
+
+
+def _gives_way(work: Work, attempt: Attempt) -> bool:
+    why = (
+        f"This takes longer than {TURN_SECONDS:.0f} s and others wait, so it starts again among "
+        "the long jobs."
+    )
+    return transitions.others_wait(work.sessions, SHORT_QUEUE) and transitions.give_way(
+        work.sessions, attempt, QUEUE, why
+    )
 
 
 def _tidy(work: Work, job_id: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from inductorscope.disk import TO_DO, DiskFullError, check_room, is_full
 from inductorscope.intake.limits import Limits, Refused, size_text
 from inductorscope.intake.names import member_path, shown
 from inductorscope.jobs.errors import (
@@ -101,6 +102,15 @@ class UploadFolder:
         with _storage():
             self._files.mkdir(parents=True)
 
+    def touched(self) -> float:
+        """When bytes last arrived, in seconds since 1970; 0 where there are no files."""
+        try:
+            with os.scandir(self._files) as entries:
+                times = [entry.stat(follow_symlinks=False).st_mtime for entry in entries]
+            return max(times, default=0.0)
+        except OSError:
+            return 0.0
+
     def exists(self) -> bool:
         return self._files.is_dir()
 
@@ -127,6 +137,7 @@ class Appending:
     """
 
     def __init__(self, path: Path, offset: int, size: int) -> None:
+        self._path = path
         self._size = size
         with _storage():
             flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -153,6 +164,9 @@ class Appending:
             )
         view = memoryview(data)
         with _storage():
+            if not os.fstat(self._file).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "The upload was dropped.")
+            check_room(self._path.parent, len(data))
             while view:
                 written = os.pwrite(self._file, view, self.offset)
                 self.offset += written
@@ -199,9 +213,8 @@ def _storage() -> Iterator[None]:
 
 def _sentence(error: OSError) -> JobsError:
     if error.errno == errno.ENOENT:
-        return NotFoundError("The upload is gone: it was finished long ago, or abandoned.")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageError(
-            "The server's data folder is full.", "Make room there, then go on where you were."
-        )
+        return NotFoundError("The upload is gone: it was finished long ago, dropped, or abandoned.")
+    if is_full(error):
+        what = error.what if isinstance(error, DiskFullError) else "The disk is full."
+        return StorageError(what, f"{TO_DO} Then go on where you were.")
     return StorageError(f"The server's data folder cannot be written: {error.strerror}.")

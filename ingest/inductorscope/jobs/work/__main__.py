@@ -14,11 +14,12 @@ import traceback
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
+from inductorscope.disk import is_full
 from inductorscope.intake.limits import Refused
 from inductorscope.jobs.errors import without_password
 from inductorscope.jobs.kinds import KINDS
 from inductorscope.jobs.queue import transitions
-from inductorscope.jobs.queue.transitions import TRY_AGAIN, Attempt
+from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.uploads.files import UploadFolder
 from inductorscope.jobs.work.ending import OvertakenError
 from inductorscope.jobs.work.folders import scratch_folder
@@ -48,6 +49,8 @@ def attend(settings: Settings, attempt: Attempt) -> int:
     except (OvertakenError, TakenOverError):
         return 0
     except (OperationalError, InterfaceError) as error:
+        if is_full(error):
+            return NO_ROOM
         report.line(f"The database is out of reach: {without_password(str(error))}", "warning")
         return TRY_AGAIN
     except (Refused, WorkRefused) as error:
@@ -56,6 +59,8 @@ def attend(settings: Settings, attempt: Attempt) -> int:
     except MemoryError:
         _fail(task, _memory_sentence(settings), traceback.format_exc())
     except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with it
+        if is_full(error):
+            return NO_ROOM
         text = without_password(str(error)).strip()[:SHOWN]
         what = f"{type(error).__name__}: {text}" if text else type(error).__name__
         message = f"This failed in a way that was not foreseen: {what}"

@@ -42,6 +42,15 @@ def scratch_folder(job_id: str) -> Path:
     return Path(tempfile.gettempdir()) / f"isc-{job_id[-16:]}"
 
 
+def remove_upload(settings: Settings, sessions: Sessions, job_id: str) -> None:
+    """Removes the files of the upload that a job reads, if it reads one."""
+    with sessions() as session:
+        job = session.get(Job, job_id)
+    upload = job.spec.get("upload") if job is not None else None
+    if upload is not None:
+        UploadFolder(settings.uploads, str(upload)).remove()
+
+
 def clear(settings: Settings, job_id: str) -> None:
     """Removes what attempts at a job left behind."""
     for folder in (work_folder(settings, job_id), scratch_folder(job_id)):

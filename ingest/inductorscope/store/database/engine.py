@@ -43,6 +43,14 @@ def database_url(settings: Settings) -> URL:
     return url
 
 
+def folder_of(engine: Engine) -> Path | None:
+    """Returns the folder of SQLite's file; PostgreSQL's disk cannot be looked at from here."""
+    url = engine.url
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        return Path(url.database).absolute().parent
+    return None
+
+
 def make_engine(settings: Settings) -> Engine:
     """Returns an engine. Create one per process, share it among threads, dispose it at the end."""
     url = database_url(settings)
@@ -83,6 +91,10 @@ def _on_sqlite_connect(
 ) -> None:
     connection.isolation_level = None  # `_on_sqlite_begin` issues BEGIN
     connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+    # Of a new file only, and ahead of WAL: lets `give_back` return free pages to the disk.
+    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    # Zeros written over what is deleted would fill the WAL with as many bytes.
+    connection.execute("PRAGMA secure_delete=FAST")
     _switch_wal_on(connection)
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}")

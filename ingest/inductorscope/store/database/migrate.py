@@ -13,7 +13,7 @@ from sqlalchemy import inspect
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import READ_ONLY, database_url, make_engine
 
-NEWEST_REVISION = "0007"
+NEWEST_REVISION = "0008"
 
 
 def migrate(settings: Settings) -> None:

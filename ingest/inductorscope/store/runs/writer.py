@@ -19,9 +19,10 @@ from sqlalchemy import CursorResult, Engine, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from inductorscope.disk import check_room
 from inductorscope.formats.units import MIB
 from inductorscope.store.contents.fulltext import index_texts
-from inductorscope.store.database.engine import Sessions, bulk_write
+from inductorscope.store.database.engine import Sessions, bulk_write, folder_of
 from inductorscope.store.runs.compile_story import Parts, insert_story
 from inductorscope.store.runs.costs import WorkOutCosts, insert_costs, timed_graphs
 from inductorscope.store.runs.draft import (
@@ -78,6 +79,7 @@ class RunWriter:
         self.draft = draft
         self._sessions = sessions
         self._engine = engine
+        self._folder = folder_of(engine)
         self._reader = reader
         self._guard = guard
         self._graph_ids: dict[GraphDraft, int] = {}
@@ -125,6 +127,8 @@ class RunWriter:
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
+        if self._folder is not None:
+            check_room(self._folder, part=0.5)
         with bulk_write(self._engine), self._sessions.begin() as session:
             self._guard(session)
             result = session.execute(

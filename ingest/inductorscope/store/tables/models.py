@@ -376,6 +376,10 @@ class Upload(Base):
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
     job_id: Mapped[str | None] = mapped_column(String(40))
+    sender: Mapped[str | None]
+    """Who sends it (`jobs.sender`); unknown for uploads of earlier versions."""
+    size: Mapped[int | None]
+    """Announced bytes of all files together; unknown for uploads of earlier versions."""
 
 
 class Job(Base):
@@ -407,6 +411,10 @@ class Job(Base):
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     cancel_requested: Mapped[bool] = mapped_column(default=False)
+    sender: Mapped[str | None]
+    """Who asked for it (`jobs.sender`); unknown for jobs of earlier versions."""
+    queue: Mapped[str | None]
+    """The engine's queue that it waits in; empty means the one for long jobs."""
 
 
 class JobEvent(Base):

@@ -1,0 +1,54 @@
+"""`inductorscope uploads`: lists uploads that no job reads, and drops them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from inductorscope.cli.app import FAILED, AsJson, Data, app, fail, load_settings, print_json
+
+
+@app.command()
+def uploads(
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", help="Drop the upload with this id; may be repeated."),
+    ] = None,
+    drop_all: Annotated[bool, typer.Option("--drop-all", help="Drop all listed uploads.")] = False,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """List uploads that are not finished or whose job failed, or drop them.
+
+    Their files take room on the disk of the data folder.
+    """
+    settings = load_settings(data=data)
+    from inductorscope.jobs.api import JobsClient
+    from inductorscope.jobs.errors import JobsError
+    from inductorscope.units import size_in_bytes
+
+    client = JobsClient(settings)
+    try:
+        kept = client.kept_uploads()
+        wanted = [upload.id for upload in kept] if drop_all else drop or []
+        for each in wanted:
+            client.drop_upload(each)
+            typer.echo(f"Dropped {each}.")
+    except JobsError as error:
+        fail(" ".join(part for part in (error.what, error.do) if part), FAILED)
+    finally:
+        client.close()
+    if drop_all or drop:
+        return
+    if as_json:
+        rows = [asdict(upload) for upload in kept]
+        print_json([row | {"created_at": row["created_at"].isoformat()} for row in rows])
+        return
+    for upload in kept:
+        state = f"failed as {upload.job}" if upload.job else "not finished"
+        size = f"{size_in_bytes(upload.received)} of {size_in_bytes(upload.size)}"
+        typer.echo(f"{upload.id}  {upload.name}  {size}  {state}")
+    if not kept:
+        typer.echo("There are none.")

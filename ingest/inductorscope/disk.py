@@ -1,0 +1,90 @@
+"""Room on a disk: how much stays free, and the sentence when the disk is full.
+
+Uploads and unpacking stop first, then runs being written. What they leave is for the database's
+small writes and for deleting, so that a full disk can be mended from the pages.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from inductorscope.formats.units import MIB
+
+KEPT_FREE = 256 * MIB
+"""Uploads and unpacking leave so much free."""
+KEPT_SHARE = 8
+"""On a small disk they leave one part in so many."""
+TO_DO = "Delete runs, or drop uploads that are listed on the page of jobs."
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+"""The second one: the file beside the database that its processes share cannot grow."""
+POSTGRESQL_FULL = "53100"
+
+
+class DiskFullError(OSError):
+    """There is too little room on a disk. The message is a sentence that names the disk."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(errno.ENOSPC, what)
+        self.what = what
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk that a folder is on."""
+
+    folder: Path
+    total: int
+    free: int
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Measures the disk; the folder need not exist yet."""
+        there = folder
+        while not there.exists() and there != there.parent:
+            there = there.parent
+        sizes = os.statvfs(there)
+        return cls(folder, sizes.f_blocks * sizes.f_frsize, sizes.f_bavail * sizes.f_frsize)
+
+    @property
+    def kept_free(self) -> int:
+        return min(KEPT_FREE, self.total // KEPT_SHARE)
+
+    def lacks(self, needed: int = 0, part: float = 1.0) -> bool:
+        """Whether `needed` more bytes would leave less than this part of what stays free."""
+        return self.free - needed < self.kept_free * part
+
+    def sentence(self) -> str:
+        free, total, kept = (
+            f"{size / MIB:,.0f}" for size in (self.free, self.total, self.kept_free)
+        )
+        state = "is full:" if self.lacks() else "has little room:"
+        return (
+            f"The disk of {self.folder} {state} {free} of {total} MiB are free, "
+            f"and {kept} MiB are kept for the database."
+        )
+
+
+def check_room(folder: Path, needed: int = 0, part: float = 1.0) -> None:
+    """Raises DiskFullError if `needed` more bytes would leave too little free."""
+    disk = Disk.of(folder)
+    if disk.lacks(needed, part):
+        raise DiskFullError(disk.sentence())
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a disk that is full caused an error of the system or of a database."""
+    cause = getattr(error, "orig", None) or error
+    return (
+        (isinstance(cause, OSError) and cause.errno in FULL)
+        or getattr(cause, "sqlite_errorname", None) in SQLITE_FULL
+        or getattr(cause, "sqlstate", None) == POSTGRESQL_FULL
+    )

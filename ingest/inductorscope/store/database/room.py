@@ -1,0 +1,128 @@
+"""Room for the database on its disk: a reserve for deleting when the disk is full, and free pages
+that go back to the disk.
+
+Deleting writes too: SQLite notes the changed pages in its WAL. So a file in the data folder holds a
+few MiB that are given up when a deletion finds the disk full, and taken again once there is room.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+from inductorscope.disk import Disk, is_full
+from inductorscope.formats.units import MIB
+from inductorscope.store.database.engine import BUSY_MS, folder_of
+
+RESERVE = "reserve"
+"""Name of the file."""
+RESERVED = 32 * MIB
+RESERVED_SHARE = 16
+"""On a small disk the reserve is one part in so many."""
+PAGES_AT_ONCE = 2000
+"""Pages given back in one transaction: 8 MiB, in a few hundredths of a second."""
+PAUSE_SECONDS = 0.05
+"""Between these transactions, so that other writers get their turn."""
+READERS_MS = 1000
+"""How long emptying the WAL waits for readers."""
+INCREMENTAL = 2
+"""SQLite's number for `auto_vacuum=INCREMENTAL`."""
+SPARE_SHARE = 4
+"""Free pages go back when they are one part in so many of the file, or when the disk is nearly
+full; else the next run uses them."""
+SPARE_PAGES = 16_384
+"""Fewer free pages than these 64 MiB stay, unless the disk is nearly full."""
+
+Result = TypeVar("Result")
+
+
+def fill_reserve(engine: Engine) -> None:
+    """Takes the reserve where there is room for it; call it now and then."""
+    folder = folder_of(engine)
+    if folder is None:
+        return
+    disk = Disk.of(folder)
+    size = min(RESERVED, disk.total // RESERVED_SHARE)
+    path = folder / RESERVE
+    with contextlib.suppress(OSError):  # no room, or a disk that cannot reserve: the next time
+        if path.exists() and path.stat().st_size >= size:
+            return
+        if disk.lacks(size):
+            return
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+
+
+def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
+    """Returns what `work` returns. When it finds the disk full, it is called once more with the
+    room of the reserve; `work` must be a transaction that makes room or a very small one."""
+    folder = folder_of(engine)
+    if folder is None:
+        return work()
+    try:
+        done = work()
+    except (DBAPIError, OSError) as error:
+        if not is_full(error):
+            raise
+        (folder / RESERVE).unlink(missing_ok=True)
+        _empty_wal(engine)
+        done = work()
+    if Disk.of(folder).lacks():
+        give_back(engine)
+    return done
+
+
+def give_back(engine: Engine) -> None:
+    """Returns free pages of SQLite's file to the disk, where there are many or the disk is nearly
+    full. A file that an earlier version made keeps its pages, and uses them for new runs."""
+    folder = folder_of(engine)
+    if folder is None:
+        return
+    nearly_full = Disk.of(folder).lacks(part=2.0)
+    with _driver(engine) as driver:
+        free = _number(driver, "freelist_count")
+        many = free > SPARE_PAGES and free * SPARE_SHARE > _number(driver, "page_count")
+        if not free or not (nearly_full or many):
+            return
+        if _number(driver, "auto_vacuum") != INCREMENTAL:
+            return
+        while free:
+            driver.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+            left = _number(driver, "freelist_count")
+            if left >= free:  # others write as fast as this gives back
+                break
+            free = left
+            time.sleep(PAUSE_SECONDS)
+    _empty_wal(engine)
+
+
+def _empty_wal(engine: Engine) -> None:
+    """Moves the WAL's pages into the database and cuts the WAL, unless a reader needs it."""
+    if engine.dialect.name == "sqlite":
+        with _driver(engine) as driver, contextlib.suppress(sqlite3.OperationalError):
+            driver.execute(f"PRAGMA busy_timeout={READERS_MS}")
+            try:
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                driver.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+
+
+@contextmanager
+def _driver(engine: Engine) -> Iterator[sqlite3.Connection]:
+    with engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.execute("PRAGMA query_only=OFF")
+        yield driver
+
+
+def _number(driver: sqlite3.Connection, pragma: str) -> int:
+    return int(driver.execute(f"PRAGMA {pragma}").fetchone()[0])
