@@ -63,6 +63,8 @@ class ErrorPage:
     status: int
     title: str
     error: ErrorBody
+    run: str | None
+    """The run whose tabs the page shows."""
 
 
 class Refusal(Exception):
@@ -77,9 +79,11 @@ class Refusal(Exception):
         limit: str | None = None,
         where: str | None = None,
         headers: Mapping[str, str] | None = None,
+        run: str | None = None,
     ) -> None:
         super().__init__(what)
         self.status = status
+        self.run = run
         self.body = ErrorBody(what=what, do=do, limit=limit, where=where)
         self.headers = dict(headers or {})
 
@@ -110,6 +114,7 @@ def answer(request: Request, refusal: Refusal) -> Response:
         status=refusal.status,
         title=http.HTTPStatus(refusal.status).phrase,
         error=refusal.body,
+        run=refusal.run,
     )
     pages = request.app.state.parts.pages
     assert isinstance(pages, Pages)
@@ -138,7 +143,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _not_here(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotHere)
-    return answer(request, Refusal(404, error.what, do=error.do))
+    return answer(request, Refusal(404, error.what, do=error.do, run=error.run))
 
 
 async def _jobs(request: Request, error: Exception) -> Response:
