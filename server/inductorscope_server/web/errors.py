@@ -24,11 +24,12 @@ from inductorscope.jobs.errors import (
 )
 from inductorscope.settings import PREFIX
 from inductorscope.store.database.engine import folder_of
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from inductorscope_server.serving.turns import TooManyWaiting
 from inductorscope_server.web import headers
 from inductorscope_server.web.templating import Pages
 
@@ -130,7 +131,10 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(NotHere, _not_here)
     app.add_exception_handler(JobsError, _jobs)
-    app.add_exception_handler(OperationalError, _database)
+    for error in (OperationalError, InterfaceError, TimeoutError):
+        app.add_exception_handler(error, _database)
+    app.add_exception_handler(TooManyWaiting, _too_many)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _unexpected)
@@ -183,6 +187,19 @@ async def _database(request: Request, error: Exception) -> Response:
 
 def _full_disk(folder: Path | None) -> str:
     return "The disk of the database is full." if folder is None else Disk.of(folder).sentence()
+
+
+async def _too_many(request: Request, error: Exception) -> Response:
+    what = "Too many requests from your address are waiting for their turn."
+    refusal = Refusal(
+        429, what, do="Try again in a moment, with fewer at once.", headers={"Retry-After": "1"}
+    )
+    return answer(request, refusal)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """The client left before it had sent the whole body; nobody reads this answer."""
+    return Response(status_code=400)
 
 
 async def _http(request: Request, error: Exception) -> Response:
