@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from inductorscope.answers.missing import NotHere
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
@@ -20,7 +20,7 @@ from inductorscope_server.web.answers import (
     is_known,
     whole,
 )
-from inductorscope_server.web.blobs import Content, content_of, lines_of
+from inductorscope_server.web.blobs import Content, content_of
 from inductorscope_server.web.errors import Documented, Refusal, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId
 from inductorscope_server.web.parts import Reading
@@ -67,7 +67,7 @@ def artifact_text(
     caching = content_headers(tag)
     if is_known(tag, if_none_match):
         return Response(status_code=304, headers=caching)
-    return Response(b"".join(lines_of(content, first or 1, last)), headers={**extra, **caching})
+    return StreamingResponse(content.lines(first or 1, last), headers={**extra, **caching})
 
 
 @api.get(

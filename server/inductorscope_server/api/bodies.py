@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+import msgspec
+from inductorscope.formats.units import KIB
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints
 
 from inductorscope_server.web.ids import Line, SafeInt
+
+MOST_WORDS = 64 * KIB
+"""Bytes of an upload's name and tags together."""
 
 
 class Body(BaseModel):
@@ -90,7 +95,37 @@ class UploadRequest(Body):
 
     name: Line | None = None
     tags: list[Line] = Field(default_factory=list, max_length=50)
-    files: list[UploadFileRequest] = Field(min_length=1)
+    files: Annotated[list[UploadFileRequest], Field(min_length=1), FailFast()]
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    path: str
+    size: int
+
+
+class _Announced(msgspec.Struct, forbid_unknown_fields=True):
+    """The form of an UploadRequest."""
+
+    files: list[_File]
+    name: msgspec.Raw = msgspec.Raw(b"null")
+    tags: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+def check_announcement(body: bytes, most_files: int) -> str | None:
+    """What is wrong with the form of an announcement, which may have megabytes.
+
+    Stops at the first mistake. Pydantic would list millions of them, and Python's `json` would
+    first make objects of everything.
+    """
+    if body.count(b"{") > 2 * most_files + 1:  # paths may contain some
+        return f"it announces more than {most_files:,} files"
+    try:
+        announced = msgspec.json.decode(body, type=_Announced)
+    except msgspec.DecodeError as error:
+        return str(error)
+    if len(announced.name) + len(announced.tags) > MOST_WORDS:
+        return f"name and tags take more than {MOST_WORDS:,} bytes"
+    return None
 
 
 class BenchmarkRequest(Body):

@@ -6,21 +6,15 @@ client or this process stops.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
+from fastapi.routing import APIRoute
 from inductorscope import urls
-from inductorscope.jobs.errors import (
-    FileBusyError,
-    OffsetError,
-    UploadOverError,
-    UploadRefusedError,
-)
+from inductorscope.jobs.errors import OffsetError, UploadOverError, UploadRefusedError
 from inductorscope.jobs.records import KeptUpload, UploadState
 from inductorscope.jobs.uploads.files import Appending
 from inductorscope.settings import PREFIX
@@ -28,23 +22,37 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from inductorscope_server.api.bodies import JobStarted, UploadRequest
+from inductorscope_server.api.bodies import JobStarted, UploadRequest, check_announcement
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, FileIndex, UploadId
-from inductorscope_server.web.parts import Parts, Shared
+from inductorscope_server.web.parts import Parts, Shared, parts_of
 
-api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
-files = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
+
+class Route(APIRoute):
+    """Checks the form of an announcement before its body is parsed and validated."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        if self.methods != {"POST"} or not self.path.endswith("/uploads"):
+            return handle
+
+        async def checked(request: Request) -> Response:
+            most = parts_of(request).settings.max_members
+            wrong = await run_in_threadpool(check_announcement, await request.body(), most)
+            if wrong is not None:
+                raise Refusal(422, f"The body is invalid: {wrong}.", where="body")
+            return await handle(request)
+
+        return checked
+
+
+api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS], route_class=Route)
 
 WRITE_BYTES = 1024 * 1024
 """Bytes per write: more costs memory, fewer costs thread switches."""
 WRITE_SECONDS = 0.05
 """Longest delay before fewer bytes are written."""
-BUSY_SECONDS = 5.0
-"""How long a request waits for another one that writes the same file: a client that comes back
-after its connection broke may be faster than the server's noticing that it broke."""
-BUSY_PAUSE_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,7 @@ def upload_state(parts: Shared, upload: UploadId) -> UploadState:
     return parts.jobs.upload(upload)
 
 
-@files.patch(
+@api.patch(
     "/{upload}/files/{index}",
     status_code=204,
     summary="Send a file or the rest of it",
@@ -138,15 +146,14 @@ async def send_file(
     are kept even if the connection breaks.
     """
     _check_length(parts, content_length)
-    async with _alone(parts, upload, index) as until:
-        file = await _open_when_free(parts, upload, index, upload_offset, until)
-        try:
-            await _write_body(request, file)
-            return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
-        except UploadRefusedError as error:
-            raise Refusal(413, error.what, do="Announce the file with its true size.") from error
-        finally:
-            file.close()
+    file = await run_in_threadpool(_open, parts, upload, index, upload_offset)
+    try:
+        await _write_body(request, file)
+        return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
+    except UploadRefusedError as error:
+        raise Refusal(413, error.what, do="Announce the file with its true size.") from error
+    finally:
+        file.close()
 
 
 def _check_length(parts: Parts, length: int | None) -> None:
@@ -159,36 +166,6 @@ def _check_length(parts: Parts, length: int | None) -> None:
             do=f"Send less at a time, or raise {PREFIX}MAX_UPLOAD_BYTES.",
             limit=f"{PREFIX}MAX_UPLOAD_BYTES",
         )
-
-
-@contextlib.asynccontextmanager
-async def _alone(parts: Parts, upload: str, index: int) -> AsyncIterator[float]:
-    """Waits, without a thread, for requests of this process that write the same file; yields the
-    time until which to wait for those of others."""
-    until = time.monotonic() + BUSY_SECONDS
-    lock = parts.writing.setdefault(f"{upload}/{index}", asyncio.Lock())
-    try:
-        async with asyncio.timeout(BUSY_SECONDS):
-            await lock.acquire()
-    except TimeoutError:
-        yield until
-        return
-    try:
-        yield until
-    finally:
-        lock.release()
-
-
-async def _open_when_free(
-    parts: Parts, upload: str, index: int, offset: int, until: float
-) -> Appending:
-    while True:
-        try:
-            return await run_in_threadpool(_open, parts, upload, index, offset)
-        except FileBusyError:
-            if time.monotonic() > until:
-                raise
-        await asyncio.sleep(BUSY_PAUSE_SECONDS)
 
 
 def _open(parts: Parts, upload: str, index: int, offset: int) -> Appending:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from inductorscope import urls
+from inductorscope.formats.units import KIB, MIB
 from inductorscope.jobs.sender import SENDER, sender_at
 from inductorscope.settings import Settings
 from starlette.datastructures import MutableHeaders
@@ -33,8 +34,10 @@ OPEN_PATHS = ("/static/", "/login", "/healthz")
 """Served without a token: what the login page needs, and the health check."""
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared, not bound
 NUL = re.compile(rb"%00|\x00")
-MOST_BODY_BYTES = 32 * 1024 * 1024
-"""Largest body held in memory: enough to announce 100,000 files."""
+MOST_BODY_BYTES = 256 * KIB
+"""Largest body held in memory."""
+MOST_ANNOUNCED_BYTES = 32 * MIB
+"""Largest body that announces an upload: enough for 100,000 files."""
 STREAMED = re.compile(r"/api/uploads/[^/]+/files/[^/]+")
 """Paths whose bodies go to disk as they arrive; the handler counts their bytes."""
 
@@ -44,7 +47,10 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._limited = RequestBodyLimitMiddleware(app, MOST_BODY_BYTES)
+        self._limited = {
+            most: RequestBodyLimitMiddleware(app, most)
+            for most in (MOST_BODY_BYTES, MOST_ANNOUNCED_BYTES)
+        }
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,7 +71,8 @@ class Guard:
             early = self._check(request)
         except Refusal as refusal:
             early = answer(request, refusal)
-        on = self._app if STREAMED.fullmatch(scope["path"]) else self._limited
+        most = _most_bytes(scope["path"])
+        on = self._app if most is None else self._limited[most]
         await (early or on)(scope, receive, send_protected)
 
     def _check(self, request: Request) -> Response | None:
@@ -92,17 +99,24 @@ class Guard:
         return self._settings.token_to_read or request.method not in SAFE_METHODS
 
 
+def _most_bytes(path: str) -> int | None:
+    """Largest body that an address accepts; None if its handler counts the bytes."""
+    if STREAMED.fullmatch(path):
+        return None
+    return MOST_ANNOUNCED_BYTES if path == urls.api_uploads() else MOST_BODY_BYTES
+
+
 def _refuse_unreadable(request: Request) -> None:
     scope = request.scope
     raw = scope.get("raw_path") or scope["path"].encode()
     if NUL.search(raw) or NUL.search(scope["query_string"]):
         raise Refusal(400, "The address contains a NUL character.")
     length = request.headers.get("content-length", "0")
-    streamed = STREAMED.fullmatch(scope["path"])
-    if not streamed and length.isdecimal() and int(length[:19]) > MOST_BODY_BYTES:
+    most = _most_bytes(scope["path"])
+    if most is not None and length.isdecimal() and int(length[:19]) > most:
         raise Refusal(
             413,
-            f"The body has {length} bytes; this address accepts up to {MOST_BODY_BYTES:,}.",
+            f"The body has {length} bytes; this address accepts up to {most:,}.",
             do="Send files with PATCH to an upload; they may be larger.",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
@@ -183,3 +184,33 @@ def test_an_unknown_upload(client: TestClient, upload: str) -> None:
 def test_an_unknown_file(client: TestClient) -> None:
     upload = announce(client, ("a", 1))
     assert send(client, upload, b"x", 0, index=1) == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"files":[' + b"0," * 1_500_000 + b"0]}",
+        b'{"files":[' + b"{}," * 1_500_000 + b"{}]}",
+        b'{"files":[{' + b",".join(b'"%d":0' % number for number in range(300_000)) + b"}]}",
+        b'{"files":[],"tags":[' + b'"a",' * 1_000_000 + b'"a"]}',
+        b'{"files":[' + b'{"path":"","size":1},' * 90_000 + b'{"path":"","size":1}]}',
+        b"[" * 1_000_000,
+    ],
+    ids=["numbers", "objects", "keys", "tags", "paths", "nesting"],
+)
+def test_a_body_of_megabytes_is_refused_at_its_first_mistake(
+    client: TestClient, body: bytes
+) -> None:
+    begun = time.process_time()
+    answer = client.post("/api/uploads", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert len(answer.content) < 1000
+    assert time.process_time() - begun < 2
+
+
+def test_other_bodies_are_short(client: TestClient) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    for path in ("/api/captures", "/capture", "/login"):
+        for content in (b"x" * 300_000, (b"x" * 1000 for _ in range(300))):
+            answer = client.post(path, content=content, headers=form)
+            assert answer.status_code == 413, path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 SHOWN_BEFORE, SHOWN = 48, 220
 """Characters shown of a long line: before the first match, and in all."""
@@ -38,17 +39,22 @@ class Patterns:
         return cls(re.compile(re.escape(q), re.IGNORECASE), words)
 
     def exact(self, line: str) -> list[Span]:
-        return [match.span() for match in self.literal.finditer(line)]
+        return _spans(self.literal, line)
 
     def all_words(self, line: str) -> list[Span]:
         """Spans of all words if the line has every one of them, in any order."""
         spans: list[Span] = []
         for word in self.words:
-            matches = [match.span() for match in word.finditer(line)]
+            matches = _spans(word, line)
             if not matches:
                 return []
             spans += matches
         return _joined(spans)
+
+
+def _spans(pattern: re.Pattern[str], line: str) -> list[Span]:
+    """The first matches; a long line may have millions."""
+    return [match.span() for match in islice(pattern.finditer(line), MOST_MARKS)]
 
 
 def _joined(spans: list[Span]) -> list[Span]:

@@ -10,11 +10,14 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.search.lines import LineHit, Patterns, cut
+from inductorscope.store.contents.fulltext import PIECE_BYTES
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import TextFrame
 
 LINES_A_TEXT = 10
 """Most lines shown of one text when several are searched."""
+LONG_LINE = 2 * PIECE_BYTES
+"""Bytes of a line that count as one more piece of the budget."""
 TEXTS_A_QUERY = 50
 """Number of texts whose pieces one query fetches."""
 
@@ -158,6 +161,7 @@ class PieceReader:
             begin = max(first, after + 1)
             for number, raw in enumerate(stored.lines(begin, last), begin):
                 self._match(matches, number, raw.decode("utf-8", "replace").rstrip("\r\n"), most)
+                self._pieces -= len(raw) // LONG_LINE
             if len(matches.exact) >= most:
                 break
         return matches

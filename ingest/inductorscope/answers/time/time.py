@@ -34,7 +34,7 @@ from inductorscope.answers.time.lines import (
     source_times,
 )
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
-from inductorscope.store.contents.texts import read_blob
+from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, Profile, Run
 
 SHOWN = 100
@@ -290,18 +290,20 @@ def _tiles(line: LineCostRow, place: int, names: dict[int, tuple[str, str]]) -> 
 
 def with_code(session: Session, run: str, rows: list[LineTime]) -> list[LineTime]:
     """The rows with the text of their lines, if the run has the file."""
-    wanted = {row.path for row in rows}
+    wanted: dict[str | None, set[int]] = defaultdict(set)
+    for row in rows:
+        if row.line:
+            wanted[row.path].add(row.line)
     query = select(Artifact.path, Artifact.digest).where(
         Artifact.run_id == run, Artifact.role == SOURCE
     )
-    texts: dict[str | None, list[bytes]] = {}
+    code: dict[tuple[str | None, int | None], str] = {}
     for path, digest in session.execute(query.order_by(Artifact.derived, Artifact.id)):
-        if path in wanted and path not in texts:
-            texts[path] = (read_blob(session, digest) or b"").split(b"\n")
-    return [replace(row, code=_line(texts.get(row.path, []), row.line)) for row in rows]
-
-
-def _line(lines: list[bytes], number: int | None) -> str | None:
-    if number is None or not 0 < number <= len(lines):
-        return None
-    return lines[number - 1].decode(errors="replace").strip() or None
+        numbers = wanted.pop(path, None)
+        text = stored_text(session, digest) if numbers else None
+        if numbers and text is not None:
+            first = min(numbers)
+            for number, raw in enumerate(text.lines(first, max(numbers)), first):
+                if number in numbers:
+                    code[path, number] = raw.decode(errors="replace").strip()
+    return [replace(row, code=code.get((row.path, row.line)) or None) for row in rows]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import zstandard
 from sqlalchemy import func, select
@@ -16,6 +15,8 @@ from inductorscope.store.tables.models import Blob
 
 READ = 4 * MIB
 """Stored bytes fetched in one query."""
+LONGEST_LINE = 16 * MIB
+"""Bytes after which the rest of a line is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +53,31 @@ class StoredText:
         return bytes(self.session.scalars(wanted.where(Blob.digest == self.digest)).one())
 
     def lines(self, first: int, last: int | None) -> Iterator[bytes]:
-        """Yields lines `first` to `last`, counted from 1, with their line ends."""
+        """Yields lines `first` to `last`, counted from 1, with their line ends. Only the first
+        bytes of an endless line are read."""
+        return _lines(self.pieces(first, last))
+
+    def pieces(self, first: int, last: int | None) -> Iterator[bytes]:
+        """Yields the same lines as pieces that end anywhere, so that little is held in memory."""
         if last is not None and last < first:
             return
-        skipped = first - 1
-        if self.index is None:
-            lines = _lines(self.chunks())
-        else:
+        skipped, chunks = first - 1, self.chunks()
+        if self.index is not None:
             if not self.index.frames or skipped > self.index.lines:
                 return
             begin = self.index.at_line(skipped)
-            frame = self.index.frames[begin]
-            lines = _lines(self._from(begin))
-            skipped -= frame.line
-            if frame.inside:
-                next(lines, None)  # the rest of a line that began in an earlier frame
-                skipped -= 1
-        yield from islice(lines, skipped, None if last is None else skipped + last - first + 1)
+            skipped -= self.index.frames[begin].line
+            chunks = self._from(begin)
+        wanted = None if last is None else last - first + 1
+        for chunk in chunks:
+            start, skipped = _after_lines(chunk, 0, skipped)
+            end = len(chunk)
+            if wanted is not None and not skipped:
+                end, wanted = _after_lines(chunk, start, wanted)
+            if start < end:
+                yield chunk[start:end]
+            if wanted == 0:
+                return
 
     def _from(self, number: int) -> Iterator[bytes]:
         assert self.index is not None
@@ -122,15 +131,29 @@ def as_payload(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield b"\n"
 
 
+def _after_lines(chunk: bytes, start: int, lines: int) -> tuple[int, int]:
+    """The place after so many line ends, and how many of them are still to come."""
+    while lines:
+        end = chunk.find(b"\n", start)
+        if end < 0:
+            return len(chunk), lines
+        start, lines = end + 1, lines - 1
+    return start, 0
+
+
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     rest: list[bytes] = []
+    held = 0
     for chunk in chunks:
         lines = chunk.splitlines(keepends=True) if _plain(chunk) else _split(chunk)
         for line in lines:
-            rest.append(line)
+            if held < LONGEST_LINE:
+                rest.append(line)
+                held += len(line)
             if line.endswith(b"\n"):
                 yield b"".join(rest)
                 rest.clear()
+                held = 0
     if rest:
         yield b"".join(rest)
 
