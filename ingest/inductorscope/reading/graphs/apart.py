@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 
+from inductorscope.formats.units import GIB
+from inductorscope.processes.memory import limit_memory
 from inductorscope.reading.graphs.content import GraphContent, Outcome, Task
 from inductorscope.reading.graphs.task_texts import read_task
 from inductorscope.reading.notes import Notes
@@ -27,6 +30,14 @@ BATCH = 1_000_000
 """Bytes of texts that are worth a process."""
 TOGETHER = 12_000_000
 """Bytes of texts that are read at once: parsed, they take some ten times as much memory."""
+MOST_SECONDS = 60.0
+"""Time limit of one graph, with as much again for each so many bytes of texts:"""
+TIMED_BYTES = 2_000_000
+MEMORY = 2 * GIB
+"""Memory of one process, with so much more for each byte of the longest graph's texts:"""
+MEMORY_A_BYTE = 60
+OUT_OF_MEMORY = 77
+"""Exit code of a process."""
 
 # Workers are forked from a server that has loaded this module, because this process has threads and
 # open databases, which do not survive a fork.
@@ -80,10 +91,16 @@ class _Batch:
     """Those without an outcome yet, in their order."""
     size: int = 0
     process: ForkServerProcess | None = None
+    until: float = 0.0
+    """When the first task must have its outcome."""
 
     def add(self, number: int, task: Task) -> None:
         self.tasks.append((number, task))
         self.size += task.size
+
+    def start_clock(self) -> None:
+        if self.tasks:
+            self.until = time.monotonic() + seconds_for(self.tasks[0][1])
 
 
 class _Reading:
@@ -111,7 +128,11 @@ class _Reading:
 
     def outcomes(self) -> Iterator[tuple[int, Outcome]]:
         """Waits for the next ones."""
-        for connection in wait(list(self.busy)):
+        until = min(batch.until for batch in self.busy.values())
+        ready = wait(list(self.busy), max(0.0, until - time.monotonic()))
+        if not ready:
+            yield from self._late()
+        for connection in ready:
             assert isinstance(connection, Connection)
             batch = self.busy[connection]
             try:
@@ -120,6 +141,7 @@ class _Reading:
                 yield from self._ended(connection)
             else:
                 number, _ = batch.tasks.popleft()
+                batch.start_clock()
                 yield number, outcome
 
     def stop(self) -> None:
@@ -143,7 +165,23 @@ class _Reading:
         batch.process = _PROCESSES.Process(target=_read, args=(theirs, tasks), name="reader")
         batch.process.start()
         theirs.close()
+        batch.start_clock()
         self.busy[ours] = batch
+
+    def _late(self) -> Iterator[tuple[int, Outcome]]:
+        """Ends processes whose graph takes too long; the others of their batches are read again."""
+        for connection, batch in list(self.busy.items()):
+            if batch.until > time.monotonic():
+                continue
+            del self.busy[connection]
+            connection.close()
+            assert batch.process is not None
+            batch.process.kill()
+            batch.process.join()
+            number, task = batch.tasks.popleft()
+            self._again += batch.tasks
+            why = f"reading this graph takes longer than {seconds_for(task):.0f} seconds"
+            yield number, _failed(task, why)
 
     def _ended(self, connection: Connection) -> Iterator[tuple[int, Outcome]]:
         batch = self.busy.pop(connection)
@@ -152,7 +190,8 @@ class _Reading:
         batch.process.join()
         if len(batch.tasks) == 1:
             number, task = batch.tasks[0]
-            yield number, _failed(task, batch.process.exitcode or 0)
+            how = _how_it_ended(batch.process.exitcode or 0)
+            yield number, _failed(task, f"the process that read this graph {how}")
         else:
             self._again += batch.tasks
 
@@ -168,20 +207,34 @@ def _batches(tasks: Iterable[Task]) -> Iterator[_Batch]:
         yield batch
 
 
-def _failed(task: Task, status: int) -> Outcome:
+def seconds_for(task: Task) -> float:
+    """Time limit of a graph."""
+    return MOST_SECONDS * (1 + task.size / TIMED_BYTES)
+
+
+def _how_it_ended(status: int) -> str:
+    if status == OUT_OF_MEMORY:
+        return "needed more memory than its limit"
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
+
+
+def _failed(task: Task, why: str) -> Outcome:
     """The outcome of a graph that its process died of."""
-    how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
     notes = Notes()
-    notes.add(task.slug, f"the process that read this graph {how}: its texts are kept, not read")
-    return Outcome(GraphContent(), notes, {})
+    notes.add(task.slug, f"{why}: its texts are kept, not read")
+    return Outcome(GraphContent(), notes, {}, why)
 
 
 def _read(connection: Connection, tasks: list[Task]) -> None:
     """What a worker does."""
     gc.disable()  # records without cycles, in a process that ends soon
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    for task in tasks:
-        connection.send(read_task(task))
+    limit_memory(MEMORY + MEMORY_A_BYTE * max(task.size for task in tasks))
+    try:
+        for task in tasks:
+            connection.send(read_task(task))
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
 
 
 def _end_with_parent() -> None:

@@ -121,6 +121,8 @@ class Outcome:
     content: GraphContent
     notes: Notes
     quotes: Quotes
+    failed: str = ""
+    """Why the texts were not read; empty if they were."""
 
 
 def worth_reading(roles: Collection[str], *, align: bool = True) -> set[str]:

@@ -8,7 +8,8 @@ leaves the rest to the next one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
@@ -27,6 +28,8 @@ from inductorscope.store.tables.models import Artifact, Graph, Links
 
 ALONE = 3_000_000
 """Bytes of a graph's texts, from which on graphs are aligned one at a time: nobody waits for it."""
+MOST_FAILED = 3
+"""Graphs of a run that fail before it is another run's turn."""
 
 
 @dataclass(slots=True)
@@ -77,34 +80,52 @@ def relink(
     if workers:
         start_server()
     reading, writing = sessions(engine, read_only=True), sessions(engine)
-    tried: set[int] = set()
+    turns = _Turns()
     while True:
         with reading() as session:
-            found = _next_run(session, run, tried)
+            found = turns.next(outdated(session, run))
             alike = [] if found is None else _alike(session, *found, result)
         if found is None:
             return result
         run_id, graphs = found
-        tried.update(graphs)
+        turns.tried.update(set(graphs) - {graph for each in alike for graph in each.graphs})
         done = 0
+        failed = result.failed
         progress("Aligning lines", 0, len(graphs), "graphs")
         tasks = (_task(address_of(engine), each) for each in alike)
         alone = any(each.size >= ALONE for each in alike)
-        for number, outcome in read_all(tasks, min(workers, 1) if alone else workers):
-            some = alike[number].graphs
-            with bulk_write(engine), writing.begin() as session:
-                _store(session, some, outcome, result)
-            done += len(some)
-            progress("Aligning lines", done, len(graphs), "graphs")
+        outcomes = read_all(tasks, min(workers, 1) if alone else workers)
+        with closing(outcomes):
+            for number, outcome in outcomes:
+                some = alike[number].graphs
+                with bulk_write(engine), writing.begin() as session:
+                    _store(session, some, outcome, result)
+                turns.tried.update(some)
+                done += len(some)
+                progress("Aligning lines", done, len(graphs), "graphs")
+                if result.failed - failed >= MOST_FAILED:
+                    turns.last.add(run_id)
+                    break
         with bulk_write(engine), writing.begin() as session:
             count_stored(session, run_id)
 
 
-def _next_run(session: Session, run: str | None, tried: set[int]) -> tuple[str, list[int]] | None:
-    """The newest run with graphs to be linked, and those: what failed is not tried again."""
-    rows = outdated(session, run)
-    rows = [row for row in rows if row[1] not in tried]
-    return (rows[0][0], [graph for of, graph in rows if of == rows[0][0]]) if rows else None
+@dataclass(slots=True)
+class _Turns:
+    """Which run comes next. A graph is tried once."""
+
+    tried: set[int] = field(default_factory=set)
+    last: set[str] = field(default_factory=set)
+    """Runs with graphs that cannot be aligned, each of which may take minutes: they come last."""
+
+    def next(self, rows: list[tuple[str, int]]) -> tuple[str, list[int]] | None:
+        """The newest run with graphs to be linked, and those."""
+        left: dict[str, list[int]] = {}
+        for of, graph in rows:
+            if graph not in self.tried:
+                left.setdefault(of, []).append(graph)
+        first = next((of for of in left if of not in self.last), next(iter(left), None))
+        return None if first is None else (first, left[first])
 
 
 def _alike(session: Session, run: str, graphs: list[int], result: Relinked) -> list[_Alike]:
@@ -155,7 +176,7 @@ def _task(database: str, alike: _Alike) -> Task:
 def _store(session: Session, graphs: list[int], outcome: Outcome, result: Relinked) -> None:
     content = outcome.content
     if content.links is None:
-        mark_unaligned(session, graphs)
+        mark_unaligned(session, graphs, outcome.failed)
         result.failed += len(graphs)
     else:
         renew_links(session, graphs, content.links, content.kernels, costs_of)

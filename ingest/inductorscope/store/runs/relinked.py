@@ -20,6 +20,7 @@ from inductorscope.store.tables.models import COMPLETE, Graph, GraphNodes, Kerne
 from inductorscope.store.tables.times import LineCost, NodeCost
 
 FAILED = "The lines of its kernels could not be aligned with nodes; calls are linked as a whole."
+KEPT = "The links are those of an older version; they could not be renewed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,14 @@ def renew_links(
             _renew_costs(session, graph, work_out_costs)
 
 
-def mark_unaligned(session: Session, graphs: Sequence[int]) -> None:
-    """Marks graphs whose lines cannot be aligned; they keep the links of their calls."""
-    waiting = (Links.graph_id.in_(graphs), Links.engine == CALLS)
-    for graph, notes in session.execute(select(Links.graph_id, Links.notes).where(*waiting)).all():
-        values = {"engine": TODAYS_ENGINE, "notes": [*notes, FAILED]}
+def mark_unaligned(session: Session, graphs: Sequence[int], why: str) -> None:
+    """Marks graphs whose lines cannot be aligned; they keep the links they have."""
+    outdated = (Links.graph_id.in_(graphs), Links.engine != TODAYS_ENGINE)
+    query = select(Links.graph_id, Links.notes, Links.engine).where(*outdated)
+    for graph, notes, engine in session.execute(query).all():
+        kept = FAILED if engine == CALLS else KEPT
+        note = f"{kept} The reason: {why}." if why else kept
+        values = {"engine": TODAYS_ENGINE, "notes": [*notes, note]}
         session.execute(update(Links).where(Links.graph_id == graph).values(values))
 
 
