@@ -42,8 +42,6 @@ class Settings:
     """Secret that requests which write must carry (`Authorization: Bearer …`)."""
     token_to_read: bool = False
     """Whether reading needs the token too."""
-    client_seconds: int = 30
-    """How long a client may keep the server waiting: for a request, its body, or to read."""
     workers: int = 1
     """Worker processes that `serve` starts and keeps alive."""
     model_folders: str = ""
@@ -62,6 +60,8 @@ class Settings:
     """Memory limit of one capture's process (address space beyond what torch maps at start)."""
     ingest_seconds: int = 3600
     """Time limit of reading one upload."""
+    analysis_seconds: int = 10
+    """Time limit of analysing one text for a page; long texts have more."""
 
     @property
     def url(self) -> str:

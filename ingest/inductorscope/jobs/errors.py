@@ -44,10 +44,6 @@ class OffsetError(JobsError):
         self.offset = offset
 
 
-class FileBusyError(OffsetError):
-    """Another request is writing the file."""
-
-
 class UploadOverError(JobsError):
     """The upload is finished: its files do not change any more."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from inductorscope.answers.explorer.graph_texts import TooLong
 from inductorscope.answers.explorer.reasons import Reasons, reasons_of_line
+from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from starlette.responses import Response
 
@@ -15,7 +15,7 @@ from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.ids import RunId, Slug
 from inductorscope_server.web.naming import ExplainedStage
-from inductorscope_server.web.parts import Reading
+from inductorscope_server.web.parts import Analysing
 
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
 
@@ -28,8 +28,8 @@ LAST_LINE = 10_000_000
     response_model=Reasons,
     responses=documented(404, 422),
 )
-def get_reason(
-    session: Reading,
+async def get_reason(
+    analysis: Analysing,
     run: RunId,
     slug: Slug,
     stage: ExplainedStage,
@@ -38,8 +38,8 @@ def get_reason(
     """Returns a sentence for each operation on the line: how it was matched, which node it belongs
     to, and which others are possible."""
     try:
-        return as_json(reasons_of_line(session, run, slug, stage, line))
-    except TooLong as error:
+        return as_json(await analysis(reasons_of_line, run, slug, stage, line))
+    except NotAnalysed as error:
         raise NotHere(
             str(error), "Download the graph's texts and run `inductorscope links`."
         ) from error

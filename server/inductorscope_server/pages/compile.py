@@ -16,7 +16,7 @@ from inductorscope.answers.compile.symbols import SymbolsPage, symbols_page
 from inductorscope.answers.compile.time import CompileTimePage, compile_time_page
 
 from inductorscope_server.web.ids import LARGEST, Line, RunId
-from inductorscope_server.web.parts import Reading
+from inductorscope_server.web.parts import Analysing
 
 Words = Annotated[Line, Query(description="Words in id, function, file or outcome.")]
 Node = Annotated[Line, Query(description="A node of the schedule, or of the post-grad graph.")]
@@ -29,28 +29,28 @@ Artifact = Annotated[int, Query(description="Number of a stored file.", ge=1, le
 Plain = Annotated[int, Query(description="1: ignore addresses and temporary names.", ge=0, le=1)]
 
 
-def load_story(session: Reading, run: RunId) -> CompilePage:
+async def load_story(analysis: Analysing, run: RunId) -> CompilePage:
     """Findings, graph breaks, recompiles, failures and caches."""
-    return compile_page(session, run)
+    return await analysis(compile_page, run)
 
 
-def load_stacks(session: Reading, run: RunId) -> StacksPage:
+async def load_stacks(analysis: Analysing, run: RunId) -> StacksPage:
     """The stacks of all compiles as one tree."""
-    return stacks_page(session, run)
+    return await analysis(stacks_page, run)
 
 
-def load_symbols(session: Reading, run: RunId) -> SymbolsPage:
+async def load_symbols(analysis: Analysing, run: RunId) -> SymbolsPage:
     """Symbols, their origins and their constraints."""
-    return symbols_page(session, run)
+    return await analysis(symbols_page, run)
 
 
-def load_ranks(session: Reading, run: RunId) -> RanksPage:
+async def load_ranks(analysis: Analysing, run: RunId) -> RanksPage:
     """Each rank compared with the first: time, graphs and differences."""
-    return ranks_page(session, run)
+    return await analysis(ranks_page, run)
 
 
-def load_list(
-    session: Reading,
+async def load_list(
+    analysis: Analysing,
     run: RunId,
     q: Words = "",
     only: Only = "",
@@ -59,26 +59,28 @@ def load_list(
     page: PageNumber = 1,
 ) -> CompileList:
     """Filtered, sorted and paged."""
-    return compile_list(session, run, q, only, sort, order, page)
+    return await analysis(compile_list, run, q, only, sort, order, page)
 
 
-def load_time(session: Reading, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
+async def load_time(analysis: Analysing, run: RunId, a: Id = "", b: Id = "") -> CompileTimePage:
     """Phases over time and by name, kernels and autotuning; compares the compiles `a` and `b`."""
-    return compile_time_page(session, run, a, b)
+    return await analysis(compile_time_page, run, a, b)
 
 
-def load_fusing(
-    session: Reading, run: RunId, q: Words = "", a: Node = "", b: Node = ""
+async def load_fusing(
+    analysis: Analysing, run: RunId, q: Words = "", a: Node = "", b: Node = ""
 ) -> FusingPage:
     """Pairs of nodes that were tried, with reasons against fusing; answers for `a` and `b`."""
-    return fusing_page(session, run, q, a, b)
+    return await analysis(fusing_page, run, q, a, b)
 
 
-def load_diff(session: Reading, run: RunId, a: Artifact, b: Artifact, plain: Plain = 0) -> DiffPage:
+async def load_diff(
+    analysis: Analysing, run: RunId, a: Artifact, b: Artifact, plain: Plain = 0
+) -> DiffPage:
     """Changed lines with context."""
-    return diff_page(session, run, a, b, without_noise=bool(plain))
+    return await analysis(diff_page, run, a, b, without_noise=bool(plain))
 
 
-def load_one(session: Reading, run: RunId, number: Number) -> CompileOnePage:
+async def load_one(analysis: Analysing, run: RunId, number: Number) -> CompileOnePage:
     """Its outcome, its records in order, guards, symbols, phases and metrics."""
-    return compile_one_page(session, run, number)
+    return await analysis(compile_one_page, run, number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from inductorscope import urls
 from inductorscope.answers.failures.components import ComponentsPage, components_page
 from inductorscope.answers.failures.failures import FailuresPage
@@ -24,7 +24,7 @@ from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, First, RunId
-from inductorscope_server.web.parts import Parts, Reading, Shared
+from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter()
 api = APIRouter(tags=[openapi.RUNS])
@@ -47,30 +47,30 @@ OnlyValues = Annotated[
 ]
 
 
-def load(request: Request, session: Reading, run: RunId) -> FailuresPage:
-    return reported(session, run, str(request.base_url).rstrip("/") + urls.failures(run))
+async def load(request: Request, analysis: Analysing, run: RunId) -> FailuresPage:
+    return await analysis(reported, run, str(request.base_url).rstrip("/") + urls.failures(run))
 
 
-def load_components(session: Reading, run: RunId) -> ComponentsPage:
-    return components_page(session, run)
+async def load_components(analysis: Analysing, run: RunId) -> ComponentsPage:
+    return await analysis(components_page, run)
 
 
-def load_minify(session: Reading, run: RunId, job: OfJob = None) -> MinifyPage:
-    return minify_page(session, run, job)
+async def load_minify(analysis: Analysing, run: RunId, job: OfJob = None) -> MinifyPage:
+    return await analysis(minify_page, run, job)
 
 
-def load_numbers(
-    session: Reading, run: RunId, graph: GraphOf = "", only: OnlyNodes = "",
+async def load_numbers(
+    analysis: Analysing, run: RunId, graph: GraphOf = "", only: OnlyNodes = "",
     order: NodeOrder = "graph", first: First = 0,
 ) -> NumbersPage:  # fmt: skip
-    return numbers_page(session, run, graph=graph, only=only, order=order, first=first)
+    return await analysis(numbers_page, run, graph=graph, only=only, order=order, first=first)
 
 
-def load_values(
-    session: Reading, run: RunId, source: Source = None, kernel: OfKernel = "",
+async def load_values(
+    analysis: Analysing, run: RunId, source: Source = None, kernel: OfKernel = "",
     only: OnlyValues = "", first: First = 0,
 ) -> ValuesPage:  # fmt: skip
-    return values_page(session, run, source=source, kernel=kernel, only=only, first=first)
+    return await analysis(values_page, run, source=source, kernel=kernel, only=only, first=first)
 
 
 @api.get(
@@ -79,9 +79,8 @@ def load_values(
     response_class=Response,
     responses=documented(404),
 )
-def get_report(request: Request, session: Reading, run: RunId) -> Response:
-    report = load(request, session, run).report
-    return Response(report, media_type="text/markdown; charset=utf-8")
+async def get_report(page: Annotated[FailuresPage, Depends(load)]) -> Response:
+    return Response(page.report, media_type="text/markdown; charset=utf-8")
 
 
 @api.get(
@@ -144,22 +143,23 @@ def post_numbers(parts: Shared, run: RunId, response: Response) -> JobStarted:
     summary="Search for the smallest failing program",
     responses=documented(403, 404, 409, 422),
 )
-def post_minify(
-    parts: Shared, session: Reading, run: RunId, body: MinifyRequest, response: Response
+async def post_minify(
+    parts: Shared, run: RunId, body: MinifyRequest, response: Response
 ) -> JobStarted:
     """A worker reduces the program's graph; only for runs captured here."""
-    return _started(response, _start_minify(parts, session, run, body))
+    return _started(response, await _start_minify(parts, run, body))
 
 
-def _start_minify(parts: Parts, session: Reading, run: str, body: MinifyRequest) -> str:
-    page = minify_page(session, run, body.resume)
+async def _start_minify(parts: Parts, run: str, body: MinifyRequest) -> str:
+    page = await parts.analysis(minify_page, run, body.resume)
     if page.refusal:
         raise Refusal(403, page.refusal)
     if page.panel.active:
         raise Refusal(409, "A search is already running.", do="Wait for it or stop it first.")
     if body.resume is not None and not (page.job == body.resume and page.can_resume):
         raise Refusal(409, "That search cannot be resumed.", do="Start a new one.")
-    return _start(parts, run, "minify", body.model_dump(exclude_none=True))
+    options = body.model_dump(exclude_none=True)
+    return await run_in_threadpool(_start, parts, run, "minify", options)
 
 
 @html.post(f"{PATH}/components")
@@ -175,7 +175,7 @@ def numbers_by_form(parts: Shared, run: RunId) -> Response:
 
 
 @html.post(f"{PATH}/minify")
-async def minify_by_form(request: Request, parts: Shared, session: Reading, run: RunId) -> Response:
+async def minify_by_form(request: Request, parts: Shared, run: RunId) -> Response:
     """Starts the search and redirects to its page, which follows it."""
     async with request.form(max_files=0, max_fields=10) as form:
         fields = {
@@ -183,5 +183,5 @@ async def minify_by_form(request: Request, parts: Shared, session: Reading, run:
             "isolated": bool(form.get("isolated")), "resume": form.get("resume") or None,
         }  # fmt: skip
         body = MinifyRequest.model_validate(fields)
-    await run_in_threadpool(_start_minify, parts, session, run, body)
+    await _start_minify(parts, run, body)
     return RedirectResponse(urls.failure_part(run, "minify"), 303)

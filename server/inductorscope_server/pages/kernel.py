@@ -7,25 +7,25 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from inductorscope import urls
 from inductorscope.analyze.benchmark.case import NoCase
-from inductorscope.answers.explorer.benchmark import case_of
+from inductorscope.answers.explorer.benchmark import call_of, is_captured_here
 from inductorscope.answers.explorer.kernel import (
     KernelPage,
     PermalinkAnswer,
     kernel_page,
     permalink_answer,
 )
-from inductorscope.capture.benchmark.text import case_text
 from inductorscope.jobs.api import BenchmarkAsked
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.analysis.case import case_file
 from inductorscope_server.api.bodies import BenchmarkRequest, JobStarted
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import KernelKey, Permalink, RunId, Slug
-from inductorscope_server.web.parts import Parts, Reading, Shared
+from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter()
 api = APIRouter(tags=[openapi.GRAPHS])
@@ -33,8 +33,8 @@ api = APIRouter(tags=[openapi.GRAPHS])
 PATH = "/runs/{run}/graphs/{slug}/kernels/{kernel}"
 
 
-def load(session: Reading, run: RunId, slug: Slug, kernel: KernelKey) -> KernelPage:
-    return kernel_page(session, run, slug, *_named(kernel))
+async def load(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> KernelPage:
+    return await analysis(kernel_page, run, slug, *_named(kernel))
 
 
 def _named(kernel: str) -> tuple[str, int]:
@@ -61,15 +61,15 @@ def follow(
     response_class=Response,
     responses=documented(404, 422),
 )
-def get_case(session: Reading, run: RunId, slug: Slug, kernel: KernelKey) -> Response:
+async def get_case(analysis: Analysing, run: RunId, slug: Slug, kernel: KernelKey) -> Response:
     """A standalone file with the kernel, its FX nodes and inputs; it checks and times both."""
     name, handle = _named(kernel)
     try:
-        test_case = case_of(session, run, slug, name, handle)
+        text = await analysis(case_file, run, slug, name, handle)
     except NoCase as error:
         raise Refusal(422, str(error)) from None
     file = "".join(letter if letter.isalnum() else "_" for letter in f"{name}_{handle}")[-80:]
-    return python_file(case_text(test_case.case, test_case.origin), f"{file.strip('_')}.py")
+    return python_file(text, f"{file.strip('_')}.py")
 
 
 @api.post(
@@ -91,13 +91,14 @@ def post_benchmark(
 def _start(
     parts: Parts, session: Reading, run: str, slug: str, kernel: str, body: BenchmarkRequest
 ) -> str:
-    if not load(session, run, slug, kernel).may_benchmark:
+    name, handle = _named(kernel)
+    captured, _ = call_of(session, run, slug, name, handle)
+    if not is_captured_here(captured):
         raise Refusal(
             403,
             "This run was uploaded or ingested, and uploaded code is never run here.",
             do="Download the test case, review it, and run it yourself.",
         )
-    name, handle = _named(kernel)
     return parts.jobs.enqueue_benchmark(
         BenchmarkAsked(run, slug, name, handle, body.seconds, body.max_autotune)
     )

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Depends, Query
-from inductorscope import urls
+from fastapi import Query
 from inductorscope.answers.memory.memory import Kind, MemoryPage, Order, memory_page
-from inductorscope.answers.runs.graphs import RunGraphs, run_graphs
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.web.ids import First, RunId, Slug
-from inductorscope_server.web.parts import Reading, Shared
+from inductorscope_server.web.parts import Analysing
 
 OfKind = Annotated[Literal[""] | Kind, Query(description="Only lines of this kind.")]
 Sort = Annotated[
@@ -20,25 +16,11 @@ Sort = Annotated[
 ]
 
 
-def load_first(session: Reading, run: RunId) -> RunGraphs:
-    """The graphs to choose from; the page redirects to the first."""
-    return run_graphs(session, run)
-
-
-def show_first(
-    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_first)]
-) -> Response:
-    """Redirects to the first graph; without one, shows a page that says how to get one."""
-    if page.graphs:
-        return RedirectResponse(urls.memory(page.run.id, page.graphs[0].slug), 302)
-    return parts.pages.render(request, "memory_empty.html", page)
-
-
-def load(
-    session: Reading, run: RunId, slug: Slug, kind: OfKind = "", order: Sort = "size",
+async def load(
+    analysis: Analysing, run: RunId, slug: Slug, kind: OfKind = "", order: Sort = "size",
     lines_from: First = 0, buffers_from: First = 0,
 ) -> MemoryPage:  # fmt: skip
-    return memory_page(
-        session, run, slug, kind=kind, order=order, lines_from=lines_from,
+    return await analysis(
+        memory_page, run, slug, kind=kind, order=order, lines_from=lines_from,
         buffers_from=buffers_from,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from inductorscope.formats.vocabulary import category_named
 from pydantic import AfterValidator
 
 from inductorscope_server.web.ids import LARGEST, PLAIN, First, Line, RunId
-from inductorscope_server.web.parts import Reading
+from inductorscope_server.web.parts import Analysing, Reading
 
 Of = Annotated[
     Literal["kernels", "lines", "nodes", "trace", "rows", "events"],
@@ -49,8 +49,8 @@ def load_table(
     return times_table(session, run, query)
 
 
-def load_roofline(
-    session: Reading, run: RunId, graph: OfGraph = "", bound: BoundBy = "",
+async def load_roofline(
+    analysis: Analysing, run: RunId, graph: OfGraph = "", bound: BoundBy = "",
     order: Comes = "headroom", first: First = 0,
 ) -> RooflinePage:  # fmt: skip
-    return roofline_page(session, run, graph=graph, bound=bound, order=order, first=first)
+    return await analysis(roofline_page, run, graph=graph, bound=bound, order=order, first=first)

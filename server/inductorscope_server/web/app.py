@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from inductorscope import __version__, urls
 from inductorscope.jobs.api import JobsClient
@@ -14,6 +14,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from starlette.concurrency import run_in_threadpool
 
+from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.api import (
     annotated,
     artifacts,
@@ -24,12 +25,11 @@ from inductorscope_server.api import (
     uploads,
 )
 from inductorscope_server.api import jobs as job_actions
-from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages import login
 from inductorscope_server.pages.table import ACTIONS, PAGES
 from inductorscope_server.web import errors, openapi
 from inductorscope_server.web.pages import add_page
-from inductorscope_server.web.parts import Parts, in_turn
+from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import Guard
 from inductorscope_server.web.static import Bundle
 from inductorscope_server.web.templating import Pages
@@ -50,6 +50,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
         write=sessions(engine),
         jobs=JobsClient(settings, engine),
         pages=pages or Pages(settings),
+        analysis=Analysis(settings),
     )
 
     @asynccontextmanager
@@ -68,7 +69,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
         generate_unique_id_function=openapi.operation_id,
-        responses=errors.documented(400, 401, 421),
+        responses=errors.documented(400, 401, 421, 503),
     )
     app.state.parts = parts
     errors.install(app)
@@ -87,9 +88,8 @@ def _answers() -> list[object]:
 
 
 def _add_routes(app: FastAPI) -> None:
-    turn = [Depends(in_turn, scope="function")]
-    html = APIRouter(include_in_schema=False, dependencies=turn)
-    api = APIRouter(prefix=urls.API, dependencies=turn)
+    html = APIRouter(include_in_schema=False)
+    api = APIRouter(prefix=urls.API)
     for page in PAGES:
         add_page(page, html, api)
     for actions in ACTIONS:
@@ -99,9 +99,5 @@ def _add_routes(app: FastAPI) -> None:
         api.include_router(module.api)
     html.include_router(login.html)
     app.include_router(api)
-    # Not in turn: they last as long as their clients, and do most of their work elsewhere.
-    app.include_router(uploads.files, prefix=urls.API)
-    app.include_router(job_actions.streams, prefix=urls.API)
-    app.include_router(job_pages.streams)
     app.include_router(html)
     app.include_router(health.api)

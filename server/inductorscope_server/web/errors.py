@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.disk import TO_DO, Disk, is_full
 from inductorscope.jobs.errors import (
@@ -24,12 +25,11 @@ from inductorscope.jobs.errors import (
 )
 from inductorscope.settings import PREFIX
 from inductorscope.store.database.engine import folder_of
-from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from inductorscope_server.serving.turns import TooManyWaiting
 from inductorscope_server.web import headers
 from inductorscope_server.web.templating import Pages
 
@@ -64,8 +64,6 @@ class ErrorPage:
     status: int
     title: str
     error: ErrorBody
-    run: str | None
-    """The run whose tabs the page shows."""
 
 
 class Refusal(Exception):
@@ -80,11 +78,9 @@ class Refusal(Exception):
         limit: str | None = None,
         where: str | None = None,
         headers: Mapping[str, str] | None = None,
-        run: str | None = None,
     ) -> None:
         super().__init__(what)
         self.status = status
-        self.run = run
         self.body = ErrorBody(what=what, do=do, limit=limit, where=where)
         self.headers = dict(headers or {})
 
@@ -115,7 +111,6 @@ def answer(request: Request, refusal: Refusal) -> Response:
         status=refusal.status,
         title=http.HTTPStatus(refusal.status).phrase,
         error=refusal.body,
-        run=refusal.run,
     )
     pages = request.app.state.parts.pages
     assert isinstance(pages, Pages)
@@ -130,11 +125,9 @@ def install(app: FastAPI) -> None:
     """Handles every exception with `answer`."""
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(NotHere, _not_here)
+    app.add_exception_handler(NotAnalysed, _not_analysed)
     app.add_exception_handler(JobsError, _jobs)
-    for error in (OperationalError, InterfaceError, TimeoutError):
-        app.add_exception_handler(error, _database)
-    app.add_exception_handler(TooManyWaiting, _too_many)
-    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(OperationalError, _database)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _unexpected)
@@ -147,7 +140,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _not_here(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotHere)
-    return answer(request, Refusal(404, error.what, do=error.do, run=error.run))
+    return answer(request, Refusal(404, error.what, do=error.do))
+
+
+async def _not_analysed(request: Request, error: Exception) -> Response:
+    return answer(request, Refusal(503, str(error)))
 
 
 async def _jobs(request: Request, error: Exception) -> Response:
@@ -187,19 +184,6 @@ async def _database(request: Request, error: Exception) -> Response:
 
 def _full_disk(folder: Path | None) -> str:
     return "The disk of the database is full." if folder is None else Disk.of(folder).sentence()
-
-
-async def _too_many(request: Request, error: Exception) -> Response:
-    what = "Too many requests from your address are waiting for their turn."
-    refusal = Refusal(
-        429, what, do="Try again in a moment, with fewer at once.", headers={"Retry-After": "1"}
-    )
-    return answer(request, refusal)
-
-
-async def _gone(request: Request, error: Exception) -> Response:
-    """The client left before it had sent the whole body; nobody reads this answer."""
-    return Response(status_code=400)
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
-from inductorscope_server.web.parts import Shared
+from inductorscope_server.web.parts import Shared, prepare_analysis
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +72,10 @@ def add_page(page: Page, html: APIRouter, api: APIRouter) -> None:
         response_model=page.twin_struct,
         responses=documented(404, 422),
     )
-    html.add_api_route(page.path, page.show or show, name=f"show_{name}", response_model=None)
+    html.add_api_route(
+        page.path,
+        page.show or show,
+        name=f"show_{name}",
+        response_model=None,
+        dependencies=[Depends(prepare_analysis)] if page.path.startswith("/runs/") else None,
+    )

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated
-from weakref import WeakValueDictionary
 
-from anyio import CapacityLimiter
 from fastapi import Depends
 from inductorscope.jobs.api import JobsClient
 from inductorscope.settings import Settings
@@ -19,9 +15,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from inductorscope_server.serving.clients import client_of
-from inductorscope_server.serving.streams import Streams
-from inductorscope_server.serving.turns import Turns
+from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.web.templating import Pages
 
 
@@ -36,19 +30,12 @@ class Parts:
     write: Sessions
     jobs: JobsClient
     pages: Pages
-    turns: Turns = field(default_factory=Turns)
-    writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
-    """Files of uploads that requests write or wait for."""
-    health_thread: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
-    """The thread of the health check, which waits for no other request."""
+    analysis: Analysis
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server stops, so that streams end."""
 
-    @cached_property
-    def streams(self) -> Streams:
-        return Streams(self.jobs, self.stopping)
-
     def close(self) -> None:
+        self.analysis.close()
         self.jobs.close()
         self.engine.dispose()
 
@@ -64,17 +51,22 @@ def _reading(request: Request) -> Iterator[Session]:
         yield session
 
 
-async def in_turn(request: Request) -> AsyncIterator[None]:
-    """For routes: works on the request when it is its client's turn."""
-    async with parts_of(request).turns.turn(client_of(request.scope["client"])):
-        yield
-
-
 async def _shared(request: Request) -> Parts:
     """A coroutine, because FastAPI runs other dependencies in a thread."""
     return parts_of(request)
 
 
+async def _analysing(request: Request) -> Analysis:
+    return parts_of(request).analysis
+
+
+async def prepare_analysis(request: Request) -> None:
+    """For pages of runs: their links lead to pages that analyse texts."""
+    parts_of(request).analysis.prepare()
+
+
 Shared = Annotated[Parts, Depends(_shared)]
 Reading = Annotated[Session, Depends(_reading, scope="function")]
 """A read-only session, closed before the response is sent."""
+Analysing = Annotated[Analysis, Depends(_analysing)]
+"""For answers that analyse uploaded texts, which never run in this process."""

@@ -89,6 +89,12 @@ def explain(
     return explained
 
 
+def unexplained(message: str, kind: str, why: str) -> Explained:
+    """A failure whose text is not analysed; `why` is a sentence."""
+    kinds = [kind] if kind else []
+    return Explained("unknown", "Not analysed", [why], kinds, message[:LONGEST_MESSAGE])
+
+
 def _kinds(kind: str, message: str) -> list[str]:
     """The type, and those at the start of the message: `CppCompileError: C++ compile error`."""
     kinds = [kind] if kind else []

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference, difference
 from inductorscope.analyze.compile.ranks import plain
+from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.log.kinds import name_of
@@ -56,7 +57,6 @@ def diff_page(
         raise NotHere(
             f"Run {run_id} does not have both files {a} and {b}.",
             "Choose two texts on the page of a compile.",
-            run_id,
         )
     difference, why = compared(session, a, b, without_noise=without_noise)
     return DiffPage(RunName(run.id, run.name), before, after, difference, why, without_noise)
@@ -66,6 +66,10 @@ def compared(
     session: Session, a: int, b: int, *, without_noise: bool
 ) -> tuple[Difference | None, str]:
     """The difference, or why there is none."""
+    try:
+        begin(f"files {a} and {b}")
+    except NotAnalysed as error:
+        return None, str(error)
     texts = []
     for artifact in (a, b):
         row = session.execute(

@@ -1,40 +1,42 @@
-"""What annotated code is made from: a graph's links and the texts they refer to."""
+"""Output code with the FX lines that its lines compute as comments."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.limits import begin
+from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import graph_of
+from inductorscope.correlate.annotate.code import Style, annotate, node_texts
 from inductorscope.correlate.links.model import GraphLinks
+from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.vocabulary import CODE, POST_GRAD
+from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.links import unpack_links
 from inductorscope.store.tables.models import Artifact, Links
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotationParts:
-    """Links and texts of a graph."""
-
-    links: GraphLinks
-    code: int | None
-    """Artifact of the output code."""
-    graph: int | None
-    """Artifact of the FX graph that the code was generated from."""
-
-
-def annotation_parts(session: Session, run: str, slug: str) -> AnnotationParts:
+def annotated_output(session: Session, run: str, slug: str, style: Style) -> str:
+    """The graph's output code with comments; raises NotHere without code or FX graph."""
     graph = graph_of(session, run, slug)
     payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
-    query = select(Artifact.role, Artifact.id).where(
+    query = select(Artifact.role, Artifact.digest).where(
         Artifact.graph_id == graph.id, Artifact.role.in_((CODE, POST_GRAD))
     )
-    rows = session.execute(query.order_by(Artifact.id.desc()))
-    artifacts = {role: artifact for role, artifact in rows}  # noqa: C416  # rows
-    return AnnotationParts(
-        links=unpack_links(payload) if payload is not None else GraphLinks(),
-        code=artifacts.get(CODE),
-        graph=artifacts.get(POST_GRAD),
-    )
+    digests = {role: digest for role, digest in session.execute(query.order_by(Artifact.id.desc()))}  # noqa: C416  # rows
+    texts = {
+        role: content.decode("utf-8", "replace")
+        for role, digest in digests.items()
+        if (content := read_blob(session, digest)) is not None
+    }
+    if len(texts) < 2:
+        missing = "fx_graph_transformed.py" if CODE in texts else "output_code.py"
+        raise NotHere(
+            f"Graph {slug} of run {run} has no {missing}, which annotation needs.",
+            "Upload the graph's whole debug folder.",
+        )
+    begin(f"code of graph {slug}", sum(map(len, texts.values())))
+    links = GraphLinks() if payload is None else unpack_links(payload)
+    fx = texts[POST_GRAD]
+    return annotate(texts[CODE], links, node_texts(fx, parse_fx(fx)), style)

@@ -10,7 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.benchmark.case import KernelCase, NoCase, kernel_case
-from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts
+from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
@@ -42,12 +43,13 @@ def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
     return NotHere(
         f"Graph {slug} of run {run} has no call {handle} of a kernel {kernel}.",
         f"Its kernels are listed at /runs/{run}.",
-        run,
     )
 
 
-def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CallCase:
-    """The test case of a call. Raises NoCase."""
+def call_of(
+    session: Session, run_id: str, slug: str, kernel: str, handle: int
+) -> tuple[Run, Graph]:
+    """The run and graph of a kernel's call; raises NotHere if there is none."""
     row = session.execute(
         select(Run, Graph)
         .join(Graph, Graph.run_id == Run.id)
@@ -60,9 +62,15 @@ def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) 
     if row is None:
         raise no_call(run_id, slug, kernel, handle)
     run, graph = row
+    return run, graph
+
+
+def case_of(session: Session, run_id: str, slug: str, kernel: str, handle: int) -> CallCase:
+    """The test case of a call. Raises NoCase."""
+    run, graph = call_of(session, run_id, slug, kernel, handle)
     try:
         texts = graph_texts(session, graph.id).read(session)
-    except TooLong as error:
+    except NotAnalysed as error:
         raise NoCase(str(error)) from None
     return CallCase(
         kernel_case(texts, kernel, handle), f"run {run.id}, {graph.slug}", is_captured_here(run)

@@ -14,6 +14,7 @@ from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact
@@ -27,10 +28,6 @@ ROLES = (CODE, IR_PRE, IR_POST, POST_GRAD)
 Result = TypeVar("Result")
 
 
-class TooLong(ValueError):
-    """A graph's texts are longer than pages work on; the message is a sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class GraphTextsStored:
     """The artifacts and digests of a graph's texts, by role."""
@@ -39,13 +36,18 @@ class GraphTextsStored:
     digests: dict[str, str]
     size: int
 
-    def read(self, session: Session) -> dict[str, str]:
-        """The texts. Raises TooLong."""
+    def begin(self) -> None:
+        """Says that these texts are analysed from now on. Raises NotAnalysed."""
         if self.size > LARGEST:
-            raise TooLong(
+            raise NotAnalysed(
                 f"The texts of this graph take {self.size / 2**20:.0f} MiB; only up to "
                 f"{LARGEST / 2**20:.0f} MiB are analysed here. You can download them."
             )
+        begin(f"texts of a graph: {' '.join(sorted(self.digests.values()))}", self.size)
+
+    def read(self, session: Session) -> dict[str, str]:
+        """The texts. Raises NotAnalysed."""
+        self.begin()
         return {
             role: (read_blob(session, digest) or b"").decode("utf-8", "replace")
             for role, digest in self.digests.items()
@@ -72,7 +74,7 @@ def remembered(
 ) -> Callable[[Session, GraphTextsStored], Result]:
     """Wraps a pure function of texts so that results are cached, for texts of `kept` bytes in all.
 
-    The function may raise TooLong. A caller waits if the same result is being computed.
+    The function may raise NotAnalysed. A caller waits if the same result is being computed.
     """
     # The result of a longer text is kept alone.
     results: LRUCache[Hashable, tuple[int, Result]] = LRUCache(
@@ -86,4 +88,8 @@ def remembered(
     def result(session: Session, stored: GraphTextsStored) -> tuple[int, Result]:
         return stored.size, work(stored.read(session))
 
-    return lambda session, stored: result(session, stored)[1]
+    def announced(session: Session, stored: GraphTextsStored) -> Result:
+        stored.begin()  # callers go on to work with a result that is cached
+        return result(session, stored)[1]
+
+    return announced

@@ -19,8 +19,8 @@ from inductorscope.answers.explorer.benchmark import (
     is_captured_here,
     no_call,
 )
-from inductorscope.answers.explorer.graph_texts import TooLong
 from inductorscope.answers.explorer.packed_links import ir_names
+from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import (
     GraphName,
@@ -274,7 +274,7 @@ def _call_work(work: CallWork) -> KernelCallWork:
 def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork], str]:
     try:
         works = [work for work in graph_works(session, graph) if work.kernel == kernel]
-    except TooLong as error:
+    except NotAnalysed as error:
         return [], str(error)
     return works, "" if works else "The graph's code does not show the calls of this kernel."
 

@@ -44,7 +44,7 @@ _explainer_of = remembered(_explainer)
 
 
 def reasons_of_line(session: Session, run: str, slug: str, stage: str, line: int) -> Reasons:
-    """The reasons for a line's links. Raises TooLong."""
+    """The reasons for a line's links. Raises NotAnalysed."""
     graph = graph_of(session, run, slug)
     recorded = _recorded(session, graph.id, stage, line)
     if recorded is not None:

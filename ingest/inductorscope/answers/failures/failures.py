@@ -11,11 +11,12 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.failures.export import skipped_problems
 from inductorscope.analyze.failures.known import GraphKnown
 from inductorscope.analyze.failures.shown import Shown, show
-from inductorscope.analyze.failures.text import explain
+from inductorscope.analyze.failures.text import explain, unexplained
 from inductorscope.answers.compile.parts import CompileRef, RunStory, read_run_story
 from inductorscope.answers.compile.rows import failure_rows
 from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.failures.graphs import known_graphs
+from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of
@@ -73,6 +74,8 @@ class FailuresPage:
     """Why no diagnosis can start; empty if one can."""
     panels: dict[str, Panel]
     diagnoses: list[DiagnosisLine]
+    notes: list[str]
+    """Graphs whose lines are not searched for the failures, and why."""
     report: str = ""
     """Everything as Markdown, for an issue."""
 
@@ -93,7 +96,8 @@ class _Failure:
 def failures_page(session: Session, run_id: str) -> FailuresPage:
     run_story = read_run_story(session, run_id)
     failures = _failures(session, run_story)
-    graphs = known_graphs(session, run_id) if failures else []
+    notes: list[str] = []
+    graphs = known_graphs(session, run_id, notes) if failures else []
     shown = [
         _shown(run_story, graphs, number, failure)
         for number, failure in enumerate(failures[:MOST_FAILURES], 1)
@@ -116,6 +120,7 @@ def failures_page(session: Session, run_id: str) -> FailuresPage:
         refusal(run_story),
         {kind: panel(session, run_id, kind) for kind in KINDS},
         diagnoses_of(session, run_id),
+        notes,
     )
 
 
@@ -214,9 +219,12 @@ def _key(message: str) -> str:
 def _shown(
     run_story: RunStory, graphs: list[GraphKnown], number: int, failure: _Failure
 ) -> FailureShown:
-    shown = show(
-        explain(failure.message, failure.trace, failure.kind, run_story.sources), graphs, failure.at
-    )
+    try:
+        begin(f"failure {number}")
+        explained = explain(failure.message, failure.trace, failure.kind, run_story.sources)
+        shown = show(explained, graphs, failure.at)
+    except NotAnalysed as error:
+        shown = show(unexplained(failure.message, failure.kind, str(error)), [], failure.at)
     return _numbered(run_story, shown, number, failure.compile, failure.record)
 
 

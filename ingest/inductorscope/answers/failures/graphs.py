@@ -8,7 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.failures.known import GraphKnown, KernelSpan, Reference, known_graph
-from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts
+from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.limits import NotAnalysed
 from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.runs.links import unpack_links
@@ -18,14 +19,15 @@ MOST_GRAPHS = 40
 """Most graphs that are read: a failure stops at one, and pages wait for them."""
 
 
-def known_graphs(session: Session, run_id: str) -> list[GraphKnown]:
-    """The run's graphs, without those whose texts are too long to analyse."""
+def known_graphs(session: Session, run_id: str, notes: list[str]) -> list[GraphKnown]:
+    """The run's graphs, without those that exceed a limit; notes say which those are."""
     query = select(Graph).where(Graph.run_id == run_id).order_by(Graph.position).limit(MOST_GRAPHS)
     graphs = []
     for graph in session.scalars(query):
         try:
             texts = graph_texts(session, graph.id).read(session)
-        except TooLong:
+        except NotAnalysed as error:
+            notes.append(f"{graph.slug}: {error}")
             continue
         payload = session.scalar(select(Links.payload).where(Links.graph_id == graph.id))
         links = None if payload is None else unpack_links(payload)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.values import table as analysis
 from inductorscope.analyze.values.table import ValueTable, value_table
+from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.printed.intermediate_values import IntermediateValue
 from inductorscope.formats.vocabulary import INTERMEDIATE_VALUES
@@ -153,7 +154,11 @@ def _finite(value: float | None) -> Figure:
 
 def _table(session: Session, source: ValueSource) -> tuple[ValueTable, bool]:
     digest = session.scalar(select(Artifact.digest).where(Artifact.id == source.artifact))
-    table = ValueTable() if digest is None else _table_of(session, digest)[1]
+    try:
+        begin(f"values {digest}", source.size)
+        table = ValueTable() if digest is None else _table_of(session, digest)[1]
+    except NotAnalysed as error:
+        table = ValueTable(sentence=str(error))
     return table, source.size > MOST_BYTES
 
 

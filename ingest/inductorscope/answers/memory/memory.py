@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.memory.graph import memory_plan
 from inductorscope.analyze.memory.records import MemoryPlan, PlanTotals, Reuse, Step, Storage
-from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts, remembered
+from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
+from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.parts import (
     GraphName,
     RunName,
@@ -105,7 +106,7 @@ _ORDERS: dict[str, Callable[[Storage], tuple[int, int]]] = {
 
 
 def graph_plan(session: Session, graph: Graph) -> MemoryPlan | None:
-    """The plan; None if the graph has no code. Raises TooLong."""
+    """The plan; None if the graph has no code. Raises NotAnalysed."""
     stored = graph_texts(session, graph.id)
     return _plan_of(session, stored) if CODE in stored.digests else None
 
@@ -131,7 +132,7 @@ def memory_page(
                 "wrapper. Capture it with TORCH_COMPILE_DEBUG=1 or TORCH_TRACE."
             )
         plan = stored_plan or plan
-    except TooLong as error:
+    except NotAnalysed as error:
         missing = str(error)
     steps = [step for step in plan.steps if not kind or step.kind == kind]
     ordered = sorted(plan.storages, key=_ORDERS[order])

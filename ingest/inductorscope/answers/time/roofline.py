@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.bytes.graph import CallWork, graph_work
 from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
-from inductorscope.answers.explorer.graph_texts import TooLong, graph_texts, remembered
+from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
+from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.parts import GraphName, RunName, each, graph_name, kernel_time, run_of
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
@@ -107,7 +108,7 @@ class _Sum:
 
 
 def graph_works(session: Session, graph: Graph) -> list[CallWork]:
-    """The work of every call of a graph; empty if it has no code. Raises TooLong."""
+    """The work of every call of a graph; empty if it has no code. Raises NotAnalysed."""
     stored = graph_texts(session, graph.id)
     return _work_of(session, stored) if CODE in stored.digests else []
 
@@ -224,7 +225,7 @@ def _works(
             continue
         try:
             yield graph, graph_works(session, graph)
-        except TooLong as error:
+        except NotAnalysed as error:
             notes.append(f"{graph.slug}: {error}")
     if left_out:
         notes.append(

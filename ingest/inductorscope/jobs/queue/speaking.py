@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from inductorscope.processes.logs import log_to_stderr
-
 
 def speak() -> None:
     """Lines go to stderr; libraries have their say from warnings up."""
-    log_to_stderr()
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("inductorscope").setLevel(logging.INFO)

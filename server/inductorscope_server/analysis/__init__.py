@@ -1,0 +1,1 @@
+"""Answers that analyse uploaded texts, computed in child processes with limits."""

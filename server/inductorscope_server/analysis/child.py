@@ -1,0 +1,99 @@
+"""The process that analyses texts: `python -m inductorscope_server.analysis.child`.
+
+It answers one question at a time until the web process closes the connection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from multiprocessing.connection import Connection
+
+from inductorscope.answers.limits import NotAnalysed, watching
+from inductorscope.formats.units import GIB
+from inductorscope.processes.allocation import give_back, return_large_blocks
+from inductorscope.processes.dying import die_with
+from inductorscope.processes.memory import limit_memory
+from inductorscope.settings import load
+from inductorscope.store.database.engine import Sessions, make_engine, sessions
+
+from inductorscope_server.analysis.protocol import (
+    Answered,
+    Begun,
+    Question,
+    Raised,
+    Ready,
+    packed,
+    unpacked,
+)
+
+MEMORY = 1 * GIB
+"""Address space beyond what is mapped at the start."""
+OUT_OF_MEMORY = 77
+"""Exit code."""
+
+
+def answer(factory: Sessions, question: Question) -> Answered | Raised:
+    """Computes an answer. Raises MemoryError."""
+    try:
+        with factory() as session:
+            return Answered(question.function(session, *question.args, **question.options))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  # the web process raises it again
+        return Raised(error)
+
+
+def serve(connection: Connection, factory: Sessions) -> None:
+    """Answers questions until the web process closes the connection."""
+    connection.send_bytes(packed(Ready()))
+    while True:
+        try:
+            question = unpacked(connection.recv_bytes())
+        except EOFError:
+            return
+        assert isinstance(question, Question)
+        watching.set(partial(_begin, connection, question.passed_over))
+        connection.send_bytes(_message(answer(factory, question)))
+        give_back()
+
+
+def _begin(connection: Connection, passed_over: dict[str, str], text: str, size: int) -> None:
+    if text in passed_over:
+        raise NotAnalysed(
+            f"Analysing these texts {passed_over[text]}, so they are left out. "
+            "You can download them."
+        )
+    connection.send_bytes(packed(Begun(text, size)))
+
+
+def _message(result: Answered | Raised) -> bytes:
+    try:
+        return packed(result)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  # some exceptions cannot be pickled
+        return packed(Raised(RuntimeError(f"{result!r:.500} cannot be sent: {error}")))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m inductorscope_server.analysis.child")
+    parser.add_argument("--connection", type=int, required=True, help="file descriptor")
+    parser.add_argument("--parent", type=int, required=True, help="end when this process does")
+    given = parser.parse_args(arguments)
+    die_with(given.parent)
+    return_large_blocks()
+    engine = make_engine(load())
+    limit_memory(MEMORY)
+    try:
+        serve(Connection(given.connection), sessions(engine, read_only=True))
+    except MemoryError:
+        return OUT_OF_MEMORY
+    finally:
+        engine.dispose()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""A child process, seen from the web process: started on demand, killed past a limit."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import threading
+import time
+from multiprocessing.connection import Connection
+
+from inductorscope.formats.units import GIB, MIB
+from inductorscope.jobs.queue.processes import environment
+from inductorscope.processes.programs import program
+from inductorscope.settings import PREFIX, Settings
+
+from inductorscope_server.analysis.child import MEMORY, OUT_OF_MEMORY
+from inductorscope_server.analysis.protocol import (
+    Answered,
+    Begun,
+    Question,
+    Raised,
+    Ready,
+    packed,
+    unpacked,
+)
+from inductorscope_server.analysis.warm import warm
+
+START_SECONDS = 60.0
+"""Time that a process may take to start, on a busy machine."""
+MOST_TEXTS = 6
+"""Time limit of a whole answer, in time limits of one text."""
+TIMED_BYTES = 8 * MIB
+"""Bytes of a text for which the time limit is granted once more."""
+MOST_ANSWER = 64 * MIB
+LIMIT = f"{PREFIX}ANALYSIS_SECONDS"
+CHILD = "inductorscope_server.analysis.child"
+
+
+class Exceeded(Exception):
+    """An answer exceeded a limit, or its process crashed; the message is the rest of a sentence:
+    “takes longer than 10 seconds”."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(what)
+        self.text = text
+        """The text that was being analysed; empty if none was named yet."""
+
+
+class Process:
+    """One child process at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._closed = False
+        self._lock = threading.Lock()
+        """Held while the process works or starts."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+
+    def prepare(self) -> None:
+        """Starts the process and has it load what answers need."""
+        with self._lock:
+            if not self.is_alive:
+                self._ask(Question(warm, (), {}, {}))
+
+    def ask(self, question: Question) -> object:
+        """Returns the answer or raises the exception of the function. Raises Exceeded."""
+        with self._lock:
+            return self._ask(question)
+
+    @property
+    def is_alive(self) -> bool:
+        process = self._process
+        return process is not None and process.poll() is None
+
+    def _ask(self, question: Question) -> object:
+        connection = self._started()
+        connection.send_bytes(packed(question))
+        result = self._result(connection)
+        if isinstance(result, Raised):
+            raise result.error
+        return result.value
+
+    def end(self) -> None:
+        """Ends the process once it has no work."""
+        with self._lock:
+            self._end()
+
+    def close(self) -> None:
+        """Kills the process for good. Called from any thread."""
+        self._closed = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def _end(self) -> int:
+        """Ends the process and returns its exit code."""
+        if self._connection is not None:
+            self._connection.close()
+        status = 0
+        if self._process is not None:
+            self._process.kill()  # does nothing to a process that has ended
+            status = self._process.wait()
+        self._connection = self._process = None
+        return status
+
+    def _started(self) -> Connection:
+        if self._connection is not None and self.is_alive:
+            return self._connection
+        self._end()
+        if self._closed:
+            raise RuntimeError("The server is stopping.")
+        ours, theirs = multiprocessing.Pipe()
+        arguments = ("--connection", str(theirs.fileno()), "--parent", str(os.getpid()))
+        self._process = subprocess.Popen(
+            program(CHILD, *arguments),
+            stdin=subprocess.DEVNULL,
+            env=environment(self._settings),
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+        theirs.close()
+        self._connection = ours
+        if not (ours.poll(START_SECONDS) and self._message(ours) == Ready()):
+            raise RuntimeError(f"The process that analyses texts does not start ({self._end()}).")
+        return ours
+
+    def _result(self, connection: Connection) -> Answered | Raised:
+        seconds = float(self._settings.analysis_seconds)
+        until = time.monotonic() + MOST_TEXTS * seconds
+        text = ""
+        while connection.poll(max(0.0, min(seconds, until - time.monotonic()))):
+            try:
+                message = self._message(connection)
+            except OSError as error:
+                self._end()
+                raise Exceeded(f"takes more than {MOST_ANSWER // MIB} MiB", text) from error
+            if isinstance(message, Begun):
+                more = self._settings.analysis_seconds * message.size / TIMED_BYTES
+                text, seconds, until = (
+                    message.text,
+                    self._settings.analysis_seconds + more,
+                    until + more,
+                )
+            elif isinstance(message, (Answered, Raised)):
+                return message
+            else:
+                raise Exceeded(self._how_it_ended(), text)
+        self._end()
+        raise Exceeded(f"takes longer than {seconds:.0f} seconds ({LIMIT})", text)
+
+    def _message(self, connection: Connection) -> object:
+        """The next message; None if the process has closed the connection."""
+        try:
+            return unpacked(connection.recv_bytes(MOST_ANSWER))
+        except (EOFError, ConnectionError):
+            return None
+
+    def _how_it_ended(self) -> str:
+        assert self._process is not None
+        try:
+            status = self._process.wait(START_SECONDS)
+        finally:
+            self._end()
+        if status == OUT_OF_MEMORY:
+            return f"needs more than {MEMORY // GIB} GiB of memory"
+        return "ends the process that does it"

@@ -1,0 +1,18 @@
+"""Loads what most answers need, before the first is wanted."""
+
+from __future__ import annotations
+
+from inductorscope.answers.compile import ranks, story
+from inductorscope.answers.explorer import kernel, reasons
+from inductorscope.answers.failures import report
+from inductorscope.answers.memory import memory
+from sqlalchemy import text
+from sqlalchemy.orm import Session, configure_mappers
+
+ANSWERS = (kernel, memory, ranks, reasons, report, story)
+
+
+def warm(session: Session) -> None:
+    """Its arguments are those of an answer; importing this module does most of the work."""
+    configure_mappers()
+    session.execute(text("SELECT 1"))

@@ -1,1 +1,0 @@
-"""Serving many clients: connections, turns, and the health of the process."""

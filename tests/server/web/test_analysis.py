@@ -1,0 +1,169 @@
+"""Texts are analysed in processes with limits, and what exceeds one is passed over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from inductorscope.answers.missing import NotHere
+from inductorscope.settings import Settings
+from inductorscope_server.analysis import analysis as pool
+from inductorscope_server.analysis import process as processes
+from inductorscope_server.analysis.analysis import Analysis
+from inductorscope_server.web.errors import Refusal
+
+from tests.support import slow_answers
+
+ROOT = Path(__file__).resolve().parents[3]
+Result = TypeVar("Result")
+
+
+@pytest.fixture
+def analysis(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> Iterator[Analysis]:
+    """With a limit of one second, or as a test says; on each database."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for the answers of tests
+    made = Analysis(replace(settings, analysis_seconds=getattr(request, "param", 1)))
+    yield made
+    made.close()
+
+
+def run(work: Callable[[], Awaitable[Result]]) -> Result:
+    async def main() -> Result:
+        return await work()
+
+    return asyncio.run(main())
+
+
+def timed(begun: float) -> float:
+    return time.monotonic() - begun
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("slow", "takes longer than 1 seconds (INDUCTORSCOPE_ANALYSIS_SECONDS)"),
+        ("large", "needs more than 1 GiB of memory"),
+        ("crash", "ends the process that does it"),
+    ],
+)
+def test_a_text_over_a_limit_is_passed_over(analysis: Analysis, text: str, limit: str) -> None:
+    wanted = ["a", f"Analysing these texts {limit}, so they are left out. You can download them."]
+
+    async def twice() -> None:
+        assert await analysis(slow_answers.texts, "r", "a", text, "b") == [*wanted, "b"]
+        begun = time.monotonic()
+        assert await analysis(slow_answers.texts, "r", text, "b") == [wanted[1], "b"]
+        assert timed(begun) < 0.5  # it was not tried again
+        # The limit is of this answer and this run alone.
+        assert await analysis(slow_answers.texts, "other", "a") == ["a"]
+
+    run(twice)
+
+
+def test_an_answer_that_names_no_text_is_refused(analysis: Analysis) -> None:
+    async def twice() -> None:
+        for most in (20.0, 0.1):
+            begun = time.monotonic()
+            with pytest.raises(Refusal, match="takes longer than 1 seconds") as refused:
+                await analysis(slow_answers.unnamed, "r")
+            assert refused.value.status == 503
+            assert refused.value.body.do
+            assert timed(begun) < most
+
+    run(twice)
+
+
+@pytest.mark.parametrize("analysis", [30], indirect=True)
+def test_one_run_does_not_keep_others_waiting(analysis: Analysis) -> None:
+    async def meanwhile() -> None:
+        await analysis(slow_answers.process, "r")  # has started
+        slow = [
+            asyncio.create_task(analysis(slow_answers.texts, "r", "slow", str(number)))
+            for number in range(10)
+        ]
+        await asyncio.sleep(0.1)
+        for _ in range(3):
+            assert await analysis(slow_answers.texts, "other", "a") == ["a"]
+        assert not any(task.done() for task in slow)
+        for task in slow:
+            task.cancel()
+
+    run(meanwhile)
+
+
+def test_who_waits_too_long_is_told(analysis: Analysis) -> None:
+    async def meanwhile() -> None:
+        for name in ("r", "other"):
+            await analysis(slow_answers.process, name)
+        slow = [
+            asyncio.create_task(analysis(slow_answers.long_text, name)) for name in ("r", "other")
+        ]
+        await asyncio.sleep(0.1)
+        with pytest.raises(Refusal, match="Other texts are being analysed") as refused:
+            await analysis(slow_answers.process, "third")
+        assert refused.value.headers["Retry-After"] == "1"
+        for refusal in await asyncio.gather(*slow, return_exceptions=True):
+            assert "longer than 5 seconds" in str(refusal)
+
+    run(meanwhile)
+
+
+@pytest.mark.parametrize("analysis", [30], indirect=True)
+def test_a_request_that_is_cancelled_gives_its_process_back(analysis: Analysis) -> None:
+    async def ask() -> None:
+        for _ in range(3):
+            cancelled = asyncio.create_task(analysis(slow_answers.process, "r"))
+            await asyncio.sleep(0)
+            cancelled.cancel()
+        assert await analysis(slow_answers.process, "r")
+
+    run(ask)
+
+
+def test_exceptions_of_the_answer_arrive(analysis: Analysis) -> None:
+    async def ask() -> None:
+        with pytest.raises(NotHere, match="There is nothing here") as raised:
+            await analysis(slow_answers.missing, "r")
+        assert raised.value.do == "Look elsewhere."
+        with pytest.raises(RuntimeError, match="cannot be sent"):
+            await analysis(slow_answers.not_to_be_sent, "r")
+        assert await analysis(slow_answers.database, "r") == 7
+
+    run(ask)
+
+
+def test_an_answer_too_large_is_refused(
+    analysis: Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MOST_ANSWER", 2**20)
+
+    async def ask() -> None:
+        assert len(await analysis(slow_answers.sizes, "r", 2**19)) == 2**19
+        with pytest.raises(Refusal, match="takes more than 1 MiB"):
+            await analysis(slow_answers.sizes, "r", 2**20)
+
+    run(ask)
+
+
+def test_processes_without_work_end(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "IDLE_SECONDS", 0.5)
+
+    async def ask() -> None:
+        first = await analysis(slow_answers.process, "r")
+        assert await analysis(slow_answers.process, "r") == first
+        await asyncio.sleep(1.5)
+        assert not Path(f"/proc/{first}").exists()
+        assert await analysis(slow_answers.process, "r") != first
+        os.kill(await analysis(slow_answers.process, "r"), 9)  # the system wants its memory
+        await asyncio.sleep(0.2)
+        assert await analysis(slow_answers.process, "r")
+
+    run(ask)

@@ -1,0 +1,66 @@
+"""Answers that exceed limits on purpose, for the processes that analyse texts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from inductorscope.answers.limits import NotAnalysed, begin
+from inductorscope.answers.missing import NotHere
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+
+def texts(session: Session, run: str, *names: str) -> list[str]:
+    """What became of each text, of which some cannot be analysed."""
+    results = []
+    for name in names:
+        try:
+            begin(name)
+        except NotAnalysed as error:
+            results.append(str(error))
+            continue
+        _analyse(name)
+        results.append(name)
+    return results
+
+
+def _analyse(name: str) -> None:
+    if name == "slow":
+        time.sleep(60)
+    elif name == "large":
+        bytearray(2**31)
+    elif name == "crash":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def unnamed(session: Session, run: str) -> None:
+    """Takes long before it has named a text."""
+    time.sleep(60)
+
+
+def long_text(session: Session, run: str) -> None:
+    """Has five time limits, because its text is long."""
+    begin("slow", 2**25)
+    time.sleep(60)
+
+
+def process(session: Session, run: str) -> int:
+    return os.getpid()
+
+
+def missing(session: Session, run: str) -> None:
+    raise NotHere("There is nothing here.", "Look elsewhere.")
+
+
+def not_to_be_sent(session: Session, run: str) -> object:
+    return lambda: None
+
+
+def sizes(session: Session, run: str, size: int) -> bytes:
+    return b"x" * size
+
+
+def database(session: Session, run: str) -> int:
+    return int(session.execute(text("SELECT 7")).scalar_one())
