@@ -20,6 +20,9 @@ KEPT_SHARE = 8
 """On a small disk they leave one part in so many."""
 TO_DO = "Delete runs, or drop uploads that are listed on the page of jobs."
 
+RESERVE = "reserve"
+"""File beside a database whose room is given up when the disk is full (`store.database.room`)."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT)
 SQLITE_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 """The second one: the file beside the database that its processes share cannot grow."""
@@ -78,6 +81,15 @@ def check_room(folder: Path, needed: int = 0, part: float = 1.0) -> None:
     disk = Disk.of(folder)
     if disk.lacks(needed, part):
         raise DiskFullError(disk.sentence())
+
+
+def release_reserve(folder: Path) -> bool:
+    """Gives up the reserve; False where there is none."""
+    try:
+        (folder / RESERVE).unlink()
+    except OSError:
+        return False
+    return True
 
 
 def is_full(error: BaseException) -> bool:

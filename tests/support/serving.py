@@ -39,12 +39,19 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def serve(
-    data: Path, *options: str, env: dict[str, str] | None = None, python: str = sys.executable
+    data: Path,
+    *options: str,
+    env: dict[str, str] | None = None,
+    python: str = sys.executable,
+    log: Path | None = None,
 ) -> Iterator[Served]:
-    """`inductorscope serve` on a free port until the block ends; then it must stop in order."""
+    """`inductorscope serve` on a free port until the block ends; then it must stop in order.
+
+    What it writes goes to `log`, by default in the data folder.
+    """
     port = free_port()
     data.mkdir(parents=True, exist_ok=True)
-    log = data / "serve.log"
+    log = log or data / "serve.log"
     command = [python, "-m", "inductorscope", "serve", "--data", str(data)]
     with log.open("wb") as output:
         process = subprocess.Popen(

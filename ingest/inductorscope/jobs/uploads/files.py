@@ -166,7 +166,7 @@ class Appending:
         with _storage():
             if not os.fstat(self._file).st_nlink:
                 raise FileNotFoundError(errno.ENOENT, "The upload was dropped.")
-            check_room(self._path.parent, len(data))
+            check_room(self._path.parents[2], len(data))
             while view:
                 written = os.pwrite(self._file, view, self.offset)
                 self.offset += written

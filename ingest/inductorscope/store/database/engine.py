@@ -21,6 +21,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
+from inductorscope.disk import is_full, release_reserve
 from inductorscope.formats.units import MIB
 from inductorscope.settings import Settings
 from inductorscope.store.database.storable import json_text
@@ -81,15 +82,26 @@ def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -
         json_serializer=json_text,
         json_deserializer=msgspec.json.decode,
     )
-    event.listen(engine, "connect", partial(_on_sqlite_connect, foreign_keys=foreign_keys))
+    on_connect = partial(_on_sqlite_connect, folder=folder_of(engine), foreign_keys=foreign_keys)
+    event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", _on_sqlite_begin)
     return engine
 
 
 def _on_sqlite_connect(
-    connection: sqlite3.Connection, _record: object, *, foreign_keys: bool
+    connection: sqlite3.Connection, _record: object, *, folder: Path | None, foreign_keys: bool
 ) -> None:
     connection.isolation_level = None  # `_on_sqlite_begin` issues BEGIN
+    try:
+        _set_up(connection, foreign_keys)
+    except sqlite3.OperationalError as error:
+        # Even reading needs a small file beside the database, which the first process makes.
+        if not is_full(error) or folder is None or not release_reserve(folder):
+            raise
+        _set_up(connection, foreign_keys)
+
+
+def _set_up(connection: sqlite3.Connection, foreign_keys: bool) -> None:
     connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
     # Of a new file only, and ahead of WAL: lets `give_back` return free pages to the disk.
     connection.execute("PRAGMA auto_vacuum=INCREMENTAL")

@@ -18,12 +18,10 @@ from typing import TypeVar
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from inductorscope.disk import Disk, is_full
+from inductorscope.disk import RESERVE, Disk, is_full, release_reserve
 from inductorscope.formats.units import MIB
 from inductorscope.store.database.engine import BUSY_MS, folder_of
 
-RESERVE = "reserve"
-"""Name of the file."""
 RESERVED = 32 * MIB
 RESERVED_SHARE = 16
 """On a small disk the reserve is one part in so many."""
@@ -72,7 +70,7 @@ def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
     except (DBAPIError, OSError) as error:
         if not is_full(error):
             raise
-        (folder / RESERVE).unlink(missing_ok=True)
+        release_reserve(folder)
         _empty_wal(engine)
         done = work()
     if Disk.of(folder).lacks():
@@ -95,7 +93,8 @@ def give_back(engine: Engine) -> None:
         if _number(driver, "auto_vacuum") != INCREMENTAL:
             return
         while free:
-            driver.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+            # Yields once for each page, which `execute` does not wait for.
+            driver.executescript(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
             left = _number(driver, "freelist_count")
             if left >= free:  # others write as fast as this gives back
                 break
