@@ -42,6 +42,8 @@ class Settings:
     """Secret that requests which write must carry (`Authorization: Bearer …`)."""
     token_to_read: bool = False
     """Whether reading needs the token too."""
+    client_seconds: int = 30
+    """How long a client may keep the server waiting: for a request, its body, or to read."""
     workers: int = 1
     """Worker processes that `serve` starts and keeps alive."""
     model_folders: str = ""

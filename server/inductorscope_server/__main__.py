@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
-import logging
 import socket
 import sys
 from types import FrameType
@@ -13,12 +12,20 @@ from types import FrameType
 import uvicorn
 from inductorscope.jobs.errors import without_password
 from inductorscope.processes.allocation import return_large_blocks
+from inductorscope.processes.logs import log_to_stderr
 from inductorscope.settings import PREFIX, SettingError, Settings, load
 from inductorscope.store.database.errors import MigrationError
 from inductorscope.store.runs.secrets import report_secrets
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 
+from inductorscope_server.serving.connections import (
+    BACKLOG,
+    Connection,
+    end_waiting,
+    limit_sending,
+    most_connections,
+)
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import WILDCARDS, is_loopback_name
@@ -28,6 +35,10 @@ TAKEN = 3
 WRONG = 2
 """Exit code when the settings are invalid."""
 FAILED = 1
+TICKS_PER_LOOK = 5
+"""Of uvicorn's ticks, ten a second."""
+KEPT_SECONDS = 20
+"""How long a connection without a request is kept for the next one."""
 GRACE_SECONDS = 5
 """Seconds that running requests may take when the server stops; streams end immediately."""
 
@@ -46,6 +57,11 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
         super().__init__(config)
         self._parts = parts
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % TICKS_PER_LOOK == 0:
+            end_waiting(self.server_state.connections, self._parts.settings.client_seconds)
+        return await super().on_tick(counter)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -90,7 +106,7 @@ def listen(settings: Settings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(2048)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
@@ -100,6 +116,7 @@ def listen(settings: Settings) -> socket.socket:
                 TAKEN,
             ) from None
         raise StartError(f"Cannot listen on {where}: {error.strerror}.", WRONG) from None
+    limit_sending(listening, settings.client_seconds)
     return listening
 
 
@@ -121,12 +138,16 @@ def serve(settings: Settings) -> None:
         gc.freeze()  # else a collection of all modules would delay some request by 0.1 s
         config = uvicorn.Config(
             app,
-            log_level="warning",
+            http=Connection,
+            ws="none",
+            log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=True,
+            backlog=BACKLOG,
+            limit_concurrency=most_connections(),
             timeout_graceful_shutdown=GRACE_SECONDS,
-            timeout_keep_alive=20,
+            timeout_keep_alive=min(KEPT_SECONDS, settings.client_seconds),
         )
         Server(config, app.state.parts).run(sockets=[listening])
 
@@ -137,7 +158,7 @@ def _first_line(error: Exception) -> str:
 
 
 def main() -> int:
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    log_to_stderr()
     return_large_blocks()
     try:
         serve(load())

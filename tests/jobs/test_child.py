@@ -64,7 +64,7 @@ def test_a_zip_and_a_log_are_the_same_run_sent_or_ingested(
 ) -> None:
     sent = ingested(settings, engine, client, parts)
     assert sent.state == "done", sent.message
-    assert sent.message == "Read 1 graph with 1 generated kernel."
+    assert sent.message == "Read 1 graph with 1 generated kernel, 1 log with 133 records."
     read = read_paths(
         settings, parts, name=None, tags=[], origin="ingest", progress=lambda *_: None
     )
@@ -79,7 +79,7 @@ def test_a_lone_folder_stays_as_it_is(
     for part in parts:
         (folder / part.name).write_bytes(part.read_bytes())
     sent = ingested(settings, engine, client, [folder])
-    assert sent.message == "Read 1 graph with 1 generated kernel."
+    assert sent.message == "Read 1 graph with 1 generated kernel, 1 log with 133 records."
     lines = [line.text for line in client.events(sent.id)]
     assert any("debug.zip: an archive inside the upload is not unpacked" in line for line in lines)
 

@@ -53,10 +53,7 @@ def test_more_than_announced_is_refused_and_not_kept(client: JobsClient) -> None
     assert client.upload(upload.id).files[0].received == 0
 
 
-def test_one_request_at_a_time_writes_a_file(
-    client: JobsClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("inductorscope.jobs.uploads.files.LOCK_SECONDS", 0.1)
+def test_one_request_at_a_time_writes_a_file(client: JobsClient) -> None:
     upload = client.create_upload("x", [], [("a", 4)])
     with client.open_file(upload.id, 0, 0), pytest.raises(OffsetError, match="Another request"):
         client.open_file(upload.id, 0, 0)

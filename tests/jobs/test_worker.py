@@ -38,7 +38,7 @@ def test_ends_of_every_kind(crew: Crew, engine: Engine) -> None:
     ends = {name: crew.wait(job, 60) for name, job in jobs.items()}
     done = ends["sleep 0.5"]
     assert (done.state, done.run_id, done.attempts) == ("done", done.id[-16:], 1)
-    assert done.message == "Read 0 graphs with 0 generated kernels."
+    assert done.message == "Read no graph, log or profile, 0 files."
     assert None not in (done.started_at, done.ended_at, done.worker)
     assert ends["exit 4"].state == "failed"
     assert "status 4" in (ends["exit 4"].message or "")

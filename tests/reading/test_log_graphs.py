@@ -173,7 +173,7 @@ def first_run(db: Database) -> ReadResult:
     """Reading the same again tells which run it was."""
     with db.sessions() as session:
         run = session.scalars(select(Run)).one()
-    return ReadResult(run.id, True, 0, 0, 0, 0, [], 0.0)
+    return ReadResult(run.id, True, 0, 0, 0, 0, "", [], 0.0)
 
 
 # --- a forked child, whose parent's log tells its file names ---

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import socket
 import statistics
 import tempfile
@@ -18,6 +17,9 @@ from urllib.parse import urlsplit
 import httpx
 from inductorscope.cli.client import Client
 from inductorscope.formats.units import MIB
+
+from tests.support.places import FIXTURES
+from tests.support.sending import variant
 
 HEALTH_SECONDS = 60.0
 """An answer that takes longer counts as so long."""
@@ -121,15 +123,14 @@ class Health:
 
 
 def a_large_file(url: str, token: str, size: int = 24 * MIB) -> str:
-    """Uploads a file that does not compress; the path of its bytes on the server."""
+    """Uploads a run with a large file; the path of the file's bytes on the server."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "noise.txt"
-        noise = random.Random(size).randbytes(size // 2).hex()
-        file.write_text("\n".join(noise[at : at + 99] for at in range(0, len(noise), 99)))
-        pushed = Client(url, token).push([file], "noise", [], lambda *_: None)
+        source = variant(FIXTURES / "cuda-foo1", Path(folder), 0, padding=size)
+        pushed = Client(url, token).push([source], "large", [], lambda *_: None)
     page = httpx.get(f"{url}/api/runs/{pushed.run}/read", headers=bearer(token), timeout=60)
-    artifact = page.raise_for_status().json()["files"][0]["artifact"]
-    return f"/api/artifacts/{artifact}/raw"
+    files = page.raise_for_status().json()["files"]
+    largest = max(files, key=lambda each: int(each["size"]))
+    return f"/api/artifacts/{largest['artifact']}/raw"
 
 
 def an_upload(url: str, token: str, size: int = MIB) -> str:

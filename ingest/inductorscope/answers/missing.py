@@ -4,12 +4,14 @@ from __future__ import annotations
 
 
 class NotHere(LookupError):
-    """Something is not in the database; `what` and `do` are sentences for the user."""
+    """Something is not in the database; `what` and `do` are sentences for the user. `run`: the run
+    that lacks it, so that the error's page can show the run's tabs."""
 
-    def __init__(self, what: str, do: str | None = None) -> None:
+    def __init__(self, what: str, do: str | None = None, run: str | None = None) -> None:
         super().__init__(what)
         self.what = what
         self.do = do
+        self.run = run
 
 
 def no_run(run: str) -> NotHere:
@@ -20,4 +22,4 @@ def no_run(run: str) -> NotHere:
 
 
 def no_graph(run: str, slug: str) -> NotHere:
-    return NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.")
+    return NotHere(f"Run {run} has no graph {slug}.", f"Its graphs are listed at /runs/{run}.", run)

@@ -16,7 +16,6 @@ from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.reading import NothingToRead, ReadResult
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.settings import Settings
-from inductorscope.units import plural
 
 
 def ingest_and_print(
@@ -71,6 +70,7 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
                 "bytes_stored": result.bytes_stored,
                 "graphs": result.graphs,
                 "kernels": result.kernels,
+                "read": result.read,
                 "duplicate": result.duplicate,
                 "dropped": [
                     {"file": item.file, "reason": item.reason, "count": item.count}
@@ -80,8 +80,7 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
         )
         return
     known = "already exists" if result.duplicate else f"read in {result.seconds:.1f} s"
-    graphs, kernels = plural(result.graphs, "graph"), plural(result.kernels, "kernel")
-    typer.echo(f"Run {result.run_id} {known}: {graphs}, {kernels}.")
+    typer.echo(f"Run {result.run_id} {known}: {result.read}.")
     for item in result.dropped:
         typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
     typer.echo(url)

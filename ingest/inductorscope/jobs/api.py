@@ -184,7 +184,8 @@ class JobsClient:
     def open_file(self, upload_id: str, index: int, offset: int) -> Appending:
         """A file of an upload, open for appending at `offset`: use it as a context manager.
 
-        Raises NotFoundError, UploadOverError, or OffsetError with the true offset; its `write`
+        Raises NotFoundError, UploadOverError, FileBusyError while another request writes the file,
+        or OffsetError with the true offset; its `write`
         raises UploadRefusedError when more comes than was announced, StorageError when the disk
         is full. What was written stays, whatever happens.
         """

@@ -44,6 +44,10 @@ class OffsetError(JobsError):
         self.offset = offset
 
 
+class FileBusyError(OffsetError):
+    """Another request is writing the file."""
+
+
 class UploadOverError(JobsError):
     """The upload is finished: its files do not change any more."""
 

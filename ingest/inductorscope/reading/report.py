@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from inductorscope.formats.vocabulary import CODE, ROLE_TITLES, ROLES, SOURCE
+from inductorscope.formats.vocabulary import (
+    CHROME_TRACE,
+    CODE,
+    KEY_AVERAGES,
+    ROLE_TITLES,
+    ROLES,
+    SOURCE,
+)
 from inductorscope.intake.files import File
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.graph import GraphRead
@@ -31,6 +39,8 @@ def report_of(
     for file in reading.intake.files:
         log = by_log.get(id(file))
         draft = reading.files.draft(file)
+        profile = read.get(id(file))
+        trace = profile.trace if profile is not None else None
         listed.append(
             {
                 "path": file.path,
@@ -42,14 +52,36 @@ def report_of(
                 if file.path in became
                 else f"a copy of {logs.copies[file.path]}, read once"
                 if file.path in logs.copies
-                else _became(file, log, by_slug.get(file.graph or ""), read.get(id(file))),
+                else _became(file, log, by_slug.get(file.graph or ""), profile),
             }
+            | ({} if trace is None else {"events": trace.events})
         )
     return {
         "files": listed,
         "logs": [log.json() for log in logs.logs],
         "dropped": reading.notes.json(),
     }
+
+
+def read_in_words(report: JsonObject, graphs: int, kernels: int) -> str:
+    """What was read: "1 graph with 2 generated kernels, 1 profiler trace with 90 events"."""
+    files, logs = report.get("files", ()), report.get("logs", ())
+    of_role = Counter(item["role"] for item in files)
+    parts = []
+    if graphs:
+        parts.append(f"{_count(graphs, 'graph')} with {_count(kernels, 'generated kernel')}")
+    if traces := of_role[CHROME_TRACE]:
+        events = sum(item.get("events") or 0 for item in files)
+        parts.append(f"{_count(traces, 'profiler trace')} with {_count(events, 'event')}")
+    if tables := of_role[KEY_AVERAGES]:
+        parts.append(_count(tables, "profiler table"))
+    if logs:
+        records = sum(item.get("records", 0) for item in logs)
+        parts.append(f"{_count(len(logs), 'log')} with {_count(records, 'record')}")
+    if parts:
+        return ", ".join(parts)
+    kinds = ", ".join(ROLE_TITLES.get(role, role) for role in of_role)
+    return f"no graph, log or profile, {_count(len(files), 'file')}{kinds and f' ({kinds})'}"
 
 
 def _stored(

@@ -36,7 +36,7 @@ from inductorscope.reading.notes import Notes
 from inductorscope.reading.owner import Owner, owner_here
 from inductorscope.reading.profiles.benchmarks import read_benchmarks
 from inductorscope.reading.profiles.tensors import read_saved
-from inductorscope.reading.report import report_of
+from inductorscope.reading.report import read_in_words, report_of
 from inductorscope.reading.scrubbing import CleanFiles
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
@@ -69,6 +69,8 @@ class ReadResult:
     bytes_stored: int
     graphs: int
     kernels: int
+    read: str
+    """What was read, in words."""
     dropped: list[Dropped]
     seconds: float = 0.0
 
@@ -210,13 +212,15 @@ def _without_collecting() -> Iterator[None]:
 
 def _result(reading: Reading, stored: int) -> ReadResult:
     run = reading.run
+    graphs, kernels = len(run.graphs), sum(graph.generated for graph in run.graphs)
     return ReadResult(
         run_id=run.id,
         duplicate=False,
         bytes_in=run.bytes_in,
         bytes_stored=stored,
-        graphs=len(run.graphs),
-        kernels=sum(graph.generated for graph in run.graphs),
+        graphs=graphs,
+        kernels=kernels,
+        read=read_in_words(run.report, graphs, kernels),
         dropped=reading.notes.dropped(),
     )
 
@@ -237,6 +241,7 @@ def _earlier(reading: Reading) -> ReadResult:
             bytes_stored=run.bytes_stored,
             graphs=run.graph_count,
             kernels=run.kernel_count,
+            read=read_in_words(run.report, run.graph_count, run.kernel_count),
             dropped=reading.notes.dropped(),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import anyio
 from fastapi import APIRouter
 from inductorscope.disk import Disk
 from sqlalchemy import text
@@ -11,7 +12,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.parts import Reading, Shared
+from inductorscope_server.web.parts import Parts, Shared
+
+DATABASE_SECONDS = 3.0
+"""How long the database may take to answer."""
 
 api = APIRouter(tags=[openapi.SERVER])
 
@@ -26,7 +30,7 @@ class Health:
 
 
 @api.get("/healthz", summary="Health of the server", responses=documented(503))
-def healthz(session: Reading, parts: Shared) -> Health:
+async def healthz(parts: Shared) -> Health:
     """For load balancers and scripts; needs no token.
 
     On a full disk, pages still work and runs can be deleted, so the answer is 200 with a sentence.
@@ -34,8 +38,16 @@ def healthz(session: Reading, parts: Shared) -> Health:
     if parts.stopping.is_set():
         raise Refusal(503, "The server is stopping.")
     try:
-        session.execute(text("SELECT 1"))
-    except SQLAlchemyError as error:
+        with anyio.fail_after(DATABASE_SECONDS):
+            return await anyio.to_thread.run_sync(
+                _health, parts, limiter=parts.health_thread, abandon_on_cancel=True
+            )
+    except (SQLAlchemyError, TimeoutError) as error:
         raise Refusal(503, "The database does not answer.") from error
+
+
+def _health(parts: Parts) -> Health:
+    with parts.read() as session:
+        session.execute(text("SELECT 1"))
     disk = Disk.of(parts.settings.data)
     return Health(ok=True, disk=disk.sentence() if disk.lacks() else None)

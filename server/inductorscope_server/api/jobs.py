@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from fastapi import APIRouter
 from inductorscope import urls
 from inductorscope.jobs.records import JobLine
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from inductorscope_server.api.bodies import JobStarted
+from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import json_bytes
 from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import JobId
 from inductorscope_server.web.parts import Shared
-from inductorscope_server.web.progress import Progress, event, events
+from inductorscope_server.web.progress import event, events
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class CancelAnswer:
 
 
 api = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
+streams = APIRouter(prefix="/jobs", tags=[openapi.JOBS])
 
 STREAM: Documented = {
     200: {
@@ -59,19 +60,18 @@ STREAM: Documented = {
 }
 
 
-@api.get(
+@streams.get(
     "/{job}/events",
     summary="Live progress of a job",
     response_class=StreamingResponse,
     responses={**STREAM, **documented(404, 422)},
 )
-async def job_events(request: Request, parts: Shared, job: JobId) -> StreamingResponse:
+async def job_events(request: Request, job: JobId) -> StreamingResponse:
     """Sends a server-sent event for every change, the last when the job is over.
 
     Each message contains the job's progress and the new lines of its log.
     """
-    first = await run_in_threadpool(Progress.begin, parts.jobs, job)
-    return events(parts, first, as_json)
+    return await events(request, job, "json", as_json)
 
 
 @api.post("/{job}/cancel", summary="Cancel a job", responses=documented(403, 404, 422))

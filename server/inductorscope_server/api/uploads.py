@@ -6,15 +6,22 @@ client or this process stops.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
 from fastapi.routing import APIRoute
 from inductorscope import urls
-from inductorscope.jobs.errors import OffsetError, UploadOverError, UploadRefusedError
+from inductorscope.jobs.errors import (
+    FileBusyError,
+    OffsetError,
+    UploadOverError,
+    UploadRefusedError,
+)
 from inductorscope.jobs.records import KeptUpload, UploadState
 from inductorscope.jobs.uploads.files import Appending
 from inductorscope.settings import PREFIX
@@ -48,11 +55,16 @@ class Route(APIRoute):
 
 
 api = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS], route_class=Route)
+files = APIRouter(prefix="/uploads", tags=[openapi.UPLOADS])
 
 WRITE_BYTES = 1024 * 1024
 """Bytes per write: more costs memory, fewer costs thread switches."""
 WRITE_SECONDS = 0.05
 """Longest delay before fewer bytes are written."""
+BUSY_SECONDS = 5.0
+"""How long a request waits for another one that writes the same file: a client that comes back
+after its connection broke may be faster than the server's noticing that it broke."""
+BUSY_PAUSE_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +130,7 @@ def upload_state(parts: Shared, upload: UploadId) -> UploadState:
     return parts.jobs.upload(upload)
 
 
-@api.patch(
+@files.patch(
     "/{upload}/files/{index}",
     status_code=204,
     summary="Send a file or the rest of it",
@@ -146,14 +158,15 @@ async def send_file(
     are kept even if the connection breaks.
     """
     _check_length(parts, content_length)
-    file = await run_in_threadpool(_open, parts, upload, index, upload_offset)
-    try:
-        await _write_body(request, file)
-        return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
-    except UploadRefusedError as error:
-        raise Refusal(413, error.what, do="Announce the file with its true size.") from error
-    finally:
-        file.close()
+    async with _alone(parts, upload, index) as until:
+        file = await _open_when_free(parts, upload, index, upload_offset, until)
+        try:
+            await _write_body(request, file)
+            return Response(status_code=204, headers={"Upload-Offset": str(file.offset)})
+        except UploadRefusedError as error:
+            raise Refusal(413, error.what, do="Announce the file with its true size.") from error
+        finally:
+            file.close()
 
 
 def _check_length(parts: Parts, length: int | None) -> None:
@@ -166,6 +179,36 @@ def _check_length(parts: Parts, length: int | None) -> None:
             do=f"Send less at a time, or raise {PREFIX}MAX_UPLOAD_BYTES.",
             limit=f"{PREFIX}MAX_UPLOAD_BYTES",
         )
+
+
+@contextlib.asynccontextmanager
+async def _alone(parts: Parts, upload: str, index: int) -> AsyncIterator[float]:
+    """Waits, without a thread, for requests of this process that write the same file; yields the
+    time until which to wait for those of others."""
+    until = time.monotonic() + BUSY_SECONDS
+    lock = parts.writing.setdefault(f"{upload}/{index}", asyncio.Lock())
+    try:
+        async with asyncio.timeout(BUSY_SECONDS):
+            await lock.acquire()
+    except TimeoutError:
+        yield until
+        return
+    try:
+        yield until
+    finally:
+        lock.release()
+
+
+async def _open_when_free(
+    parts: Parts, upload: str, index: int, offset: int, until: float
+) -> Appending:
+    while True:
+        try:
+            return await run_in_threadpool(_open, parts, upload, index, offset)
+        except FileBusyError:
+            if time.monotonic() > until:
+                raise
+        await asyncio.sleep(BUSY_PAUSE_SECONDS)
 
 
 def _open(parts: Parts, upload: str, index: int, offset: int) -> Appending:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import zstandard
 from fastapi import APIRouter, Depends, Query
+from inductorscope import urls
 from inductorscope.answers.explorer.beside import BesidePage, beside_page
 from inductorscope.answers.explorer.graph import (
     Explorer,
@@ -19,9 +20,11 @@ from inductorscope.answers.explorer.graph import (
 )
 from inductorscope.answers.explorer.links import NO_LINKS, Links
 from inductorscope.answers.parts import graph_of
+from inductorscope.answers.runs.graphs import RunGraphs, run_graphs
 from inductorscope.answers.time.heat import Heat, heat
 from inductorscope.formats.vocabulary import OPENED
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
@@ -34,7 +37,7 @@ from inductorscope_server.web.answers import (
 from inductorscope_server.web.blobs import packed_json
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.ids import PLAIN, RunId, Slug
-from inductorscope_server.web.parts import Reading
+from inductorscope_server.web.parts import Reading, Shared
 
 html = APIRouter()
 api = APIRouter(prefix="/runs/{run}/graphs/{slug}", tags=[openapi.GRAPHS])
@@ -62,6 +65,20 @@ async def _state(
 
 
 Asked = Annotated[ExplorerState, Depends(_state)]
+
+
+def load_first(session: Reading, run: RunId) -> RunGraphs:
+    """The graphs to choose from; the page redirects to the first."""
+    return run_graphs(session, run)
+
+
+def show_first(
+    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_first)]
+) -> Response:
+    """Redirects to the first graph; without one, shows a page that says how to get one."""
+    if page.graphs:
+        return RedirectResponse(urls.graph(page.run.id, page.graphs[0].slug), 302)
+    return parts.pages.render(request, "explorer_empty.html", page)
 
 
 def load_head(session: Reading, run: RunId, slug: Slug, state: Asked) -> ExplorerHead:

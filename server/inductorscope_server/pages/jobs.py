@@ -9,16 +9,18 @@ from fastapi import APIRouter, Query
 from inductorscope import urls
 from inductorscope.disk import Disk
 from inductorscope.jobs.records import JobLine, KeptUpload, WorkerStatus
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web import openapi
 from inductorscope_server.web.ids import Cursor, JobId, UploadId
 from inductorscope_server.web.parts import Parts, Shared
-from inductorscope_server.web.progress import JobRow, Progress, event, events, rows
+from inductorscope_server.web.progress import JobRow, event, events, rows
+from inductorscope_server.web.token import may_write
 
 html = APIRouter()
+streams = APIRouter(include_in_schema=False)
 api = APIRouter(tags=[openapi.JOBS])
 
 SHOWN = 50
@@ -68,13 +70,13 @@ def load_job(parts: Shared, job: JobId) -> JobPage:
     return JobPage(rows(parts.jobs, [status])[0], status.spec, parts.jobs.events(job))
 
 
-@html.get("/jobs/{job}/row")
+@streams.get("/jobs/{job}/row")
 async def job_row(request: Request, parts: Shared, job: JobId) -> Response:
     """Streams the job's table row after every change."""
     return await _stream(request, parts, job, "fragments/_job_row.html")
 
 
-@html.get("/jobs/{job}/panel")
+@streams.get("/jobs/{job}/panel")
 async def job_panel(request: Request, parts: Shared, job: JobId) -> Response:
     """Streams the job's progress panel after every change."""
     return await _stream(request, parts, job, "fragments/_job_panel.html")
@@ -105,5 +107,5 @@ async def _stream(request: Request, parts: Parts, job: str, template: str) -> Re
         page = load_job(parts, progress.job.id)
         return event(parts.pages.text(request, template, page, job=page.job))
 
-    first = await run_in_threadpool(Progress.begin, parts.jobs, job)
-    return events(parts, first, text)
+    token_needed = not may_write(request, parts.settings)
+    return await events(request, job, f"{template} {token_needed}", text)

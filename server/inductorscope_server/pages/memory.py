@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Query
+from fastapi import Depends, Query
+from inductorscope import urls
 from inductorscope.answers.memory.memory import Kind, MemoryPage, Order, memory_page
+from inductorscope.answers.runs.graphs import RunGraphs, run_graphs
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from inductorscope_server.web.ids import First, RunId, Slug
-from inductorscope_server.web.parts import Analysing
+from inductorscope_server.web.parts import Analysing, Reading, Shared
 
 OfKind = Annotated[Literal[""] | Kind, Query(description="Only lines of this kind.")]
 Sort = Annotated[
     Order, Query(description="Order of buffers: largest, first, longest held, most used.")
 ]
+
+
+def load_first(session: Reading, run: RunId) -> RunGraphs:
+    """The graphs to choose from; the page redirects to the first."""
+    return run_graphs(session, run)
+
+
+def show_first(
+    request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_first)]
+) -> Response:
+    """Redirects to the first graph; without one, shows a page that says how to get one."""
+    if page.graphs:
+        return RedirectResponse(urls.memory(page.run.id, page.graphs[0].slug), 302)
+    return parts.pages.render(request, "memory_empty.html", page)
 
 
 async def load(

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 from inductorscope import urls
-from inductorscope.answers.missing import NotHere, no_run
+from inductorscope.answers.missing import no_run
 from inductorscope.answers.runs.file import FilePage, file_page
 from inductorscope.answers.runs.read import ReadPage, read_page
-from inductorscope.answers.runs.run import RunPage, first_graph, run_page
+from inductorscope.answers.runs.run import RunPage, run_page
 from inductorscope.answers.runs.runs import Direction, RunsPage, Sort, list_runs
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.runs.watch import Watched, watched
@@ -146,24 +146,3 @@ def delete_by_form(parts: Shared, run: RunId) -> Response:
     """Deletes the run and redirects to the list."""
     remove(parts, run)
     return RedirectResponse(urls.runs(), 303)
-
-
-@html.get("/runs/{run}/explorer")
-def first_explorer(session: Reading, run: RunId) -> Response:
-    return RedirectResponse(urls.graph(run, _first_graph(session, run)), 302)
-
-
-@html.get("/runs/{run}/memory")
-def first_memory(session: Reading, run: RunId) -> Response:
-    return RedirectResponse(urls.memory(run, _first_graph(session, run)), 302)
-
-
-def _first_graph(session: Reading, run: str) -> str:
-    slug = first_graph(session, run)
-    if slug is None:
-        raise NotHere(
-            "This run has no graph.",
-            "The page “What was read” shows how its files were recognised. Graphs come from "
-            "TORCH_COMPILE_DEBUG folders and TORCH_TRACE logs.",
-        )
-    return slug

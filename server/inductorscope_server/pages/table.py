@@ -51,6 +51,10 @@ PAGES = (
     Page(RUN + "/time/table", time.load_table, "time_table.html", RUNS, "Times, row by row"),
     Page(RUN + "/roofline", time.load_roofline, "roofline.html", RUNS,
          "Kernels compared with the machine's limits"),
+    Page(RUN + "/explorer", explorer.load_first, "explorer_empty.html", RUNS,
+         "Graphs to open in the explorer", show=explorer.show_first),
+    Page(RUN + "/memory", memory.load_first, "memory_empty.html", RUNS,
+         "Graphs whose memory can be shown", show=memory.show_first),
     # What compiling did.
     Page(COMPILE, compile.load_story, "compile.html", RUNS, "What compiling did"),
     Page(COMPILE + "/stacks", compile.load_stacks, "compile_stacks.html", RUNS,

@@ -25,13 +25,13 @@ def whole(
     caching = content_headers(tag)
     if is_known(tag, if_none_match):
         return Response(status_code=304, headers=caching)
-    if packed:
-        encoded = {"Content-Encoding": "zstd"}
-        return Response(content.stored(), headers={**extra, **caching, **encoded})
-    if content.size <= CHUNK:
-        return Response(b"".join(content.chunks()), headers={**extra, **caching})
-    length = {"Content-Length": str(content.size)}
-    return StreamingResponse(content.chunks(), headers={**extra, **caching, **length})
+    sent = {**extra, **caching, **({"Content-Encoding": "zstd"} if packed else {})}
+    size, chunks = (
+        (content.stored_size, content.stored()) if packed else (content.size, content.chunks())
+    )
+    if size <= CHUNK:
+        return Response(b"".join(chunks), headers=sent)
+    return StreamingResponse(chunks, headers={**sent, "Content-Length": str(size)})
 
 
 def json_bytes(answer: object) -> bytes:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 from inductorscope import __version__, urls
 from inductorscope.jobs.api import JobsClient
@@ -25,11 +25,12 @@ from inductorscope_server.api import (
     uploads,
 )
 from inductorscope_server.api import jobs as job_actions
+from inductorscope_server.pages import jobs as job_pages
 from inductorscope_server.pages import login
 from inductorscope_server.pages.table import ACTIONS, PAGES
 from inductorscope_server.web import errors, openapi
 from inductorscope_server.web.pages import add_page
-from inductorscope_server.web.parts import Parts
+from inductorscope_server.web.parts import Parts, in_turn
 from inductorscope_server.web.security import Guard
 from inductorscope_server.web.static import Bundle
 from inductorscope_server.web.templating import Pages
@@ -88,8 +89,9 @@ def _answers() -> list[object]:
 
 
 def _add_routes(app: FastAPI) -> None:
-    html = APIRouter(include_in_schema=False)
-    api = APIRouter(prefix=urls.API)
+    turn = [Depends(in_turn, scope="function")]
+    html = APIRouter(include_in_schema=False, dependencies=turn)
+    api = APIRouter(prefix=urls.API, dependencies=turn)
     for page in PAGES:
         add_page(page, html, api)
     for actions in ACTIONS:
@@ -99,5 +101,9 @@ def _add_routes(app: FastAPI) -> None:
         api.include_router(module.api)
     html.include_router(login.html)
     app.include_router(api)
+    # Not in turn: they last as long as their clients, and do most of their work elsewhere.
+    app.include_router(uploads.files, prefix=urls.API)
+    app.include_router(job_actions.streams, prefix=urls.API)
+    app.include_router(job_pages.streams)
     app.include_router(html)
     app.include_router(health.api)

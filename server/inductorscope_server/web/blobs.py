@@ -14,6 +14,8 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.orm import Session
 
 CHUNK = 256 * 1024
+STORED_PIECE = 4 * CHUNK
+"""Stored bytes read at once; databases read the whole content to find them."""
 
 
 @dataclass(frozen=True)
@@ -23,26 +25,33 @@ class Content:
     path: str
     digest: str
     size: int
+    stored_size: int
     packed: bytes | None
     """The whole content as zstd, if it is in memory."""
     bind: Engine | Connection | None = None
     """The database: responses are sent after the request's session is closed."""
     is_zstd: bool = False
 
-    def stored(self) -> bytes:
-        """Returns the whole content as zstd."""
+    def stored(self) -> Iterator[bytes]:
+        """Yields the whole content as zstd."""
         if self.packed is not None:
-            return self.packed
+            yield self.packed
+            return
         with Session(self.bind) as session:
             text = _text(session, self.digest)
-            return text.stored(0, text.stored_size)
+            for start in range(0, self.stored_size, STORED_PIECE):
+                piece = text.stored(start, min(start + STORED_PIECE, self.stored_size))
+                session.close()  # the client may take minutes for it; the next piece opens it again
+                yield piece
 
     def chunks(self) -> Iterator[bytes]:
+        """Yields the whole content, unpacked."""
         if self.packed is not None:
             yield zstandard.ZstdDecompressor().decompressobj().decompress(self.packed)
             return
         with Session(self.bind) as session:
             for chunk in _text(session, self.digest).chunks():
+                session.close()  # as above
                 for start in range(0, len(chunk), CHUNK):
                     yield chunk[start : start + CHUNK]
 
@@ -63,7 +72,7 @@ def _text(session: Session, digest: str) -> StoredText:
 
 def content_of(session: Session, artifact: int) -> Content | None:
     query = (
-        select(Artifact.path, Blob.digest, Blob.size, Blob.encoding)
+        select(Artifact.path, Blob.digest, Blob.size, Blob.stored_size, Blob.encoding)
         .join(Blob, Blob.digest == Artifact.digest)
         .where(Artifact.id == artifact)
     )
@@ -71,11 +80,12 @@ def content_of(session: Session, artifact: int) -> Content | None:
     if row is None:
         return None
     zstd = row.encoding == "zstd"
-    return Content(row.path, row.digest, row.size, None, session.get_bind(), zstd)
+    bind = session.get_bind()
+    return Content(row.path, row.digest, row.size, row.stored_size, None, bind, zstd)
 
 
 def packed_json(payload: bytes) -> Content:
     """Returns zstd-packed JSON as content, named by the digest of the packed bytes."""
     digest = hashlib.sha256(payload).hexdigest()
     size = zstandard.frame_content_size(payload)
-    return Content("links.json", digest, size, payload, is_zstd=True)
+    return Content("links.json", digest, size, len(payload), payload, is_zstd=True)

@@ -25,11 +25,12 @@ from inductorscope.jobs.errors import (
 )
 from inductorscope.settings import PREFIX
 from inductorscope.store.database.engine import folder_of
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from inductorscope_server.serving.turns import TooManyWaiting
 from inductorscope_server.web import headers
 from inductorscope_server.web.templating import Pages
 
@@ -64,6 +65,8 @@ class ErrorPage:
     status: int
     title: str
     error: ErrorBody
+    run: str | None
+    """The run whose tabs the page shows."""
 
 
 class Refusal(Exception):
@@ -78,9 +81,11 @@ class Refusal(Exception):
         limit: str | None = None,
         where: str | None = None,
         headers: Mapping[str, str] | None = None,
+        run: str | None = None,
     ) -> None:
         super().__init__(what)
         self.status = status
+        self.run = run
         self.body = ErrorBody(what=what, do=do, limit=limit, where=where)
         self.headers = dict(headers or {})
 
@@ -111,6 +116,7 @@ def answer(request: Request, refusal: Refusal) -> Response:
         status=refusal.status,
         title=http.HTTPStatus(refusal.status).phrase,
         error=refusal.body,
+        run=refusal.run,
     )
     pages = request.app.state.parts.pages
     assert isinstance(pages, Pages)
@@ -127,7 +133,10 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(NotHere, _not_here)
     app.add_exception_handler(NotAnalysed, _not_analysed)
     app.add_exception_handler(JobsError, _jobs)
-    app.add_exception_handler(OperationalError, _database)
+    for error in (OperationalError, InterfaceError, TimeoutError):
+        app.add_exception_handler(error, _database)
+    app.add_exception_handler(TooManyWaiting, _too_many)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _unexpected)
@@ -140,7 +149,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _not_here(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotHere)
-    return answer(request, Refusal(404, error.what, do=error.do))
+    return answer(request, Refusal(404, error.what, do=error.do, run=error.run))
 
 
 async def _not_analysed(request: Request, error: Exception) -> Response:
@@ -184,6 +193,19 @@ async def _database(request: Request, error: Exception) -> Response:
 
 def _full_disk(folder: Path | None) -> str:
     return "The disk of the database is full." if folder is None else Disk.of(folder).sentence()
+
+
+async def _too_many(request: Request, error: Exception) -> Response:
+    what = "Too many requests from your address are waiting for their turn."
+    refusal = Refusal(
+        429, what, do="Try again in a moment, with fewer at once.", headers={"Retry-After": "1"}
+    )
+    return answer(request, refusal)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """The client left before it had sent the whole body; nobody reads this answer."""
+    return Response(status_code=400)
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated
+from weakref import WeakValueDictionary
 
+from anyio import CapacityLimiter
 from fastapi import Depends
 from inductorscope.jobs.api import JobsClient
 from inductorscope.settings import Settings
@@ -16,6 +20,9 @@ from sqlalchemy.orm import Session
 from starlette.requests import Request
 
 from inductorscope_server.analysis.analysis import Analysis
+from inductorscope_server.serving.clients import client_of
+from inductorscope_server.serving.streams import Streams
+from inductorscope_server.serving.turns import Turns
 from inductorscope_server.web.templating import Pages
 
 
@@ -31,8 +38,17 @@ class Parts:
     jobs: JobsClient
     pages: Pages
     analysis: Analysis
+    turns: Turns = field(default_factory=Turns)
+    writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Files of uploads that requests write or wait for."""
+    health_thread: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    """The thread of the health check, which waits for no other request."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server stops, so that streams end."""
+
+    @cached_property
+    def streams(self) -> Streams:
+        return Streams(self.jobs, self.stopping)
 
     def close(self) -> None:
         self.analysis.close()
@@ -49,6 +65,12 @@ def parts_of(request: Request) -> Parts:
 def _reading(request: Request) -> Iterator[Session]:
     with parts_of(request).read() as session:
         yield session
+
+
+async def in_turn(request: Request) -> AsyncIterator[None]:
+    """For routes: works on the request when it is its client's turn."""
+    async with parts_of(request).turns.turn(client_of(request.scope["client"])):
+        yield
 
 
 async def _shared(request: Request) -> Parts:

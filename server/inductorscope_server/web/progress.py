@@ -1,25 +1,22 @@
-"""Follows a job: polls the database and streams changes as server-sent events."""
+"""Streams the changes of a job as server-sent events."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, fields
-from typing import Self
 
 from inductorscope.jobs.api import JobsClient
-from inductorscope.jobs.records import OVER, JobLine, JobStatus
+from inductorscope.jobs.records import JobStatus
 from inductorscope.jobs.uploads.again import NOT_AGAIN, Again
-from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from inductorscope_server.web.parts import Parts
+from inductorscope_server.serving.clients import client_of
+from inductorscope_server.serving.streams import Progress
+from inductorscope_server.web.parts import Parts, parts_of
 
-POLL_SECONDS = 0.3
 KEEP_ALIVE_SECONDS = 15.0
 """Longest silence: then a comment keeps proxies connected and reveals dead connections."""
-MOST_LINES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +39,6 @@ def _row(job: JobStatus, again: Again) -> JobRow:
     return JobRow(**values, again=again.possible, again_as=again.job)
 
 
-@dataclass(frozen=True)
-class Progress:
-    """A job at one moment, with the new lines of its log."""
-
-    job: JobStatus
-    new_lines: list[JobLine]
-    last_line: int
-
-    @classmethod
-    def begin(cls, jobs: JobsClient, job_id: str) -> Self:
-        """Returns the job now, with its log so far. Raises NotFoundError."""
-        return cls._read(jobs, job_id, 0)
-
-    def next(self, jobs: JobsClient) -> Self:
-        """Returns the job now, with the lines logged since."""
-        return self._read(jobs, self.job.id, self.last_line)
-
-    @classmethod
-    def _read(cls, jobs: JobsClient, job_id: str, after: int) -> Self:
-        lines = jobs.events(job_id, after=after, limit=MOST_LINES)
-        return cls(jobs.job(job_id), lines, lines[-1].id if lines else after)
-
-    @property
-    def over(self) -> bool:
-        """Whether the job is over and all of its log was sent."""
-        return self.job.state in OVER and len(self.new_lines) < MOST_LINES
-
-
 END = "event: end\ndata: over\n\n"
 """The last message. It has a name, on which htmx closes (`hx-sse:close="end"`) instead of
 reconnecting; readers of unnamed messages never see it."""
@@ -81,30 +50,36 @@ def event(data: str) -> str:
     return "".join(f"data: {line}\n" for line in lines) + "\n"
 
 
-def events(parts: Parts, first: Progress, text: Callable[[Progress], str]) -> StreamingResponse:
-    """Streams a job's messages: one immediately, then one for every change."""
+async def events(
+    request: Request, job: str, kind: str, write: Callable[[Progress], str]
+) -> StreamingResponse:
+    """Streams a job's messages: one immediately, then one for every change. Raises NotFoundError.
+
+    `kind` names what `write` makes of a job at a moment, which streams share.
+    """
+    parts = parts_of(request)
+    seen = await parts.streams.begin(job)
     return StreamingResponse(
-        _messages(parts, first, text),
+        _messages(parts, client_of(request.scope["client"]), seen, kind, write),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
 async def _messages(
-    parts: Parts, progress: Progress, text: Callable[[Progress], str]
+    parts: Parts, client: str, seen: Progress, kind: str, write: Callable[[Progress], str]
 ) -> AsyncIterator[str]:
-    """Ends with the job or the server; stops polling when the client disconnects."""
-    yield await run_in_threadpool(text, progress)
-    sent_at = time.monotonic()
-    while not progress.over and not parts.stopping.is_set():
-        await asyncio.sleep(POLL_SECONDS)
-        now = await run_in_threadpool(progress.next, parts.jobs)
-        if now.job != progress.job or now.new_lines:
-            yield await run_in_threadpool(text, now)
-            sent_at = time.monotonic()
-        elif time.monotonic() - sent_at > KEEP_ALIVE_SECONDS:
-            yield ": still here\n\n"
-            sent_at = time.monotonic()
-        progress = now
-    if progress.over:
+    """Ends with the job or the server, or to make room for others."""
+    with parts.streams.follow(seen, client) as stream:
+        yield await parts.streams.text(seen, kind, write)
+        while not seen.over and not stream.ended:
+            news = await stream.news(KEEP_ALIVE_SECONDS)
+            if news is not None:
+                now = await parts.streams.after(seen, news)
+                if now.differs(seen):
+                    yield await parts.streams.text(now, kind, write)
+                seen = now
+            elif not stream.ended:
+                yield ": still here\n\n"
+    if seen.over:
         yield END

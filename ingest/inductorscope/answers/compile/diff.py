@@ -57,6 +57,7 @@ def diff_page(
         raise NotHere(
             f"Run {run_id} does not have both files {a} and {b}.",
             "Choose two texts on the page of a compile.",
+            run_id,
         )
     difference, why = compared(session, a, b, without_noise=without_noise)
     return DiffPage(RunName(run.id, run.name), before, after, difference, why, without_noise)

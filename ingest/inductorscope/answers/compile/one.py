@@ -141,6 +141,7 @@ def compile_one_page(session: Session, run_id: str, number: int) -> CompileOnePa
         raise NotHere(
             f"Run {run_id} has no compile {number}.",
             f"Its compiles are listed at /runs/{run_id}/compile/list.",
+            run_id,
         )
     compile_ = story.compiles[number]
     records, more = _records(run_story, compile_)

@@ -43,6 +43,7 @@ def no_call(run: str, slug: str, kernel: str, handle: int) -> NotHere:
     return NotHere(
         f"Graph {slug} of run {run} has no call {handle} of a kernel {kernel}.",
         f"Its kernels are listed at /runs/{run}.",
+        run,
     )
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.missing import NotHere
-from inductorscope.answers.parts import RunName
+from inductorscope.answers.parts import RunName, run_name
 from inductorscope.store.contents.texts import StoredText, stored_text
 from inductorscope.store.tables.models import Artifact, Graph, Run
 
@@ -71,9 +71,11 @@ def file_page(
     )
     row = session.execute(query).one_or_none()
     if row is None:
+        run_name(session, run)
         raise NotHere(
             f"Run {run} has no stored file {artifact}.",
             f"Its files are listed at /runs/{run}/read.",
+            run,
         )
     stored: Artifact = row.Artifact
     count = stored.line_count

@@ -113,13 +113,6 @@ def run_page(session: Session, run_id: str) -> RunPage:
     )
 
 
-def first_graph(session: Session, run: str) -> str | None:
-    """Slug of the run's first graph; None if it has none."""
-    run_of(session, run)
-    query = select(Graph.slug).where(Graph.run_id == run).order_by(Graph.position).limit(1)
-    return session.scalar(query)
-
-
 def _log_count(session: Session, run: Run) -> int:
     """Number of TORCH_TRACE logs, as far as they have been read."""
     logs = select(func.count(LogEntry.log.distinct())).where(LogEntry.run_id == run.id)

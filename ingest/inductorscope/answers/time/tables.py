@@ -172,6 +172,7 @@ def times_table(session: Session, run_id: str, asked: Asked) -> TimesTable:
         raise NotHere(
             f"Run {run_id} has no profile {asked.profile}.",
             f"Its profiles are listed at /runs/{run_id}/time.",
+            run_id,
         )
     sorts = list(EVENT_SORTS if asked.of == EVENTS else SORTS[asked.of])
     if asked.sort not in sorts:

@@ -116,8 +116,12 @@ def launch(
 
 
 def quiet() -> None:
-    """Warnings only, and no pickle: whoever can write rows must not run code in a worker."""
-    logging.getLogger("dbos").setLevel(logging.WARNING)
+    """Warnings only, to our log, and no pickle: whoever can write rows must not run code in a
+    worker."""
+    engine_log = logging.getLogger("dbos")
+    engine_log.setLevel(logging.WARNING)
+    if not engine_log.handlers:
+        engine_log.addHandler(logging.NullHandler())  # else the engine adds one that counts nothing
     setattr(DefaultSerializer, "deserialize", _refuse_pickle)  # noqa: B010  # not for mypy to see
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 
+from inductorscope.processes.logs import log_to_stderr
+
 
 def speak() -> None:
     """Lines go to stderr; libraries have their say from warnings up."""
-    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+    log_to_stderr()
     logging.getLogger("inductorscope").setLevel(logging.INFO)

@@ -1,4 +1,5 @@
-"""Keeps the web process and the workers alive: what dies is started again under the same name."""
+"""Keeps the web process and the workers alive: what dies is started again under the same name, and
+a web process that does not answer is ended first."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.queue.answering import answers
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.slots import reserve
 from inductorscope.jobs.queue.speaking import speak
@@ -33,6 +36,10 @@ HOPELESS = (2, 3)
 """Exit codes of the web process: settings that cannot be used, a port that is taken."""
 GRACE_SECONDS = 12.0
 LOOK_SECONDS = 0.25
+ASK_SECONDS = 5.0
+"""Between questions to the web process."""
+SILENT_SECONDS = 30.0
+"""A web process that has not answered for so long never will."""
 
 log = logging.getLogger("inductorscope.supervisor")
 
@@ -53,6 +60,13 @@ class Kept:
     due: float = 0.0
     failed_starts: int = 0
     trusted: bool = False
+    answers: Callable[[], bool] | None = None
+    """Whether the process answers, for one that should."""
+    silent_after: float = SILENT_SECONDS
+    asked: float = 0.0
+    answered: float | None = None
+    """When it answered last, since it started."""
+    silences: int = 0
 
     def start(self, variables: dict[str, str]) -> None:
         self.process = subprocess.Popen(
@@ -64,6 +78,7 @@ class Kept:
             start_new_session=True,  # a Ctrl-C reaches us, and we tell them
         )
         self.started = time.monotonic()
+        self.answered = None
         log.info("%s started, process %d", self.name, self.process.pid)
 
     def look(self, variables: dict[str, str]) -> None:
@@ -79,6 +94,7 @@ class Kept:
         if age > STEADY_SECONDS:
             self.pause = FIRST_PAUSE
         if status is None:
+            self._end_if_silent()
             return
         self.process = None
         self._judge(status)
@@ -88,6 +104,26 @@ class Kept:
         self.due = at + self.pause
         longest = LONGEST_PAUSE_AFTER_SIGNAL if status < 0 else LONGEST_PAUSE
         self.pause = min(self.pause * 2, longest)
+
+    def _end_if_silent(self) -> None:
+        """Ends a process that used to answer; its death is noticed like any other."""
+        at = time.monotonic()
+        if self.answers is None or at - self.asked < ASK_SECONDS:
+            return
+        self.asked = at
+        if self.answers():
+            self.answered = at
+        elif self.answered is not None and at - self.answered > self.silent_after:
+            self.silences += 1
+            assert self.process is not None
+            log.warning(
+                "%s, process %d, has not answered for %.0f s and is ended (%s)",
+                self.name,
+                self.process.pid,
+                at - self.answered,
+                "the first time" if self.silences == 1 else f"{self.silences} times so far",
+            )
+            self.process.kill()
 
     def _judge(self, status: int) -> None:
         if self.trusted or status <= 0:
@@ -110,7 +146,7 @@ def supervise(
     for sign in before:
         signal.signal(sign, lambda *_: stop.set())
     slots = reserve(settings, workers)
-    kept = _processes([slot.executor_id for slot in slots], web)
+    kept = _processes(settings, [slot.executor_id for slot in slots], web)
     variables = environment(settings, PYTHONUNBUFFERED="1")
     try:
         if first_capture is not None:
@@ -126,10 +162,11 @@ def supervise(
             signal.signal(sign, handler)
 
 
-def _processes(workers: list[str], web: bool) -> list[Kept]:
+def _processes(settings: Settings, workers: list[str], web: bool) -> list[Kept]:
     kept = []
     if web:
-        kept.append(Kept("web process", program("inductorscope_server")))
+        asked = partial(answers, settings.host, settings.port)
+        kept.append(Kept("web process", program("inductorscope_server"), answers=asked))
     for name in workers:
         module = program("inductorscope.jobs.queue.worker", "--executor-id", name)
         kept.append(Kept(f"worker {name}", module))

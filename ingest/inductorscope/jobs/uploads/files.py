@@ -9,7 +9,6 @@ import errno
 import fcntl
 import os
 import shutil
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from inductorscope.disk import TO_DO, DiskFullError, check_room, is_full
 from inductorscope.intake.limits import Limits, Refused, size_text
 from inductorscope.intake.names import member_path, shown
 from inductorscope.jobs.errors import (
+    FileBusyError,
     JobsError,
     NotFoundError,
     OffsetError,
@@ -27,10 +27,6 @@ from inductorscope.jobs.errors import (
     UploadRefusedError,
 )
 from inductorscope.settings import PREFIX
-
-LOCK_SECONDS = 5.0
-"""How long a request waits for another one that is writing the same file: a client that comes back
-after its connection broke may be faster than our noticing that it broke."""
 
 Announced = tuple[str, int]
 """A file's path and size, as the client announced them."""
@@ -189,17 +185,11 @@ class Appending:
         self.close()
 
     def _lock(self) -> None:
-        until = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise OffsetError(
-                        "Another request is writing this file.", os.fstat(self._file).st_size
-                    ) from None
-                time.sleep(0.05)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            size = os.fstat(self._file).st_size
+            raise FileBusyError("Another request is writing this file.", size) from None
 
 
 @contextmanager

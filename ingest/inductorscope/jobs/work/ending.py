@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.transitions import Attempt, Event
 from inductorscope.reading.owner import Owner
+from inductorscope.reading.report import read_in_words
 from inductorscope.store.runs.writer import JOB
 from inductorscope.store.tables.models import Run
 
@@ -37,7 +38,7 @@ def owner_of(attempt: Attempt, last_lines: Callable[[], list[Event]]) -> Owner:
 
     def ended(session: Session, run: Run) -> None:
         lines = last_lines()
-        message = read_sentence(run.graph_count, run.kernel_count)
+        message = f"Read {read_in_words(run.report, run.graph_count, run.kernel_count)}."
         if not transitions.complete(
             session, attempt, run_id=run.id, duplicate=False, message=message
         ):
@@ -61,12 +62,3 @@ def left_out(dropped: Iterable[Mapping[str, Any]]) -> list[Event]:
         for item in dropped
         if item.get("kind", "dropped") == "dropped"
     ]
-
-
-def read_sentence(graphs: int, kernels: int) -> str:
-    """What came out, for a person."""
-    return f"Read {_count(graphs, 'graph')} with {_count(kernels, 'generated kernel')}."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

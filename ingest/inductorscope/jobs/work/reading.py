@@ -11,7 +11,7 @@ from inductorscope.intake.several import any_archive, lay_out
 from inductorscope.intake.unpack import unpack
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.uploads.files import UploadFolder
-from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of, read_sentence
+from inductorscope.jobs.work.ending import OvertakenError, left_out, owner_of
 from inductorscope.jobs.work.task import Task, WorkRefused, limit_memory
 from inductorscope.reading import NothingToRead, ReadResult, read_run
 from inductorscope.reading.graphs.apart import cores
@@ -111,8 +111,7 @@ def _read(task: Task, root: Path, origin: str) -> None:
 
 
 def _end_as_duplicate(task: Task, result: ReadResult) -> None:
-    read = read_sentence(result.graphs, result.kernels)
-    message = f"These files were here already, as run {result.run_id}. {read}"
+    message = f"These files were here already, as run {result.run_id}: {result.read}."
     lines = [
         *task.report.finishing(),
         *left_out(asdict(item) for item in result.dropped),

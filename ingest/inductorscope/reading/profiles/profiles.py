@@ -43,6 +43,7 @@ class ProfileRead:
     label: str
     trace_file: File | None = None
     trace: ChromeTrace | None = None
+    table_file: File | None = None
     rows: KeyAverages | None = None
     graph: str | None = None
     kept: TraceRead | None = None
@@ -69,14 +70,9 @@ def read_profiles(
     files: list[File], facts: CaptureFacts | None, notes: Notes, folder: Path | None
 ) -> list[ProfileRead]:
     """Eager first, then compiled, then the rest by path. `folder`: for large temporary files."""
-    found: dict[str, ProfileRead] = {}
-    for file in files:
-        if file.role not in (CHROME_TRACE, KEY_AVERAGES):
-            continue
-        label = _label(file, facts)
-        profile = found.setdefault(label, ProfileRead(label, graph=file.graph))
-        if file.role == CHROME_TRACE and profile.trace_file is None:
-            profile.trace_file = file
+    profiles = _paired(files, facts)
+    for profile in profiles:
+        if (file := profile.trace_file) is not None:
             read = notes.attempt(
                 file.path, "Reading the trace", partial(_read_trace, file, folder), None
             )
@@ -84,18 +80,45 @@ def read_profiles(
                 profile.trace, profile.kept = read
             for repair in profile.trace.repairs if profile.trace is not None else []:
                 notes.add(file.path, f"{repair.reason} (such as {repair.example})", repair.count)
-        elif file.role == KEY_AVERAGES and profile.rows is None:
+        if (file := profile.table_file) is not None:
             profile.rows = notes.attempt(
-                file.path,
-                "Reading the table",
-                partial(_read_rows, file),
-                None,
+                file.path, "Reading the table", partial(_read_rows, file), None
             )
             notes.problems(file.path, profile.rows.problems if profile.rows is not None else [])
-        else:
-            notes.add(file.path, f"a second file about the same profile ({label}); kept, not read")
     order = {label: number for number, label in enumerate(LABELS)}
-    return sorted(found.values(), key=lambda profile: (order.get(profile.label, 9), profile.label))
+    return sorted(profiles, key=lambda profile: (order.get(profile.label, 9), profile.label))
+
+
+def _paired(files: list[File], facts: CaptureFacts | None) -> list[ProfileRead]:
+    """A profile for each trace, with the table of the same label, if possible of the same folder;
+    and one for each table without a trace. Only the first of several that share a label has it; the
+    others are labelled with their paths."""
+    profiles: list[ProfileRead] = []
+    shared: dict[str, list[ProfileRead]] = {}
+
+    def add(file: File, label: str) -> ProfileRead:
+        alike = shared.setdefault(label, [])
+        profile = ProfileRead(file.path if alike else label, graph=file.graph)
+        alike.append(profile)
+        profiles.append(profile)
+        return profile
+
+    for file in files:
+        if file.role == CHROME_TRACE:
+            add(file, _label(file, facts)).trace_file = file
+    for file in files:
+        if file.role == KEY_AVERAGES:
+            label = _label(file, facts)
+            free = [one for one in shared.get(label, []) if one.table_file is None]
+            beside = [
+                one
+                for one in free
+                if one.trace_file is not None
+                and one.trace_file.absolute.parent == file.absolute.parent
+            ]
+            profile = next(iter(beside or free), None) or add(file, label)
+            profile.table_file = file
+    return profiles
 
 
 def compiled_profile(profiles: list[ProfileRead]) -> ProfileRead | None:

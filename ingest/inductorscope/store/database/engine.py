@@ -28,6 +28,8 @@ from inductorscope.store.database.storable import json_text
 
 READ_ONLY = "inductorscope_read_only"
 BUSY_MS = 30_000
+POOL = {"pool_size": 10, "max_overflow": 20, "pool_timeout": 10}
+"""Connections of a process, more than it has requests in work, and seconds to wait for one."""
 WAL_KEPT_BYTES = 64 * MIB
 PAUSE_AFTER_BULK_SECONDS = 0.05
 SHORT_BULK_SECONDS = 0.1
@@ -60,8 +62,7 @@ def make_engine(settings: Settings) -> Engine:
     return create_engine(
         url,
         pool_pre_ping=True,
-        pool_size=10,
-        max_overflow=20,
+        **POOL,
         json_serializer=json_text,
         json_deserializer=msgspec.json.decode,
     )
@@ -79,6 +80,7 @@ def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -
     engine = create_engine(
         url,
         poolclass=None if pooled else NullPool,
+        **(POOL if pooled else {}),
         json_serializer=json_text,
         json_deserializer=msgspec.json.decode,
     )

@@ -1,0 +1,36 @@
+"""The graphs of a run, for pages that show one of them; a run of traces or logs may have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.parts import GraphName, RunName, graphs_of, run_of
+from inductorscope.store.tables.models import READING, LogEntry, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class RunGraphs:
+    """Explorer `/runs/{run}/explorer` and memory `/runs/{run}/memory`: the page of the first graph,
+    or what is missing."""
+
+    run: RunName
+    graphs: list[GraphName]
+    reading: bool
+    """Whether graphs may still follow."""
+    profiles: bool
+    """Whether the run has times to look at instead."""
+    logs: bool
+
+
+def run_graphs(session: Session, run_id: str) -> RunGraphs:
+    run = run_of(session, run_id)
+    return RunGraphs(
+        run=RunName(run.id, run.name),
+        graphs=graphs_of(session, run_id),
+        reading=run.state == READING,
+        profiles=bool(session.scalar(select(exists().where(Profile.run_id == run_id)))),
+        logs=bool(session.scalar(select(exists().where(LogEntry.run_id == run_id)))),
+    )

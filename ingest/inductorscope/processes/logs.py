@@ -1,0 +1,95 @@
+"""Logs to stderr. A failure that repeats is counted, and reported once in a while."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+
+PERIOD_SECONDS = 60.0
+MOST_LINES = 5
+"""Warnings of one kind that are written in a period; with a traceback, only the first."""
+MOST_KINDS = 1000
+TRACEBACK = "Traceback (most recent call last):\n"
+
+Kind = tuple[object, ...]
+
+
+@dataclass
+class _Repeats:
+    """What a period had of one kind of failure."""
+
+    begun: float
+    message: str = ""
+    written: int = 0
+    left_out: int = 0
+
+
+class Counting(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes a few warnings of each kind, and counts the rest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        self._kinds: dict[Kind, _Repeats] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        now = time.monotonic()
+        self._report(now - PERIOD_SECONDS)
+        if record.levelno < logging.WARNING:
+            super().emit(record)
+            return
+        _shorten(record)
+        repeats = self._kinds.setdefault(_kind_of(record), _Repeats(now))
+        repeats.message = record.getMessage().partition("\n")[0]
+        if repeats.written >= (1 if record.exc_info else MOST_LINES):
+            repeats.left_out += 1
+            return
+        repeats.written += 1
+        super().emit(record)
+
+    def close(self) -> None:
+        self.acquire()
+        try:
+            self._report(time.monotonic())
+        finally:
+            self.release()
+        super().close()
+
+    def _report(self, before: float) -> None:
+        """Reports what was left out in periods that began before a time, and ends these."""
+        if len(self._kinds) > MOST_KINDS:
+            before = time.monotonic()
+        over = [kind for kind, repeats in self._kinds.items() if repeats.begun <= before]
+        for repeats in map(self._kinds.pop, over):
+            if repeats.left_out:
+                message = f"{repeats.left_out:,} more like this: {repeats.message}"
+                super().emit(
+                    logging.LogRecord(__name__, logging.WARNING, "", 0, message, None, None)
+                )
+
+
+def _kind_of(record: logging.LogRecord) -> Kind:
+    """Returns what failures of one kind have in common: where they are logged and raised."""
+    kind: Kind = (record.pathname, record.lineno)
+    if record.exc_info and record.exc_info[1] is not None:
+        error = record.exc_info[1]
+        raised = error.__traceback__
+        while raised is not None and raised.tb_next is not None:
+            raised = raised.tb_next
+        kind += (type(error), raised and (raised.tb_frame.f_code, raised.tb_lineno))
+    return kind
+
+
+def _shorten(record: logging.LogRecord) -> None:
+    """Of a traceback within a message, as the job engine writes them, keeps the error. Those of a
+    lost database have hundreds of lines and say nothing more."""
+    before, traceback, lines = record.getMessage().partition(TRACEBACK)
+    if traceback:
+        errors = [line for line in lines.splitlines() if line[:1].isalpha()]
+        record.msg, record.args = f"{before}{errors[-1] if errors else ''}", None
+
+
+def log_to_stderr() -> None:
+    """Sets up the log of a process: warnings, and what the process itself chooses to say."""
+    logging.basicConfig(handlers=[Counting()], level=logging.WARNING)

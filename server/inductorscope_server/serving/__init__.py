@@ -1,0 +1,1 @@
+"""Serving many clients: connections, turns, and the health of the process."""

@@ -1,0 +1,190 @@
+"""Connections that keep the server waiting are ended, and their number is limited.
+
+uvicorn alone waits without end for the rest of a request, and for a client that does not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from inductorscope_server.serving.clients import client_of
+
+MOST_CONNECTIONS = 512
+"""Open connections. Browsers open up to six each, and close them after a moment of silence."""
+MOST_UNSENT_BYTES = 128 * 1024 * 1024
+"""Bytes of answers that clients have yet to take, of all connections."""
+MOST_HEAD_BYTES = 16 * 1024
+"""Bytes of a request's address and headers."""
+MOST_PIECES = 2000
+"""Pieces of a body in one read: chunks so small cost far more to read than to send."""
+LEAST_BODY_BYTES = 16 * 1024
+"""Bytes of a body that must arrive in the time that a client has."""
+UNSENT_IN_SYSTEM_BYTES = 128 * 1024
+"""Bytes the system takes beyond those on their way, so that we notice who does not read."""
+
+BACKLOG = 64
+"""Connections accepted at once; further ones wait in the system."""
+FILES_OF_CONNECTION = 2
+"""A connection, and the file that it uploads."""
+OTHER_FILES = 160
+"""Files that the rest of the process opens, most of them for the database."""
+
+log = logging.getLogger("inductorscope.web")
+
+Awaited = tuple[str, int]
+
+
+class Reader(h11.Connection):
+    """Reads requests; refuses bodies in tiny chunks."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(h11.SERVER, most_bytes)
+        self._pieces = 0
+
+    def receive_data(self, data: bytes) -> None:
+        self._pieces = 0
+        super().receive_data(data)
+
+    def next_event(self) -> Any:  # noqa: ANN401  # as h11 declares it
+        event = super().next_event()
+        if isinstance(event, h11.Data):
+            self._pieces += 1
+            if self._pieces > MOST_PIECES:
+                raise h11.RemoteProtocolError("The chunks of the body are too small.")
+        return event
+
+
+class Connection(H11Protocol):
+    """A connection that knows how long it has been waiting for its client."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.conn = Reader(MOST_HEAD_BYTES)
+        self.limit_concurrency = None  # uvicorn would refuse the new connection; we end another
+        self.group = ""
+        """Connections of the same group share what one client may have."""
+        self._requests = 0
+        self._received = 0
+        self._awaited: Awaited | None = None
+        self._since = time.monotonic()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.group = client_of(self.client)
+        make_room(self.connections, self.config.limit_concurrency)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += len(data)
+        super().data_received(data)
+
+    def on_response_complete(self) -> None:
+        self._requests += 1
+        super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:  # the answer has begun
+            self.cycle.disconnected = True
+            self.end()
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that the client has yet to take."""
+        return self.transport.get_write_buffer_size()
+
+    def waits(self, now: float) -> float:
+        """Returns for how long the client has neither sent nor taken what it should."""
+        awaited = self._awaited_now()
+        if awaited is None or awaited != self._awaited:
+            self._awaited = awaited
+            self._since = now
+        return now - self._since
+
+    def _awaited_now(self) -> Awaited | None:
+        """Returns what the server waits for, with a number that changes when the client goes on;
+        None while the client waits for the server."""
+        if self.unsent:
+            return "answer", self.unsent
+        if self.cycle is None or self.cycle.response_complete:
+            return "request", self._requests
+        asked = not self.flow.read_paused and not self.cycle.waiting_for_100_continue
+        if self.cycle.more_body and asked:
+            return "body", self._received // LEAST_BODY_BYTES
+        return None
+
+    def end(self) -> None:
+        """Ends the connection at once; what was not sent is lost."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+
+def make_room(connections: Iterable[Any], most: int | None) -> None:
+    """Ends a connection if there are too many: of the client with the most, the one that has kept
+    the server waiting longest."""
+    ours = [each for each in connections if isinstance(each, Connection)]
+    if most is None or len(ours) <= most:
+        return
+    now = time.monotonic()
+    counts = Counter(each.group for each in ours)
+    chosen = max(ours, key=lambda each: (counts[each.group], each.waits(now)))
+    log.warning(
+        "There are more than %d connections; one of %s is ended, which has %d.",
+        most, chosen.group, counts[chosen.group],
+    )  # fmt: skip
+    chosen.end()
+
+
+def end_waiting(connections: Iterable[Any], seconds: float) -> None:
+    """Ends connections whose client has kept the server waiting for too long, and those with the
+    longest unread answers if all of them take too much memory."""
+    now = time.monotonic()
+    ours = [each for each in connections if isinstance(each, Connection)]
+    for each in ours:
+        if each.waits(now) > seconds:
+            each.end()
+    left = sorted((each for each in ours if each.unsent), key=lambda each: each.unsent)
+    while left and sum(each.unsent for each in left) > MOST_UNSENT_BYTES:
+        slow = left.pop()
+        log.warning("Clients are slow to take answers; a connection of %s is ended.", slow.group)
+        slow.end()
+
+
+def most_connections() -> int:
+    """Returns how many connections the process may have, and lets it open files enough."""
+    wanted = OTHER_FILES + BACKLOG + FILES_OF_CONNECTION * MOST_CONNECTIONS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    left = (soft - OTHER_FILES - BACKLOG) // FILES_OF_CONNECTION
+    return max(1, min(MOST_CONNECTIONS, left))
+
+
+def limit_sending(listening: socket.socket, seconds: int) -> None:
+    """Sets the options that accepted connections inherit: the system holds little that the client
+    has not taken, and gives up a client that is gone."""
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_IN_SYSTEM_BYTES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, seconds * 1000)

@@ -1,0 +1,179 @@
+"""Streams that follow jobs. A job is asked about once, however many streams follow it, and streams
+share one thread, so that they never take those of pages."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Self, TypeVar
+
+import anyio
+from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.errors import JobsError
+from inductorscope.jobs.records import OVER, JobLine, JobStatus
+from sqlalchemy.exc import SQLAlchemyError
+
+POLL_SECONDS = 0.3
+MOST_STREAMS = 256
+"""Open streams: half of the connections."""
+MOST_LINES = 1000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A job at one moment, with the new lines of its log."""
+
+    job: JobStatus
+    new_lines: list[JobLine]
+    first_line: int
+    """The line before the new ones."""
+    last_line: int
+    texts: dict[str, str] = field(default_factory=dict, compare=False)
+    """Messages about it that streams share."""
+
+    @classmethod
+    def begin(cls, jobs: JobsClient, job_id: str) -> Self:
+        """Returns the job now, with its log so far. Raises NotFoundError."""
+        return cls._read(jobs, job_id, 0)
+
+    def next(self, jobs: JobsClient) -> Self:
+        """Returns the job now, with the lines logged since."""
+        return self._read(jobs, self.job.id, self.last_line)
+
+    @classmethod
+    def _read(cls, jobs: JobsClient, job_id: str, after: int) -> Self:
+        lines = jobs.events(job_id, after=after, limit=MOST_LINES)
+        return cls(jobs.job(job_id), lines, after, lines[-1].id if lines else after)
+
+    def differs(self, before: Progress) -> bool:
+        return self.job != before.job or bool(self.new_lines)
+
+    @property
+    def over(self) -> bool:
+        """Whether the job is over and all of its log was sent."""
+        return self.job.state in OVER and len(self.new_lines) < MOST_LINES
+
+
+class Stream:
+    """One client that follows a job."""
+
+    def __init__(self, job: str, client: str) -> None:
+        self.job = job
+        self.client = client
+        self.ended = False
+        """Whether the server ends the stream, although the job may go on."""
+        self._news: Progress | None = None
+        self._told = asyncio.Event()
+
+    def tell(self, news: Progress) -> None:
+        self._news = news
+        self._told.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self._told.set()
+
+    async def news(self, seconds: float) -> Progress | None:
+        """Waits for news; None if there are none in time, or the stream ends."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._told.wait()
+        except TimeoutError:
+            return None
+        self._told.clear()
+        news, self._news = self._news, None
+        return news
+
+
+@dataclass
+class _Followed:
+    """A job that streams follow."""
+
+    latest: Progress
+    task: asyncio.Task[None] | None = None
+
+
+class Streams:
+    """All streams of the process."""
+
+    def __init__(self, jobs: JobsClient, stopping: threading.Event) -> None:
+        self._jobs = jobs
+        self._stopping = stopping
+        self._open: list[Stream] = []
+        """The oldest first."""
+        self._followed: dict[str, _Followed] = {}
+        self._thread = anyio.CapacityLimiter(1)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Runs blocking work of a stream."""
+        return await anyio.to_thread.run_sync(work, limiter=self._thread)
+
+    async def text(self, progress: Progress, key: str, write: Callable[[Progress], str]) -> str:
+        """Returns a message, written once for all streams with the same key."""
+
+        def written() -> str:
+            if key not in progress.texts:
+                progress.texts[key] = write(progress)
+            return progress.texts[key]
+
+        return progress.texts[key] if key in progress.texts else await self.run(written)
+
+    async def begin(self, job: str) -> Progress:
+        """Returns the job now. Raises NotFoundError."""
+        return await self.run(lambda: Progress.begin(self._jobs, job))
+
+    async def after(self, seen: Progress, news: Progress) -> Progress:
+        """Returns what a client has not seen yet: the news, unless its log has other lines."""
+        if news.first_line == seen.last_line:
+            return news
+        return await self.run(lambda: seen.next(self._jobs))
+
+    @contextmanager
+    def follow(self, seen: Progress, client: str) -> Iterator[Stream]:
+        """Adds a stream. If there are too many, the oldest of the client with the most ends."""
+        stream = Stream(seen.job.id, client)
+        self._open.append(stream)
+        if len(self._open) > MOST_STREAMS:
+            counts = Counter(each.client for each in self._open)
+            oldest = max(self._open, key=lambda each: counts[each.client])
+            self._open.remove(oldest)
+            oldest.end()
+        followed = self._followed.get(stream.job)
+        if followed is None:
+            self._followed[stream.job] = followed = _Followed(seen)
+            followed.task = asyncio.create_task(self._poll(followed))
+        elif (followed.latest.job, followed.latest.last_line) != (seen.job, seen.last_line):
+            stream.tell(followed.latest)
+        try:
+            yield stream
+        finally:
+            if stream in self._open:
+                self._open.remove(stream)
+
+    async def _poll(self, followed: _Followed) -> None:
+        """Tells streams what is new about a job, until none follows it."""
+        job = followed.latest.job.id
+        try:
+            while self._of(job) and not self._stopping.is_set():
+                await asyncio.sleep(POLL_SECONDS)
+                before = followed.latest
+                followed.latest = await self.run(partial(before.next, self._jobs))
+                if followed.latest.differs(before):
+                    for stream in self._of(job):
+                        stream.tell(followed.latest)
+        except (SQLAlchemyError, JobsError):
+            pass  # clients come back, and learn then what is wrong
+        finally:
+            del self._followed[job]
+            for stream in self._of(job):
+                stream.end()
+
+    def _of(self, job: str) -> list[Stream]:
+        return [each for each in self._open if each.job == job]

@@ -1,0 +1,80 @@
+"""Hundreds of streams that follow a job."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.attacking import Health, an_upload, bearer, close, connect, head, is_closed
+from tests.support.serving import serve
+
+STREAMS = 300
+KINDS = ("/api/jobs/{}/events", "/jobs/{}/row", "/jobs/{}/panel")
+
+pytestmark = pytest.mark.slow
+
+
+def stream(url: str, token: str, job: str, number: int) -> socket.socket:
+    opened = connect(url)
+    path = KINDS[number % len(KINDS)].format(job)
+    opened.sendall(head(url, "GET", path, token, Accept="text/event-stream"))
+    return opened
+
+
+def attack(url: str, token: str, stop: threading.Event) -> None:
+    """Follows whatever job is under way, hundreds of times, and reads nothing of it."""
+    opened: list[socket.socket] = []
+    try:
+        while not stop.wait(0.5):
+            with contextlib.suppress(OSError):
+                page = httpx.get(
+                    f"{url}/api/jobs?active=true", headers=bearer(token), timeout=60
+                ).raise_for_status()
+                for job in page.json()["jobs"][:5]:
+                    opened.extend(stream(url, token, job["id"], each) for each in range(60))
+            while len(opened) > STREAMS or (opened and is_closed(opened[0])):
+                opened.pop(0).close()
+    finally:
+        close(opened)
+
+
+def test_streams_hold_up_nobody(database_url: str, tmp_path: Path) -> None:
+    env = {"INDUCTORSCOPE_DATABASE_URL": database_url}
+    with serve(tmp_path / "data", "--workers", "0", env=env) as served:
+        job = a_queued_job(served.url)
+        opened = [stream(served.url, "", job, number) for number in range(STREAMS)]
+        try:
+            with Health(served.url) as health:
+                for _ in range(20):
+                    assert httpx.get(served.url, timeout=20).elapsed.total_seconds() < 1
+            assert not health.failures
+            assert health.slowest < 1
+            _cancel_and_read(served.url, job, opened[-len(KINDS) :])
+        finally:
+            close(opened)
+
+
+def a_queued_job(url: str) -> str:
+    path = an_upload(url, "", 2)
+    patched = httpx.patch(f"{url}{path}", content=b"ab", headers={"Upload-Offset": "0"})
+    patched.raise_for_status()
+    finished = httpx.post(f"{url}{path.partition('/files/')[0]}/finish").raise_for_status()
+    return str(finished.json()["job"])
+
+
+def _cancel_and_read(url: str, job: str, streams: list[socket.socket]) -> None:
+    """The newest streams still tell what happens."""
+    httpx.post(f"{url}/api/jobs/{job}/cancel").raise_for_status()
+    for opened in streams:
+        opened.settimeout(20)
+        text = b""
+        while b"event: end" not in text:
+            piece = opened.recv(65536)
+            assert piece, text
+            text += piece
+        assert b"cancelled" in text

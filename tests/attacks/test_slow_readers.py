@@ -1,0 +1,81 @@
+"""Clients that ask for a large file and do not read it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+from inductorscope.formats.units import MIB
+
+from tests.support.attacking import Health, a_large_file, close, connect, head, is_closed
+from tests.support.serving import serve
+
+READERS = 40
+PATIENCE_SECONDS = "2"
+LARGE = 8 * MIB
+
+pytestmark = pytest.mark.slow
+
+
+def reader(url: str, token: str, path: str) -> socket.socket:
+    opened = connect(url, receive_bytes=4096)
+    opened.sendall(head(url, "GET", path, token))
+    return opened
+
+
+def attack(url: str, token: str, stop: threading.Event) -> None:
+    """Keeps many readers open that take nothing; those that the server ends come back."""
+    path = a_large_file(url, token, LARGE)
+    readers: list[socket.socket] = []
+    try:
+        while not stop.wait(0.05):
+            if len(readers) < READERS:
+                readers.append(reader(url, token, path))
+            elif is_closed(readers[0], 0.2):
+                readers.pop(0).close()
+            else:
+                readers.append(readers.pop(0))
+    finally:
+        close(readers)
+
+
+def test_readers_that_do_not_read_hold_up_nobody(database_url: str, tmp_path: Path) -> None:
+    env = {"INDUCTORSCOPE_DATABASE_URL": database_url}
+    with serve(tmp_path / "data", env=env) as served:
+        path = a_large_file(served.url, "", LARGE)
+        readers = [reader(served.url, "", path) for _ in range(READERS)]
+        try:
+            with Health(served.url) as health:
+                for _ in range(10):
+                    assert httpx.get(served.url, timeout=20).status_code == 200
+            assert not health.failures
+            assert health.slowest < 1
+        finally:
+            close(readers)
+
+
+def test_a_reader_that_takes_nothing_is_ended(tmp_path: Path) -> None:
+    env = {"INDUCTORSCOPE_CLIENT_SECONDS": PATIENCE_SECONDS}
+    with serve(tmp_path / "data", env=env) as served:
+        path = a_large_file(served.url, "", LARGE)
+        with reader(served.url, "", path) as slow:
+            slow.recv(1)
+            assert _ends(served.url, slow)
+        whole = httpx.get(f"{served.url}{path}", headers={"Accept-Encoding": "identity"})
+        assert len(whole.content) == int(whole.headers["Content-Length"])
+
+
+def _ends(url: str, slow: socket.socket) -> bool:
+    """Reads only after the server had enough: what the system holds arrives, but not the rest."""
+    threading.Event().wait(6)
+    slow.settimeout(10)
+    taken = 0
+    try:
+        while piece := slow.recv(MIB):
+            taken += len(piece)
+    except OSError:
+        return True
+    return taken < LARGE
