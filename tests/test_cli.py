@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,65 @@ def test_a_database_out_of_reach_is_said(tmp_path: Path, monkeypatch: pytest.Mon
     assert "Traceback" not in done.stderr
 
 
+BAD_DATA = {
+    "a file as the folder": ("notes.txt", {}, "is a file; name a folder"),
+    "a folder as the database": ("folder", {}, "is a folder"),
+    "a text as the database": ("text", {}, "not a"),
+    "a damaged database": ("damaged", {}, "The database"),
+    "another kind of database": ("new", {"DATABASE_URL": "mysql://a:b@h/d"}, "DATABASE_URL is not"),
+    "no address": ("new", {"DATABASE_URL": "postgresql://u:pw@h:port/d"}, "DATABASE_URL is not"),
+    "nobody there": ("new", {"DATABASE_URL": "postgresql://u:pw@127.0.0.1:1/d"}, "The database"),
+    "no such port": ("new", {"PORT": "99999"}, "The port is 99999"),
+}
+
+
+@pytest.mark.parametrize("command", ["runs", "serve"])
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_a_bad_folder_or_database_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, command: str
+) -> None:
+    name, variables, said = BAD_DATA[case]
+    (tmp_path / "notes.txt").write_text("dear diary")
+    for folder in ("folder/inductorscope.db", "text", "damaged"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "text" / "inductorscope.db").write_text("dear diary")
+    (tmp_path / "damaged" / "inductorscope.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    for variable, value in variables.items():
+        monkeypatch.setenv(f"INDUCTORSCOPE_{variable}", value)
+    done = run(command, "--data", str(tmp_path / name))
+    assert done.returncode in (1, 2), done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "pw" not in done.stderr
+    lines = done.stderr.splitlines()
+    if said != "The database" and case != "no address":  # which only the processes find
+        assert len(lines) == 1, done.stderr
+    assert len(lines) < 30, done.stderr
+
+
+def test_a_token_in_other_letters_does_not_stop_push() -> None:
+    """It is sent as UTF-8."""
+    received: list[str] = []
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(self.headers["Authorization"].encode("latin-1").decode())
+            self.send_response(401)
+            self.end_headers()
+
+        def log_message(self, format: str, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        done = run("push", __file__, "--server", address, "--token", "schlüssel-ключ")
+        server.shutdown()
+    assert received == ["Bearer schlüssel-ключ"]
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+
+
 def test_nothing_to_read_leaves_nothing(tmp_path: Path) -> None:
     diary = tmp_path / "notes.txt"
     diary.write_text("dear diary")
@@ -141,7 +202,18 @@ def test_nothing_to_read_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_every_command_explains_itself() -> None:
-    commands = ("serve", "worker", "models", "capture", "ingest", "push", "links", "runs", "delete")
+    commands = (
+        "serve",
+        "worker",
+        "worker-health",
+        "models",
+        "capture",
+        "ingest",
+        "push",
+        "links",
+        "runs",
+        "delete",
+    )
     listed = run("--help").stdout
     for name in commands:
         assert f" {name} " in listed

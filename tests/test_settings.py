@@ -27,6 +27,12 @@ def test_a_number_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         load()
 
 
+@pytest.mark.parametrize(("name", "value"), [("port", 65_536), ("port", -1), ("workers", -1)])
+def test_options_are_checked_like_variables(tmp_path: Path, name: str, value: int) -> None:
+    with pytest.raises(SettingError, match=str(value)):
+        load(data=tmp_path, **{name: value})
+
+
 def test_options_win_over_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("INDUCTORSCOPE_PORT", "1")
     monkeypatch.setenv("INDUCTORSCOPE_TOKEN_TO_READ", "yes")

@@ -12,6 +12,8 @@ from pathlib import Path
 from inductorscope.formats.units import GIB
 
 PREFIX = "INDUCTORSCOPE_"
+LARGEST_PORT = 65_535
+DATABASES = ("sqlite", "postgresql", "postgres")
 
 
 class SettingError(ValueError):
@@ -39,7 +41,8 @@ class Settings:
     hosts: str = ""
     """Further host names of the server, separated by commas: a proxy's, for example."""
     token: str = ""
-    """Secret that requests which write must carry (`Authorization: Bearer …`)."""
+    """Secret that requests which write must carry (`Authorization: Bearer …`), except those of a
+    browser that logged in with it."""
     token_to_read: bool = False
     """Whether reading needs the token too."""
     client_seconds: int = 30
@@ -94,18 +97,36 @@ def load(**overrides: object) -> Settings:
         values[field.name] = _parse(name, str(field.type), raw)
     values |= {name: value for name, value in overrides.items() if value is not None}
     values["data"] = Path(str(values["data"])).expanduser().absolute()
-    return Settings(**values)  # type: ignore[arg-type]  # each value was parsed by its field's type
+    settings = Settings(**values)  # type: ignore[arg-type]  # parsed by the type of its field
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, int) and value < 0:
+            name = PREFIX + field.name.upper()
+            raise SettingError(f"{name} is {value}; it takes a number of 0 or more.")
+    if settings.port > LARGEST_PORT:
+        raise SettingError(
+            f"The port is {settings.port}; ports are numbers up to {LARGEST_PORT} "
+            f"({PREFIX}PORT or --port)."
+        )
+    scheme, _, rest = settings.url.partition("://")
+    if scheme.partition("+")[0] not in DATABASES or not rest:
+        raise SettingError(
+            f"{PREFIX}DATABASE_URL is not the address of a database; it takes "
+            "postgresql://user:password@host/database or sqlite:///path."
+        )
 
 
 def _parse(name: str, kind: str, raw: str) -> object:
     if kind == "int":
         try:
-            number = int(raw)
+            return int(raw)
         except ValueError:
             raise SettingError(f"{name} is {raw!r}; it takes a whole number.") from None
-        if number < 0:
-            raise SettingError(f"{name} is {number}; it takes a number of 0 or more.")
-        return number
     if kind == "bool":
         if raw.lower() in {"1", "true", "yes", "on"}:
             return True

@@ -10,11 +10,11 @@ import sys
 from types import FrameType
 
 import uvicorn
-from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.errors import cause_of
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.logs import log_to_stderr
 from inductorscope.settings import PREFIX, SettingError, Settings, load
-from inductorscope.store.database.errors import MigrationError
+from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.runs.secrets import report_secrets
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
@@ -29,6 +29,7 @@ from inductorscope_server.serving.connections import (
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.parts import Parts
 from inductorscope_server.web.security import WILDCARDS, is_loopback_name
+from inductorscope_server.web.token import refusal_of_token
 
 TAKEN = 3
 """Exit code when the port is taken; the supervisor does not retry."""
@@ -80,7 +81,10 @@ def address_of(settings: Settings) -> str:
 
 
 def check(settings: Settings) -> None:
-    """Refuses a non-loopback address without a token."""
+    """Refuses a token that can be guessed, and a non-loopback address without a token."""
+    refusal = refusal_of_token(settings.token)
+    if refusal is not None:
+        raise StartError(refusal, WRONG)
     if settings.token or is_loopback_name(settings.host):
         return
     raise StartError(
@@ -127,10 +131,10 @@ def serve(settings: Settings) -> None:
             app = create_app(settings)
             with app.state.parts.write.begin() as session:
                 notice = report_secrets(session)
-        except (MigrationError, SQLAlchemyError, OSError) as error:
-            raise StartError(
-                f"The database cannot be opened: {_first_line(error)}", FAILED
-            ) from error
+        except UnusableError as error:
+            raise StartError(str(error), WRONG) from error
+        except (SQLAlchemyError, OSError) as error:
+            raise StartError(f"The database cannot be opened: {cause_of(error)}", FAILED) from error
         if notice is not None:
             print(notice, file=sys.stderr, flush=True)
         configure_mappers()
@@ -150,11 +154,6 @@ def serve(settings: Settings) -> None:
             timeout_keep_alive=min(KEPT_SECONDS, settings.client_seconds),
         )
         Server(config, app.state.parts).run(sockets=[listening])
-
-
-def _first_line(error: Exception) -> str:
-    lines = without_password(str(error)).splitlines()
-    return (lines or [type(error).__name__])[0]
 
 
 def main() -> int:

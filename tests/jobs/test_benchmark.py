@@ -20,7 +20,7 @@ from inductorscope.jobs.errors import CaptureRefusedError
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
-from inductorscope.jobs.work.folders import scratch_folder, work_folder
+from inductorscope.jobs.work.folders import work_folder
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
@@ -161,7 +161,6 @@ def test_a_job_benchmarks_a_kernel_of_a_capture(
     factory = sessions(make_engine(here))
     attempt = claim(factory, job, "a test")
     assert attempt is not None
-    scratch_folder(job).mkdir(parents=True)
     done = subprocess.run(
         child_command(attempt), env=environment(here), capture_output=True, text=True, check=False
     )
@@ -194,7 +193,6 @@ def test_what_was_not_captured_here_never_runs(
         session.execute(update(Run).values(origin="upload"))
     attempt = claim(factory, job, "a test")
     assert attempt is not None
-    scratch_folder(job).mkdir(parents=True)
     subprocess.run(child_command(attempt), env=environment(here), capture_output=True, check=False)
     status = client.job(job)
     assert status.state == "failed"

@@ -17,7 +17,6 @@ from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.transitions import claim
 from inductorscope.jobs.queue.workflow import child_command
 from inductorscope.jobs.records import JobStatus
-from inductorscope.jobs.work.folders import scratch_folder
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import sessions
 from inductorscope.store.tables.models import JobEvent
@@ -49,7 +48,6 @@ def ingested(
     job = client.finish_upload(upload.id)
     attempt = claim(sessions(engine), job, "a test")
     assert attempt is not None
-    scratch_folder(job).mkdir(parents=True)
     command = child_command(attempt)
     assert command[-1] == str(os.getpid())
     done = subprocess.run(

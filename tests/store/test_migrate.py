@@ -12,6 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from inductorscope.answers.explorer.kernel import kernel_page
+from inductorscope.answers.search.search import search_code
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, POST_GRAD
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import database_url, make_engine, sessions
@@ -180,6 +181,27 @@ def test_what_the_first_version_kept_is_still_there(fresh: Settings) -> None:
         assert page.category == "triton_pointwise"
         assert roles == [CODE, POST_GRAD, FX_RUNNABLE]
         assert [file["role"] for file in run.report["files"]] == [CODE]
+    engine.dispose()
+
+
+def test_texts_of_the_first_version_become_searchable(fresh: Settings) -> None:
+    engine = migration_engine(fresh)
+    stored = b"import torch\nbuf0 = torch.neg(arg0_1)\n"
+    with engine.begin() as connection:
+        command.upgrade(alembic_config(connection), "0001")
+        empty = "x''" if connection.dialect.name == "sqlite" else "''"
+        for statement in FIRST_VERSION:
+            connection.execute(text(statement.replace("<no bytes>", empty)))
+        content = {"size": len(stored), "data": stored}
+        connection.execute(text("UPDATE blobs SET size = :size, stored_size = :size"), content)
+        connection.execute(text("UPDATE blobs SET data = :data"), content)
+        connection.execute(text("UPDATE artifacts SET line_count = 3"))
+    engine.dispose()
+    migrate(fresh)
+    engine = make_engine(fresh)
+    with sessions(engine)() as session:
+        assert search_code(session, "torch.neg(arg0").texts
+        assert not search_code(session, "torch.pos(arg0").texts
     engine.dispose()
 
 

@@ -101,11 +101,26 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        if "sqlalchemy" not in sys.modules:
+        sentence = _sentence(error)
+        if sentence is None:
             raise
-        from sqlalchemy.exc import InterfaceError, OperationalError
-
-        if not isinstance(error, OperationalError | InterfaceError):
-            raise
-        typer.echo(f"The database failed: {error.orig}", err=True)
+        typer.echo(sentence, err=True)
         sys.exit(FAILED)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What to say about an error that is not a bug; None if it is one."""
+    from inductorscope.jobs.errors import cause_of
+    from inductorscope.settings import SettingError
+    from inductorscope.store.database.errors import UnusableError
+
+    if isinstance(error, SettingError | UnusableError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{cause_of(error)}."
+    if "sqlalchemy" in sys.modules:
+        from sqlalchemy.exc import DBAPIError
+
+        if isinstance(error, DBAPIError):
+            return f"The database failed: {cause_of(error)}"
+    return None

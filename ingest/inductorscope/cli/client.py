@@ -63,7 +63,7 @@ class Client:
     """A client of one server's public API."""
 
     def __init__(self, server: str, token: str = "") -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {b"Authorization": f"Bearer {token}".encode()} if token else {}
         self._http = httpx.Client(base_url=server.rstrip("/"), headers=headers, timeout=60.0)
 
     def push(

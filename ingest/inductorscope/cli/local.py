@@ -15,6 +15,7 @@ from inductorscope.reading.graphs.relink import relink
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
+from inductorscope.store.database.private import make_private_folder
 
 
 def read_paths(
@@ -32,7 +33,7 @@ def read_paths(
     A single folder is read in place; anything else is first laid out in a working folder.
     """
     migrate(settings)
-    settings.data.mkdir(parents=True, exist_ok=True)
+    make_private_folder(settings.data)
     name = name or name_of(paths)
     with tempfile.TemporaryDirectory(dir=settings.data, prefix="reading-") as work:
         root = paths[0]

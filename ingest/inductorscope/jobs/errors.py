@@ -13,6 +13,14 @@ def without_password(text: str) -> str:
     return _PASSWORD.sub(r"\1:…@", text)
 
 
+def cause_of(error: Exception) -> str:
+    """Says in one line why a database, a folder or a file cannot be used."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    lines = without_password(str(getattr(error, "orig", None) or error)).strip().splitlines()
+    return (lines or [type(error).__name__])[0]
+
+
 class JobsError(Exception):
     """A request that is not carried out: what is wrong, what to do, which limit if it is one."""
 

@@ -11,6 +11,9 @@ MARK = "SCOPE_JOB"
 """Variable by which the processes of a job are found. Its name must not contain "INDUCTOR",
 "TORCH", "DYNAMO" or "TRITON": torch writes such variables into what it dumps."""
 
+SCRATCH = "SCOPE_SCRATCH"
+"""Variable with the folder for temporary files of a job."""
+
 _NAMES = frozenset({
     # the system
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP",

@@ -40,6 +40,7 @@ from inductorscope.reading.report import read_in_words, report_of
 from inductorscope.reading.scrubbing import CleanFiles
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
+from inductorscope.store.database.private import make_private_folder
 from inductorscope.store.runs.draft import ArtifactDraft, RunDraft
 from inductorscope.store.runs.writer import RunWriter
 from inductorscope.store.tables.models import Run
@@ -96,7 +97,7 @@ def read_run(
     """
     started = time.monotonic()
     if settings is not None:
-        settings.data.mkdir(parents=True, exist_ok=True)
+        make_private_folder(settings.data)
     progress("Looking through the files", 0, None, None)
     intake = recognise(root, hash_later=True)
     if not intake.known:

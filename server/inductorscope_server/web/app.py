@@ -77,7 +77,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     _add_routes(app)
     openapi.install(app, _answers())
     app.mount("/static", Bundle(parts.pages.assets), name="static")
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Guard, parts=parts)
     return app
 
 

@@ -29,12 +29,17 @@ from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Match, Mount
 
 from inductorscope_server.serving.turns import TooManyWaiting
 from inductorscope_server.web import headers
 from inductorscope_server.web.templating import Pages
 
 log = logging.getLogger(__name__)
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+ROUTED = ("fastapi", "endpoint", "path_params", "route")
+"""What the router added to a request's scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +223,21 @@ async def _http(request: Request, error: Exception) -> Response:
         413: "The request is larger than this address allows.",
     }.get(error.status_code, f"{error.detail}.")
     do = "Start from the list of runs at /." if error.status_code == 404 else None
-    return answer(request, Refusal(error.status_code, what, do=do, headers=error.headers))
+    more = dict(error.headers or {})
+    if error.status_code == 405 and (methods := _methods_of(request)):
+        more["Allow"] = ", ".join(methods)
+    return answer(request, Refusal(error.status_code, what, do=do, headers=more))
+
+
+def _methods_of(request: Request) -> list[str]:
+    """The methods of all routes of the request's path: the one that refused knows only its own."""
+    scope = {name: value for name, value in request.scope.items() if name not in ROUTED}
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    return [
+        method
+        for method in METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

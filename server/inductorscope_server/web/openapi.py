@@ -23,7 +23,8 @@ Every page has a JSON twin below `/api` at the same path. Errors are
 defines the limit, and the part of the request that caused it.
 
 Requests that change something need `Authorization: Bearer …` if the server has a token. Such
-requests from pages of other sites are refused.
+requests from pages of other sites are refused. After many wrong tokens from one address, the next
+ones are checked slowly, or refused with status 429.
 """
 
 RUNS, GRAPHS, JOBS, UPLOADS, FILES, SERVER = (

@@ -23,6 +23,7 @@ from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.serving.clients import client_of
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
+from inductorscope_server.web.attempts import Attempts
 from inductorscope_server.web.templating import Pages
 
 
@@ -43,6 +44,8 @@ class Parts:
     """Files of uploads that requests write or wait for."""
     health_thread: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
     """The thread of the health check, which waits for no other request."""
+    attempts: Attempts = field(default_factory=Attempts)
+    """Wrong tokens of late."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server stops, so that streams end."""
 

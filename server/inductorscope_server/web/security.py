@@ -4,7 +4,8 @@
   (DNS rebinding) reaches nothing.
 - Requests that change something must come from this server's pages or from a program, never
   from another site's page.
-- With a token set, they must carry it; with `token_to_read`, all requests must.
+- With a token set, they must carry it or come from a browser that is logged in; with
+  `token_to_read`, all requests must.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from datetime import UTC, datetime
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from inductorscope import urls
 from inductorscope.formats.units import KIB, MIB
 from inductorscope.jobs.sender import SENDER, sender_at
-from inductorscope.settings import Settings
+from inductorscope.store.logins import is_logged_in
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
@@ -27,11 +31,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inductorscope_server.web import headers
 from inductorscope_server.web.errors import Refusal, answer, wants_json
-from inductorscope_server.web.token import bearer, may_pass
+from inductorscope_server.web.parts import Parts
+from inductorscope_server.web.token import COOKIE, bearer, mark, may_pass, token_is_right
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN_PATHS = ("/static/", "/login", "/healthz")
-"""Served without a token: what the login page needs, and the health check."""
+OPEN_PATHS = ("/static/", "/login", "/logout", "/healthz")
+"""Served without a token: what logging in and out needs, and the health check."""
+NO_LOGIN = ("/static/", "/healthz")
+"""Paths whose answers are the same for everybody."""
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # compared, not bound
 NUL = re.compile(rb"%00|\x00")
 MOST_BODY_BYTES = 256 * KIB
@@ -45,13 +52,14 @@ STREAMED = re.compile(r"/api/uploads/[^/]+/files/[^/]+")
 class Guard:
     """The middleware that checks every request."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, parts: Parts) -> None:
         self._app = app
         self._limited = {
             most: RequestBodyLimitMiddleware(app, most)
             for most in (MOST_BODY_BYTES, MOST_ANNOUNCED_BYTES)
         }
-        self._settings = settings
+        self._parts = parts
+        self._settings = parts.settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,14 +76,14 @@ class Guard:
 
         request = Request(scope, receive)
         try:
-            early = self._check(request)
+            early = await self._check(request)
         except Refusal as refusal:
             early = answer(request, refusal)
         most = _most_bytes(scope["path"])
         on = self._app if most is None else self._limited[most]
         await (early or on)(scope, receive, send_protected)
 
-    def _check(self, request: Request) -> Response | None:
+    async def _check(self, request: Request) -> Response | None:
         """Returns a response that ends the request, or None to continue."""
         _refuse_unreadable(request)
         settings = self._settings
@@ -87,11 +95,30 @@ class Guard:
                 "Add names of proxies and containers to INDUCTORSCOPE_HOSTS.",
                 limit="INDUCTORSCOPE_HOSTS",
             )
+        mark(request, await self._passes(request))
         if request.method not in SAFE_METHODS:
-            _refuse_foreign_pages(request, self._settings)
-        if self._needs_token(request) and not may_pass(request, self._settings):
+            _refuse_foreign_pages(request)
+        if self._needs_token(request) and not may_pass(request):
             return _ask_for_token(request)
         return None
+
+    async def _passes(self, request: Request) -> bool:
+        """Whether the request carries the token or belongs to a login."""
+        token, cookie = bearer(request), request.cookies.get(COOKIE, "")
+        if not self._settings.token or request.url.path.startswith(NO_LOGIN):
+            return False
+        if token:
+            attempts = self._parts.attempts
+            return await attempts.check(request, lambda: token_is_right(token, self._settings))
+        return bool(cookie) and await run_in_threadpool(self._is_logged_in, cookie)
+
+    def _is_logged_in(self, cookie: str) -> bool:
+        try:
+            with self._parts.read() as session:
+                return is_logged_in(session, cookie, self._settings.token, datetime.now(UTC))
+        except SQLAlchemyError as error:
+            what = "The database did not answer in time."
+            raise Refusal(503, what, do="Try again in a moment.") from error
 
     def _needs_token(self, request: Request) -> bool:
         if not self._settings.token or request.url.path.startswith(OPEN_PATHS):
@@ -173,13 +200,13 @@ def _own_names() -> frozenset[str]:
 # --- origins ---
 
 
-def _refuse_foreign_pages(request: Request, settings: Settings) -> None:
+def _refuse_foreign_pages(request: Request) -> None:
     """Refuses requests from pages of other sites. Browsers state the origin; programs do not.
 
     A valid token in the Authorization header is accepted from anywhere, because no page can
     make a browser send one.
     """
-    if settings.token and bearer(request) and may_pass(request, settings):
+    if bearer(request) and may_pass(request):
         return
     site = request.headers.get("sec-fetch-site")
     if site is not None:

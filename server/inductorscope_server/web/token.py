@@ -1,18 +1,50 @@
-"""The server's token, which requests carry in a header or a cookie."""
+"""The server's token: programs send it in a header, browsers log in with it.
+
+`Guard` checks each request once; the other functions read its result.
+"""
 
 from __future__ import annotations
 
 import secrets
 
-from inductorscope.settings import Settings
+from inductorscope.settings import PREFIX, Settings
 from starlette.requests import Request
 
-COOKIE = "inductorscope_token"
+COOKIE = "inductorscope_login"
+FORMER_COOKIE = "inductorscope_token"
+"""Held the token itself in earlier versions; logging in or out deletes it."""
+SHORTEST = 16
+"""Characters of the shortest token that a server accepts."""
+PASSES = "passes"
+"""Key of the result in the request's state."""
+
+
+def refusal_of_token(token: str) -> str | None:
+    """Why a server with this token does not start, as sentences; None if the token will do."""
+    name = f"{PREFIX}TOKEN"
+    new = "for example the output of `openssl rand -hex 16`, and give it to everyone who uses it"
+    if not token:
+        return None
+    if len(token) < SHORTEST:
+        return (
+            f"{name} has {len(token)} characters, so it can be guessed; it needs at least "
+            f"{SHORTEST}. Set another one, {new}."
+        )
+    if token != token.strip() or not token.isprintable():
+        return (
+            f"{name} begins or ends with a space, or contains a control character, which requests "
+            f"cannot carry. Set another one, {new}."
+        )
+    return None
 
 
 def bearer(request: Request) -> str:
+    """The token in the Authorization header; empty if there is none."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
+    if scheme.lower() != "bearer":
+        return ""
+    sent = token.strip().encode("latin-1")  # as Starlette decoded it
+    return sent.decode("utf-8", "replace")
 
 
 def token_is_right(token: str, settings: Settings) -> bool:
@@ -21,12 +53,16 @@ def token_is_right(token: str, settings: Settings) -> bool:
     )
 
 
-def may_pass(request: Request, settings: Settings) -> bool:
-    """Whether the request carries the token, in its header or its cookie."""
-    token = bearer(request) or request.cookies.get(COOKIE, "")
-    return token_is_right(token, settings)
+def mark(request: Request, passes: bool) -> None:
+    """Stores whether the request carries the token or belongs to a login."""
+    request.scope.setdefault("state", {})[PASSES] = passes
+
+
+def may_pass(request: Request) -> bool:
+    """Whether the request carries the token or belongs to a login."""
+    return bool(request.scope.get("state", {}).get(PASSES))
 
 
 def may_write(request: Request, settings: Settings) -> bool:
     """Whether the page should offer changes."""
-    return not settings.token or may_pass(request, settings)
+    return not settings.token or may_pass(request)

@@ -11,7 +11,6 @@ from inductorscope.settings import Settings
 from inductorscope_server.pages.login import own_path
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.security import host_is_ours
-from inductorscope_server.web.token import COOKIE
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
@@ -174,24 +173,6 @@ def test_the_token_in_its_header_passes_from_anywhere(
     with opened(own_settings, token="s3cret") as client:
         given = {"Authorization": "Bearer s3cret", "Origin": "https://elsewhere.example"}
         assert client.post("/api/uploads", json=UPLOAD, headers=given).status_code == 201
-
-
-def test_logging_in_and_out(own_settings: Settings, opened: Opened) -> None:
-    with opened(own_settings, token="s3cret") as client:
-        wrong = client.post("/login", data={"token": "guess", "next": "/jobs"})
-        assert wrong.status_code == 403
-        assert "not the server" in wrong.text
-        right = client.post("/login", data={"token": "s3cret", "next": "/jobs"})
-        assert (right.status_code, right.headers["location"]) == (303, "/jobs")
-        cookie = right.headers["set-cookie"]
-        assert cookie.startswith(f"{COOKIE}=s3cret;")
-        assert "HttpOnly" in cookie
-        assert "samesite=strict" in cookie.lower()
-        assert client.post("/api/uploads", json=UPLOAD).status_code == 201
-        foreign = {"Origin": "https://evil.example"}
-        assert client.post("/api/uploads", json=UPLOAD, headers=foreign).status_code == 403
-        client.post("/logout")
-        assert client.post("/api/uploads", json=UPLOAD).status_code == 401
 
 
 def test_reading_needs_the_token_when_set_so(own_settings: Settings, opened: Opened) -> None:

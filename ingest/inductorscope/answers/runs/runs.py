@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, defer
 
 from inductorscope.analyze.verdicts import Facts, Verdict, verdicts
 from inductorscope.answers.parts import RunName
+from inductorscope.store.database import storable
 from inductorscope.store.tables.models import READING, Job, Run, RunSearch
 
 PAGE = 50
@@ -243,20 +244,17 @@ def _decode(cursor: str, sort: str) -> tuple[Any, str]:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         value, last = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-    except (ValueError, TypeError, RecursionError) as error:
+        if sort == "created_at":
+            # In UTC already here: a year 1 or 9999 may not have that time.
+            value = datetime.fromisoformat(value).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError("not a cursor") from error
-    if not isinstance(last, str):
+    if not isinstance(last, str) or last != storable.plain(last):
         raise ValueError("not a cursor")
-    if sort == "created_at":
-        return datetime.fromisoformat(_text(value)), last
-    if value is not None:
+    if sort != "created_at" and value is not None:
         wanted = (str,) if sort in ("name", "torch_version", "device_name") else (int, float)
         if not isinstance(value, wanted) or isinstance(value, bool):
             raise ValueError("the cursor does not fit this order")
+        if value != storable.plain(value):
+            raise ValueError("the database cannot compare with this value")
     return value, last
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("the cursor does not fit this order")
-    return value

@@ -121,8 +121,10 @@ def capture(
     from inductorscope.capture.watch import CaptureFailed
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.results import ingest_and_print, push_and_print
+    from inductorscope.store.database.private import make_private_folder
 
-    settings.captures.mkdir(parents=True, exist_ok=True)
+    make_private_folder(settings.data)
+    make_private_folder(settings.captures)
     with tempfile.TemporaryDirectory(dir=settings.captures) as out:
         with Progress(quiet=as_json) as progress:
             try:

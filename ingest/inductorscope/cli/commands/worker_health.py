@@ -5,9 +5,9 @@ from __future__ import annotations
 from inductorscope.cli.app import FAILED, Data, app, fail, load_settings
 
 
-@app.command(hidden=True)
+@app.command()
 def worker_health(data: Data = None) -> None:
-    """Exit 0 if a worker of this machine sent a heartbeat recently, for container checks."""
+    """Exit with 0 if a worker of this machine sent a heartbeat recently, for container checks."""
     settings = load_settings(data=data)
     from inductorscope.jobs.queue.health import living_workers
 

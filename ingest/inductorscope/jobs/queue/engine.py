@@ -1,6 +1,6 @@
 """The job engine, DBOS, set up for us: one queue, one workflow, JSON, a pinned version.
 
-Only `engine`, `workflow`, `reaper` and `api` know it.
+Only `engine`, `workflow`, `reaper`, `pruning` and `api` know it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dbos._serialization import DBOSPortableJSON, DefaultSerializer
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import database_url
 from inductorscope.store.database.migrate import migrate
+from inductorscope.store.database.private import make_private_folder
+from inductorscope.store.database.usable import check_data
 
 APPLICATION = "inductorscope"
 APPLICATION_VERSION = "1"
@@ -48,7 +50,8 @@ def prepare(settings: Settings) -> None:
     Ours come first, because that switches SQLite's WAL on, which DBOS does not do.
     """
     quiet()
-    settings.data.mkdir(parents=True, exist_ok=True)
+    check_data(settings)
+    make_private_folder(settings.data)
     migrate(settings)
     DBOS.migrate(url_for_engine(settings))
 

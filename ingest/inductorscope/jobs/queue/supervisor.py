@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.errors import cause_of
 from inductorscope.jobs.queue.answering import answers
 from inductorscope.jobs.queue.processes import environment
 from inductorscope.jobs.queue.slots import reserve
@@ -21,6 +21,8 @@ from inductorscope.jobs.queue.speaking import speak
 from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
+from inductorscope.store.database.errors import UnusableError
+from inductorscope.store.database.usable import check_content, check_data
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
@@ -141,11 +143,19 @@ def supervise(
     `first_capture` names a built-in model to capture when the database is empty.
     """
     speak()
+    os.umask(0o077)  # what the processes write is for this user alone
     stop = threading.Event()
     before = {sign: signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)}
     for sign in before:
         signal.signal(sign, lambda *_: stop.set())
-    slots = reserve(settings, workers)
+    try:
+        check_data(settings)
+        check_content(settings)
+        slots = reserve(settings, workers)
+    except UnusableError as error:
+        raise StartError(str(error)) from error
+    except OSError as error:
+        raise StartError(f"The data folder cannot be used: {cause_of(error)}.") from error
     kept = _processes(settings, [slot.executor_id for slot in slots], web)
     variables = environment(settings, PYTHONUNBUFFERED="1")
     try:
@@ -178,13 +188,11 @@ def _first_capture(settings: Settings, model: str) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
     from inductorscope.jobs.first import capture_if_empty
-    from inductorscope.store.database.errors import MigrationError
 
     try:
         capture_if_empty(settings, model)
-    except (MigrationError, SQLAlchemyError, OSError) as error:
-        lines = without_password(str(error)).splitlines() or [type(error).__name__]
-        raise StartError(f"The database cannot be opened: {lines[0]}") from error
+    except (UnusableError, SQLAlchemyError, OSError) as error:
+        raise StartError(f"The database cannot be opened: {cause_of(error)}") from error
 
 
 def _stop(kept: list[Kept]) -> None:

@@ -17,23 +17,27 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from inductorscope.disk import Disk
-from inductorscope.jobs.errors import without_password
+from inductorscope.jobs.errors import cause_of, without_password
 from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.bell import Bell, ring
 from inductorscope.jobs.queue.engine import QUEUE, QUEUES, launch, make_client, prepare
 from inductorscope.jobs.queue.health import DEAD_AFTER_SECONDS
 from inductorscope.jobs.queue.heartbeat import Heartbeat
 from inductorscope.jobs.queue.processes import end_processes
+from inductorscope.jobs.queue.pruning import prune
 from inductorscope.jobs.queue.reaper import Reaper
 from inductorscope.jobs.queue.slots import Slot, SlotTakenError
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.jobs.queue.workflow import Command, Work, child_command, set_work
 from inductorscope.jobs.work import folders
 from inductorscope.jobs.work.relinking import Relinking
-from inductorscope.settings import Settings, load
+from inductorscope.settings import SettingError, Settings, load
 from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.errors import UnusableError
 from inductorscope.store.database.room import fill_reserve, give_back
 
+WRONG = 2
+"""Exit code when the settings are invalid; the supervisor does not retry."""
 REAP_SECONDS = 5.0
 SETTLE_EVERY = 2
 """In rounds of reaping."""
@@ -153,6 +157,7 @@ class _Worker:
                 fill_reserve(self.engine)
             if rounds % SWEEP_EVERY == 0:
                 folders.sweep(self.settings, self.sessions)
+                prune(self.sessions, self.client, transitions.now())
         except (SQLAlchemyError, DBOSException, OSError) as error:
             # The database may be away for a moment; the next round tries again.
             log.warning("looking after jobs failed: %s", without_password(str(error)))
@@ -190,6 +195,12 @@ def main(arguments: list[str] | None = None) -> int:
         run_worker(load(), given.executor_id)
     except SlotTakenError as error:
         log.error("%s", error)
+        return 1
+    except (SettingError, UnusableError) as error:
+        log.error("%s", error)
+        return WRONG
+    except (SQLAlchemyError, OSError) as error:
+        log.error("the database cannot be opened: %s", cause_of(error))
         return 1
     return 0
 

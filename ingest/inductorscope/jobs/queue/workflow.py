@@ -28,7 +28,7 @@ from inductorscope.jobs.queue.engine import QUEUE, SHORT_QUEUE, WORKFLOW, log
 from inductorscope.jobs.queue.processes import end_processes, environment
 from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.work import folders
-from inductorscope.processes.programs import MARK, program
+from inductorscope.processes.programs import MARK, SCRATCH, program
 from inductorscope.settings import PREFIX, Settings
 from inductorscope.store.database.engine import Sessions
 from inductorscope.store.database.room import with_reserve
@@ -156,8 +156,7 @@ async def _attempt(work: Work, attempt: Attempt, *, last: bool) -> int | str | N
 
 
 async def _run_child(work: Work, attempt: Attempt, *, last: bool) -> int | str | None:
-    scratch = folders.scratch_folder(attempt.job_id)
-    scratch.mkdir(parents=True, mode=0o700)
+    scratch = folders.make_scratch_folder(attempt.job_id)
     output = scratch / "output"
     with output.open("wb") as stream:
         process = await asyncio.create_subprocess_exec(
@@ -165,7 +164,7 @@ async def _run_child(work: Work, attempt: Attempt, *, last: bool) -> int | str |
             stdin=asyncio.subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
-            env=environment(work.settings, **{MARK: attempt.job_id}),
+            env=environment(work.settings, **{MARK: attempt.job_id, SCRATCH: str(scratch)}),
             start_new_session=True,
         )
     kind = KINDS[attempt.kind]

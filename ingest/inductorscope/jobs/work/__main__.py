@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import os
 import sys
 import tempfile
 import traceback
@@ -22,11 +23,11 @@ from inductorscope.jobs.queue import transitions
 from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.uploads.files import UploadFolder
 from inductorscope.jobs.work.ending import OvertakenError
-from inductorscope.jobs.work.folders import scratch_folder
 from inductorscope.jobs.work.progress import Report
 from inductorscope.jobs.work.task import Task, WorkRefused
 from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.processes.dying import die_with
+from inductorscope.processes.programs import SCRATCH
 from inductorscope.settings import PREFIX, Settings, load
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.runs.writer import TakenOverError
@@ -111,7 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
     return_large_blocks()
     # Temporary files go where they are cleared after the job. Not TMPDIR: torch keeps its
     # precompiled headers there, which captures share.
-    tempfile.tempdir = str(scratch_folder(given.job_id))
+    tempfile.tempdir = os.environ.get(SCRATCH)
     return attend(load(), Attempt(given.job_id, given.kind, given.attempt))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import tempfile
 import time
@@ -37,9 +39,14 @@ def work_folder(settings: Settings, job_id: str) -> Path:
     return parent / job_id
 
 
-def scratch_folder(job_id: str) -> Path:
-    """Temporary files of a job. A short path: sockets in it have little room."""
-    return Path(tempfile.gettempdir()) / f"isc-{job_id[-16:]}"
+def make_scratch_folder(job_id: str) -> Path:
+    """Creates a folder for temporary files of a job, for this user alone and with a name that
+    nobody can foresee. The path is short: sockets in it have little room."""
+    return Path(tempfile.mkdtemp(prefix=_scratch_prefix(job_id)))
+
+
+def _scratch_prefix(job_id: str) -> str:
+    return f"isc-{job_id[-16:]}-"
 
 
 def remove_upload(settings: Settings, sessions: Sessions, job_id: str) -> None:
@@ -53,7 +60,8 @@ def remove_upload(settings: Settings, sessions: Sessions, job_id: str) -> None:
 
 def clear(settings: Settings, job_id: str) -> None:
     """Removes what attempts at a job left behind."""
-    for folder in (work_folder(settings, job_id), scratch_folder(job_id)):
+    scratch = Path(tempfile.gettempdir()).glob(f"{_scratch_prefix(job_id)}*")
+    for folder in (work_folder(settings, job_id), *filter(_is_ours, scratch)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -96,6 +104,12 @@ def _is_needed(upload: Upload, job: Job | None) -> bool:
     if job.state == FAILED and job.ended_at is not None:
         return now() - job.ended_at < FAILED_KEPT
     return job.state in ACTIVE
+
+
+def _is_ours(folder: Path) -> bool:
+    with contextlib.suppress(OSError):  # another worker clears too
+        return folder.lstat().st_uid == os.geteuid()
+    return False
 
 
 def _is_younger(folder: Path, age: timedelta) -> bool:

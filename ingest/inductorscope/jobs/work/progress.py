@@ -16,6 +16,8 @@ from inductorscope.store.database.engine import Sessions
 
 EVERY_SECONDS = 0.3
 LONGEST_STEP = 300
+MOST_LINES = 5_000
+"""Lines of an attempt that are kept in the job's log."""
 
 log = logging.getLogger("inductorscope.jobs")
 
@@ -42,6 +44,7 @@ class Report:
         self._position: Position | None = None
         self._written: Position | None = None
         self._events: list[Event] = []
+        self._lines = 0
         self._finishing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
         self._thread.start()
@@ -58,7 +61,11 @@ class Report:
 
     def line(self, text: str, level: str = "info") -> None:
         with self._guard:
-            self._events.append((now(), level, text))
+            self._lines += 1
+            if self._lines == MOST_LINES:
+                text = f"The log keeps {MOST_LINES:,} lines; the rest is left out."
+            if self._lines <= MOST_LINES:
+                self._events.append((now(), level, text))
 
     def finishing(self) -> list[Event]:
         """Stops writing, since we are about to end the job ourselves; the lines not yet written."""

@@ -25,6 +25,7 @@ from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relink
 from inductorscope.settings import Settings, load
 from inductorscope.store.database.engine import Sessions, make_engine
+from inductorscope.store.database.private import make_private_folder
 
 LOCK = "relink.lock"
 NICENESS = 10
@@ -35,7 +36,7 @@ log = logging.getLogger("inductorscope.jobs")
 @contextmanager
 def _alone(settings: Settings, *, patient: bool = False) -> Iterator[bool]:
     """Whether nobody else on this data folder is at it; the patient wait until it is so."""
-    settings.data.mkdir(parents=True, exist_ok=True)
+    make_private_folder(settings.data)
     with (settings.data / LOCK).open("wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))

@@ -7,6 +7,7 @@ writes fails immediately, despite the timeout, if another process wrote in betwe
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import sqlite3
 import time
@@ -18,12 +19,14 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import NullPool
 
 from inductorscope.disk import is_full, release_reserve
 from inductorscope.formats.units import MIB
-from inductorscope.settings import Settings
+from inductorscope.settings import PREFIX, SettingError, Settings
+from inductorscope.store.database.private import make_private_file, make_private_folder
 from inductorscope.store.database.storable import json_text
 
 READ_ONLY = "inductorscope_read_only"
@@ -40,7 +43,13 @@ Sessions = sessionmaker[Session]
 
 def database_url(settings: Settings) -> URL:
     """Returns the URL with its driver: `postgres://` and `postgresql://` mean psycopg 3."""
-    url = make_url(settings.url)
+    try:
+        url = make_url(settings.url)
+    except (ArgumentError, ValueError):  # its message may contain the password
+        raise SettingError(
+            f"{PREFIX}DATABASE_URL is not the address of a database, such as "
+            "postgresql://user:password@host/database."
+        ) from None
     if url.drivername in {"postgres", "postgresql"}:
         return url.set(drivername="postgresql+psycopg")
     return url
@@ -76,7 +85,7 @@ def address_of(engine: Engine) -> str:
 def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -> Engine:
     """Returns an engine on a SQLite file. Migrations use one without foreign keys and pool."""
     if url.database:
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(Path(url.database).parent)
     engine = create_engine(
         url,
         poolclass=None if pooled else NullPool,
@@ -84,10 +93,17 @@ def sqlite_engine(url: URL, *, foreign_keys: bool = True, pooled: bool = True) -
         json_serializer=json_text,
         json_deserializer=msgspec.json.decode,
     )
+    if url.database and url.database != ":memory:":
+        event.listen(engine, "do_connect", partial(_before_sqlite_connects, Path(url.database)))
     on_connect = partial(_on_sqlite_connect, folder=folder_of(engine), foreign_keys=foreign_keys)
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", _on_sqlite_begin)
     return engine
+
+
+def _before_sqlite_connects(path: Path, *_: object) -> None:
+    with contextlib.suppress(OSError):  # SQLite reports it
+        make_private_file(path)
 
 
 def _on_sqlite_connect(
@@ -158,7 +174,9 @@ def bulk_write(engine: Engine) -> Iterator[None]:
     if engine.dialect.name != "sqlite" or not database or database == ":memory:":
         yield
         return
-    with Path(f"{database}.bulk.lock").open("wb") as lock:
+    path = Path(f"{database}.bulk.lock")
+    make_private_file(path)
+    with path.open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         begun = time.monotonic()
         yield

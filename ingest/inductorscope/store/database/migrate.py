@@ -12,12 +12,18 @@ from sqlalchemy import inspect
 
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import READ_ONLY, database_url, make_engine
+from inductorscope.store.database.private import close_to_others
+from inductorscope.store.database.usable import check_data
 
-NEWEST_REVISION = "0008"
+NEWEST_REVISION = "0009"
 
 
 def migrate(settings: Settings) -> None:
-    """Creates or upgrades the tables if necessary. Several processes may do so at the same time."""
+    """Creates or upgrades the tables if necessary. Several processes may do so at the same time.
+
+    Raises UnusableError."""
+    check_data(settings)
+    close_to_others(settings.data)
     if _is_current(settings):
         return
     url = database_url(settings)

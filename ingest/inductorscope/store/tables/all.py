@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from inductorscope.store.tables.compile import CompileStory
 from inductorscope.store.tables.diagnoses import Diagnosis
+from inductorscope.store.tables.logins import Login
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Base
 from inductorscope.store.tables.secrets import FoundSecret
 from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
 
 BESIDE_MODELS = (
-    CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, NodeCost, TraceChunk,
+    CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, Login, NodeCost, TraceChunk,
     TraceKernel,
 )  # fmt: skip
 """Tables of modules other than `models`."""

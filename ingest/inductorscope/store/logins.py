@@ -1,0 +1,55 @@
+"""Logins of browsers: a browser keeps a random value, the database keeps its hash.
+
+The hash is keyed with the server's token. So a copy of the database opens nothing, and a new token
+ends all logins.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from datetime import datetime, timedelta
+
+from sqlalchemy import CursorResult, delete, select
+from sqlalchemy.orm import Session
+
+from inductorscope.store.tables.logins import Login
+
+LASTS = timedelta(days=30)
+"""Time after which a browser has to log in again."""
+RANDOM_BYTES = 32
+VALUE = re.compile(r"[A-Za-z0-9_-]{43}")
+"""A value of `RANDOM_BYTES` bytes."""
+
+
+def begin_login(session: Session, token: str, now: datetime) -> str:
+    """Stores a login and returns the value for the browser's cookie."""
+    value = secrets.token_urlsafe(RANDOM_BYTES)
+    session.add(Login(digest=_digest(value, token), created_at=now, expires_at=now + LASTS))
+    return value
+
+
+def is_logged_in(session: Session, value: str, token: str, now: datetime) -> bool:
+    """Whether the value belongs to a login that has neither ended nor expired."""
+    if not VALUE.fullmatch(value):
+        return False
+    query = select(Login.expires_at).where(Login.digest == _digest(value, token))
+    expires_at = session.scalar(query)
+    return expires_at is not None and now < expires_at
+
+
+def end_login(session: Session, value: str, token: str) -> None:
+    """Ends the login with this value, if there is one."""
+    session.execute(delete(Login).where(Login.digest == _digest(value, token)))
+
+
+def delete_expired_logins(session: Session, now: datetime) -> int:
+    """Returns the number of deleted logins."""
+    deleted = session.execute(delete(Login).where(Login.expires_at <= now))
+    assert isinstance(deleted, CursorResult)
+    return deleted.rowcount
+
+
+def _digest(value: str, token: str) -> str:
+    return hmac.new(token.encode(), value.encode(errors="replace"), "sha256").hexdigest()

@@ -1,0 +1,155 @@
+"""What is kept for a time only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from dbos import DBOSClient
+from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.queue import pruning
+from inductorscope.jobs.queue.engine import make_client
+from inductorscope.jobs.queue.pruning import ENGINE_ROWS_KEPT, JOBS_KEPT, prune
+from inductorscope.jobs.queue.transitions import Attempt, add_event, claim, now
+from inductorscope.jobs.work import progress
+from inductorscope.jobs.work.folders import ABANDONED_AFTER, clear, make_scratch_folder
+from inductorscope.jobs.work.progress import Report
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.tables.diagnoses import Diagnosis
+from inductorscope.store.tables.models import Base, Job, JobEvent, Run, Upload, Worker
+from sqlalchemy import Engine, func, select, update
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def queue(settings: Settings, client: JobsClient) -> Iterator[DBOSClient]:
+    made = make_client(settings)  # `client` made the tables
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def factory(engine: Engine) -> Sessions:
+    return sessions(engine)
+
+
+def count(factory: Sessions, model: type[Base]) -> int:
+    with factory() as session:
+        return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def ended(client: JobsClient, factory: Sessions, at: datetime) -> str:
+    """A job of an upload that ended then."""
+    upload = client.create_upload("x", [], [("a", 1)])
+    client.append(upload.id, 0, 0, b"1")
+    job = client.finish_upload(upload.id)
+    client.cancel(job)
+    with factory.begin() as session:
+        ended_then = {"ended_at": at, "created_at": at}
+        session.execute(update(Job).where(Job.id == job).values(ended_then))
+        add_event(session, job, "info", "a line")
+    return job
+
+
+def test_old_jobs_go_with_their_logs_uploads_and_rows_of_the_engine(
+    client: JobsClient, queue: DBOSClient, factory: Sessions
+) -> None:
+    old = ended(client, factory, now() - JOBS_KEPT - DAY)
+    fresh = ended(client, factory, now() - JOBS_KEPT / 2)
+    waiting = client.enqueue_capture({"model": "neg-maximum-cat"})
+    assert prune(factory, queue, now()) == 2  # a job and its upload
+    assert {job.id for job in client.jobs()} == {fresh, waiting}
+    assert not client.events(old)
+    assert client.events(fresh)
+    assert count(factory, Upload) == 1
+    assert len(queue.list_workflows()) == 3
+    assert prune(factory, queue, now() + ENGINE_ROWS_KEPT + timedelta(minutes=1)) == 2
+    assert [row.workflow_id for row in queue.list_workflows()] == [waiting]
+    assert client.cancel(waiting)
+
+
+def test_only_so_many_jobs_are_kept(
+    client: JobsClient, queue: DBOSClient, factory: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruning, "MOST_JOBS", 2)
+    jobs = [ended(client, factory, now() - minutes * timedelta(minutes=1)) for minutes in range(5)]
+    prune(factory, queue, now())
+    assert {job.id for job in client.jobs()} == set(jobs[:2])
+
+
+def test_jobs_whose_results_a_run_shows_stay(
+    client: JobsClient, queue: DBOSClient, factory: Sessions
+) -> None:
+    job = ended(client, factory, now() - 10 * JOBS_KEPT)
+    with factory.begin() as session:
+        session.add(
+            Run(
+                id="0" * 16, content_digest="0" * 64, name="x", tags=[], origin="capture",
+                created_at=now(), graph_count=0, kernel_count=0, timings={}, environment={},
+                report={}, bytes_in=0, bytes_stored=0,
+            )
+        )  # fmt: skip
+        session.flush()
+        session.add(
+            Diagnosis(
+                run_id="0" * 16, kind="numbers", job_id=job, created_at=now(), complete=True,
+                summary={}, payload=b"",
+            )
+        )  # fmt: skip
+    prune(factory, queue, now())
+    assert client.job(job).id == job
+    assert count(factory, JobEvent) > 0
+
+
+def test_uploads_that_nobody_finished_and_silent_workers_go(
+    client: JobsClient, queue: DBOSClient, factory: Sessions
+) -> None:
+    left, under_way = (client.create_upload("x", [], [("a", 1)]).id for _ in range(2))
+    with factory.begin() as session:
+        long_ago = now() - ABANDONED_AFTER - DAY
+        session.execute(update(Upload).where(Upload.id == left).values(created_at=long_ago))
+        for name, beat in (("silent", long_ago), ("alive", now())):
+            session.add(Worker(id=name, host="h", pid=1, started_at=long_ago, beat_at=beat))
+    assert prune(factory, queue, now()) == 2
+    assert client.upload(under_way).id == under_way
+    assert [worker.id for worker in client.workers()] == ["alive"]
+
+
+def test_a_log_does_not_grow_without_end(
+    client: JobsClient, factory: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "MOST_LINES", 100)
+    job = client.enqueue_capture({"model": "neg-maximum-cat"})
+    attempt = claim(factory, job, "a test")
+    assert isinstance(attempt, Attempt)
+    report = Report(factory, attempt, overtaken=lambda: None)
+    for number in range(1000):
+        report.line(f"line {number}")
+    report.close()
+    lines = [line.text for line in client.events(job)]
+    assert len(lines) == 100
+    assert lines[-1] == "The log keeps 100 lines; the rest is left out."
+
+
+def test_scratch_folders_cannot_be_foreseen_and_are_cleared(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    job = "ingest-0123456789abcdef"
+    first, second = make_scratch_folder(job), make_scratch_folder(job)
+    assert first != second
+    assert {folder.stat().st_mode & 0o777 for folder in (first, second)} == {0o700}
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    first.rmdir()
+    first.symlink_to(outside)
+    other = make_scratch_folder("ingest-fedcba9876543210")
+    clear(settings, job)
+    assert not second.exists()
+    assert other.exists()
+    assert (outside / "kept").exists()
