@@ -10,15 +10,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 from inductorscope.jobs.first import capture_if_empty
-from inductorscope.jobs.queue.processes import processes_of
+from inductorscope.jobs.queue.answering import answers
+from inductorscope.jobs.queue.processes import environment, processes_of
+from inductorscope.jobs.queue.supervisor import Kept
+from inductorscope.processes.programs import program
 from inductorscope.settings import Settings
 
-from tests.support.serving import START_SECONDS, serve
+from tests.support.serving import START_SECONDS, free_port, serve
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +79,39 @@ def test_what_dies_is_started_again_and_said(tmp_path: Path) -> None:
         assert until(lambda: len(children(served.process.pid)) == 2)
         assert until(lambda: _answers(served.url)), served.said()
         assert "ended by SIGKILL; starting it again" in served.said()
+
+
+def test_a_web_process_that_does_not_answer_is_started_again(tmp_path: Path) -> None:
+    port = free_port()
+    settings = Settings(data=tmp_path / "data", database_url="", port=port)
+    web = Kept(
+        "web process",
+        program("inductorscope_server"),
+        answers=partial(answers, "127.0.0.1", port),
+        silent_after=1.0,
+    )
+    variables = environment(settings)
+
+    def looks_until(done: Callable[[], bool]) -> bool:
+        def look() -> bool:
+            web.look(variables)
+            return done()
+
+        return until(look)
+
+    try:
+        assert looks_until(lambda: web.answered is not None)
+        assert web.process is not None
+        hanging = web.process
+        hanging.send_signal(signal.SIGSTOP)
+        assert looks_until(lambda: web.process is not hanging)
+        assert hanging.returncode == -signal.SIGKILL
+        assert web.silences == 1
+        assert looks_until(lambda: web.answered is not None)
+    finally:
+        if web.process is not None:
+            web.process.kill()
+            web.process.wait()
 
 
 def _answers(url: str) -> bool:

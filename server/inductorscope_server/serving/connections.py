@@ -16,10 +16,9 @@ from typing import Any
 
 import h11
 import uvicorn
+from inductorscope.jobs.sender import sender_at
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
-
-from inductorscope_server.serving.clients import client_of
 
 MOST_CONNECTIONS = 512
 """Open connections. Browsers open up to six each, and close them after a moment of silence."""
@@ -79,8 +78,8 @@ class Connection(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self.conn = Reader(MOST_HEAD_BYTES)
         self.limit_concurrency = None  # uvicorn would refuse the new connection; we end another
-        self.group = ""
-        """Connections of the same group share what one client may have."""
+        self.sender = ""
+        """Connections of the same sender share what one client may have."""
         self._requests = 0
         self._received = 0
         self._awaited: Awaited | None = None
@@ -88,7 +87,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.group = client_of(self.client)
+        self.sender = sender_at(self.client[0] if self.client else None)
         make_room(self.connections, self.config.limit_concurrency)
 
     def data_received(self, data: bytes) -> None:
@@ -144,11 +143,11 @@ def make_room(connections: Iterable[Any], most: int | None) -> None:
     if most is None or len(ours) <= most:
         return
     now = time.monotonic()
-    counts = Counter(each.group for each in ours)
-    chosen = max(ours, key=lambda each: (counts[each.group], each.waits(now)))
+    counts = Counter(each.sender for each in ours)
+    chosen = max(ours, key=lambda each: (counts[each.sender], each.waits(now)))
     log.warning(
         "There are more than %d connections; one of %s is ended, which has %d.",
-        most, chosen.group, counts[chosen.group],
+        most, chosen.sender, counts[chosen.sender],
     )  # fmt: skip
     chosen.end()
 
@@ -164,7 +163,7 @@ def end_waiting(connections: Iterable[Any], seconds: float) -> None:
     left = sorted((each for each in ours if each.unsent), key=lambda each: each.unsent)
     while left and sum(each.unsent for each in left) > MOST_UNSENT_BYTES:
         slow = left.pop()
-        log.warning("Clients are slow to take answers; a connection of %s is ended.", slow.group)
+        log.warning("Clients are slow to take answers; a connection of %s is ended.", slow.sender)
         slow.end()
 
 

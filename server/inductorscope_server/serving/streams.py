@@ -64,9 +64,9 @@ class Progress:
 class Stream:
     """One client that follows a job."""
 
-    def __init__(self, job: str, client: str) -> None:
+    def __init__(self, job: str, sender: str) -> None:
         self.job = job
-        self.client = client
+        self.sender = sender
         self.ended = False
         """Whether the server ends the stream, although the job may go on."""
         self._news: Progress | None = None
@@ -136,13 +136,13 @@ class Streams:
         return await self.run(lambda: seen.next(self._jobs))
 
     @contextmanager
-    def follow(self, seen: Progress, client: str) -> Iterator[Stream]:
-        """Adds a stream. If there are too many, the oldest of the client with the most ends."""
-        stream = Stream(seen.job.id, client)
+    def follow(self, seen: Progress, sender: str) -> Iterator[Stream]:
+        """Adds a stream. If there are too many, the oldest of the sender with the most ends."""
+        stream = Stream(seen.job.id, sender)
         self._open.append(stream)
         if len(self._open) > MOST_STREAMS:
-            counts = Counter(each.client for each in self._open)
-            oldest = max(self._open, key=lambda each: counts[each.client])
+            counts = Counter(each.sender for each in self._open)
+            oldest = max(self._open, key=lambda each: counts[each.sender])
             self._open.remove(oldest)
             oldest.end()
         followed = self._followed.get(stream.job)

@@ -1,4 +1,4 @@
-"""Takes requests in turn: few at a time, and of one client not so many that others wait for it."""
+"""Takes requests in turn: few at a time, and of one sender not so many that others wait for it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 
 AT_ONCE = 16
 """Requests worked on at a time, each in a thread and with one or two database connections."""
-OF_ONE_CLIENT = 8
+OF_ONE = 8
+"""Those of one sender."""
 MOST_WAITING = 150
-"""Requests of one client that wait: more than the browsers of twenty people send at once."""
+"""Requests of one sender that wait: more than the browsers of twenty people send at once."""
 
 
 class TooManyWaiting(Exception):
-    """The client has more requests waiting than the server keeps."""
+    """The sender has more requests waiting than the server keeps."""
 
 
 class Turns:
@@ -22,26 +23,26 @@ class Turns:
 
     def __init__(self) -> None:
         self._all = asyncio.Semaphore(AT_ONCE)
-        self._clients: dict[str, _Client] = {}
+        self._senders: dict[str, _Sender] = {}
 
     @asynccontextmanager
-    async def turn(self, client: str) -> AsyncIterator[None]:
+    async def turn(self, sender: str) -> AsyncIterator[None]:
         """Waits for a turn and holds it. Raises TooManyWaiting."""
-        own = self._clients.setdefault(client, _Client())
-        if own.requests >= OF_ONE_CLIENT + MOST_WAITING:
+        own = self._senders.setdefault(sender, _Sender())
+        if own.requests >= OF_ONE + MOST_WAITING:
             raise TooManyWaiting
         own.requests += 1
         try:
-            # Its own turn first, so that no client has more than its share in the common queue.
+            # Its own turn first, so that no sender has more than its share in the common queue.
             async with own.turns, self._all:
                 yield
         finally:
             own.requests -= 1
             if not own.requests:
-                del self._clients[client]
+                del self._senders[sender]
 
 
-class _Client:
+class _Sender:
     def __init__(self) -> None:
         self.requests = 0
-        self.turns = asyncio.Semaphore(OF_ONE_CLIENT)
+        self.turns = asyncio.Semaphore(OF_ONE)

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 
 from cachetools import TTLCache
+from inductorscope.jobs.sender import SENDER
 from starlette.requests import Request
 
-from inductorscope_server.serving.clients import client_of
 from inductorscope_server.web.errors import Refusal
 
 FREE, EVERY_SECONDS = 20, 0.5
@@ -43,7 +43,7 @@ class Attempts:
 
     async def check(self, request: Request, is_right: Callable[[], bool]) -> bool:
         """Checks a token when it is the client's turn. Raises Refusal if that takes too long."""
-        client = client_of(request.scope.get("client"))
+        client = SENDER.get()
         wait = self.wait(client)
         if wait:
             await asyncio.sleep(wait)

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from anyio import CapacityLimiter
 from fastapi import Depends
 from inductorscope.jobs.api import JobsClient
+from inductorscope.jobs.sender import SENDER
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
 from sqlalchemy import Engine
@@ -20,7 +21,6 @@ from sqlalchemy.orm import Session
 from starlette.requests import Request
 
 from inductorscope_server.analysis.analysis import Analysis
-from inductorscope_server.serving.clients import client_of
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
 from inductorscope_server.web.attempts import Attempts
@@ -72,7 +72,7 @@ def _reading(request: Request) -> Iterator[Session]:
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
     """For routes: works on the request when it is its client's turn."""
-    async with parts_of(request).turns.turn(client_of(request.scope["client"])):
+    async with parts_of(request).turns.turn(SENDER.get()):
         yield
 
 

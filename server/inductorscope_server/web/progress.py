@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.records import JobStatus
+from inductorscope.jobs.sender import SENDER
 from inductorscope.jobs.uploads.again import NOT_AGAIN, Again
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from inductorscope_server.serving.clients import client_of
 from inductorscope_server.serving.streams import Progress
 from inductorscope_server.web.parts import Parts, parts_of
 
@@ -60,7 +60,7 @@ async def events(
     parts = parts_of(request)
     seen = await parts.streams.begin(job)
     return StreamingResponse(
-        _messages(parts, client_of(request.scope["client"]), seen, kind, write),
+        _messages(parts, SENDER.get(), seen, kind, write),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
