@@ -37,8 +37,9 @@ def run_delete(run_id: str) -> str:
     return f"{run(run_id)}/delete"
 
 
-def time(run_id: str) -> str:
-    return f"{run(run_id)}/time"
+def time(run_id: str, **query: str | int | None) -> str:
+    """Where the time goes; `profile` is the label of the profile to show."""
+    return with_query(f"{run(run_id)}/time", **query)
 
 
 def time_table(run_id: str, **query: str | int | None) -> str:

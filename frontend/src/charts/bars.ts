@@ -104,7 +104,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }
 
-export function byCategory({ categories, steps }: TimeData): Drawn {
+export function byCategory({ categories, steps, per }: TimeData): Drawn {
   const whole = categories.reduce((sum, part) => sum + part.us, 0);
   const rows = categories.map(({ category, us }) => ({
     label: categoryTitle(category),
@@ -112,7 +112,7 @@ export function byCategory({ categories, steps }: TimeData): Drawn {
     us: us / steps,
     note: percent(whole ? us / whole : 0),
   }));
-  return times(rows, "a step");
+  return times(rows, per);
 }
 
 const BUSY_HUES: Record<string, string> = {
@@ -132,7 +132,7 @@ export function timeline({ timeline: found }: TimeData): Drawn {
 }
 
 /** Two bars a group: eager above compiled. */
-export function groups({ groups: found }: TimeData): Drawn {
+export function groups({ groups: found, per }: TimeData): Drawn {
   const upwards = [...found].reverse();
   const most = Math.max(0, ...found.flatMap((one) => [one.eager_us, one.compiled_us]));
   const { unit, size } = unitOfTime(most);
@@ -160,7 +160,7 @@ export function groups({ groups: found }: TimeData): Drawn {
       barmode: "group",
       bargap: 0.25,
       margin: { l: 8, r: 124, t: 4, b: 36 },
-      xaxis: { title: { text: `${unit} a step`, font: { size: 12 } } },
+      xaxis: { title: { text: `${unit} ${per}`, font: { size: 12 } } },
       yaxis: {
         tickvals: upwards.map((_, at) => at),
         ticktext: upwards.map((one) => plain(short(one.group, narrow ? 20 : 34))),

@@ -30,6 +30,8 @@ export interface TimeData {
   timings: Record<string, Timing>;
   /** Steps that the profile is the sum of. */
   steps: number;
+  /** What a time of the profile is of: "a step" or "of the trace". */
+  per: string;
   categories: { category: string; us: number; calls: number }[];
   timeline: { span_us: number; busy_us: number; parts: Part[] } | null;
   groups: Group[];

@@ -24,7 +24,7 @@ const CHARTS: Record<string, Made> = {
   groups: {
     draw: groups,
     rows: (data) => [
-      ["group", "eager µs a step", "compiled µs a step"],
+      ["group", `eager µs ${data.per}`, `compiled µs ${data.per}`],
       ...data.groups.map((one) => [one.group, one.eager_us, one.compiled_us]),
     ],
   },
@@ -43,7 +43,7 @@ const CHARTS: Record<string, Made> = {
   categories: {
     draw: byCategory,
     rows: (data) => [
-      ["kind", "runs a step", "µs a step"],
+      ["kind", `runs ${data.per}`, `µs ${data.per}`],
       ...data.categories.map((one) => [
         categoryTitle(one.category),
         one.calls / data.steps,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Level = Literal["good", "note", "warn", "bad"]
+Level = Literal["good", "fact", "note", "warn", "bad"]
 
 SLOWER, FASTER = 0.97, 1.03
 """Speed-ups between these count as equal: repeated timings on one machine differ by that much."""
@@ -27,6 +27,15 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Busy:
+    """How much of a trace had work."""
+
+    on_device: bool
+    busy_us: float
+    span_us: float
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What verdicts are based on; None where unknown."""
 
@@ -39,6 +48,8 @@ class Facts:
     dropped: int
     kernel_us: float | None = None
     """Time of all kernels of a profiled step."""
+    busy: Busy | None = None
+    """Of the run's trace."""
     reading: bool = False
     """The files are still being read, so these facts cover only a part."""
 
@@ -51,10 +62,11 @@ def verdicts(facts: Facts) -> list[Verdict]:
         *_failure(facts),
         *_speed(facts),
         *_profile(facts),
+        *_trace(facts),
         *_breaks(facts),
         *_dropped(facts),
     ]
-    order = ("bad", "warn", "note", "good")
+    order = ("bad", "warn", "note", "fact", "good")
     findings.sort(key=lambda verdict: order.index(verdict.level))
     if not findings:
         findings.append(
@@ -85,6 +97,19 @@ def _speed(facts: Facts) -> list[Verdict]:
 def _profile(facts: Facts) -> list[Verdict]:
     why = slowdown_warning(facts.kernel_us, facts.compiled_ms)
     return [] if why is None else [Verdict("warn", "profile slowed down", why)]
+
+
+def _trace(facts: Facts) -> list[Verdict]:
+    """Of runs without timings, whose speed only a trace can tell."""
+    busy = facts.busy
+    if busy is None or (facts.eager_ms and facts.compiled_ms):
+        return []
+    what = "device" if busy.on_device else "main thread"
+    share = busy.busy_us / busy.span_us
+    part = "<1 %" if 0 < share < 0.01 else f"{share * 100:.0f} %"
+    label = f"{what.removeprefix('main ')} {part} busy"
+    times = f"{_time(busy.busy_us / 1000)} of the trace's {_time(busy.span_us / 1000)}"
+    return [Verdict("fact", label, f"The {what} had work for {times}.")]
 
 
 def slowdown_warning(kernel_us: float | None, compiled_ms: float | None) -> str | None:

@@ -162,9 +162,10 @@ def _device_kind(graphs: list[GraphRead], profiles: list[ProfileRead]) -> str | 
     for kind in _ACCELERATORS:
         if kind in seen:
             return kind
-    if any(profile.trace is not None and profile.trace.kernels for profile in profiles):
+    traces = [profile.trace for profile in profiles if profile.trace is not None]
+    if any(trace.kernels for trace in traces):
         return "cuda"
-    return "cpu" if seen else None
+    return "cpu" if seen or any(trace.ops for trace in traces) else None
 
 
 def _found(pattern: re.Pattern[str], texts: Iterable[str]) -> str | None:

@@ -28,6 +28,10 @@ Category = Annotated[
     Query(description="Only this kind."),
 ]
 
+Label = Annotated[
+    str,
+    Query(description="Label of the profile to show.", max_length=1000, pattern=PLAIN),
+]
 OfGraph = Annotated[str, Query(description="Only kernels of this graph.", max_length=255)]
 BoundBy = Annotated[
     Bound, Query(description="Only kernels with this limit; `over`: faster than the roof allows.")
@@ -35,8 +39,9 @@ BoundBy = Annotated[
 Comes = Annotated[Order, Query(description="Order of the kernels.")]
 
 
-def load_time(session: Reading, run: RunId) -> TimePage:
-    return time_page(session, run)
+def load_time(session: Reading, run: RunId, profile: Label = "") -> TimePage:
+    """Figures of one profile, and of the code if a profile names its kernels."""
+    return time_page(session, run, profile)
 
 
 def load_table(

@@ -26,6 +26,16 @@ from inductorscope.answers.parts import (
 from inductorscope.answers.runs.runs import RunRow, facts_of, run_row
 from inductorscope.answers.runs.state import RunState, run_state
 from inductorscope.answers.time.lines import source_times
+from inductorscope.answers.time.profiles import (
+    CopyTime,
+    ProfileShown,
+    busy_of,
+    copy_times,
+    profile_tables,
+    shown_profile,
+)
+from inductorscope.answers.time.tables import TraceRow
+from inductorscope.answers.time.time import slowest_of_trace
 from inductorscope.correlate.links.model import Coverage
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
@@ -67,6 +77,15 @@ class RunPage(RunRow):
     kernels: list[KernelRow]
     """The slowest first; without times, in order of the code."""
     categories: list[CategoryTime]
+    profile: ProfileShown | None
+    """What a trace says by itself, if no profile gives the code's kernels a time; `categories` are
+    then of that trace."""
+    trace_kernels: list[TraceRow]
+    """The slowest of that trace."""
+    copies: list[CopyTime]
+    """Its copies and fills of memory, the slowest first."""
+    profile_labels: list[str]
+    """All profiles whose events were read, each of which the page of times can show."""
     sources: list[SourceRow]
     coverage: Coverage | None
     """Summed over the graphs; None if nothing was linked."""
@@ -81,10 +100,15 @@ class RunPage(RunRow):
 
 def run_page(session: Session, run_id: str) -> RunPage:
     run = run_of(session, run_id)
-    row = run_row(run)
+    busy = busy_of(session, [run_id]).get(run_id)
+    row = run_row(run, busy)
     graphs = graph_rows(session, run_id)
     kernels_us = kernel_time(session, run_id)
-    facts = replace(facts_of(run), kernel_us=kernels_us)
+    profiles = profile_tables(session, run)
+    profile = shown_profile(run_id, profiles) if kernels_us is None else None
+    if profile is not None and profile.breakdown is None:
+        profile = None
+    facts = replace(facts_of(run, busy), kernel_us=kernels_us)
     state = run_state(session, run_id)
     story = [] if facts.reading else story_in_words(session, run_id)
     return RunPage(
@@ -103,7 +127,11 @@ def run_page(session: Session, run_id: str) -> RunPage:
         said=story,
         graphs=graphs,
         kernels=kernel_rows(session, run_id, TOP_KERNELS),
-        categories=categories(session, run_id),
+        categories=categories(session, run_id) if profile is None else _kinds(profile),
+        profile=profile,
+        trace_kernels=slowest_of_trace(session, run_id, profile),
+        copies=[] if profile is None else copy_times(session, profile),
+        profile_labels=[each.label for each in profiles if "breakdown" in each.facts],
         sources=_sources(session, run_id),
         coverage=summed([graph.coverage for graph in graphs]),
         kernel_time_us=kernels_us,
@@ -111,6 +139,23 @@ def run_page(session: Session, run_id: str) -> RunPage:
         log_count=_log_count(session, run),
         dropped_count=facts.dropped,
     )
+
+
+def _kinds(profile: ProfileShown) -> list[CategoryTime]:
+    """Time by category of everything in a trace."""
+    breakdown = profile.breakdown or {}
+    whole = breakdown.get("total_us")
+    return [
+        CategoryTime(
+            category=one["category"],
+            kernels=one["kernels"],
+            calls=one["calls"] / profile.by,
+            time_us=one["us"] / profile.by,
+            share=one["us"] / whole,
+        )
+        for one in breakdown.get("categories", ())
+        if whole
+    ]
 
 
 def _log_count(session: Session, run: Run) -> int:

@@ -11,8 +11,9 @@ from typing import Any, Literal, cast
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session, defer
 
-from inductorscope.analyze.verdicts import Facts, Verdict, verdicts
+from inductorscope.analyze.verdicts import Busy, Facts, Verdict, verdicts
 from inductorscope.answers.parts import RunName
+from inductorscope.answers.time.profiles import busy_of
 from inductorscope.store.database import storable
 from inductorscope.store.tables.models import READING, Job, Run, RunSearch
 
@@ -124,6 +125,8 @@ def list_runs(
     ranked = [key.is_(None), _directed(key, order), _directed(Run.id, order)]
     rows = session.execute(query.order_by(*ranked).limit(limit + 1)).all()
     shown = rows[:limit]
+    untimed = [row.Run.id for row in shown if speed_up(row.Run) is None]
+    busy = busy_of(session, untimed)
     following = None
     if len(rows) > limit:
         following = _encode(shown[-1].sort_key, shown[-1].Run.id)
@@ -132,7 +135,7 @@ def list_runs(
     )
     total = session.scalar(counted) or 0
     return RunsPage(
-        runs=[run_row(row.Run) for row in shown],
+        runs=[run_row(row.Run, busy.get(row.Run.id)) for row in shown],
         next_cursor=following,
         total=min(total, COUNTED),
         total_capped=total > COUNTED,
@@ -146,7 +149,7 @@ def list_runs(
     )
 
 
-def run_row(run: Run) -> RunRow:
+def run_row(run: Run, busy: Busy | None = None) -> RunRow:
     return RunRow(
         id=run.id,
         name=run.name,
@@ -166,7 +169,7 @@ def run_row(run: Run) -> RunRow:
         eager_ms=run.eager_ms,
         compiled_ms=run.compiled_ms,
         speed_up=speed_up(run),
-        verdict=verdicts(facts_of(run))[0],
+        verdict=verdicts(facts_of(run, busy))[0],
     )
 
 
@@ -175,7 +178,7 @@ def speed_up(run: Run) -> float | None:
     return run.eager_ms / run.compiled_ms if run.eager_ms and run.compiled_ms else None
 
 
-def facts_of(run: Run) -> Facts:
+def facts_of(run: Run, busy: Busy | None = None) -> Facts:
     """The facts that verdicts are based on."""
     return Facts(
         failure=run.failure,
@@ -184,6 +187,7 @@ def facts_of(run: Run) -> Facts:
         graph_breaks=run.graph_breaks,
         recompiles=run.recompiles,
         dropped=run.dropped_count,
+        busy=busy,
         reading=run.state == READING,
     )
 

@@ -22,7 +22,6 @@ from inductorscope.answers.parts import (
     kernel_rows,
     kernel_time,
     run_of,
-    share,
 )
 from inductorscope.answers.runs.runs import speed_up
 from inductorscope.answers.time.lines import (
@@ -33,59 +32,24 @@ from inductorscope.answers.time.lines import (
     node_times,
     source_times,
 )
+from inductorscope.answers.time.profiles import (
+    ProfileShown,
+    ProfileTable,
+    profile_tables,
+    shown_profile,
+)
+from inductorscope.answers.time.tables import TRACE, Asked, TraceRow, times_table
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import stored_text
-from inductorscope.store.tables.models import Artifact, Graph, Kernel, Profile, Run
+from inductorscope.store.tables.models import Artifact, Graph, Kernel
 
 SHOWN = 100
+SLOWEST = 15
+"""Kernels of a trace; the table of times has all."""
 MOST_FILES, MOST_LINES, MOST_KERNELS = 100, 60, 20
 """Most files, lines, and kernels per line in the map; the rest is summed."""
 NOTHING = 1e-9
 """A remainder below this share of the whole comes from rounding."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileTable:
-    """One profiled execution; its rows, kernels and events are pages of `time/table`."""
-
-    id: int
-    label: str
-    device_kind: str | None
-    steps: int | None
-    artifact_id: int | None
-    """The Chrome trace to download."""
-    facts: dict[str, Any]
-    over_wall: float | None
-    """Kernel time of a step divided by the wall time of a step without the profiler."""
-    wall_us: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileShown:
-    """The profile whose breakdown the page shows, and what follows from it."""
-
-    id: int
-    by: int
-    """Number of steps that its figures sum; 1 if the trace does not mark steps."""
-    steps: int | None
-    steps_from: str
-    """How the steps are known."""
-    over_wall: float | None
-    wall_us: float | None
-    breakdown: dict[str, Any] | None
-    """Timeline, categories, compiled graphs and findings."""
-    comparison: dict[str, Any] | None
-    """With eager."""
-    busy: float | None
-    """Share of the trace's span in which there was work."""
-    host_bound: int
-    """Compiled graphs whose device waits for the host."""
-    graphs_save_us: float
-    """What CUDA graphs could save per step, estimated."""
-    joined: float | None
-    """Share of its kernel time that is attributed to kernels of the run's code."""
-    joined_by: list[tuple[str, float]]
-    """How, and the share of each way, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +85,21 @@ class TimePage:
     source_lines: list[LineTime]
     map: list[MapPart]
     profiles: list[ProfileTable]
+    profile: str
+    """Label of the profile that was asked for; empty for the default."""
     shown: ProfileShown | None
-    """The joined profile, else the compiled one, else the first that has a breakdown."""
+    """The profile asked for; by default the joined one, else the compiled one, else the first that
+    has a breakdown."""
+    trace_kernels: list[TraceRow]
+    """The slowest of the shown profile; empty if `kernels` has its times."""
     kept: bool
     """False for runs read before traces were stored event by event."""
 
 
-def time_page(session: Session, run_id: str) -> TimePage:
+def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
     run = run_of(session, run_id)
-    profiles = _profiles(session, run)
+    profiles = profile_tables(session, run)
+    shown = shown_profile(run_id, profiles, profile)
     kernels_us = kernel_time(session, run_id)
     return TimePage(
         run=RunName(run.id, run.name),
@@ -147,83 +117,20 @@ def time_page(session: Session, run_id: str) -> TimePage:
         source_lines=with_code(session, run_id, line_times(session, run_id, SHOWN)),
         map=_map(session, run_id),
         profiles=profiles,
-        shown=_shown(profiles),
+        profile=profile,
+        shown=shown,
+        trace_kernels=slowest_of_trace(session, run_id, shown),
         kept=not profiles
         or any("breakdown" in profile.facts for profile in profiles)
         or all(profile.artifact_id is None for profile in profiles),
     )
 
 
-def _profiles(session: Session, run: Run) -> list[ProfileTable]:
-    profiles = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
-    order = {"eager": 0, "compiled": 1}
-    return [
-        _profile(profile, run)
-        for profile in sorted(profiles, key=lambda item: (order.get(item.label, 2), item.label))
-    ]
-
-
-def _profile(profile: Profile, run: Run) -> ProfileTable:
-    wall_ms = profile.facts.get("wall_ms")
-    if wall_ms is None:
-        wall_ms = {"eager": run.eager_ms, "compiled": run.compiled_ms}.get(profile.label)
-    breakdown = profile.facts.get("breakdown") or {}
-    on_device, total = breakdown.get("on_device"), breakdown.get("total_us")
-    over_wall = None
-    if on_device and profile.steps and wall_ms and total is not None:
-        over_wall = total / profile.steps / (wall_ms * 1000)
-    return ProfileTable(
-        id=profile.id,
-        label=profile.label,
-        device_kind=profile.device_kind,
-        steps=profile.steps,
-        artifact_id=profile.artifact_id,
-        facts=profile.facts,
-        over_wall=over_wall,
-        wall_us=None if wall_ms is None else wall_ms * 1000,
-    )
-
-
-def _shown(profiles: list[ProfileTable]) -> ProfileShown | None:
-    """The profile to show: the most informative one, compiled before others, eager last."""
-    joined = [each for each in profiles if each.facts.get("joined_to_code")]
-    broken = [each for each in profiles if "breakdown" in each.facts]
-    compiled = [each for each in broken if each.label == "compiled"]
-    others = [each for each in broken if each.label != "eager"]
-    chosen = next(iter(joined or compiled or others or broken), None)
-    if chosen is None:
-        return None
-    facts, by = chosen.facts, chosen.steps or 1
-    breakdown: dict[str, Any] = facts.get("breakdown") or {}
-    timeline = breakdown.get("timeline") or {}
-    regions = breakdown.get("regions") or []
-    waiting = [each for each in regions if each["verdict"] == "host bound"]
-    saves = sum(each.get("graphs_save_us") or 0.0 for each in waiting)
-    if chosen.wall_us:
-        # The device's own work takes its time in any case.
-        saves = min(saves, chosen.wall_us - (breakdown.get("total_us") or 0.0) / by)
-    kernel_us, attributed_us = facts.get("kernel_us"), facts.get("attributed_us")
-    ways: dict[str, float] = facts.get("attributed_by") or {}
-    unknown = "unknown: figures are of the whole trace"
-    return ProfileShown(
-        id=chosen.id,
-        by=by,
-        steps=chosen.steps,
-        steps_from=facts.get("steps_from") or ("as the file says" if chosen.steps else unknown),
-        over_wall=chosen.over_wall,
-        wall_us=chosen.wall_us,
-        breakdown=facts.get("breakdown"),
-        comparison=facts.get("comparison"),
-        busy=share(timeline.get("busy_us"), timeline.get("span_us")),
-        host_bound=len(waiting),
-        graphs_save_us=saves,
-        joined=share(attributed_us, kernel_us),
-        joined_by=[
-            (how, us / kernel_us)
-            for how, us in sorted(ways.items(), key=lambda way: -way[1])
-            if kernel_us
-        ],
-    )
+def slowest_of_trace(session: Session, run: str, shown: ProfileShown | None) -> list[TraceRow]:
+    """The slowest kernels of a trace whose times the code does not have."""
+    if shown is None or shown.joined_to_code:
+        return []
+    return times_table(session, run, Asked(TRACE, shown.id)).trace[:SLOWEST]
 
 
 def _unattributed(profiles: list[ProfileTable]) -> float | None:

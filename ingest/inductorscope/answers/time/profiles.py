@@ -1,0 +1,200 @@
+"""Profiles of a run: what their traces and tables say, and which one a page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.verdicts import Busy
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import share
+from inductorscope.formats.vocabulary import MEMCPY, MEMSET
+from inductorscope.store.tables.models import Profile, Run
+from inductorscope.store.tables.times import TraceKernel
+
+ORDER = {"eager": 0, "compiled": 1}
+"""Labels in the order of pages; others follow by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTable:
+    """One profiled execution; its rows, kernels and events are pages of `time/table`."""
+
+    id: int
+    label: str
+    device_kind: str | None
+    steps: int | None
+    artifact_id: int | None
+    """The Chrome trace to download."""
+    facts: dict[str, Any]
+    over_wall: float | None
+    """Kernel time of a step divided by the wall time of a step without the profiler."""
+    wall_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileShown:
+    """The profile whose breakdown the page shows, and what follows from it."""
+
+    id: int
+    label: str
+    joined_to_code: bool
+    """Whether the times of the code's kernels, lines and nodes come from it."""
+    by: int
+    """Number of steps that its figures sum; 1 if the trace does not mark steps."""
+    steps: int | None
+    steps_from: str
+    """How the steps are known."""
+    over_wall: float | None
+    wall_us: float | None
+    breakdown: dict[str, Any] | None
+    """Timeline, categories, compiled graphs and findings."""
+    comparison: dict[str, Any] | None
+    """With eager."""
+    busy: float | None
+    """Share of the trace's span in which there was work."""
+    host_bound: int
+    """Compiled graphs whose device waits for the host."""
+    graphs_save_us: float
+    """What CUDA graphs could save per step, estimated."""
+    joined: float | None
+    """Share of its kernel time that is attributed to kernels of the run's code."""
+    joined_by: list[tuple[str, float]]
+    """How, and the share of each way, the largest first."""
+
+
+def profile_tables(session: Session, run: Run) -> list[ProfileTable]:
+    profiles = session.scalars(select(Profile).where(Profile.run_id == run.id)).all()
+    return [
+        _profile(profile, run)
+        for profile in sorted(profiles, key=lambda item: (ORDER.get(item.label, 2), item.label))
+    ]
+
+
+def _profile(profile: Profile, run: Run) -> ProfileTable:
+    wall_ms = profile.facts.get("wall_ms")
+    if wall_ms is None:
+        wall_ms = {"eager": run.eager_ms, "compiled": run.compiled_ms}.get(profile.label)
+    breakdown = profile.facts.get("breakdown") or {}
+    on_device, total = breakdown.get("on_device"), breakdown.get("total_us")
+    over_wall = None
+    if on_device and profile.steps and wall_ms and total is not None:
+        over_wall = total / profile.steps / (wall_ms * 1000)
+    return ProfileTable(
+        id=profile.id,
+        label=profile.label,
+        device_kind=profile.device_kind,
+        steps=profile.steps,
+        artifact_id=profile.artifact_id,
+        facts=profile.facts,
+        over_wall=over_wall,
+        wall_us=None if wall_ms is None else wall_ms * 1000,
+    )
+
+
+def shown_profile(
+    run: str, profiles: Sequence[ProfileTable], asked: str = ""
+) -> ProfileShown | None:
+    """The profile that was asked for by its label, else the most informative one: compiled before
+    others, eager last. Raises NotHere for an unknown label."""
+    broken = [each for each in profiles if "breakdown" in each.facts]
+    if asked:
+        chosen = next((each for each in broken if each.label == asked), None)
+        if chosen is None:
+            raise NotHere(
+                f"Run {run} has no profile {asked} whose events were read.",
+                f"Its profiles are listed at /runs/{run}/time.",
+                run,
+            )
+    else:
+        joined = [each for each in profiles if each.facts.get("joined_to_code")]
+        compiled = [each for each in broken if each.label == "compiled"]
+        others = [each for each in broken if each.label != "eager"]
+        chosen = next(iter(joined or compiled or others or broken), None)
+    return None if chosen is None else _shown(chosen)
+
+
+def _shown(chosen: ProfileTable) -> ProfileShown:
+    facts, by = chosen.facts, chosen.steps or 1
+    breakdown: dict[str, Any] = facts.get("breakdown") or {}
+    timeline = breakdown.get("timeline") or {}
+    regions = breakdown.get("regions") or []
+    waiting = [each for each in regions if each["verdict"] == "host bound"]
+    saves = sum(each.get("graphs_save_us") or 0.0 for each in waiting)
+    if chosen.wall_us:
+        # The device's own work takes its time in any case.
+        saves = min(saves, chosen.wall_us - (breakdown.get("total_us") or 0.0) / by)
+    kernel_us, attributed_us = facts.get("kernel_us"), facts.get("attributed_us")
+    ways: dict[str, float] = facts.get("attributed_by") or {}
+    known = "marked by the profiler"
+    if not chosen.steps:
+        known = "not marked: figures are of the whole trace"
+    return ProfileShown(
+        id=chosen.id,
+        label=chosen.label,
+        joined_to_code=bool(facts.get("joined_to_code") and attributed_us),
+        by=by,
+        steps=chosen.steps,
+        steps_from=facts.get("steps_from") or known,
+        over_wall=chosen.over_wall,
+        wall_us=chosen.wall_us,
+        breakdown=facts.get("breakdown"),
+        comparison=facts.get("comparison"),
+        busy=share(timeline.get("busy_us"), timeline.get("span_us")),
+        host_bound=len(waiting),
+        graphs_save_us=saves,
+        joined=share(attributed_us, kernel_us),
+        joined_by=[
+            (how, us / kernel_us)
+            for how, us in sorted(ways.items(), key=lambda way: -way[1])
+            if kernel_us
+        ],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTime:
+    """All copies or fills of one kind in a trace, per step."""
+
+    name: str
+    calls: float
+    time_us: float
+    max_us: float | None
+
+
+def copy_times(session: Session, profile: ProfileShown) -> list[CopyTime]:
+    """The slowest first."""
+    spent = func.sum(TraceKernel.total_us)
+    query = (
+        select(TraceKernel.name, func.sum(TraceKernel.calls), spent, func.max(TraceKernel.max_us))
+        .where(TraceKernel.profile_id == profile.id, TraceKernel.category.in_((MEMCPY, MEMSET)))
+        .group_by(TraceKernel.name)
+        .order_by(spent.desc(), TraceKernel.name)
+    )
+    return [
+        CopyTime(name, calls / profile.by, us / profile.by, longest)
+        for name, calls, us, longest in session.execute(query)
+    ]
+
+
+def busy_of(session: Session, runs: Sequence[str]) -> dict[str, Busy]:
+    """How busy the trace of each run kept its device, or its main thread; the trace is the one that
+    pages show first. Only figures are read: a profile's other facts can take megabytes."""
+    figures = Profile.facts["breakdown"]
+    query = select(
+        Profile.run_id,
+        Profile.label,
+        figures["on_device"].as_boolean().label("on_device"),
+        figures["timeline"]["busy_us"].as_float().label("busy_us"),
+        figures["timeline"]["span_us"].as_float().label("span_us"),
+    ).where(Profile.run_id.in_(runs))
+    rows = [row for row in session.execute(query) if row.span_us]
+    last = {"compiled": -1, "eager": 1}
+    found: dict[str, Busy] = {}
+    for row in sorted(rows, key=lambda row: (last.get(row.label, 0), row.label)):
+        found.setdefault(row.run_id, Busy(bool(row.on_device), row.busy_us, row.span_us))
+    return found
