@@ -22,7 +22,7 @@ _AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
 # What AOTInductor writes for a C++ wrapper, and for the kernels it calls.
 _WRAPPER = re.compile(r"inductor_entry_impl|AOTInductorModel")
 _KERNELS = re.compile(r'^[ \t]*extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+cpp_\w+\(', re.M)
-_LAST_NUMBER = re.compile(r"(\d+)\D*$")
+_LAST_NUMBER = re.compile(r"(?<!\d)(\d+)\D*$")
 
 
 @dataclass(slots=True)

@@ -111,7 +111,7 @@ _PRINTED = re.compile(
     rb"^aoti_torch_save_tensor_handle: Saved|^inductor: (?:before|after)_launch - ",
     re.M,
 )
-_SAVED = re.compile(r"(?:before|after)_launch_\w+\.pt$")
+_SAVED = re.compile(r"(?<!\w)(?>\w*?(?:before|after)_launch_)\w++\.pt$")
 _TABLE = re.compile(rb"^-{10}[- ]*\r?\n *Name .*# of Calls", re.M)
 _BENCHMARK = re.compile(
     rb"Peak GPU memory usage|^[ \t]*== \w+ category kernels ==|KERNELS BANDWIDTH INFO"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # postgresql://user:secret@host; up to the last @, since a password may hold some itself
-_PASSWORD = re.compile(r"(://[^:/@\s]*):\S*@")
+_PASSWORD = re.compile(r"(://[^:/@\s]*):\S{0,2000}@")
 
 
 def without_password(text: str) -> str:

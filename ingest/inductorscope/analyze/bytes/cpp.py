@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.analyze.bytes.index import Space, numbers_only
-from inductorscope.analyze.bytes.source import SourceWork
+from inductorscope.analyze.bytes.index import MOST_VARIABLES, Space, numbers_only
+from inductorscope.analyze.bytes.source import DEEPEST, SourceWork
 from inductorscope.formats.text import closing
 
 _FOR = re.compile(
@@ -21,7 +21,7 @@ _FOR = re.compile(
 )
 # `if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(256L)))`
 _WITHIN = re.compile(
-    r"(\w+) >= (?:static_cast<[\w ]+>\()?(\w+)\)? && \1 < (?:static_cast<[\w ]+>\()?(\w+)\)?"
+    r"\b(\w++) >= (?:static_cast<[\w ]+>\()?(\w+)\)? && \1 < (?:static_cast<[\w ]+>\()?(\w+)\)?"
 )
 _ALIAS = re.compile(r"auto (\w+) = (\w*ptr\d+);$")
 _USE = re.compile(r"\b(\w*ptr\d+)(\[| \+ )")
@@ -33,13 +33,16 @@ _FUNCTION = re.compile(
     r"|pow|floor|ceil|round|trunc|reciprocal|sigmoid|fmod|hypot|lgamma|digamma|atan2)\("
     r"|\bstd::(?:exp\w*|log\w*|sqrt|abs|pow|tanh?|sinh?|cosh?|erfc?|fmod|floor|ceil|trunc|max|min"
     r"|nearbyint|atan2|hypot)\("
-    r"|(?:at::vec::)?(?:maximum|minimum|clamp\w*|fmadd)\(|::blendv\("
+    r"|(?:at::vec::)?(?:maximum|minimum|\bclamp\w*|fmadd)\(|::blendv\("
     r"|(?:max|min)_propagate_nan\("
 )
 _REDUCES = re.compile(
     r"\b(?:welford_combine|cascade_sum_combine|(?:max|sum|prod)_masked_reduce"
     r"|arg(?:max|min)_combine\w*)\("
 )
+# What follows an index: `] += `, `] = `, but not `] == `
+_ASSIGNED = re.compile(r"\s*+(?:([-+*])=|=(?!=))")
+_STORING = ("atomic_add", "transpose_mxn", ",")
 _TEMPLATE = ("kernel_micro_gemm", "micro_gemm", "cblas_", "brgemm", "AMXState")
 
 
@@ -103,6 +106,9 @@ class _Reader:
                 self._give(variable, end - start)
 
     def _give(self, variable: str, size: int) -> None:
+        if len(self.space.ranges) + len(self.waiting) >= MOST_VARIABLES:
+            self.foreign = True
+            return
         self.waiting.append((variable, max(size, 0)))
 
     def _open(self) -> None:
@@ -125,8 +131,16 @@ class _Reader:
         if alias is not None:
             self.aliases[alias.group(1)] = alias.group(2)
             return
+        words = {word: line.find(word) for word in _STORING}
+        around: list[int] = []
+        """Where the indices end that the next use is part of."""
         for match in _USE.finditer(line):
-            self._use(line, match)
+            while around and around[-1] <= match.start():
+                around.pop()
+            if len(around) == DEEPEST:
+                self.foreign = True
+                break
+            around.append(self._use(line, match, words))
         value = _VALUE.match(line)
         if value is not None:
             name, expression = value.groups()
@@ -145,24 +159,25 @@ class _Reader:
             self.work.operations += (count + reduced) * turns
             self.work.reductions += reduced * turns
 
-    def _use(self, line: str, match: re.Match[str]) -> None:
+    def _use(self, line: str, match: re.Match[str], words: dict[str, int]) -> int:
+        """Notes a load or a store; returns where its index ends. `words`: where the line first
+        has a word of `_STORING`, or -1."""
         pointer, opened = match.groups()
+        start = match.start()
         pointer = self.aliases.get(pointer, pointer)
         if opened == "[":
             end = closing(line, match.end() - 1)
-            index = line[match.end() : end]
-            rest = line[end + 1 :].lstrip()
-            adds = line[: match.start()].endswith(("atomic_add(&", "atomic_add_vec(&"))
-            compound = rest.startswith(("+=", "-=", "*="))
-            store = adds or compound or (rest.startswith("=") and not rest.startswith("=="))
-            adds = adds or compound
+            assigned = _ASSIGNED.match(line, end + 1)
+            adds = line.endswith(("atomic_add(&", "atomic_add_vec(&"), 0, start)
+            store = adds or assigned is not None
+            adds = adds or (assigned is not None and assigned.group(1) is not None)
         else:
-            index = line[match.end() : _end_of(line, match.end())]
-            before = line[: match.start()]
-            adds = "atomic_add" in before
-            store = adds or before.rstrip().endswith(".store(")
-            store = store or ("transpose_mxn" in before and "," in before)
-        self.work.note(pointer, index, self.space, store=store, adds=adds)
+            end = _end_of(line, match.end())
+            adds = 0 <= words["atomic_add"] < start
+            store = adds or line[max(0, start - 80) : start].rstrip().endswith(".store(")
+            store = store or (0 <= words["transpose_mxn"] < start and 0 <= words[","] < start)
+        self.work.note(pointer, line[match.end() : end], self.space, store=store, adds=adds)
+        return end
 
 
 def _end_of(line: str, start: int) -> int:

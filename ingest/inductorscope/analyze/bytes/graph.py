@@ -30,6 +30,9 @@ from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.graph.ir import parse_ir
 from inductorscope.formats.text import plain_lines
 
+MOST_LINES = 500_000
+"""Lines of kernels that are read for one graph: a kernel is read again for other numbers."""
+
 # `static constexpr int64_t int_array_2[] = {64L, 128L};`
 _ARRAY = re.compile(r"int64_t (\w+)\[\] = (\{[^{}]*\})")
 _WORD = re.compile(r"\w+")
@@ -112,6 +115,7 @@ def graph_work(
 def work_of(read: GraphTextsRead) -> list[CallWork]:
     kernels = read.code.by_name()
     sources: dict[tuple[str, tuple[tuple[str, int], ...]], SourceWork | None] = {}
+    room = MOST_LINES
     works = []
     for call in read.code.calls:
         kernel = kernels.get(call.kernel)
@@ -121,7 +125,8 @@ def work_of(read: GraphTextsRead) -> list[CallWork]:
         numbers = scalar_numbers(kernel, call, read.numbers)
         key = (kernel.name, tuple(sorted(numbers.items())))
         if key not in sources:
-            sources[key] = source_work(kernel, read.lines, numbers)
+            room -= kernel.body_last - kernel.body_first + 1
+            sources[key] = source_work(kernel, read.lines, numbers) if room >= 0 else None
         works.append(_generated(kernel, call, sources[key], read))
     return works
 

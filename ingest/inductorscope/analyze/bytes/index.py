@@ -17,6 +17,8 @@ from math import gcd, prod
 LONGEST = 3000
 """Longest index that is parsed, in characters."""
 LARGEST = 2**62
+MOST_VARIABLES = 100
+"""Variables with ranges that one kernel may have; Inductor writes a handful."""
 REMEMBERED, SHORT = 1000, 200
 """Number of parsed indices that are cached; each takes about 5 KB."""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from inductorscope.analyze.bytes.index import Space, reach
 
 _NAME = re.compile(r"\w+")
+DEEPEST = 8
+"""Loads or stores inside each other's brackets; a source with more is not Inductor's."""
 
 
 @dataclass(slots=True)

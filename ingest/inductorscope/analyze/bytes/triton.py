@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from inductorscope.analyze.bytes.index import Space, numbers_only, values
-from inductorscope.analyze.bytes.source import SourceWork
+from inductorscope.analyze.bytes.index import MOST_VARIABLES, Space, numbers_only, values
+from inductorscope.analyze.bytes.source import DEEPEST, SourceWork
 from inductorscope.formats.text import closing, split_top
 
 # `xnumel = 65536`, `r0_numel = 256`
@@ -88,13 +88,23 @@ class _Reader:
         size = values(index, self.space)
         if size is None:
             size = self.space.whole.get(f"{prefix}index")
-        if size is not None:
+        if len(self.space.ranges) >= MOST_VARIABLES:
+            self.foreign = True
+        elif size is not None:
             self.space.ranges[variable] = size
             self.space.group[variable] = f"{prefix}index"
 
     def _memory(self, line: str) -> None:
+        around: list[int] = []
+        """Where the calls end that the next one is an argument of."""
         for match in _MEMORY.finditer(line):
+            while around and around[-1] <= match.start():
+                around.pop()
+            if len(around) == DEEPEST:
+                self.foreign = True
+                break
             end = closing(line, match.end() - 1)
+            around.append(end)
             arguments = split_top(line[match.end() : end])
             pointer = _POINTER.match(arguments[0]) if arguments else None
             if pointer is None:

@@ -7,6 +7,7 @@ starting at the kernel's first line. The quoted line confirms that.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -88,13 +89,13 @@ def locate(error: Diagnostic, kernels: Sequence[KernelText]) -> list[Place]:
     return []
 
 
-_CALL = re.compile(r"no matching (?:member )?function for call to\s*"
-                   r"[‘'`\"](.*)[’'\"]")  # fmt: skip
-_PAIR = re.compile(
-    r"(?:conflicting types for parameter|invalid operands(?: of types)?(?: to binary expression)?"
-    r"|operand types are|deduced conflicting).*?[‘'`(]{1,2}([^‘’'`]+)[’']\s*(?:and|,|vs\.)\s*"
-    r"[‘'`]([^‘’'`]+)[’']"
+# Only the first mention counts, so that a thousand of them are not each searched to the end.
+_CALL = re.compile(r"(?s:(?>.*?no matching (?:member )?function for call to\s*+[‘'`\"]))"
+                   r"(.*)[’'\"]")  # fmt: skip
+_CONFLICT = re.compile(
+    r"conflicting types for parameter|invalid operands|operand types are|deduced conflicting"
 )
+_PAIR = re.compile(r"[‘'`]([^‘’'`]++)[’']\s*+(?:and|,|vs\.)\s*+[‘'`]([^‘’'`]++)[’']")
 _UNKNOWN = re.compile(
     r"[‘'`](\w+)[’'] was not declared|use of undeclared identifier [‘'`](\w+)[’']"
     r"|identifier \"(\w+)\" is undefined"
@@ -132,12 +133,12 @@ def suspects(error: Diagnostic, place: Place, expected: Expected) -> list[Suspec
 
 def _typed_operands(error: Diagnostic, text: str) -> list[tuple[str, str, str]]:
     """Names in the line with the dtype that the compiler gives them, and its own spelling."""
-    call = _CALL.search(error.message)
+    call = _CALL.match(error.message)
     if call is not None and "(" in call.group(1):
         head, _, rest = call.group(1).partition("(")
         written = split_top(rest.rstrip(")"))
-        name = head.split("<")[0].split("::")[-1].split()[-1]
-        start = text.find(f"{name}(")
+        name = head.partition("<")[0].rpartition("::")[2].rstrip().rpartition(" ")[2]
+        start = text.find(f"{name}(") if name else -1
         if start >= 0:
             opened = start + len(name)
             inside = text[opened + 1 : closing(text, opened)]
@@ -147,10 +148,11 @@ def _typed_operands(error: Diagnostic, text: str) -> list[tuple[str, str, str]]:
                     (argument.strip(), types.dtype_of(kind), kind.strip(" &"))
                     for argument, kind in zip(arguments, written, strict=True)
                 ]
+    operands = _OPERANDS.search(text.partition("=")[2] or text)
     for diagnostic in (error, *error.notes):
-        pair = _PAIR.search(diagnostic.message)
-        operands = _OPERANDS.search(text.partition("=")[2] or text)
-        if pair is not None and operands is not None:
+        conflict = _CONFLICT.search(diagnostic.message)
+        pair = conflict and _PAIR.search(diagnostic.message, conflict.end())
+        if pair and operands is not None:
             return [
                 (name, types.dtype_of(kind), kind)
                 for name, kind in zip(operands.groups(), pair.groups(), strict=True)
@@ -166,20 +168,23 @@ class _Kernel:
         self.expected = expected
         self.defined: dict[str, list[tuple[int, str]]] = {}
         self.names: dict[int, str] = {}
+        self.followed: dict[tuple[int, str, str], list[Suspect]] = {}
+        """What `deviating` returned: definitions that share operands are followed once."""
         self.known = types.pointers(kernel.lines)
         for number, line in enumerate(kernel.lines, kernel.first):
-            match = types.DEFINITION.match(line)
-            if match is None:
+            definition = types.definition(line)
+            if definition is None:
                 continue
-            name, expression = match.groups()
+            name, expression = definition
             self.defined.setdefault(name, []).append((number, expression))
             self.names[number] = name
             self.known[name] = types.inferred(expression, self.known)
 
     def line_of(self, name: str, before: int) -> tuple[int, str] | None:
         """The definition that a use at this line refers to: the last one above it."""
-        above = [each for each in self.defined.get(name, ()) if each[0] < before]
-        return above[-1] if above else None
+        defined = self.defined.get(name, [])
+        above = bisect_left(defined, before, key=lambda each: each[0])
+        return defined[above - 1] if above else None
 
     def name_at(self, line: int) -> str:
         return self.names.get(line, "")
@@ -191,6 +196,14 @@ class _Kernel:
         self, name: str, definition: tuple[int, str], dtype: str, written: str, depth: int = 0
     ) -> list[Suspect]:
         """The first definition, going back from this one, whose value has a wrong dtype."""
+        key = (definition[0], dtype, written)
+        if key not in self.followed:
+            self.followed[key] = self._deviating(name, definition, dtype, written, depth)
+        return self.followed[key]
+
+    def _deviating(
+        self, name: str, definition: tuple[int, str], dtype: str, written: str, depth: int
+    ) -> list[Suspect]:
         line, expression = definition
         should, exact = self.expected(line)
         if types.inferred(expression, self.known) and "_ptr" in expression.partition("[")[0]:

@@ -32,10 +32,9 @@ _NARROW = ("u8", "i8", "u16", "i16", "b8")
 _RANK = ("i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
 _WRAPPED = re.compile(r"^(?:at::vec::)?(?:\w+::)*Vectorized(?:N|Mask)?<(.*)>$")
 _SCOPE = re.compile(r"\b(?:c10|at|std)::")
-_POINTER = re.compile(r"(?:const\s+)?([\w:<> ]{1,60}?)\s*\*\s*(?:__restrict__\s+)?(\w+)\s*[,)]")
-# `auto tmp2 = -tmp1;`
-DEFINITION = re.compile(
-    r"^\s*(?:const\s+)?(?:auto|[\w:]+(?:<[\w:<>, ]*>)?)\s+(\w+)\s*=\s*(.*?);?\s*$"
+_POINTER = re.compile(r"(?:const )?([\w:<> ]{1,60}?) ?\* ?(?:__restrict__ )?(\w+) ?[,)]")
+_DEFINITION = re.compile(
+    r"\s*+(?:const\s++)?(?:auto|[\w:]++(?:<[\w:<>, ]*>)?)\s++(\w++)\s*+=\s*+(.*)$"
 )
 NAME = re.compile(r"\b(?:tmp|x)\d+(?:_\w+)?\b|\btmp\w*\b")
 _CAST = re.compile(r"^(?:static_cast|c10::convert|at::vec::convert|to_float)<([^<>]*(?:<[^<>]*>)?)")
@@ -43,7 +42,15 @@ _DECLTYPE = re.compile(r"^decltype\((\w+)\)\(")
 _LOADED = re.compile(r"^(\w+_ptr\d+)\[")
 _UNARY = re.compile(r"^[-+~]\s*(\w+)$")
 _BINARY = re.compile(r"^(\w+)\s*(\+|-|\*|/|%|&|\||\^|<<|>>|<=|>=|==|!=|<|>|&&|\|\|)\s*(\w+)$")
+_MOST_BRACKETS = 20
+"""Brackets around an expression that are taken off; Inductor writes two or three."""
 _COMPARISONS = ("<=", ">=", "==", "!=", "<", ">", "&&", "||")
+
+
+def definition(line: str) -> tuple[str, str] | None:
+    """The name and the expression of `auto tmp2 = -tmp1;`; None for other lines."""
+    match = _DEFINITION.match(line)
+    return (match[1], match[2].rstrip().removesuffix(";")) if match is not None else None
 
 
 def dtype_of(written: str) -> str:
@@ -57,7 +64,7 @@ def dtype_of(written: str) -> str:
 
 def pointers(lines: list[str]) -> dict[str, str]:
     """Parameter of the kernel → dtype it points to."""
-    head = " ".join(lines[:80])
+    head = " ".join(" ".join(lines[:80]).split())
     brace = head.find("{")
     return {
         name: dtype_of(written)
@@ -78,7 +85,9 @@ def promoted(*dtypes: str) -> str:
 def inferred(expression: str, known: dict[str, str]) -> str:
     """The dtype of an expression, given the dtypes of names; empty if unknown."""
     text = expression.strip()
-    while text.startswith("(") and closing(text, 0) == len(text) - 1:
+    for _ in range(_MOST_BRACKETS):
+        if not text.startswith("(") or closing(text, 0) != len(text) - 1:
+            break
         text = text[1:-1].strip()
     if text in known:
         return known[text]

@@ -60,7 +60,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         '(torch.compile(backend="aot_eager")).',
     ),
     (
-        r"Cannot find ptxas|No such file or directory: '\S*ptxas\S*'|ptxas: not found",
+        r"Cannot find ptxas|No such file or directory: '(?=[^\s']*ptxas)[^\s']++'|ptxas: not found",
         "NVIDIA's assembler ptxas is not found.",
         "Set TRITON_PTXAS_PATH to its path. It comes with Triton's wheel and the CUDA toolkit.",
     ),
@@ -74,7 +74,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         r"nvcc: not found|CUDA_HOME environment variable is not set"
         r"|cuda(?:_runtime)?\.h: No such file|No such file or directory: '\S*nvcc'"
-        r"|cannot find -lcudart\b|libnvrtc\S*: cannot open",
+        r"|cannot find -lcudart\b|libnvrtc\S{0,100}: cannot open",
         "The CUDA toolkit is not found.",
         "Install the toolkit of the version in torch.version.cuda and set CUDA_HOME to its folder.",
     ),
@@ -91,7 +91,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"Killed signal terminated program cc1plus|virtual memory exhausted"
-        r"|out of memory allocating \d+ bytes|(?:g\+\+|c\+\+|clang\S*): (?:fatal )?error: Killed",
+        r"|out of memory allocating \d+ bytes"
+        r"|(?:g\+\+|c\+\+|clang\S{0,100}): (?:fatal )?error: Killed",
         "The C++ compiler ran out of memory.",
         "Compile fewer kernels at a time (TORCHINDUCTOR_COMPILE_THREADS=1), or add memory.",
     ),

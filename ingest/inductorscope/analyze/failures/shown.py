@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inductorscope.analyze.failures.cpp import KernelText, Place, Suspect, locate, suspects
-from inductorscope.analyze.failures.cpp_types import DEFINITION
+from inductorscope.analyze.failures.cpp_types import definition
 from inductorscope.analyze.failures.environment import Fix
 from inductorscope.analyze.failures.fold import Folded
 from inductorscope.analyze.failures.known import ChainStep, GraphKnown, written
@@ -213,7 +213,7 @@ def _suspect(known: GraphKnown, each: Suspect) -> SuspectRow:
     if not what and operations:
         stem, _, tail = operations[0].rpartition("_")
         what = stem if tail.isdigit() and stem else operations[0]
-    if not what and DEFINITION.match(each.text) is not None:
+    if not what and definition(each.text) is not None:
         what = each.name
     return SuspectRow(
         each.name, each.line, each.text, each.why, each.sure, what,

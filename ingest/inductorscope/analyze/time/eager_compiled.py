@@ -41,7 +41,9 @@ GROUPS = {
     OVERHEAD: "compiled code's overhead",
 }
 # triton_per_fused_add_mean_0, graph_0_cpp_fused_gelu_view_2
-_FUSED_NAME = re.compile(r"^(?:\w*?_)?(?:triton_[a-z]{3}|cpp(?:_[A-Z]\w*)?)_fused_(\w+?)(?:_\d+)?$")
+_FUSED_NAME = re.compile(
+    r"^(?=\w+$)(?:\w*?_)?(?:triton_[a-z]{3}|cpp(?:_[A-Z]\w{0,100})?)_fused_(\w+?)(?:_\d+)?$"
+)
 # Operators of the graph with other names in eager.
 _RUNS_AS = {
     "_to_copy": ("copy",), "clone": ("copy",), "embedding": ("index_select", "embedding"),

@@ -14,7 +14,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 # extern_kernels.mm, torch.ops.aten.convolution.default, aten.bmm
-_OPERATION = re.compile(r"(?:^|\.)(\w+?)(?:_out)?(?:\.(?:default|out|\w*_?(?:Tensor|Scalar)\w*))?$")
+_OPERATION = re.compile(
+    r"(?:^|\.)(\w+?)(?:_out)?(?:\.(?:default|out|(?=\w*(?:Tensor|Scalar))\w++))?$"
+)
 _SAME = {"bias_addmm": "addmm", "convolution_overrideable": "convolution"}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 # f32[4, 256][256, 1]cuda:0
-_TENSOR = re.compile(r"^([a-z]+\d*\w*)\[([^\[\]]{0,400})\]")
+_TENSOR = re.compile(r"^([a-z]\w*+)\[([^\[\]]{0,400})\]")
 _BITS = re.compile(r"^(?:bf|f|i|u|c|b)(\d{1,3})")
 _VIEWS = re.compile(
     r"(?:^|[.:])(?:_?(?:unsafe_)?view(?:_copy|_as\w*|_dtype)?|_?reshape(?:_alias)?|permute|transpose"

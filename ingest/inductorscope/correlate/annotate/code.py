@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -98,6 +99,7 @@ class _Annotator:
         self.code: OutputCode = parse_output_code(text)
         self.links = links
         self.nodes = nodes
+        self.order = {name: position for position, name in enumerate(nodes)}
         self.sign = file_sign(self.code)
         self.comments: dict[int, list[str]] = defaultdict(list)
         """Line (from 1) → comments that go before it."""
@@ -181,13 +183,14 @@ class _Annotator:
             if names == previous and not self._loop_between(at, number):
                 continue
             indent = indent_of(self.lines[number - 1])
-            for name in self._first_call(number, names):
+            first = self._first_call(number, names)
+            for name in first:
                 node = self.nodes[name]
                 if node.origin() and node.origin() != origin:
                     origin = node.origin()
                     self.comments[number].append(f"{indent}{sign} {plain(origin)}")
                 self.comments[number].append(f"{indent}{sign} {LABEL}: {plain(node.code)}")
-            others = [name for name in names if name not in self._first_call(number, names)]
+            others = [name for name in names if name not in first]
             if others:
                 listed = ", ".join(name.removeprefix("fx:") for name in others[:OTHERS])
                 more = f" and {len(others) - OTHERS} more" if len(others) > OTHERS else ""
@@ -225,11 +228,11 @@ class _Annotator:
         }
         return {number: names for number, names in own.items() if names}
 
-    def _first_call(self, number: int, names: list[str]) -> list[str]:
+    def _first_call(self, number: int, names: list[str]) -> dict[str, None]:
         """The nodes of a line at the first call of its kernel that has it."""
         references = self.references[number]
         first = min(min(references[name].calls) for name in names)
-        return [name for name in names if first in references[name].calls]
+        return {name: None for name in names if first in references[name].calls}
 
     def _count_line(self, number: int, names: list[str]) -> None:
         known = max(self.references[number][name].known for name in names)
@@ -291,14 +294,16 @@ class _Annotator:
 
     def _nodes_of_call(self, kernel: str, handle: int, line: int) -> list[str]:
         """The nodes that the call's line refers to, in the order of the graph."""
-        names = set(self.references.get(line, ()))
-        return [name for name in self.nodes if name in names] if names else []
+        return self._in_order(self.references.get(line, ()))
 
     def _nodes_between(self, first: int, last: int) -> list[str]:
         names: set[str] = set()
         for number in range(first, last + 1):
             names |= self.references.get(number, {}).keys()
-        return [name for name in self.nodes if name in names] if names else []
+        return self._in_order(names)
+
+    def _in_order(self, names: Iterable[str]) -> list[str]:
+        return sorted(names, key=self.order.__getitem__)
 
 
 def _rank(operations: set[str]) -> int:

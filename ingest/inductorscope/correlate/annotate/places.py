@@ -11,7 +11,7 @@ import re
 from inductorscope.formats.code.output_code import CodeKernel, OutputCode
 
 _INDENT = re.compile(r"[ \t]*")
-_TRIPLE = re.compile(r"'''|\"\"\"")
+_OPENS = re.compile(r"'''|\"\"\"|/\*")
 LONGEST = 300
 """The most characters of a comment's text; an FX node with many arguments has thousands."""
 
@@ -22,6 +22,7 @@ def plain(text: str) -> str:
     A backslash would be an escape of the string, or continue a C++ comment on the next line, as
     would its trigraph.
     """
+    text = text.lstrip()[: 4 * LONGEST]
     text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
     text = text.replace("\\", "/").replace("'''", "'").replace('"""', '"').replace("??/", "??")
     return text if len(text) <= LONGEST else text[: LONGEST - 2].rstrip() + " …"
@@ -71,11 +72,9 @@ def _still_open(line: str, closing: str) -> str:
             at = end + len(closing)
             closing = ""
             continue
-        quotes = _TRIPLE.search(line, at)
-        comment = line.find("/*", at)
-        if comment >= 0 and (quotes is None or comment < quotes.start()):
-            closing, at = "*/", comment + 2
-        elif quotes is not None:
-            closing, at = quotes.group(), quotes.end()
-        else:
+        opens = _OPENS.search(line, at)
+        if opens is None:
             return ""
+        closing, at = opens.group(), opens.end()
+        if closing == "/*":
+            closing = "*/"

@@ -24,7 +24,7 @@ _TILE = re.compile(r"(?:alignas\(.*|\w+) (tmp\d+)\[")
 _ALIAS = re.compile(r"auto ((?:in_out|in|out)_ptr\d+) = ((?:in_out|in|out)_ptr\d+);")
 _STORE = re.compile(
     r"(?:(\w*ptr\d+|local_buffer_data_\d+)\[.*\] [-+*/|&]?= |"
-    r"(?:at_\w+?_)?tmp\w*(?:\.\w+)?\.store\(|\(tmp\d+ \+ .*\)\.store\(|"
+    r"(?:at_(?=\w+?_tmp)|tmp)\w*+(?:\.\w++)?\.store\(|\(tmp\d+ \+ .*\)\.store\(|"
     r"atomic_add|transpose_mxn|store_float|cascade)"
 )
 

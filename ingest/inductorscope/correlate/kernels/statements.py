@@ -21,13 +21,14 @@ POINTER = re.compile(
 _DECLTYPE = re.compile(r"decltype\([\w.]*\)|(?<=\.to\()tmp\d+\.dtype(?=\))")
 # Template arguments hold no calls: `<float,1>`, `<at::vec::Vectorized<float>, 4>`.
 _TEMPLATE = re.compile(r"<[\w:,\s]*>")
-_FUNCTION = re.compile(r"([A-Za-z_]\w*)\(")
+# From the start of a word: each word is read once.
+_FUNCTION = re.compile(r"\b[^\W_A-Za-z]*+([A-Za-z_]\w*+)\(")
 _OPERATOR = re.compile(
     r"(?<=[\w)\]\"]) (\+|-|\*|/|//|%|<<|>>|<=|>=|<|>|==|!=|&&|\|\||&|\||\^|\?) (?=[\w(\-~!.])"
 )
 _UNARY = re.compile(r"(?:^|[(,=])\s*([-~!])\s*(?=tmp|_tmp|\()")
-_LITERAL = re.compile(r"(?<![\w.\[])-?(?:\d+\.?\d*(?:e[+-]?\d+)?)(?![\w.]*ptr)(?=[fFLlu]*\b|$)")
-_SHAPE = re.compile(r"\[[^\]]*\]")
+_LITERAL = re.compile(r"(?<![\w.\[])-?\d++(?:\.\d*+)?(?:e[+-]?\d++)?(?![\w.]*ptr)(?=[fFLlu]*\b|$)")
+_SHAPE = re.compile(r"\[[^\]]*+\]?")
 _CASTS = frozenset(
     [
         "to",

@@ -10,7 +10,7 @@ from inductorscope.formats.text import balance
 _LOOP = re.compile(r"(for|while) ")
 _BRANCH = re.compile(r"(if|elif) pid\b|else:")
 # `tmp3, = …`, `tmp9, tmp10 = …`, `_tmp5 = …`, `tmp8_mean = …`
-_ASSIGN = re.compile(r"((?:_?tmp\d+\w*)(?:\s*,\s*_?tmp\d+\w*)*)\s*,?\s*=(?!=)\s*")
+_ASSIGN = re.compile(r"(_?tmp\d\w*+(?:\s*+,\s*+_?tmp\d\w*+)*)\s*+(?:,\s*+)?=(?!=)\s*")
 _PAIR = re.compile(r"_(?:val|idx)$")
 _CARRIES = "tl.where(roffset > 0, "
 _INDEX = re.compile(r"([xyzr]\w*)\s*=(?!=)\s*")

@@ -218,6 +218,8 @@ class _Rewriter:
         """Drops a conversion if all its users convert again, to the same type or for the same
         purpose."""
         op, users = self.ops[name], self.users[name]
+        if not op.arguments:
+            return
         dtypes = {_dtype(self.ops[user]) for user in users}
         if dtypes != {_dtype(op)} and not (name in self.widened and dtypes <= SMALL):
             return

@@ -22,10 +22,11 @@ from inductorscope.correlate.without_ir.settle import Settling
 from inductorscope.correlate.without_ir.text import dtype_of, index_of, plain_name, stored_parts
 
 _ABOUT = re.compile(r"\b_tmp(\d+)\b|\btmp(\d+)_(?:mean|m2|weight|max|sum|index|next|val|idx)\w*")
-_ACC_PART = re.compile(r"tmp_acc\d+\w*\.(mean|m2|weight|index|value)\b")
+_ACC_PART = re.compile(r"\b(?=\w*tmp_acc\d)\w++\.(mean|m2|weight|index|value)\b")
 _PARTS = {"mean": "0", "m2": "1", "weight": "2", "value": "0", "index": "1"}
 _TILE_STORE = re.compile(r"(tmp\d+)\.store\((tmp\d+) \+")
-_DECLTYPE = re.compile(r"decltype\([^)]*\)")
+_RETURNED = re.compile(r"return ([^;]*+);?")
+_DECLTYPE = re.compile(r"decltype\([^()]*\)")
 
 
 def raise_kernel(text: KernelText) -> list[RaisedBlock]:
@@ -155,7 +156,7 @@ class _Raiser:
 
     def _lambda(self, statement: Statement, name: str) -> None:
         """Reads a lambda: its head is the value that its body returns."""
-        returned = re.findall(r"return ([^;]*);", statement.text)
+        returned = _RETURNED.findall(statement.text)
         chosen = [use for text in returned for use in TEMPORARY.findall(text)]
         names = [match.group() for text in returned for match in TEMPORARY.finditer(text)]
         if "blendv" in statement.tags and len(names) >= 3:

@@ -108,6 +108,8 @@ _CONVERTS = re.compile(
     r"\.to\(|\.to<|convert<|static_cast<[\w:]+>\(tmp|^(?:float|int64_t)\(tmp\d+\)"
 )
 _OWN_MASK = re.compile(r"tl\.where\((?:\w*mask\b[\s&]*)+,")
+_INDEX = re.compile(r"\b[xyzr]\d+\b|\b[xyz]index\b|arange")
+_INDEXED = re.compile(r"x\d")
 _SUB_SHAPE = re.compile(r"tl\.full\(tmp\d+\.shape")
 
 
@@ -145,7 +147,8 @@ def operation_of(statement: Statement) -> str:
 
 
 def _plain(text: str) -> bool:
-    return not re.search(r"\b[xyzr]\d+\b|\b[xyz]index\b|arange|\[.*x\d", text)
+    _, _, inside = text.partition("[")
+    return _INDEX.search(text) is None and _INDEXED.search(inside) is None
 
 
 def _by_operator(operator: str, statement: Statement) -> str:

@@ -37,9 +37,9 @@ _RESET = re.compile(r"(\w+)\.reset\(\);")
 _RETURNED = re.compile(r"output_handles\[\d+\] = ")
 _ASSERT = re.compile(r".*?assert_size_stride\((\w+), ?")
 _GUARD = re.compile(
-    r"AOTI\w*Guard |py::gil_|cudaStream_t |c10::\w*Guard|.*get_current_\w+_stream\("
+    r"AOTI\w*Guard |py::gil_|cudaStream_t |c10::\w*Guard|.*get_current_\w{1,40}_stream\("
 )
-_COPY = re.compile(r".*aoti_torch_(?:copy_|zero_|assign_tensors)\w*\(")
+_COPY = re.compile(r".*\baoti_torch_(?:copy_|zero_|assign_tensors)\w*\(")
 
 
 class CppWrapper(PythonWrapper):

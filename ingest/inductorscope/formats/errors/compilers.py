@@ -41,7 +41,7 @@ _SHELL = re.compile(
 )
 _NUMBERED = re.compile(r"^ ?\s*(\d{1,9}) \| ?(.*)$")
 _UNDER = re.compile(r"^\s*\| ?(.*)$")
-_MARKS = re.compile(r"^[ \t]*[~^|+\- ]*\^[~^|+\- ]*$|^[ \t]*~+[ \t]*$")
+_MARKS = re.compile(r"^[ \t]*+(?:(?=[~|+\- ]*\^)[~^|+\- ]++|~++[ \t]*+)$")
 _COMMAND = re.compile(r"^\s*Command:\s*$")
 
 

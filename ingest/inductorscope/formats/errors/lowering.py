@@ -26,7 +26,7 @@ MOST_ARGUMENTS = 200
 
 _WHY = re.compile(r"LoweringException: ([\w.]{1,200})(?:: ?(.*))?$")
 _MISSING = re.compile(r"\b(missing lowering|missing decomposition)\b")
-_TARGET = re.compile(r"^\s*target: (\S.{0,400}?)\s*$")
+_TARGET = re.compile(r"^target: (\S.{0,400})$")
 _ARGUMENT = re.compile(r"^\s*(args\[\d{1,5}\]|kwargs): (.*)$")
 _ORIGIN = re.compile(r"^\s*origin_node=([A-Za-z_]\w*)")
 
@@ -75,7 +75,7 @@ def read_lowering_error(text: str) -> LoweringError | None:
             elif why is not None:
                 kind, message = why.group(1), (why.group(2) or "").strip()
             continue
-        target = _TARGET.match(line) if facts else None
+        target = _TARGET.match(line.strip()) if facts else None
         if target is not None:
             if error is not None:
                 break  # torch prints the list twice

@@ -27,8 +27,10 @@ MOST_FRAMES = 2_000
 Relation = Literal["", "cause", "context"]
 
 _HEAD = re.compile(r"^([ \t|+]*)(?:Exception Group )?Traceback \(most recent call last\):[ \t]*$")
-_FRAME = re.compile(r'^[ \t]*File "([^"\n]{1,1000})", line (\d{1,9})(?:, in (.{1,300}))?[ \t]*$')
-_CARETS = re.compile(r"^[ \t]*[\^~ \t]+$")
+_FRAME = re.compile(
+    r'^[ \t]*File "([^"\n]{1,1000})", line (\d{1,9})(?:, in (.{0,299}[^ \t]))?[ \t]*$'
+)
+_CARETS = re.compile(r"^[\^~ \t]+$")
 _REPEATED = re.compile(r"^\s*\[Previous line repeated \d+ more times?\]$")
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:<locals>[\w.]*)?)(?::[ ]?(.*))?$")
 _CAUSE = "The above exception was the direct cause of the following exception:"

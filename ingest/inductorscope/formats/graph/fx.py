@@ -30,7 +30,7 @@ __all__ = ["FxText", "FxTextNode", "parse_annotation", "parse_file_comment", "pa
 # `class <lambda>(torch.nn.Module):`; one version forgot the line end after `# graph id: 7`.
 _CLASS = re.compile(r"class\s+([^\s(:]+)\(")
 _GRAPH_ID = re.compile(r"# graph id: \d+(?=class )")
-_FORWARD = re.compile(r"def (\w*forward\w*)\(")
+_FORWARD = re.compile(r"def (?=\w*forward)(\w++)\(")
 # `neg: "u8[1, 8]" = ` or `neg = `; an annotation never holds a quote.
 _ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=(?!=)\s*')
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -14,7 +14,7 @@ Kind = Literal["placeholder", "call", "output", "get_attr"]
 _FILE = re.compile(r"#\s*File: ")
 _FILE_LINE = re.compile(r":(\d+) in ")
 # `f32[4, 256][256, 1]cuda:0`
-_DTYPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d+\w*)?)\[")
+_DTYPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d\w*+)?)\[")
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
 _INDEXED = re.compile(r"([A-Za-z_]\w*)\[")
 

@@ -16,7 +16,7 @@ from inductorscope.formats.text import closing, split_top
 
 # `%add : [num_users=1] = call_function[`; older versions wrote `#users`, newer ones write a type.
 _NODE = re.compile(
-    r'%(\w+) : (?:[\w.]+ *)?(?:"([^"]*)")? *(?:\[#?(?:num_)?users=\d+\] )?= (\w+)\[target='
+    r'%(\w+) : (?:[\w.]++)? *+(?:"([^"]*)")? *+(?:\[#?(?:num_)?users=\d+\] )?= (\w+)\[target='
 )
 _USED = re.compile(r"%(\w+)")
 _KINDS: dict[str, Kind] = {

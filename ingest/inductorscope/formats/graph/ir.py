@@ -61,7 +61,7 @@ _OUTPUT = re.compile(r"\s+(\w+): (\w+)\s*$")
 _OUTPUT_FIELD = re.compile(r"\s+(\w+)\.(layout|mutations|aliases|users) = (.*)$")
 _USER = re.compile(r"name='(\w+)'")
 _QUOTED = re.compile(r"'([^']*)'")
-_MEMBER = re.compile(r"(?:[A-Za-z]\w{0,200}?_)??(?:op|buf)\d+(?=_|$)")
+_MAIN_NAME = re.compile(r"(?:op|buf)\d+")
 
 
 def parse_ir(text: str) -> IrText:
@@ -117,7 +117,7 @@ class _Reader:
 
     def _head(self, head: re.Match[str], number: int) -> None:
         name, kind, detail = head.groups()
-        members = _MEMBER.findall(name) or [name]
+        members = _members(name) or [name]
         self.node = IrTextNode(name, kind, detail, members, number + 1, number + 1)
         self.node.parent = self.member_of
         self.member_of = None
@@ -275,3 +275,16 @@ class _Reader:
             name, value = assign.groups()
             op, arguments = operation(value)
             block.ops.append(IrOp(name, op, arguments, number + 1, block.name))
+
+
+def _members(name: str) -> list[str]:
+    """`op0_true_graph_0_op1` → `op0`, `true_graph_0_op1`."""
+    members: list[str] = []
+    held: list[str] = []
+    for part in name.split("_"):
+        if held or part[:1].isalpha():
+            held.append(part)
+        if _MAIN_NAME.fullmatch(part):
+            members.append("_".join(held))
+            held = []
+    return members

@@ -26,7 +26,8 @@ _TENSOR = re.compile(
 )
 _EQUAL = re.compile(r"^(.{1,1000}?) == (.{1,300}?)$")
 _LENGTH = re.compile(r"^len\((.{1,500}?)\) == (\d{1,12})$")
-_PLACE = re.compile(r"\s+# (.{0,500}?)\s*# ([^#]{1,500}?:\d{1,9} in [^#]{1,200}?)\s*(?:\(.*\))?$")
+_COMMENT = re.compile(r"\s# ")
+_PLACE = re.compile(r"(.{1,500}?:\d{1,9} in [^(]{1,200})(?:\(.*)?")
 _SIZE = re.compile(r"^L\['([^']{1,200})'\]\.(size|stride)\(\)\[(\d{1,6})\]$")
 _LOCAL = re.compile(r"^L\['([A-Za-z_][A-Za-z_0-9]{0,200})'\]")
 
@@ -75,10 +76,12 @@ def read_guard_failures(text: str) -> list[GuardFailure]:
 
 def _failure(compile_id: str | None, text: str) -> GuardFailure:
     code = place = None
-    placed = _PLACE.search(text)
-    if placed is not None:
-        code, place = placed.group(1).strip() or None, placed.group(2)
-        text = text[: placed.start()]
+    before, _, after = text.rpartition("# ")
+    comment = _COMMENT.search(before)
+    placed = _PLACE.fullmatch(after)
+    if comment is not None and placed is not None:
+        code, place = before[comment.end() :].strip() or None, placed.group(1).strip()
+        text = before[: comment.start()]
     text = text.strip()
     if match := _INDEX.match(text):
         name, property_name, index, old, new = match.groups()

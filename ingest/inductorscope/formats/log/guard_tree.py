@@ -21,7 +21,7 @@ _MANAGER = re.compile(r"^(?:[A-Za-z]{0,40}Manager): source=(.{0,2000}?), accesse
 _KIND = re.compile(r"^([A-Z][A-Z_0-9]{1,60}): ?(.*)$", re.S)
 _LATENCY = re.compile(r"^Guard latency = (\d{1,9}(?:\.\d{1,9})?) us", re.M)
 _TYPE = re.compile(r"type=<class '([^'>]{1,300})'>")
-_COMMENTS = re.compile(r" {2,}# ")
+_COMMENTS = re.compile(r"(?<! ) {2,}# ")
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ _NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(nan|inf)\b", re.IGNORECASE)
 LONGEST_BODY = 4000
 """The most characters read of a line of printed elements."""
 _SAVED = re.compile(
-    r"(before|after)_launch_(\w+?)_((?:buf|arg|primals_|tangents_)\d\w*?)(?:_(cpu|cuda|xpu))?\.pt$"
+    r"(?<!\w)(?>\w*?(before|after)_launch_)(?=\w+\.pt$)(\w+?)_((?:buf|arg|primals_|tangents_)\d\w*?)(?:_(cpu|cuda|xpu))?\.pt$"
 )
 
 

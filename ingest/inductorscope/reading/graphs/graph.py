@@ -28,7 +28,7 @@ from inductorscope.store.runs.nodes import pack_kernels
 MOST_NAMES = 50_000
 """Names of kernels by which a run is found."""
 # model__0_forward_1.0, or the AOT id 0_forward
-_NUMBERED = re.compile(r"(\d+)_(forward|backward|inference|joint)")
+_NUMBERED = re.compile(r"(?<!\d)(\d+)_(forward|backward|inference|joint)")
 
 
 @dataclass(slots=True)

@@ -1,0 +1,83 @@
+"""Whether work grows in step with its text, by the processor's time for growing texts."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+
+LIMIT = 2.0
+"""Seconds of processor time after which work has exploded."""
+
+
+class ExplodedError(BaseException):
+    """Work took too long. Not an `Exception`, so that no reader swallows it."""
+
+
+@dataclass(frozen=True)
+class Pump:
+    """A text of any size: something repeated between a start and an end."""
+
+    start: str
+    repeated: str
+    end: str = ""
+
+    def text(self, size: int) -> str:
+        return self.start + self.repeated * max(1, size // len(self.repeated)) + self.end
+
+    def __str__(self) -> str:
+        return f"…{self.start[-80:]!r} + n * {self.repeated!r} + {self.end[:40]!r}…"
+
+
+def seconds(work: Callable[[str], object], text: str, tries: int = 1) -> float:
+    """Processor time that work takes, the least of some tries; infinite once it has exploded.
+
+    A regular expression looks for signals while it matches, so it can be interrupted too.
+    """
+
+    def explode(number: int, frame: FrameType | None) -> None:
+        raise ExplodedError
+
+    least = float("inf")
+    before = signal.signal(signal.SIGVTALRM, explode)
+    try:
+        for _ in range(tries):
+            start = time.thread_time()
+            signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
+            work(text)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            least = min(least, time.thread_time() - start)
+    except ExplodedError:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return least
+
+
+def growth(
+    work: Callable[[str], object], pump: Pump, small: int, large: int, cheap: float
+) -> float:
+    """How the cost of a character grows from a small to a large text: about 1 if work is linear.
+
+    Work that takes less than `cheap` seconds for the small text is not measured further. A
+    suspicion is measured again, since other processes disturb the clock.
+    """
+    ratio = 1.0
+    for tries in (1, 2, 3):
+        first = seconds(work, pump.text(small), tries)
+        if first < cheap:
+            return 1.0
+        if first == float("inf"):
+            return first
+        ratio = seconds(work, pump.text(large), tries) / first * small / large
+        if ratio < STEEP:
+            break
+    return ratio
+
+
+STEEP = 2.3
+"""Growth that is no longer linear: four times the text makes a character of squared work four times
+as dear, and one of linear work no dearer, except for caches and the clock's grain."""

@@ -1,0 +1,33 @@
+"""No regular expression takes more than linear time, whatever the text."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.fuzz.expressions import calls, expressions, modules, pumps, work, written
+from tests.fuzz.growth import STEEP, growth
+
+SMALL, LARGE = 8_000, 32_000
+CHEAP = 100e-9 * SMALL
+"""Seconds for a small text; linear work takes 10 to 50 ns a character."""
+
+
+def test_every_expression_takes_linear_time() -> None:
+    steep = []
+    for expression in expressions():
+        use = work(expression)
+        for pump in pumps(expression.pattern):
+            ratio = growth(use, pump, SMALL, LARGE, CHEAP)
+            if ratio > STEEP:
+                steep.append(f"{expression}: {ratio:.1f} for {pump}")
+                break
+    assert not steep, "\n".join(steep)
+
+
+def test_no_expression_is_missing() -> None:
+    """Whatever a module compiles is a constant that the test above finds, or a quoted word."""
+    found = [expression.where.rpartition(".")[0] for expression in expressions()]
+    for module in modules():
+        inside = [call for call in calls(module) if written(module, call) is None]
+        made = [call for call in inside if "re.escape(" not in ast.unparse(call)]
+        assert len(made) <= found.count(module.__name__), module.__name__
