@@ -121,8 +121,9 @@ def _on_sqlite_connect(
 
 def _set_up(connection: sqlite3.Connection, foreign_keys: bool) -> None:
     connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-    # Of a new file only, and ahead of WAL: lets `give_back` return free pages to the disk.
-    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    if not connection.execute("PRAGMA page_count").fetchone()[0]:
+        # Of a new file only, and ahead of WAL: lets `give_back` return free pages to the disk.
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     # Zeros written over what is deleted would fill the WAL with as many bytes.
     connection.execute("PRAGMA secure_delete=FAST")
     _switch_wal_on(connection)

@@ -25,8 +25,10 @@ from inductorscope.store.database.engine import BUSY_MS, folder_of
 RESERVED = 32 * MIB
 RESERVED_SHARE = 16
 """On a small disk the reserve is one part in so many."""
-PAGES_AT_ONCE = 2000
-"""Pages given back in one transaction: 8 MiB, in a few hundredths of a second."""
+WORTHWHILE = MIB
+"""A reserve that is this much smaller than it could be is taken anew."""
+PAGES_AT_ONCE = 500
+"""Pages given back in one transaction, which notes up to 2 MiB in the WAL."""
 PAUSE_SECONDS = 0.05
 """Between these transactions, so that other writers get their turn."""
 READERS_MS = 1000
@@ -48,15 +50,13 @@ def fill_reserve(engine: Engine) -> None:
     if folder is None:
         return
     disk = Disk.of(folder)
-    size = min(RESERVED, disk.total // RESERVED_SHARE)
     path = folder / RESERVE
-    with contextlib.suppress(OSError):  # no room, or a disk that cannot reserve: the next time
-        if path.exists() and path.stat().st_size >= size:
-            return
-        if disk.lacks(size):
-            return
-        with path.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
+    with contextlib.suppress(OSError):  # no room after all, or a disk that cannot reserve
+        held = path.stat().st_size if path.exists() else 0
+        size = min(RESERVED, disk.total // RESERVED_SHARE, held + disk.free // 2)
+        if size >= held + WORTHWHILE:
+            with path.open("ab") as file:
+                os.posix_fallocate(file.fileno(), 0, size)
 
 
 def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
@@ -75,6 +75,7 @@ def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
         done = work()
     if Disk.of(folder).lacks():
         give_back(engine)
+        fill_reserve(engine)
     return done
 
 
@@ -93,8 +94,13 @@ def give_back(engine: Engine) -> None:
         if _number(driver, "auto_vacuum") != INCREMENTAL:
             return
         while free:
-            # Yields once for each page, which `execute` does not wait for.
-            driver.executescript(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
+            try:
+                # Yields once for each page, which `execute` does not wait for.
+                driver.executescript(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")
+            except sqlite3.OperationalError as error:
+                if is_full(error):  # the pages stay free, and the next call tries again
+                    break
+                raise
             left = _number(driver, "freelist_count")
             if left >= free:  # others write as fast as this gives back
                 break

@@ -1,0 +1,84 @@
+"""Small uploads that unpack to hundreds of MB: they hold up others for a turn, no longer."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import httpx
+from inductorscope.jobs.queue.workflow import TURN_SECONDS
+
+from tests.support.attacking import bearer
+from tests.support.places import FIXTURES
+from tests.support.sending import push, variant
+from tests.support.serving import serve
+
+UNPACKED = 400_000_000
+SENT_AT_ONCE = 3
+HONEST_SECONDS = 20.0
+"""What a small upload may take beside the reading of a large one, on a busy machine."""
+
+
+def attack(url: str, token: str, stop: threading.Event) -> None:
+    """Keeps three of them waiting."""
+    jobs: list[str] = []
+    number = 0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        httpx.Client(base_url=url, headers=bearer(token), timeout=60) as client,
+    ):
+        while not stop.is_set():
+            with contextlib.suppress(httpx.HTTPError, KeyError):
+                jobs = [job for job in jobs if is_active(client, job)]
+                while len(jobs) < SENT_AT_ONCE and not stop.is_set():
+                    number += 1
+                    jobs.append(send(client, bomb(Path(folder), number)))
+            stop.wait(1)
+
+
+def bomb(folder: Path, number: int) -> Path:
+    """A zip of a log that is a log of torch over and over again: 20 MB that unpack to 400."""
+    log = next((FIXTURES / "cuda-foo1" / "torch_trace").iterdir()).read_bytes()
+    block = log + b"x" * 200_000 + b"\n"
+    path = folder / f"bomb-{number}.zip"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed,
+        packed.open(f"dedicated_log_torch_trace_{number}.log", "w", force_zip64=True) as file,
+    ):
+        file.write(f"{number} {time.time()}\n".encode())
+        for _ in range(UNPACKED // len(block)):
+            file.write(block)
+    return path
+
+
+def send(client: httpx.Client, path: Path) -> str:
+    asked = {"files": [{"path": path.name, "size": path.stat().st_size}]}
+    upload = client.post("/api/uploads", json=asked).raise_for_status().json()["id"]
+    where = f"/api/uploads/{upload}"
+    headers = {"Upload-Offset": "0"}
+    client.patch(f"{where}/files/0", content=path.read_bytes(), headers=headers).raise_for_status()
+    return str(client.post(f"{where}/finish").raise_for_status().json()["job"])
+
+
+def is_active(client: httpx.Client, job: str) -> bool:
+    return bool(client.get(f"/api/jobs/{job}").raise_for_status().json()["job"]["active"])
+
+
+def test_a_small_upload_does_not_wait_for_them(tmp_path: Path) -> None:
+    with (
+        serve(tmp_path / "data") as served,
+        httpx.Client(base_url=served.url, timeout=60) as client,
+    ):
+        jobs = [send(client, bomb(tmp_path, number)) for number in range(SENT_AT_ONCE)]
+        begun = time.monotonic()
+        pushed = push(served.url, variant(FIXTURES / "cuda-foo1", tmp_path, 1, padding=1000))
+        taken = time.monotonic() - begun
+        assert pushed.state == "done"
+        assert taken < TURN_SECONDS + HONEST_SECONDS
+        assert any(is_active(client, job) for job in jobs), "too small to hold anybody up"
+        for job in jobs:
+            client.post(f"/api/jobs/{job}/cancel")
