@@ -20,7 +20,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 
 from inductorscope_server.serving.connections import (
-    BACKLOG,
+    ACCEPTED_AT_ONCE,
+    QUEUED,
     Connection,
     end_waiting,
     limit_sending,
@@ -66,6 +67,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(QUEUED)  # the event loop set it to what it accepts at once
         if self.started:
             print(f"Inductorscope is at {address_of(self._parts.settings)}", flush=True)
 
@@ -110,7 +113,7 @@ def listen(settings: Settings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(BACKLOG)
+        listening.listen(QUEUED)
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
@@ -148,7 +151,7 @@ def serve(settings: Settings) -> None:
             access_log=False,
             server_header=False,
             proxy_headers=True,
-            backlog=BACKLOG,
+            backlog=ACCEPTED_AT_ONCE,
             limit_concurrency=most_connections(),
             timeout_graceful_shutdown=GRACE_SECONDS,
             timeout_keep_alive=min(KEPT_SECONDS, settings.client_seconds),

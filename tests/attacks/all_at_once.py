@@ -282,10 +282,9 @@ def _wait(seconds: float, seen: Experience, health: Health) -> None:
 def _end(attackers: dict[str, multiprocessing.context.SpawnProcess]) -> None:
     for process in attackers.values():
         process.terminate()
-    for name, process in attackers.items():
-        process.join(30)
-        if process.exitcode is None:
-            print(f"The attack {name} did not stop.", file=sys.stderr)
+    for process in attackers.values():
+        process.join(10)
+        if process.exitcode is None:  # it waits for an upload of its own, for example
             process.kill()
 
 

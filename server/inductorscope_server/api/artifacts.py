@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from inductorscope.answers.missing import NotHere
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
+from inductorscope_server.serving.downloads import Download
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import (
     AcceptEncoding,
@@ -67,7 +68,7 @@ def artifact_text(
     caching = content_headers(tag)
     if is_known(tag, if_none_match):
         return Response(status_code=304, headers=caching)
-    return StreamingResponse(content.lines(first or 1, last), headers={**extra, **caching})
+    return Download(content.lines(first or 1, last), {**extra, **caching})
 
 
 @api.get(

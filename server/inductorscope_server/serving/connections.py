@@ -33,8 +33,11 @@ LEAST_BODY_BYTES = 16 * 1024
 UNSENT_IN_SYSTEM_BYTES = 128 * 1024
 """Bytes the system takes beyond those on their way, so that we notice who does not read."""
 
-BACKLOG = 64
-"""Connections accepted at once; further ones wait in the system."""
+ACCEPTED_AT_ONCE = 64
+"""Connections accepted before one too many is ended."""
+QUEUED = 2048
+"""Connections that wait in the system until they are accepted; further ones come back seconds
+later."""
 FILES_OF_CONNECTION = 2
 """A connection, and the file that it uploads."""
 OTHER_FILES = 160
@@ -99,10 +102,11 @@ class Connection(H11Protocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # the application cannot answer any more
         try:
             super().send_400_response(msg)
-        except h11.LocalProtocolError:  # the answer has begun
-            self.cycle.disconnected = True
+        except h11.LocalProtocolError:  # its answer has begun
             self.end()
 
     @property
@@ -169,14 +173,14 @@ def end_waiting(connections: Iterable[Any], seconds: float) -> None:
 
 def most_connections() -> int:
     """Returns how many connections the process may have, and lets it open files enough."""
-    wanted = OTHER_FILES + BACKLOG + FILES_OF_CONNECTION * MOST_CONNECTIONS
+    wanted = OTHER_FILES + ACCEPTED_AT_ONCE + FILES_OF_CONNECTION * MOST_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if soft == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
-    left = (soft - OTHER_FILES - BACKLOG) // FILES_OF_CONNECTION
+    left = (soft - OTHER_FILES - ACCEPTED_AT_ONCE) // FILES_OF_CONNECTION
     return max(1, min(MOST_CONNECTIONS, left))
 
 

@@ -21,15 +21,16 @@ class TooManyWaiting(Exception):
 class Turns:
     """Gives turns to requests, first come, first served."""
 
-    def __init__(self) -> None:
-        self._all = asyncio.Semaphore(AT_ONCE)
+    def __init__(self, at_once: int = AT_ONCE, of_one: int = OF_ONE) -> None:
+        self._all = asyncio.Semaphore(at_once)
+        self._of_one = of_one
         self._senders: dict[str, _Sender] = {}
 
     @asynccontextmanager
     async def turn(self, sender: str) -> AsyncIterator[None]:
         """Waits for a turn and holds it. Raises TooManyWaiting."""
-        own = self._senders.setdefault(sender, _Sender())
-        if own.requests >= OF_ONE + MOST_WAITING:
+        own = self._senders.setdefault(sender, _Sender(self._of_one))
+        if own.requests >= self._of_one + MOST_WAITING:
             raise TooManyWaiting
         own.requests += 1
         try:
@@ -43,6 +44,6 @@ class Turns:
 
 
 class _Sender:
-    def __init__(self) -> None:
+    def __init__(self, turns: int) -> None:
         self.requests = 0
-        self.turns = asyncio.Semaphore(OF_ONE)
+        self.turns = asyncio.Semaphore(turns)

@@ -7,8 +7,9 @@ from typing import Annotated
 import msgspec
 from fastapi import Header
 from pydantic import BaseModel
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
+from inductorscope_server.serving.downloads import Download
 from inductorscope_server.web import headers
 from inductorscope_server.web.blobs import CHUNK, Content
 
@@ -31,7 +32,7 @@ def whole(
     )
     if size <= CHUNK:
         return Response(b"".join(chunks), headers=sent)
-    return StreamingResponse(chunks, headers={**sent, "Content-Length": str(size)})
+    return Download(chunks, {**sent, "Content-Length": str(size)})
 
 
 def json_bytes(answer: object) -> bytes:

@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from starlette.requests import Request
 
 from inductorscope_server.analysis.analysis import Analysis
+from inductorscope_server.serving.downloads import Downloads
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
 from inductorscope_server.web.attempts import Attempts
@@ -40,6 +41,7 @@ class Parts:
     pages: Pages
     analysis: Analysis
     turns: Turns = field(default_factory=Turns)
+    downloads: Downloads = field(default_factory=Downloads)
     writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Files of uploads that requests write or wait for."""
     health_thread: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))

@@ -1,0 +1,47 @@
+"""Large contents on their way to clients. Few at a time, because each takes memory until its client
+has read it, and read by few threads, because each piece takes memory while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import anyio
+from inductorscope.jobs.sender import SENDER
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from inductorscope_server.serving.turns import Turns
+
+AT_ONCE = 32
+OF_ONE = 16
+"""Those of one sender."""
+THREADS = 2
+
+
+class Downloads:
+    """The downloads of the process."""
+
+    def __init__(self) -> None:
+        self.turns = Turns(AT_ONCE, OF_ONE)
+        self.threads = anyio.CapacityLimiter(THREADS)
+
+
+class Download(StreamingResponse):
+    """A content that is sent in pieces when it is its sender's turn."""
+
+    def __init__(self, pieces: Iterator[bytes], headers: dict[str, str]) -> None:
+        super().__init__(pieces, headers=headers)
+        self._pieces = pieces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        downloads: Downloads = scope["app"].state.parts.downloads
+        self.body_iterator = self._read(downloads.threads)
+        async with downloads.turns.turn(SENDER.get()):
+            await super().__call__(scope, receive, send)
+
+    async def _read(self, threads: anyio.CapacityLimiter) -> AsyncIterator[bytes]:
+        while True:
+            piece = await anyio.to_thread.run_sync(next, self._pieces, None, limiter=threads)
+            if piece is None:
+                return
+            yield piece
