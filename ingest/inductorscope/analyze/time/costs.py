@@ -1,8 +1,9 @@
 """The cost of lines and nodes of the code per step, from the times of kernels.
 
-A profile knows kernels, not call sites: a site gets its kernel's time divided by the number of
-sites. Every node and line of a site gets all of its time (`inclusive_us`) and a share of it
-(`shared_us`, see `shares`); shares sum to the time of all kernels.
+A call has the time that `analyze.time.call_times` found for it; without one, its kernel's time
+divided by the number of its calls. Every node and line of a call gets all of its time
+(`inclusive_us`) and a share of it (`shared_us`, see `shares`); shares sum to the time of all
+kernels.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class CallSite:
     """Number of the kernel's row."""
     nodes: list[str]
     """Nodes that the call computes, if known."""
+    time_us: float | None = None
+    """Its own time, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,12 @@ def _timed_calls(graph: TimedGraph) -> list[_TimedCall]:
         if kernel.time_us is not None:
             mine = numbers[kernel.id]
             each = kernel.time_us / max(len(mine), 1)
-            calls += [_TimedCall(kernel.id, each, nodes[number]) for number in mine]
+            own = [graph.sites[number].time_us for number in mine]
+            timed = any(us is not None for us in own)
+            calls += [
+                _TimedCall(kernel.id, (us or 0.0) if timed else each, nodes[number])
+                for number, us in zip(mine, own, strict=True)
+            ]
             if not mine:
                 calls.append(_TimedCall(kernel.id, kernel.time_us, []))
     return calls

@@ -36,7 +36,8 @@ def join_profiles(
 
 def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None:
     assert profile.trace is not None
-    joined = join_times(profile.trace, graphs, profile.steps, write=write)
+    orders = profile.kept.orders if profile.kept is not None else []
+    joined = join_times(profile.trace, graphs, profile.steps, orders, write=write)
     if profile.kept is not None:
         profile.kept.tell(joined.kernels, joined.cpu_ops)
     profile.facts |= {

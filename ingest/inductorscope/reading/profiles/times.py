@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from inductorscope.analyze.time.call_times import call_times
+from inductorscope.analyze.time.order import LaunchOrder
 from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
 from inductorscope.formats.vocabulary import BACKWARD
 from inductorscope.reading.graphs.graph import GraphRead
-from inductorscope.store.runs.draft import GraphDraft, KernelDraft
+from inductorscope.store.runs.draft import CallTimeDraft, GraphDraft, KernelDraft
 
 # graph_0_cpp_fused_add_1, as the profiler names what the code calls cpp_fused_add_1
 _CPU_PREFIX = re.compile(r"^graph_\d+_(?=cpp_)")
 # torch.ops.aten.mm.default, extern_kernels.mm
 _EXTERN = re.compile(r"^(?:extern_kernels|aten|torch\.ops\.(\w+))\.(\w+)")
+
+NO_KERNEL = -1
+BY_CALLS = "joined by the order of the wrapper's calls"
 
 # What the code calls → the operators inside of it that launch the work. A profile names the latter.
 _INSIDE = {
@@ -99,16 +105,18 @@ class _Index:
                     tokens.add(_base(path))
             self.tokens.append((graph, frozenset(tokens)))
 
-    def graph_of(self, region: Region) -> GraphRead | None:
-        """The graph whose kernels a region launched; None when two fit equally well.
+    def graph_of(self, region: Region, names: set[str]) -> GraphRead | None:
+        """The graph whose kernels a region launched; None when two fit equally well. `names`: of
+        the device kernels that it launched.
 
-        Of graphs with the same kernels, the compile id of the region around the call tells, and
-        that a backward graph's call is in none.
+        Of graphs with the same kernels, the smaller one fits better; then the compile id of the
+        region around the call decides, and that a backward graph's call is in none.
         """
-        seen = {_base(_CPU_PREFIX.sub("", name)) for name in region.kernels}
+        generated = frozenset[str]().union(*(tokens for _, tokens in self.tokens))
+        seen = {_base(_CPU_PREFIX.sub("", name)) for name in region.kernels} | (names & generated)
         fits = sorted(
             (
-                (len(seen & tokens), -len(tokens), _fits(region, graph.draft), place)
+                (len(seen & tokens), -len(tokens) if seen else 0, _fits(region, graph.draft), place)
                 for place, (graph, tokens) in enumerate(self.tokens)
             ),
             reverse=True,
@@ -137,7 +145,13 @@ class _Join:
         self.index = _Index(graphs)
         self.alone = len(graphs) == 1 and not trace.regions and _is_of_one_module(trace)
         """Whether the trace is of one module that was run by itself, all of it."""
-        self.regions = [self.index.graph_of(region) for region in trace.regions]
+        names: dict[int | None, set[str]] = {}
+        for kernel in trace.kernels:
+            names.setdefault(kernel.region, set()).add(kernel.name)
+        self.regions = [
+            self.index.graph_of(region, names.get(number, set()))
+            for number, region in enumerate(trace.regions)
+        ]
         self.sums: dict[int, tuple[KernelDraft, _Sum]] = {}
         self.torn: dict[int, tuple[KernelDraft, list[_Place], float]] = {}
         self.by: dict[str, float] = {}
@@ -241,21 +255,82 @@ class _Join:
             else:
                 kernel.time_source = f"{kernel.time_source}; a further {why}"
 
+    def write_calls(
+        self, graphs: list[GraphRead], orders: Sequence[LaunchOrder], count: int
+    ) -> None:
+        """Gives calls their time of one step, and kernels that have none yet the sum of their
+        calls: a recorded graph does not name the operators that launched its library kernels."""
+        for graph in graphs:
+            draft = graph.draft
+            own = [order for order in orders if self.regions[order.region] is graph]
+            if not own or not draft.call_order:
+                continue
+            place = {id(kernel): number for number, kernel in enumerate(draft.kernels)}
+            totals = {
+                place[key]: total.total_us for key, (_, total) in self.sums.items() if key in place
+            }
+            wrapper = [kernel for kernel, _ in draft.call_order]
+            times = call_times(
+                wrapper, [(order, self._kernels_of(order, place)) for order in own], totals, count
+            )
+            sums: dict[int, float] = {}
+            runs: dict[int, int] = {}
+            for call, time in times.items():
+                position, number = draft.call_order[call]
+                draft.call_times.append(
+                    CallTimeDraft(
+                        number, time.time_us, time.known, time.runs, time.median_us, time.p10_us,
+                        time.p90_us,
+                    )
+                )  # fmt: skip
+                sums[position] = sums.get(position, 0.0) + time.time_us
+                runs[position] = runs.get(position, 0) + time.runs
+            for position, us in sums.items():
+                kernel = draft.kernels[position]
+                more = us * count - totals.get(position, 0.0)
+                kernel.time_us = us
+                if position not in totals:
+                    kernel.time_calls = runs[position] / count or None
+                    kernel.time_source = BY_CALLS
+                if more > 0:
+                    self.by[BY_CALLS] = self.by.get(BY_CALLS, 0.0) + more
+
+    def _kernels_of(self, order: LaunchOrder, place: dict[int, int]) -> list[int | None]:
+        """The position in the graph of each item's kernel."""
+        kernels: list[int | None] = []
+        for item in order.items:
+            if order.replayed and item.op is not None:
+                kernels.append(NO_KERNEL)  # it copies inputs before the recorded graph starts
+                continue
+            if item.rows:
+                named = (self.kernels[row] for row in item.rows)
+                found = next((kernel for kernel in named if kernel is not None), None)
+            else:
+                found = self.cpu_ops.get((order.region, item.op or ""))
+            kernels.append(None if found is None else place.get(id(found)))
+        return kernels
+
 
 def _is_of_one_module(trace: ChromeTrace) -> bool:
     return bool(trace.kernels) and all(kernel.compiled for kernel in trace.kernels)
 
 
 def join_times(
-    trace: ChromeTrace, graphs: list[GraphRead], steps: int | None, *, write: bool = True
+    trace: ChromeTrace,
+    graphs: list[GraphRead],
+    steps: int | None,
+    orders: Sequence[LaunchOrder] = (),
+    *,
+    write: bool = True,
 ) -> Joined:
-    """Gives kernels their time of one step. `steps`: calls that were profiled, where known; without
-    `write` it is only told which kernel of the code each one is."""
+    """Gives kernels and their calls the time of one step. `steps`: calls that were profiled, where
+    known; without `write` it only finds which kernel of the code each one is."""
     join = _Join(trace, graphs)
     join.all()
     count, steps_from = join.steps(steps)
     if write:
         join.write(count)
+        join.write_calls(graphs, orders, count)
         for graph in graphs:
             _sum_graph(graph.draft)
     return Joined(

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
+from inductorscope.analyze.time.order import LaunchOrder, launch_orders
 from inductorscope.formats.trace.kineto import ChromeTrace
 from inductorscope.store.runs.draft import EventChunk, KernelDraft, TraceKernelDraft
 from inductorscope.store.runs.trace_events import EventColumns, pack_events
@@ -24,6 +25,8 @@ class TraceRead:
     breakdown: Breakdown
     kernels: list[TraceKernelDraft]
     chunks: list[EventChunk] = field(default_factory=list)
+    orders: list[LaunchOrder] = field(default_factory=list)
+    """In what order each call of a graph launched its work."""
 
     def facts(self) -> JsonObject:
         """The figures, as JSON keeps them."""
@@ -59,7 +62,7 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     """Reads all there is to keep of a trace, and lets go of its events."""
     found = break_down(trace)
     kernels = _kernels(trace, found)
-    read = TraceRead(found, kernels)
+    read = TraceRead(found, kernels, orders=launch_orders(trace))
     if trace.detail is not None:
         columns = trace.detail.columns
         if found.on_device:

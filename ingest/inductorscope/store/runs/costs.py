@@ -11,7 +11,7 @@ from inductorscope.analyze.time.costs import CallSite, Costs, TimedGraph, TimedK
 from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.runs.nodes import call_texts, fx_nodes
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
-from inductorscope.store.tables.times import LineCost, NodeCost
+from inductorscope.store.tables.times import CallTime, LineCost, NodeCost
 
 WorkOutCosts = Callable[[Iterable[TimedGraph]], Costs]
 
@@ -35,7 +35,8 @@ def _timed_graph(session: Session, graph: int) -> TimedGraph:
         select(Kernel.id, Kernel.name, Kernel.kind, Kernel.time_us).where(Kernel.graph_id == graph)
     )
     sites = session.execute(
-        select(KernelCall.kernel_id, KernelCall.number)
+        select(KernelCall.kernel_id, KernelCall.number, CallTime.time_us)
+        .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
         .where(KernelCall.graph_id == graph)
         .order_by(KernelCall.line, KernelCall.id)
     )
@@ -47,5 +48,8 @@ def _timed_graph(session: Session, graph: int) -> TimedGraph:
             TimedKernel(row, name, kind == "extern", time_us)
             for row, name, kind, time_us in kernels
         ],
-        sites=[CallSite(kernel, list(dict.fromkeys(texts[number][1]))) for kernel, number in sites],
+        sites=[
+            CallSite(kernel, list(dict.fromkeys(texts[number][1])), time_us)
+            for kernel, number, time_us in sites
+        ],
     )

@@ -5,6 +5,7 @@ Parts refer to each other as objects; rows get their ids when they are inserted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -70,6 +71,20 @@ class CallDraft:
     fx_nodes: list[str]
     """Names of the post-grad nodes that this call computes, from provenance or comments."""
     permalink: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallTimeDraft:
+    """The time of one call, as `analyze.time.call_times` finds it."""
+
+    number: int
+    """Of the call in its graph."""
+    time_us: float
+    known: str
+    runs: int
+    median_us: float | None
+    p10_us: float | None
+    p90_us: float | None
 
 
 @dataclass(slots=True, eq=False)
@@ -138,6 +153,9 @@ class GraphDraft:
 
     stored_generated: int | None = None
     """Number of stored generated kernels, after they were dropped from memory."""
+    call_order: list[tuple[int, int]] = field(default_factory=list)
+    """Position of the kernel, and number, of each stored call in the order of the wrapper."""
+    call_times: list[CallTimeDraft] = field(default_factory=list)
 
     @property
     def generated(self) -> int:
@@ -150,12 +168,23 @@ class GraphDraft:
         """Drops data that only rows need; `kernels`: also kernels, if no times will follow."""
         self.stored_generated = self.generated
         self.nodes, self.links = {}, None
+        if not kernels:
+            self.call_order = _call_order(self.kernels)
         for kernel in self.kernels:
             kernel.stored_calls, kernel.calls = len(kernel.calls), []
             path = kernel.facts.get("kernel_path")
             kernel.facts = {} if path is None else {"kernel_path": path}
         if kernels:
             self.kernels = []
+
+
+def _call_order(kernels: Sequence[KernelDraft]) -> list[tuple[int, int]]:
+    # Calls are numbered kernel by kernel (see `store.runs.runs.fill_graphs`).
+    lines = [
+        (call.line, position) for position, kernel in enumerate(kernels) for call in kernel.calls
+    ]
+    order = sorted(range(len(lines)), key=lambda number: (lines[number][0], number))
+    return [(lines[number][1], number) for number in order]
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from inductorscope.store.database.bulk import (
 )
 from inductorscope.store.runs.draft import (
     ArtifactDraft,
+    CallTimeDraft,
     GraphDraft,
     KernelDraft,
     LogEntryDraft,
@@ -50,6 +51,7 @@ from inductorscope.store.tables.models import (
     RunSearch,
 )
 from inductorscope.store.tables.secrets import FoundSecret
+from inductorscope.store.tables.times import CallTime
 
 LONGEST_SEARCHED = 1_000_000
 LONGEST_NAME = 300
@@ -346,8 +348,24 @@ def update_times(session: Session, graphs: Mapping[GraphDraft, int]) -> None:
         ]
         if rows:
             session.execute(update(Kernel), rows)
+        if graph.call_times:
+            _insert_call_times(session, graph.call_times, graph_id)
         if graph.time_us is not None:
             session.execute(update(Graph).where(Graph.id == graph_id), {"time_us": graph.time_us})
+
+
+def _insert_call_times(session: Session, times: Sequence[CallTimeDraft], graph_id: int) -> None:
+    numbered = select(KernelCall.number, KernelCall.id).where(KernelCall.graph_id == graph_id)
+    ids = dict(session.execute(numbered).all())
+    rows = [
+        {
+            "call_id": ids[time.number], "time_us": time.time_us, "known": time.known,
+            "runs": time.runs, "median_us": time.median_us, "p10_us": time.p10_us,
+            "p90_us": time.p90_us,
+        }
+        for time in times
+    ]  # fmt: skip
+    insert_rows(session, CallTime, rows)
 
 
 def insert_profiles(

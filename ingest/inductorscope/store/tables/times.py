@@ -57,6 +57,26 @@ class TraceChunk(Base):
     payload: Mapped[bytes]
 
 
+class CallTime(Base):
+    """The time of a kernel call per step, where a trace has it. The calls of a kernel sum to the
+    kernel's time."""
+
+    __tablename__ = "call_times"
+
+    call_id: Mapped[int] = mapped_column(
+        ForeignKey("kernel_calls.id", ondelete="CASCADE"), primary_key=True
+    )
+    time_us: Mapped[float]
+    """Mean over all steps."""
+    known: Mapped[str]
+    """'order': measured, by the order of launches; 'shared': an equal part of the time of several
+    calls."""
+    runs: Mapped[int]
+    median_us: Mapped[float | None]
+    p10_us: Mapped[float | None]
+    p90_us: Mapped[float | None]
+
+
 class LineCost(Base):
     """The cost of a line of the user's code per step. The row without a path holds the costs of
     unknown lines, so that the shared times of a run add up to its kernels' time."""

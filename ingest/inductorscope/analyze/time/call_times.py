@@ -1,0 +1,165 @@
+"""The time of each call in a wrapper, from the order in which a graph's calls launched their work.
+
+The launches of a kernel come in the order of its calls: if there are as many of them, the first
+belongs to the first call, and so on. These pairs enclose the launches whose kernel is not known,
+such as a library's in a recorded graph: what lies between two of them belongs to the calls between
+them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from inductorscope.analyze.time.order import LaunchOrder
+from inductorscope.formats.trace.event_columns import Floats
+
+BY_ORDER, SHARED = "order", "shared"
+"""How a call's time is known: measured, or an equal part of what several calls took together."""
+NEGLIGIBLE = 1e-9
+"""A share of a time that is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTime:
+    """The time of one call in the wrapper."""
+
+    time_us: float
+    """Of one step, averaged over all; the calls of a kernel sum to the kernel's time."""
+    known: str
+    runs: int = 0
+    """Measured runs of this call; 0 if its time is shared."""
+    median_us: float | None = None
+    p10_us: float | None = None
+    p90_us: float | None = None
+
+
+@dataclass(slots=True)
+class Match:
+    """Which items of an order belong to which calls of the wrapper, by their positions."""
+
+    of_call: dict[int, list[int]] = field(default_factory=dict)
+    shared: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    """Calls, and items that belong to them together."""
+
+
+def match_calls(wrapper: Sequence[int], items: Sequence[int | None]) -> Match:
+    """`wrapper`: the kernel of each call, in order; `items`: the kernel of each item, if known."""
+    match = Match()
+    _match_equal(wrapper, items, range(len(wrapper)), range(len(items)), match)
+    pairs = sorted((call, taken[0]) for call, taken in match.of_call.items())
+    if any(item > later for (_, item), (_, later) in pairwise(pairs)):
+        return match  # kernels overtook each other, so nothing is between them
+    edges = [(-1, -1), *pairs, (len(wrapper), len(items))]
+    for (call, item), (next_call, next_item) in pairwise(edges):
+        calls, between = range(call + 1, next_call), range(item + 1, next_item)
+        if calls and between:
+            _match_gap(wrapper, items, calls, between, match)
+    return match
+
+
+def _match_equal(
+    wrapper: Sequence[int], items: Sequence[int | None], calls: range, between: range, match: Match
+) -> None:
+    """Pairs the calls and items of each kernel that has as many of one as of the other."""
+    calls_of: dict[int, list[int]] = defaultdict(list)
+    items_of: dict[int, list[int]] = defaultdict(list)
+    for call in calls:
+        calls_of[wrapper[call]].append(call)
+    for place in between:
+        kernel = items[place]
+        if kernel is not None:
+            items_of[kernel].append(place)
+    for kernel, own in calls_of.items():
+        if len(own) == len(items_of[kernel]):
+            for call, place in zip(own, items_of[kernel], strict=True):
+                match.of_call[call] = [place]
+
+
+def _match_gap(
+    wrapper: Sequence[int], items: Sequence[int | None], calls: range, between: range, match: Match
+) -> None:
+    _match_equal(wrapper, items, calls, between, match)
+    left = [call for call in calls if call not in match.of_call]
+    unknown = [place for place in between if items[place] is None]
+    if not left or not unknown:
+        return
+    if len(left) == 1:
+        match.of_call[left[0]] = unknown
+    elif len(left) == len(unknown):
+        match.of_call |= {call: [place] for call, place in zip(left, unknown, strict=True)}
+    else:
+        match.shared.append((left, unknown))
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What was measured of one call."""
+
+    samples: list[Floats] = field(default_factory=list)
+    shared_us: float = 0.0
+
+    @property
+    def us(self) -> float:
+        return float(sum(sample.sum() for sample in self.samples)) + self.shared_us
+
+
+def call_times(
+    wrapper: Sequence[int],
+    orders: Sequence[tuple[LaunchOrder, Sequence[int | None]]],
+    totals: Mapping[int, float],
+    steps: int,
+) -> dict[int, CallTime]:
+    """The times of calls by position in the wrapper.
+
+    `orders`: with the kernel of each item, if known. `totals`: the time of kernels in the whole
+    profile as far as it is known by other means. It is divided among a kernel's calls; a kernel
+    whose calls took longer, or that has no total, has the sum of its calls.
+    """
+    measured: dict[int, _Measured] = defaultdict(_Measured)
+    for order, kernels in orders:
+        match = match_calls(wrapper, kernels)
+        for call, places in match.of_call.items():
+            measured[call].samples.append(order.us[:, places].sum(axis=1))
+        for calls, places in match.shared:
+            each = float(order.us[:, places].sum()) / len(calls)
+            for call in calls:
+                measured[call].shared_us += each
+    calls_of: dict[int, list[int]] = defaultdict(list)
+    for call, kernel in enumerate(wrapper):
+        calls_of[kernel].append(call)
+    times: dict[int, CallTime] = {}
+    for kernel, calls in calls_of.items():
+        known = {call: measured[call] for call in calls if call in measured}
+        rest = totals.get(kernel, 0.0) - sum(own.us for own in known.values())
+        whole = max(totals.get(kernel, 0.0), NEGLIGIBLE)
+        without = [call for call in calls if call not in known]
+        if known and not without and rest / whole <= NEGLIGIBLE:
+            rest = 0.0
+        times |= _times_of(calls, known, max(0.0, rest), steps)
+    return times
+
+
+def _times_of(
+    calls: list[int], known: Mapping[int, _Measured], rest: float, steps: int
+) -> dict[int, CallTime]:
+    """`rest`: time of the kernel that no call explains; it is divided equally among the calls that
+    have no time of their own, or among all."""
+    without = [call for call in calls if call not in known] or calls
+    each = rest / len(without)
+    times: dict[int, CallTime] = {}
+    for call in calls:
+        own = known.get(call)
+        us = (own.us if own is not None else 0.0) + (each if call in without else 0.0)
+        if own is None or not own.samples or own.shared_us or (rest and call in without):
+            if us:
+                times[call] = CallTime(us / steps, SHARED)
+            continue
+        samples = np.concatenate(own.samples)
+        p10, median, p90 = np.percentile(samples, (10, 50, 90)).tolist()
+        times[call] = CallTime(us / steps, BY_ORDER, len(samples), median, p10, p90)
+    return times
