@@ -76,7 +76,9 @@ const kernel = (name: string, first: number, line: number, fx: string[], time: n
   time_us: time,
   share: null,
   time_source: null,
-  calls: [{ handle: name === "one" ? 1 : 2, line, permalink: "", fx }],
+  calls: [
+    { handle: name === "one" ? 1 : 2, line, permalink: "", fx, time_us: null, measured: false },
+  ],
 });
 const PICTURE = {
   stages: [
@@ -111,7 +113,13 @@ test("the chain leads from the source line to the time", () => {
 
 test("of a kernel with several calls only those of the selection are counted", () => {
   const [one, two] = PICTURE.kernels as [Kernel, Kernel];
-  const shared = { ...one, calls: [...one.calls, { handle: 9, line: 905, permalink: "", fx: [] }] };
+  const shared = {
+    ...one,
+    calls: [
+      ...one.calls,
+      { handle: 9, line: 905, permalink: "", fx: [], time_us: null, measured: false },
+    ],
+  };
   const picture = { ...PICTURE, kernels: [shared, two] };
   const chain = chainOf(INDEX, picture, INDEX.selectLine("source:/u/model.py", 7));
   const times = chain.steps.at(-1)?.links.map(({ label, note }) => [label, note]);
@@ -119,6 +127,16 @@ test("of a kernel with several calls only those of the selection are counted", (
     ["≈ 1.50\u202fµs", "18.8\u202f% · 1 of 2 calls, 3.00\u202fµs · one"],
     ["1.00\u202fµs", "12.5\u202f% · two"],
   ]);
+});
+
+test("calls that have times of their own count by them", () => {
+  const [one, two] = PICTURE.kernels as [Kernel, Kernel];
+  const own = one.calls.map((call) => ({ ...call, time_us: 2.5, measured: true }));
+  const other = { handle: 9, line: 905, permalink: "", fx: [], time_us: 0.5, measured: true };
+  const picture = { ...PICTURE, kernels: [{ ...one, calls: [...own, other] }, two] };
+  const chain = chainOf(INDEX, picture, INDEX.selectLine("source:/u/model.py", 7));
+  const times = chain.steps.at(-1)?.links.map(({ label }) => label);
+  assert.deepEqual(times, ["2.50\u202fµs", "1.00\u202fµs"]);
 });
 
 test("and back: from a kernel's line to the source line", () => {

@@ -14,7 +14,7 @@ const kernel = (name: string, first: number | null): Kernel => ({
   time_us: null,
   share: null,
   time_source: null,
-  calls: [{ handle: 1, line: 90, permalink: "abc", fx: [] }],
+  calls: [{ handle: 1, line: 90, permalink: "abc", fx: [], time_us: null, measured: false }],
 });
 const code = {
   artifact: 1,
@@ -92,7 +92,7 @@ test("slices count lines from one and keep the last", () => {
 
 test("a library's kernel leads to the call that is looked at", () => {
   const two = kernel("extern_kernels.mm", null);
-  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [] });
+  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [], time_us: null, measured: false });
   const pane = { stage: "kernel", file: null, hops: 0 };
   const content = contentOf(picture, pane, two, two.calls[1]);
   assert.ok(content.kind === "empty");
@@ -101,7 +101,7 @@ test("a library's kernel leads to the call that is looked at", () => {
 
 test("the call looked at is the chosen one, the one selected, or the first that computes", () => {
   const two = kernel("extern_kernels.mm", null);
-  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [] });
+  two.calls.push({ handle: 4, line: 95, permalink: "def", fx: [], time_us: null, measured: false });
   const index = new LinkIndex({
     engine: "1",
     entities: ["kernel:extern_kernels.mm", "fx:mm", "fx:mm_1"],

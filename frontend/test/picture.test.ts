@@ -10,7 +10,14 @@ import type { Kernel } from "../src/explorer/shapes";
 import { LinkIndex } from "../src/explorer/state/links";
 
 function kernel(name: string, calls: [number, string[]][]): Kernel {
-  const own = calls.map(([line, fx], at) => ({ handle: at + 1, line, permalink: "", fx }));
+  const own = calls.map(([line, fx], at) => ({
+    handle: at + 1,
+    line,
+    permalink: "",
+    fx,
+    time_us: null,
+    measured: false,
+  }));
   const rest = { kind: "triton", category: "pointwise", share: null, time_source: null };
   return { name, first: 1, last: 9, time_us: 8, calls: own, ...rest };
 }

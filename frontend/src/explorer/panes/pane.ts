@@ -1,6 +1,7 @@
 // One pane: its choosers, its code or the reason why there is none.
 
 import { button, cutName, make } from "../../shared/elements";
+import { microseconds } from "../../shared/figures";
 import { sentenceOf } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
@@ -8,7 +9,7 @@ import type { Heat } from "../code/heat";
 import type { Side } from "../code/level";
 import type { Pictures } from "../picture/pictures";
 import type { PictureView } from "../picture/view";
-import type { Kernel, Stage } from "../shapes";
+import type { Kernel, KernelCall, Stage } from "../shapes";
 import type { PaneAddress } from "../state/address";
 import type { Content } from "../state/content";
 import type { Marks } from "../state/marks";
@@ -42,6 +43,11 @@ function startOf(text: string, stage: string): number {
   if (stage !== "kernel") return 0;
   const sign = /^(?:@triton\.jit|extern "C"|def )/;
   return text.split("\n", 2000).findIndex((line) => sign.test(line));
+}
+
+function timeOfCall({ time_us, measured }: KernelCall): string {
+  if (time_us === null) return "";
+  return `, ${measured ? "" : "≈ "}${microseconds(time_us)}`;
 }
 
 export class Pane {
@@ -292,7 +298,7 @@ export class Pane {
       make(
         "option",
         { value: call.handle },
-        `call ${at + 1} of ${calls.length}, line ${call.line}`,
+        `call ${at + 1} of ${calls.length}, line ${call.line}${timeOfCall(call)}`,
       ),
     );
     const all = make("option", { value: "" }, `all ${calls.length} calls`);

@@ -193,10 +193,10 @@ function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
     const of = graphTime ? `${share(us / graphTime)} · ` : "";
     const whole = `${one.calls} of ${kernel.calls.length} calls, ${microseconds(kernel.time_us ?? 0)} · `;
     return {
-      label: `${isPart(one) ? "≈ " : ""}${microseconds(us)}`,
+      label: `${one.estimated ? "≈ " : ""}${microseconds(us)}`,
       place: placeOfKernel(kernel),
-      known: isPart(one) ? 2 : 3,
-      ...(isPart(one) ? { how: "a part of the kernel's time, as if its calls were alike" } : {}),
+      known: one.estimated ? 2 : 3,
+      ...(one.estimated ? { how: "a part of the kernel's time, as if its calls were alike" } : {}),
       note: `${of}${isPart(one) ? whole : ""}${kernel.name}`,
     };
   });

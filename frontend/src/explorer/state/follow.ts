@@ -49,12 +49,13 @@ export function callsOfKernel(
   });
 }
 
-/** What a selection takes of a kernel. Profiles tell a kernel's time, not that of each call: where
- * the selection is of some of its calls, they count as if all calls were alike. */
+/** What a selection takes of a kernel: the time of its calls, where the profile has it. Otherwise
+ * all calls of the kernel count alike, which is an estimate if the selection is of some of them. */
 export interface Spent {
   kernel: Kernel;
   us: number;
   calls: number;
+  estimated: boolean;
 }
 
 export function spentIn(
@@ -66,8 +67,17 @@ export function spentIn(
   const limited = index.callsOf(selected, "code");
   return kernels.flatMap((kernel) => {
     if (kernel.time_us === null) return [];
-    const calls = callsOfKernel(index, limited, kernel, code).length || kernel.calls.length;
-    return [{ kernel, calls, us: kernel.time_us * (calls / Math.max(kernel.calls.length, 1)) }];
+    const some = callsOfKernel(index, limited, kernel, code);
+    if (!some.length || some.length === kernel.calls.length) {
+      return [{ kernel, calls: kernel.calls.length, us: kernel.time_us, estimated: false }];
+    }
+    const calls = some.length;
+    if (some.every((call) => call.time_us !== null)) {
+      const us = some.reduce((sum, call) => sum + (call.time_us ?? 0), 0);
+      return [{ kernel, calls, us, estimated: !some.every((call) => call.measured) }];
+    }
+    const us = kernel.time_us * (calls / kernel.calls.length);
+    return [{ kernel, calls, us, estimated: true }];
   });
 }
 

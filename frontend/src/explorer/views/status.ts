@@ -37,8 +37,9 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
   if (!spent.length) return [];
   const total = spent.reduce((sum, { us }) => sum + us, 0);
   const inPart = spent.filter(isPart);
+  const estimated = spent.some((one) => one.estimated);
   const parts: (Node | string)[] = [
-    make("b", {}, `${inPart.length ? "≈ " : ""}${microseconds(total)}`),
+    make("b", {}, `${estimated ? "≈ " : ""}${microseconds(total)}`),
     " a step",
   ];
   if (graphTime) parts.push(` · ${share(total / graphTime)} of this graph`);
@@ -47,9 +48,10 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
   const title = [
     "Time of the kernels that compute the selection, with all else that they compute.",
     ...inPart.map(
-      ({ kernel, calls }) =>
+      ({ kernel, calls, estimated }) =>
         `${calls} of ${kernel.calls.length} calls of ${kernel.name}, which takes ` +
-        `${microseconds(kernel.time_us ?? 0)}: counted as if its calls were alike.`,
+        `${microseconds(kernel.time_us ?? 0)}: ` +
+        (estimated ? "counted as if its calls were alike." : "each call has its own time."),
     ),
   ];
   const span = make("span", { title: title.slice(0, 12).join("\n") });

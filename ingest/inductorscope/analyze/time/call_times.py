@@ -15,11 +15,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from inductorscope.analyze.time.costs import MEASURED, SHARED
 from inductorscope.analyze.time.order import LaunchOrder
 from inductorscope.formats.trace.event_columns import Floats
 
-BY_ORDER, SHARED = "order", "shared"
-"""How a call's time is known: measured, or an equal part of what several calls took together."""
 NEGLIGIBLE = 1e-9
 """A share of a time that is rounding."""
 
@@ -161,5 +160,5 @@ def _times_of(
             continue
         samples = np.concatenate(own.samples)
         p10, median, p90 = np.percentile(samples, (10, 50, 90)).tolist()
-        times[call] = CallTime(us / steps, BY_ORDER, len(samples), median, p10, p90)
+        times[call] = CallTime(us / steps, MEASURED, len(samples), median, p10, p90)
     return times

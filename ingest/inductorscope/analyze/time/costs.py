@@ -19,6 +19,10 @@ from inductorscope.analyze.time.shares import Node, shares
 MOST_PARTS = 40
 """Most kernels listed for one line."""
 
+MEASURED, SHARED = "measured", "shared"
+"""How a call's time is known: by the order of launches, or as an equal part of what several calls
+took together."""
+
 Line = tuple[str, int]
 
 

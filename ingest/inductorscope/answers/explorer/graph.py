@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.parts import (
     GraphName,
     RunName,
@@ -29,6 +30,7 @@ from inductorscope.store.tables.models import (
     Links,
     Run,
 )
+from inductorscope.store.tables.times import CallTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,10 @@ class CallSite:
     line: int
     permalink: str
     fx: list[str]
+    time_us: float | None
+    """Its own time of a step, where a trace has it."""
+    measured: bool
+    """Whether that time was measured, and is not an equal part of what several calls took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +238,16 @@ def _kernels(session: Session, graph: Graph) -> list[ExplorerKernel]:
             KernelCall.line,
             KernelCall.permalink,
             KernelCall.number,
+            CallTime.time_us,
+            CallTime.known,
         )
+        .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
         .where(KernelCall.graph_id == graph.id)
         .order_by(KernelCall.line, KernelCall.id)
     )
-    for kernel, handle, line, permalink, number in session.execute(sites):
-        calls[kernel].append(CallSite(handle, line, permalink, texts[number][1]))
+    for kernel, handle, line, permalink, number, time_us, known in session.execute(sites):
+        nodes = texts[number][1]
+        calls[kernel].append(CallSite(handle, line, permalink, nodes, time_us, known == MEASURED))
     rows = session.execute(
         select(
             Kernel.id,

@@ -13,6 +13,7 @@ from inductorscope import urls
 from inductorscope.analyze.bytes.graph import CallWork
 from inductorscope.analyze.bytes.moved import CallBytes, How
 from inductorscope.analyze.roofline.roofline import Peaks
+from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.explorer.benchmark import (
     Benchmark,
     benchmarks_of,
@@ -43,6 +44,7 @@ from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
 from inductorscope.store.tables.models import Artifact, Graph, Kernel, KernelCall, Links, Run
+from inductorscope.store.tables.times import CallTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,20 @@ class IrNodeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelCallTime:
+    """The time of one call of a kernel."""
+
+    time_us: float
+    """Mean of a step; the calls of a kernel sum to its time."""
+    measured: bool
+    """Whether it was measured, and is not an equal part of what several calls took."""
+    runs: int
+    median_us: float | None
+    p10_us: float | None
+    p90_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class KernelCallRow:
     """One call of the kernel."""
 
@@ -79,6 +95,8 @@ class KernelCallRow:
     arguments: list[str]
     fx_nodes: list[str]
     permalink: str
+    time: KernelCallTime | None
+    """Its own time, where a trace has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +240,13 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             call.line,
             *texts[call.number],
             call.permalink,
+            _time_of(time),
         )
-        for call in session.scalars(
-            select(KernelCall).where(KernelCall.kernel_id == kernel.id).order_by(KernelCall.line)
+        for call, time in session.execute(
+            select(KernelCall, CallTime)
+            .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
+            .where(KernelCall.kernel_id == kernel.id)
+            .order_by(KernelCall.line)
         )
     ]
     call = next((item for item in calls if item.handle == handle), None)
@@ -277,6 +299,14 @@ def _works(session: Session, graph: Graph, kernel: str) -> tuple[list[CallWork],
     except NotAnalysed as error:
         return [], str(error)
     return works, "" if works else "The graph's code does not show the calls of this kernel."
+
+
+def _time_of(time: CallTime | None) -> KernelCallTime | None:
+    if time is None:
+        return None
+    return KernelCallTime(
+        time.time_us, time.known == MEASURED, time.runs, time.median_us, time.p10_us, time.p90_us
+    )
 
 
 def _fx_nodes(session: Session, graph: Graph, call: KernelCallRow) -> list[FxNodeRow]:

@@ -69,8 +69,7 @@ class CallTime(Base):
     time_us: Mapped[float]
     """Mean over all steps."""
     known: Mapped[str]
-    """'order': measured, by the order of launches; 'shared': an equal part of the time of several
-    calls."""
+    """'measured' or 'shared' (see `analyze.time.costs`)."""
     runs: Mapped[int]
     median_us: Mapped[float | None]
     p10_us: Mapped[float | None]
