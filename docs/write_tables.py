@@ -12,7 +12,7 @@ OTHERS = Kind("any other", "as logged", "records of its compile, under its name"
 
 
 def row(kind: Kind, name: str) -> str:
-    return f"| {name} | {kind.meaning} | {kind.shown} |"
+    return f"| {name} | {kind.meaning} | {kind.appears} |"
 
 
 def table(heading: str, rows: list[str]) -> str:

@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from inductorscope.analyze.compile.records import HANDLERS
 from inductorscope.correlate.links.model import Confidence
-from inductorscope.formats.log.kinds import ARTIFACTS, BYTECODE, KINDS, Kind
+from inductorscope.formats.log.kinds import ARTIFACTS, BY_NAME, BYTECODE, KINDS, Kind, Text
 from inductorscope.formats.vocabulary import (
     CATEGORIES,
     CERTAINTIES,
@@ -35,6 +36,8 @@ PARTS = TOKENS.with_name("parts.css")
 OWN = (
     "ingest/inductorscope/formats/vocabulary.py",
     "ingest/inductorscope/formats/log/kinds.py",
+    # The handlers of kinds, by their names.
+    "ingest/inductorscope/analyze/compile/records.py",
     # Revisions keep the names of their day.
     "ingest/inductorscope/store/migrations/versions/",
     # Written from the vocabulary.
@@ -111,6 +114,16 @@ def test_every_entry_is_complete(entry: Stage | Role | Category | Work | Certain
 def test_every_kind_of_record_says_what_it_is_and_where_it_shows(kind: Kind) -> None:
     assert kind.meaning
     assert kind.shown
+
+
+def test_handlers_belong_to_kinds() -> None:
+    of_caches = {name for name in HANDLERS if "_cache_" in name}  # torch makes up their names
+    assert HANDLERS.keys() - of_caches <= BY_NAME.keys()
+
+
+def test_a_text_of_a_graph_has_a_role_of_the_vocabulary() -> None:
+    with pytest.raises(ValueError, match="'toy_stage' is neither a stage nor a role"):
+        Text("toy_stage", "before code")
 
 
 def test_every_stage_says_what_to_upload_when_it_is_missing() -> None:

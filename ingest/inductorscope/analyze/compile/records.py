@@ -21,7 +21,18 @@ from inductorscope.analyze.compile.state import LogState
 from inductorscope.formats.log.cache_records import CACHES, OUTCOMES, read_cache_answer
 from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures, source_as_written
-from inductorscope.formats.log.kinds import BACKWARD_METRICS, BY_NAME, UNBACKED_SYMBOL, Story
+from inductorscope.formats.log.kinds import (
+    BACKWARD_METRICS,
+    BY_NAME,
+    DYNAMO_ERROR,
+    DYNAMO_START,
+    GRAPH_BREAK,
+    KINDS,
+    METRICS,
+    OUTPUT_CODE,
+    RECOMPILED,
+    UNBACKED_SYMBOL,
+)
 from inductorscope.formats.log.record import LogRecord, integer, read_head
 from inductorscope.formats.log.shape_records import ShapeRecord, read_shape_record
 from inductorscope.formats.log.summary import has_break_records
@@ -319,26 +330,25 @@ def _text(value: object) -> str | None:
     return value[:LONGEST] if isinstance(value, str) else None
 
 
-_HANDLERS: dict[Story, Handler] = {
-    "start": _start,
-    "figures": _metrics,
-    "graph break": _break,
-    "recompile": _recompiled,
-    "failure": _error,
-    "code": _code,
-    "export": _exported,
-    "symbol": _symbol,
-    "guard": _symbol_guard,
-    "expression": _expression,
-    "kernels": _kernel_info,
+HANDLERS: dict[str, Handler] = {
+    DYNAMO_START: _start,
+    METRICS: _metrics,
+    BACKWARD_METRICS: _metrics,
+    DYNAMO_ERROR: _error,
+    GRAPH_BREAK: _break,
+    RECOMPILED: _recompiled,
+    OUTPUT_CODE: _code,
+    "inductor_aot_wrapper_code": _code,
+    "exported_program": _exported,
+    "create_symbol": _symbol,
+    UNBACKED_SYMBOL: _symbol,
+    "expression_created": _expression,
+    "triton_kernel_info": _kernel_info,
     "link": _link,
-    "cache": _cache,
-}
-HANDLERS = {
+    **{kind.name: _symbol_guard for kind in KINDS if kind.guard},
     **{f"{cache}_cache_{outcome}": _cache for cache in CACHES for outcome in OUTCOMES},
-    **{kind.name: _HANDLERS[kind.story] for kind in BY_NAME.values() if kind.story},
 }
-"""The handler of each kind of record, by name."""
+"""The handler of each kind of record, by the kind's name; other kinds add nothing to the story."""
 
 
 def metrics_of(line: bytes) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from sqlalchemy import Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import RunName, run_of
+from inductorscope.formats.log.cache_records import CACHES
 from inductorscope.formats.log.kinds import (
     ARTIFACT,
-    ARTIFACTS,
     DYNAMO_ERROR,
     GRAPH_BREAK,
     METRICS,
@@ -33,9 +33,7 @@ NO_COMPILE = "-"
 NAMED = f"{ARTIFACT}:"
 """Prefix of artifact names in lists of kinds."""
 ENDINGS = (".gz", ".zst")
-CACHE_HITS = [
-    kind.name for kind in ARTIFACTS if kind.story == "cache" and kind.name.endswith("_hit")
-]
+CACHE_HITS = [f"{cache}_cache_hit" for cache in CACHES]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, Kind, name_of
+from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, Part, name_of
 from inductorscope.formats.log.trace_log import LogRecord
 from inductorscope.formats.vocabulary import (
     AOT,
@@ -96,19 +96,20 @@ class LogGraphs:
             self._start(record)
             return
         kind = BY_NAME.get(named)
-        if kind is None or text is None or not kind.part:
+        if kind is None or kind.text is None or text is None:
             return
-        compile_ = self._compile(record, kind)
+        role, part = kind.text.role, kind.text.part
+        compile_ = self._compile(record, part)
         compile_.line = record.line
-        match kind.part:
+        match part:
             case "compile":
-                compile_.shared[kind.role] = text
+                compile_.shared[role] = text
             case "autograd":
-                compile_.add_aot(kind.direction or JOINT, text)
+                compile_.add_aot(kind.text.direction or JOINT, text)
             case "before code":
-                if kind.role in compile_.open:  # the one before never came to its code
+                if role in compile_.open:  # the one before never came to its code
                     compile_.close(self._log, record.line)
-                compile_.open[kind.role] = text
+                compile_.open[role] = text
             case "code":
                 compile_.open[CODE] = text
                 compile_.close(self._log, record.line)
@@ -117,7 +118,7 @@ class LogGraphs:
             case "after code":
                 # Maps come after their code; those of AOTInductor partly before it.
                 done = compile_.graphs[-1].texts if compile_.graphs else compile_.open
-                (compile_.open if compile_.open else done).setdefault(kind.role, text)
+                (compile_.open if compile_.open else done).setdefault(role, text)
 
     def _start(self, record: LogRecord) -> None:
         """A restart goes on with its compile; the same id a second time is another one."""
@@ -132,14 +133,14 @@ class LogGraphs:
         self._all.append(begun)
         return begun
 
-    def _compile(self, record: LogRecord, kind: Kind) -> _Compile:
+    def _compile(self, record: LogRecord, part: Part) -> _Compile:
         known = self._current.get(record.compile_id)
         if known is None:
             return self._begin(record)
         if record.attempt is not None and record.attempt > known.attempt:
             known.restart(record.attempt)
         # Without an id (AOTInductor, export) nothing says that the next one starts.
-        anew = record.compile_id is None and known.graphs and kind.part == "compile"
+        anew = record.compile_id is None and known.graphs and part == "compile"
         return self._begin(record) if anew else known
 
     def finish(self) -> list[GraphSource]:
