@@ -399,6 +399,14 @@ def test_kernels_of_the_cache_and_saved_tensors_by_their_names(tmp_path: Path) -
     assert role_of_lone(tmp_path, tensor.getvalue(), "weights.pt") == "other"
 
 
+def test_exact_names_decide_but_output_saved_under_one_does_not(foo: Path, tmp_path: Path) -> None:
+    graph = (foo / GRAPH / "fx_graph_transformed.py").read_text()
+    assert role_of_lone(tmp_path, graph, "ir_pre_fusion.txt") == "ir_pre"
+    assert role_of_lone(tmp_path, graph, "debug.log") == "post_grad"
+    logged = next((foo / "torch_trace").iterdir()).read_bytes()
+    assert role_of_lone(tmp_path, logged, "output_code.py") == "trace_log"
+
+
 def test_programs_of_the_user_are_sources(shared: Path, tmp_path: Path) -> None:
     models = (shared / "traces" / "models" / "models.py").read_bytes()
     assert role_of_lone(tmp_path, models, "models.py") == "source"

@@ -1,4 +1,8 @@
-"""Recognises the role of a file by its content, then by its name."""
+"""Recognises the role of a file: by the exact name that torch gives it, else by its content.
+
+A file that torch named is what its name says. Any other file, such as a renamed one or an excerpt,
+is recognised by its content; its name decides only between kinds whose content looks the same.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,6 @@ from inductorscope.formats.unpacking import DamagedError, open_plain
 from inductorscope.formats.vocabulary import (
     BENCHMARK_LOG,
     BEST_CONFIG,
-    CAPTURE,
     CHROME_TRACE,
     CODE,
     DEBUG_LOG,
@@ -26,7 +29,6 @@ from inductorscope.formats.vocabulary import (
     KERNEL_INFORMATION,
     KERNEL_STACKS,
     KEY_AVERAGES,
-    LINE_RECORD,
     OTHER,
     POST_GRAD,
     PRE_GRAD,
@@ -176,6 +178,8 @@ def _role_of_text(name: str, head: bytes) -> str:
     text = head.removeprefix(b"\xef\xbb\xbf")
     if _TRACE_LOG.search(text):  # also with a run of NULs, which a crash may leave
         return TRACE_LOG
+    if _named(lower, text):
+        return _FILES[lower]
     start = text.lstrip()[:1]
     if start in {b"{", b"["}:
         role = _role_of_json(lower, text)
@@ -186,11 +190,14 @@ def _role_of_text(name: str, head: bytes) -> str:
     return _role_of_lines(lower, text) or _role_by_name(lower)
 
 
+def _named(name: str, text: bytes) -> bool:
+    """Whether the name alone decides. Logs, and output saved under such a name, hold anything."""
+    if name not in _FILES or name.endswith(".log") or b"\0" in text[:4096]:
+        return False
+    return not looks_like_torch_logs(text.decode("utf-8", "replace"))
+
+
 def _role_of_json(name: str, text: bytes) -> str | None:
-    if name == "capture.json":
-        return CAPTURE
-    if name == "line_record.json":
-        return LINE_RECORD
     if _PROVENANCE.search(text):
         return PROVENANCE
     if _ROWS.search(text) or name.endswith(".key_averages.json"):
@@ -255,8 +262,6 @@ def _role_of_piece(name: str, text: bytes) -> str | None:
 
 
 def _ir_role(name: str, text: bytes) -> str:
-    if name in _IR_FILES:
-        return _IR_FILES[name]
     if "pre_fusion" in name:
         return IR_PRE
     if "post_fusion" in name or _FUSED.search(text):
@@ -267,8 +272,6 @@ def _ir_role(name: str, text: bytes) -> str:
 
 
 def _fx_role(name: str, text: bytes) -> str:
-    if name in _FX_FILES:
-        return _FX_FILES[name]
     if "transformed" in name:
         return POST_GRAD
     for role in (READABLE, POST_GRAD, PRE_GRAD, JOINT, DYNAMO):
@@ -279,16 +282,15 @@ def _fx_role(name: str, text: bytes) -> str:
     return DYNAMO if _DYNAMO.search(text) else POST_GRAD
 
 
-_FX_FILES = {stage.file: stage.id for stage in STAGES if stage.file and stage.nodes}
-_IR_FILES = {stage.file: stage.id for stage in STAGES if stage.file and stage.language == "ir"}
-_NAMES = {
-    **{stage.file: stage.id for stage in STAGES if stage.file},
-    **{role.file: role.id for role in ROLES if role.file},
+_FILES = {
+    **{stage.file.lower(): stage.id for stage in STAGES if stage.file},
+    **{role.file.lower(): role.id for role in ROLES if role.file},
     "output_code.cpp": CODE,
     "kernel_benchmark.log": BENCHMARK_LOG,
     "inductor_generated_kernel_to_post_grad_nodes.json": PROVENANCE_KERNELS,
     "inductor_post_to_pre_grad_nodes.json": PROVENANCE,
 }
+"""Exact names of files, in lower case → their roles."""
 # aot_model___0_debug.log, dedicated_log_torch_trace_rank_0_x.log
 _NAME_PATTERNS = (
     (re.compile(r"^aot_.*_debug\.log$"), DEBUG_LOG),
@@ -300,8 +302,8 @@ _NAME_PATTERNS = (
 
 def _role_by_name(name: str) -> str:
     """Falls back on the name for text without a sign: empty logs, files without their beginning."""
-    if name in _NAMES:
-        return _NAMES[name]
+    if name in _FILES:
+        return _FILES[name]
     for pattern, role in _NAME_PATTERNS:
         if pattern.search(name):
             return role
