@@ -22,7 +22,7 @@ from inductorscope_server.web.answers import (
     whole,
 )
 from inductorscope_server.web.blobs import Content, content_of
-from inductorscope_server.web.errors import Documented, Refusal, documented
+from inductorscope_server.web.errors import Documented, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId
 from inductorscope_server.web.parts import Reading
 
@@ -52,14 +52,11 @@ def artifact_text(
     accept_encoding: AcceptEncoding = "",
     if_none_match: IfNoneMatch = "",
 ) -> Response:
-    """Returns lines `first` to `last`, inclusive, or the whole file.
+    """Returns lines `first` to `last`, inclusive, or the whole file; none if `last` is before
+    `first`.
 
     Whole files are sent as stored zstd to clients that accept it.
     """
-    if first is not None and last is not None and last < first:
-        raise Refusal(
-            422, f"`last` is {last}, before `first`, which is {first}.", where="query.last"
-        )
     content = _content(session, artifact)
     extra = {"Content-Type": "text/plain; charset=utf-8"}
     if first is None and last is None:

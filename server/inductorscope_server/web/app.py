@@ -75,7 +75,7 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     app.state.parts = parts
     errors.install(app)
     _add_routes(app)
-    openapi.install(app, _answers())
+    openapi.install(app, _answers(), settings)
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, parts=parts)
     return app

@@ -14,6 +14,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from inductorscope.settings import Settings
 
 SCHEME = "token"
 
@@ -54,8 +55,8 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def install(app: FastAPI, answers: Iterable[object]) -> None:
-    """Adds the optional token and the docstrings of struct fields to the description."""
+def install(app: FastAPI, answers: Iterable[object], settings: Settings) -> None:
+    """Adds the optional token, the settings' limits and the docstrings of struct fields."""
     plain = app.openapi
 
     def completed() -> dict[str, Any]:
@@ -64,6 +65,11 @@ def install(app: FastAPI, answers: Iterable[object]) -> None:
             parts = schema.setdefault("components", {})
             parts.setdefault("securitySchemes", {})[SCHEME] = {"type": "http", "scheme": "bearer"}
             schema["security"] = [{}, {SCHEME: []}]
+            upload, file = (
+                parts["schemas"][name] for name in ("UploadRequest", "UploadFileRequest")
+            )
+            upload["properties"]["files"]["maxItems"] = settings.max_members
+            file["properties"]["size"]["maximum"] = settings.max_upload_bytes
             for struct in _nested(answers):
                 described = parts["schemas"].get(struct.__name__, {})
                 properties = described.get("properties", {})

@@ -88,7 +88,13 @@ def test_text_comes_packed_where_it_may(
 
 @pytest.mark.parametrize(
     ("first", "last", "wanted"),
-    [(1, 1, [1]), (49_999, None, [49_999, 50_000]), (None, 2, [1, 2]), (60_000, None, [])],
+    [
+        (1, 1, [1]),
+        (49_999, None, [49_999, 50_000]),
+        (None, 2, [1, 2]),
+        (60_000, None, []),
+        (3, 2, []),
+    ],
 )
 def test_lines(
     client: TestClient,
@@ -103,7 +109,7 @@ def test_lines(
     assert answer.text == "".join(f"line {number} — <script>\n" for number in wanted)
 
 
-@pytest.mark.parametrize("query", ["first=0", "first=3&last=2", "last=x", f"first={2**70}"])
+@pytest.mark.parametrize("query", ["first=0", "last=x", f"first={2**70}"])
 def test_lines_that_make_no_sense(client: TestClient, stored: dict[str, int], query: str) -> None:
     assert client.get(f"/api/artifacts/{stored['small']}/text?{query}").status_code == 422
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -190,11 +192,37 @@ def test_what_is_not_there_is_said(filled: TestClient, run: str, path: str) -> N
     assert twin.json()["error"]["what"].endswith(".")
 
 
+def cursor(value: object, last: object = "0" * 16) -> str:
+    """A cursor that no page gave."""
+    encoded = base64.urlsafe_b64encode(json.dumps([value, last]).encode())
+    return f"cursor={encoded.decode().rstrip('=')}"
+
+
 @pytest.mark.parametrize(
-    "query", ["sort=size", "order=up", "cursor=%zz", "cursor=bm90aGluZw", "q=%0a"]
+    "query",
+    [
+        "sort=size",
+        "order=up",
+        "cursor=%zz",
+        "cursor=bm90aGluZw",
+        "q=%0a",
+        cursor("0001-01-01T00:00:00+14:00"),
+        cursor("9999-12-31T23:59:59-14:00"),
+        cursor(1),
+        cursor("2026-01-01T00:00:00+00:00", last=7),
+        cursor("2026-01-01T00:00:00+00:00", last="\ud800"),
+        "sort=kernel_count&" + cursor(2**70),
+        "sort=kernel_count&" + cursor(float("inf")),
+        "sort=name&" + cursor("a\ud800"),
+        "sort=name&" + cursor("a\0b"),
+    ],
 )
 def test_a_list_that_cannot_be(filled: TestClient, query: str) -> None:
     assert filled.get(f"/api/?{query}").status_code == 422
+
+
+def test_no_cursor_is_the_first_page(filled: TestClient) -> None:
+    assert filled.get("/api/?cursor=").json() == filled.get("/api/").json()
 
 
 def test_htmx_gets_the_table_alone(filled: TestClient) -> None:

@@ -56,6 +56,24 @@ def test_every_answer_is_protected(client: TestClient, method: str, path: str, s
     assert answer.headers["cross-origin-opener-policy"] == "same-origin"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/api/runs/0123456789abcdef", "GET, DELETE"),
+        ("PUT", "/api/uploads", "GET, POST"),
+        ("DELETE", "/login", "GET, POST"),
+        ("POST", "/healthz", "GET"),
+        ("GET", "/jobs/x/cancel", "POST"),
+        ("POST", "/static/app.js", "GET, HEAD"),
+    ],
+)
+def test_a_method_that_is_not_there_names_those_that_are(
+    client: TestClient, method: str, path: str, allowed: str
+) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+
+
 def test_the_nonce_is_new_each_time_and_told_to_the_page(client: TestClient) -> None:
     seen = set()
     for _ in range(2):

@@ -114,7 +114,7 @@ def list_runs(
     matching = _matching(q, device)
     query = (
         matching.add_columns(key.label("sort_key"))
-        if cursor is None
+        if not cursor
         else _after(
             matching.add_columns(key.label("sort_key")),
             key,
