@@ -9,7 +9,7 @@ import msgspec
 from inductorscope.formats.units import KIB
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints
 
-from inductorscope_server.web.ids import Line, SafeInt
+from inductorscope_server.web.ids import Line, SafeInt, Whole
 
 MOST_WORDS = 64 * KIB
 """Bytes of an upload's name and tags together."""
@@ -69,7 +69,7 @@ class CaptureRequest(Body):
     record: bool = Field(True, description="Record which operation wrote which line.")
     profile: bool | None = Field(None, description="Profile eager and compiled.")
     seconds: float = Field(10.0, gt=0, le=600, description="Time to spend on timing.")
-    repeats: int | None = Field(None, ge=1, le=10_000, description="Number of samples.")
+    repeats: Whole | None = Field(None, ge=1, le=10_000, description="Number of samples.")
 
 
 UploadPath = Annotated[
@@ -100,7 +100,7 @@ class UploadRequest(Body):
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     path: str
-    size: int
+    size: int | float
 
 
 class _Announced(msgspec.Struct, forbid_unknown_fields=True):

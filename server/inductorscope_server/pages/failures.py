@@ -23,7 +23,7 @@ from inductorscope_server.api.bodies import JobStarted, MinifyRequest
 from inductorscope_server.web import openapi
 from inductorscope_server.web.answers import python_file
 from inductorscope_server.web.errors import Refusal, documented
-from inductorscope_server.web.ids import LARGEST, First, RunId
+from inductorscope_server.web.ids import LARGEST, PLAIN, First, RunId
 from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter()
@@ -32,16 +32,20 @@ api = APIRouter(tags=[openapi.RUNS])
 PATH = "/runs/{run}/failures"
 FILE = "inductorscope-repro.py"
 
-OfJob = Annotated[str | None, Query(description="An earlier search, by its job.", max_length=64)]
+OfJob = Annotated[
+    str | None, Query(description="An earlier search, by its job.", max_length=64, pattern=PLAIN)
+]
 GraphOf = Annotated[
-    str, Query(max_length=300, description="Name of the graph whose nodes to list.")
+    str, Query(max_length=300, pattern=PLAIN, description="Name of the graph whose nodes to list.")
 ]
 OnlyNodes = Annotated[
     Literal["", "differs", "compared", "random"], Query(description="Only nodes of this kind.")
 ]
 NodeOrder = Annotated[Order, Query(description="In graph order, or by error.")]
 Source = Annotated[int | None, Query(description="The file with the values.", ge=0, le=LARGEST)]
-OfKernel = Annotated[str, Query(description="Part of the kernel's name.", max_length=200)]
+OfKernel = Annotated[
+    str, Query(description="Part of the kernel's name.", max_length=200, pattern=PLAIN)
+]
 OnlyValues = Annotated[
     Literal["", "bad", "zeros"], Query(description="Only NaN and Inf, or only all zeros.")
 ]

@@ -32,7 +32,9 @@ Label = Annotated[
     str,
     Query(description="Label of the profile to show.", max_length=1000, pattern=PLAIN),
 ]
-OfGraph = Annotated[str, Query(description="Only kernels of this graph.", max_length=255)]
+OfGraph = Annotated[
+    str, Query(description="Only kernels of this graph.", max_length=255, pattern=PLAIN)
+]
 BoundBy = Annotated[
     Bound, Query(description="Only kernels with this limit; `over`: faster than the roof allows.")
 ]

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Query
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 LARGEST = 2**53 - 1
 """The largest integer that JavaScript represents exactly."""
 PLAIN = r"^[^\x00-\x1f]*$"
 """Matches text without control characters, which databases refuse."""
 
-SafeInt = Annotated[int, Field(ge=0, le=LARGEST)]
+
+def _whole(value: object) -> object:
+    """JSON has no type for integers: 2.0 is one too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+SafeInt = Annotated[Whole, Field(ge=0, le=LARGEST)]
 Line = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
 """A line of text that a user typed."""
 First = Annotated[int, Query(description="Number of rows to skip.", ge=0, le=LARGEST)]

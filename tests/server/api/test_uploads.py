@@ -214,3 +214,12 @@ def test_other_bodies_are_short(client: TestClient) -> None:
         for content in (b"x" * 300_000, (b"x" * 1000 for _ in range(300))):
             answer = client.post(path, content=content, headers=form)
             assert answer.status_code == 413, path
+
+
+def test_sizes_are_whole_numbers_however_they_are_written(client: TestClient) -> None:
+    def announced(size: object) -> int:
+        body = {"files": [{"path": "a.txt", "size": size}]}
+        return int(client.post("/api/uploads", json=body).status_code)
+
+    assert announced(2.0) == 201
+    assert [announced(size) for size in (2.5, "2", True, -1.0, 1e300)] == [422] * 5
