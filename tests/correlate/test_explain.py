@@ -68,7 +68,9 @@ def test_where_two_nodes_fit_both_are_given(foo1: GraphTexts) -> None:
     graph = (foo1.post_grad or "").replace(
         "        return (maximum,)", TWIN + "        return (maximum, maximum_1)"
     )
-    texts = replace(foo1, post_grad=graph)
+    # Without Inductor's record of the kernel's nodes, which would settle it.
+    code = (foo1.code or "").replace("Graph fragment:", "")
+    texts = replace(foo1, post_grad=graph, code=code, provenance=None)
     number = line_of(texts, "triton_helpers.maximum")
     (reason,) = explain(texts, "code", number)
     assert reason.code == "ambiguous"
@@ -85,6 +87,15 @@ def test_where_two_nodes_fit_both_are_given(foo1: GraphTexts) -> None:
     }
     assert known["fx:maximum"] == Confidence.inferred
     assert known["fx:maximum_1"] == Confidence.kernel
+
+
+def test_the_record_of_a_kernel_settles_which_of_two_nodes_it_computes(foo1: GraphTexts) -> None:
+    graph = (foo1.post_grad or "").replace(
+        "        return (maximum,)", TWIN + "        return (maximum, maximum_1)"
+    )
+    texts = replace(foo1, post_grad=graph)
+    (reason,) = explain(texts, "code", line_of(texts, "triton_helpers.maximum"))
+    assert (reason.code, reason.nodes) == ("data_flow", ["fx:maximum"])
 
 
 def test_without_a_fitting_node_that_is_said(foo1: GraphTexts) -> None:

@@ -53,14 +53,18 @@ def link_lines(
     text: str,
     ir: tuple[IrText, IrText],
     graph: FxGraph,
+    nodes: dict[tuple[str, int], list[str]],
     recorded: set[str],
 ) -> Origins:
-    """`ir`: scheduler nodes before and after fusion. `recorded`: calls that need no inference."""
+    """`ir`: scheduler nodes before and after fusion. `nodes`: call → all its nodes, where known.
+    `recorded`: calls that need no inference."""
     lines = lines_of(text)
     before, after = ir
     reordered = reordered_nodes(before, after)
-    origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered)
-    for entity, site, places in aligned_calls(code, lines, after, recorded):
+    sites = call_sites(code, lines, after)
+    members = members_of(sites, nodes)
+    origins = find_origins(graph, after, unpacked_outputs(code, lines), reordered, members)
+    for entity, site, places in aligned_calls(sites, lines, recorded):
         origins.doubtful.update(doubtful_operations(site, places))
         for line, position, block, op in places:
             node = site.nodes[position]
@@ -71,6 +75,18 @@ def link_lines(
             _link(collector, line, (node.name, block, asked), entity, origins)
     _link_externs(collector, code, origins)
     return origins
+
+
+def members_of(
+    sites: list[CallSite], nodes: dict[tuple[str, int], list[str]]
+) -> dict[str, frozenset[str]]:
+    """Scheduler node → the nodes of its kernel's call, where all are known."""
+    members: dict[str, frozenset[str]] = {}
+    for site in sites:
+        known = nodes.get((site.call.kernel, site.call.handle))
+        if known:
+            members.update(dict.fromkeys([node.name for node in site.nodes], frozenset(known)))
+    return members
 
 
 def doubtful_operations(site: CallSite, places: list[OpPlace]) -> dict[OpKey, str]:
@@ -122,12 +138,12 @@ def _link_externs(collector: Collector, code: OutputCode, origins: Origins) -> N
 
 
 def aligned_calls(
-    code: OutputCode, lines: list[str], after: IrText, recorded: set[str]
+    sites: list[CallSite], lines: list[str], recorded: set[str]
 ) -> Iterator[tuple[str, CallSite, list[OpPlace]]]:
     """Calls without a record, as entities, with the lines of their nodes' operations."""
     texts: dict[str, KernelText] = {}
     known: dict[object, list[OpPlace]] = {}
-    for site in call_sites(code, lines, after):
+    for site in sites:
         entity = f"call:{site.call.kernel}:{site.call.handle}"
         if entity in recorded or not site.nodes:
             continue

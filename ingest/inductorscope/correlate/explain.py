@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from inductorscope.correlate.code_lines import DOUBTFUL, aligned_calls, doubtful_operations
-from inductorscope.correlate.links.kernel_nodes import nodes_of_calls
+from inductorscope.correlate.code_lines import (
+    DOUBTFUL,
+    aligned_calls,
+    doubtful_operations,
+    members_of,
+)
+from inductorscope.correlate.links.kernel_nodes import complete_nodes, nodes_of_calls
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.buffer_candidates import OpKey
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.origins import find_origins
 from inductorscope.correlate.replay.reordering import reordered_nodes
-from inductorscope.correlate.replay.schedule import unpacked_outputs
+from inductorscope.correlate.replay.schedule import CallSite, call_sites, unpacked_outputs
 from inductorscope.correlate.replay.small_floats import dumped_operation
 from inductorscope.correlate.without_ir.lines import has_bodies, sure_below
 from inductorscope.correlate.without_ir.walk import RaisedWalk
@@ -54,12 +59,19 @@ class Explainer:
         self.before, self.after = read.ir_pre or IrText(), read.ir_post or IrText()
         self.code = read.code
         self.lines = lines_of(texts.code or "")
-        outputs = {} if self.code is None else unpacked_outputs(self.code, self.lines)
+        outputs: dict[str, tuple[str, int]] = {}
+        complete: dict[tuple[str, int], list[str]] = {}
+        self.sites: list[CallSite] = []
+        if self.code is not None:
+            outputs = unpacked_outputs(self.code, self.lines)
+            complete = complete_nodes(self.code, read.provenance)
+            self.sites = call_sites(self.code, self.lines, self.after)
         self.origins = find_origins(
             FxGraph(read.post_grad),
             self.after,
             outputs,
             reordered_nodes(self.before, self.after),
+            members_of(self.sites, complete),
         )
         self.nodes = self.after.by_name()
         self.read = read
@@ -86,10 +98,7 @@ class Explainer:
     def _operations_on(self, line: int) -> dict[OpKey, list[str]]:
         if self._of_line is None:
             self._of_line = {}
-            sites = () if self.code is None else aligned_calls(
-                self.code, self.lines, self.after, set()
-            )  # fmt: skip
-            for entity, site, places in sites:
+            for entity, site, places in aligned_calls(self.sites, self.lines, set()):
                 self.origins.doubtful.update(doubtful_operations(site, places))
                 for number, position, block, op in places:
                     node = site.nodes[position]

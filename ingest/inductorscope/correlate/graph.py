@@ -7,7 +7,11 @@ from inductorscope.correlate.links import text_stages
 from inductorscope.correlate.links.collect import Collector
 from inductorscope.correlate.links.coverage import coverage_of
 from inductorscope.correlate.links.dynamo_nodes import link_dynamo
-from inductorscope.correlate.links.kernel_nodes import link_kernels, nodes_of_calls
+from inductorscope.correlate.links.kernel_nodes import (
+    complete_nodes,
+    link_kernels,
+    nodes_of_calls,
+)
 from inductorscope.correlate.links.model import CALLS, GraphLinks
 from inductorscope.correlate.links.record import link_record
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
@@ -49,8 +53,15 @@ def graph_links(
         recorded = link_record(collector, code, texts.line_record)
         origins = Origins()
         if align:
+            complete = complete_nodes(code, read.provenance)
             origins = link_lines(
-                collector, code, texts.code, (before, after), FxGraph(post), recorded.calls
+                collector,
+                code,
+                texts.code,
+                (before, after),
+                FxGraph(post),
+                complete,
+                recorded.calls,
             )
             if not has_bodies(after):
                 link_raised(collector, code, texts.code, FxGraph(post), nodes, recorded.calls)

@@ -31,6 +31,19 @@ def nodes_of_calls(
     return result
 
 
+def complete_nodes(code: OutputCode, provenance: Provenance) -> dict[tuple[str, int], list[str]]:
+    """(kernel, handle) → all nodes of the call, for calls whose record leaves none out: a mapping
+    by calls, or the graph fragment above a kernel's definition, which its first call has."""
+    mapping = provenance.kernel_to_post
+    result: dict[tuple[str, int], list[str]] = {}
+    for call in code.calls:
+        nodes = mapping.get((call.kernel, call.handle)) if call.handle_known else None
+        nodes = nodes or call.fx_nodes
+        if nodes:
+            result[call.kernel, call.handle] = nodes
+    return result
+
+
 def link_kernels(
     collector: Collector, code: OutputCode, nodes: dict[tuple[str, int], list[str]]
 ) -> None:

@@ -71,6 +71,8 @@ class Candidates:
         self.extern: set[str] = set()
         """Nodes computed by extern calls."""
         self.reached = 0
+        self.members: frozenset[str] | None = None
+        """The nodes of the current body's kernel, if all are known."""
         self.by_size: dict[tuple[str, str], list[FxValue]] = {}
         for value in graph.values.values():
             if not value.placeholder and value.op != "output":
@@ -166,8 +168,18 @@ class Candidates:
             source = self.graph.values.get(held[0])
             if source is not None:
                 self._offer(offers, source, held[1], 0.0)
-        ordered = sorted(offers.values(), key=lambda c: (c[2], abs(c[0].order - self.reached)))
+        ordered = sorted(offers.values(), key=self._likely)
         return ordered[:_CANDIDATES]
+
+    def _likely(self, offer: tuple[FxValue, int, float]) -> tuple[bool, float]:
+        """A key that sorts likely candidates first: those of the kernel, then by cost."""
+        value, _, penalty = offer
+        foreign = self.members is not None and value.owner not in self.members
+        return foreign and not value.placeholder, penalty + self._distance(value.order)
+
+    def _distance(self, order: int) -> float:
+        """Cost of a place in the graph far from the value that was stored last."""
+        return 0.0005 * min(abs(order - self.reached), 150)
 
     def _of_any_size(
         self,

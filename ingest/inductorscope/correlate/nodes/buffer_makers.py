@@ -16,7 +16,7 @@ from inductorscope.correlate.nodes.lowerings import (
     extern_name,
     same_operation,
 )
-from inductorscope.correlate.nodes.region import Operation, Region
+from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
 from inductorscope.correlate.nodes.view_offsets import constant_term
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
@@ -24,7 +24,6 @@ from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 _MOST = (8, 30)
 _MOST_ON_CPU = (12, 50)
 """Numbers of elements read and of operations above which Inductor stores a value."""
-_MOST_READS_REUSED = 4
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
 
@@ -224,8 +223,7 @@ class BufferMakers(Candidates):
 
 def too_large(region: Region) -> bool:
     """Whether the value is too large to be recomputed by every user, so that Inductor stores it."""
-    on_cpu = any(buffer.device == "cpu" for buffer in region.node.buffers)
-    reads, operations = _MOST_ON_CPU if on_cpu else _MOST
+    reads, operations = _MOST_ON_CPU if region.on_cpu else _MOST
     return region.reads() > reads or region.distinct() > operations
 
 
@@ -234,7 +232,7 @@ def _realized(followers: list[FxValue], region: Region) -> bool:
     if too_large(region):
         return True
     return len(followers) > 1 and (
-        region.reads() > _MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
+        region.reads() > MOST_READS_REUSED or any(each.op in _FIX_LAYOUT for each in followers)
     )
 
 

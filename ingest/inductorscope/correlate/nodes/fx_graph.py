@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.correlate.nodes.lowerings import asks_for_strides
+from inductorscope.correlate.nodes.lowerings import PURE_COPIES, asks_for_strides, reads_memory
 from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.nodes.view_offsets import Place, dense, part_of, place_of, sizes_of
 from inductorscope.formats.graph.fx import FxText, FxTextNode
@@ -23,7 +25,18 @@ RANDOM = frozenset(
 Root = tuple[str, int]
 """(producing node, index of the output)"""
 
+_MOST_COPIES = 8
+_MOST_VIEWS = 40
+
 _SHORT = frozenset("012345678")
+
+
+class Reuse(IntEnum):
+    """Users of a value: one, several, or several of which one reads it from memory."""
+
+    once = 0
+    repeated = 1
+    in_memory = 2
 
 
 class FxGraph:
@@ -38,6 +51,7 @@ class FxGraph:
         self.across: dict[str, bool | None] = {}
         """Value with one dimension → whether its uses have it as the last one."""
         self._places: dict[str, Place | None] = {}
+        self._reuses: dict[Root, Reuse] = {}
         for value in list(self.values.values()):
             if value.op == "getitem" and value.inputs:
                 self._unpack(value)
@@ -117,6 +131,40 @@ class FxGraph:
             self._roots[passed] = root
         self._roots.setdefault(name, root)
         return root
+
+    def copied(self, name: str) -> Root | None:
+        """The value that a node copies, through further copies."""
+        value = self.values.get(name)
+        root: Root | None = None
+        for _ in range(_MOST_COPIES):
+            if value is None or value.op not in PURE_COPIES or not value.inputs:
+                break
+            root = self.root(value.inputs[0])
+            value = self.values.get(root[0])
+        return root
+
+    def reuse(self, root: Root) -> Reuse:
+        """How often a value, or a view of it, is used."""
+        known = self._reuses.get(root)
+        if known is None:
+            known = self._reuses[root] = self._reuse(root)
+        return known
+
+    def _reuse(self, root: Root) -> Reuse:
+        result = Reuse.once
+        pending = [root[0]]
+        for name in pending:
+            value = self.values.get(name)
+            if value is None or len(pending) > _MOST_VIEWS:
+                break
+            users = [self.values[user] for user in value.users if user in self.values]
+            unpacked = not value.view and any(user.op == "getitem" for user in users)
+            if not unpacked and len(value.users) > 1:
+                result = Reuse.repeated
+                if any(reads_memory(user.op) for user in users):
+                    return Reuse.in_memory
+            pending += [user.name for user in users if self.root(user.name) == root]
+        return result
 
     def offset(self, name: str) -> int | None:
         """The offset of a value in the memory of its root, if the views determine it."""

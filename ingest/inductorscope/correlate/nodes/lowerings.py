@@ -143,6 +143,9 @@ MASKS = frozenset(
     ]
 )  # fmt: skip
 
+PURE_COPIES = frozenset(["clone", "contiguous", "lift_fresh_copy"])
+"""Their values are those of their arguments."""
+
 CHOOSES = frozenset(["where", "ge", "lt", "le", "gt", "eq", "ne", "and_", "logical_and"])
 """How those choose."""
 
@@ -201,6 +204,22 @@ def asks_for_strides(op: str, target: str) -> bool:
     do."""
     custom = target.startswith("torch.ops.") and not target.startswith(_TORCHS_OWN)
     return custom or op in _STRIDED or by_library(op)
+
+
+_IN_MEMORY = frozenset(
+    [
+        "as_strided", "as_strided_copy", "avg_pool2d", "avg_pool2d_backward", "bmm", "convolution",
+        "convolution_backward", "max_pool2d_with_indices", "max_pool3d_with_indices",
+        "max_pool2d_with_indices_backward", "mm", "upsample_nearest2d",
+        "_upsample_nearest_exact2d", "_int_mm",
+    ]
+)  # fmt: skip
+
+
+def reads_memory(op: str) -> bool:
+    """Whether its lowering needs its inputs in memory, so that a value with several users is stored
+    before any of them."""
+    return op in _IN_MEMORY or (by_library(op) and op not in ("addmm", "baddbmm"))
 
 
 _MULTIPLIES = frozenset(["add", "mul", "reduction"])

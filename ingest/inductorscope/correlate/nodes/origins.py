@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from inductorscope.correlate.nodes.buffer_candidates import ACCUMULATED, Origins, numel_of
 from inductorscope.correlate.nodes.buffer_makers import BufferMakers, too_large
@@ -56,13 +57,17 @@ def find_origins(
     ir: IrText,
     outputs_of: dict[str, tuple[str, int]],
     reordered: set[str],
+    members: Mapping[str, frozenset[str]] | None = None,
 ) -> Origins:
     """Finds the origins. `outputs_of`: buffer → (buffer of several outputs, index), as the wrapper
     unpacks them.
 
-    `reordered`: scheduler nodes whose loops fusion reordered.
+    `reordered`: scheduler nodes whose loops fusion reordered. `members`: scheduler node → the nodes
+    of its kernel's call, where all are known.
     """
-    return OriginWalk(graph, ir, outputs_of, reordered).run()
+    walk = OriginWalk(graph, ir, outputs_of, reordered)
+    walk.members_of = members or {}
+    return walk.run()
 
 
 class OriginWalk(BufferMakers):
@@ -77,6 +82,7 @@ class OriginWalk(BufferMakers):
         self.nodes = sorted(self.by_name.values(), key=lambda node: _order(node.name))
         self.outputs_of = outputs_of
         self.reordered = reordered
+        self.members_of: Mapping[str, frozenset[str]] = {}
         self.placed: set[tuple[str, str]] = set()
         """Concatenation → values that its pieces hold so far."""
         self.eager: set[str] = set()
@@ -190,7 +196,8 @@ class OriginWalk(BufferMakers):
         if not node.buffers or not region.stores or self._asserted(node, region):
             return
         buffer = node.buffers[0]
-        unifier = Unifier(self.graph, region, self._held, self.extern)
+        self.members = self.members_of.get(node.name)
+        unifier = Unifier(self.graph, region, self._held, self.extern, self.members)
         store = region.stores[-1]
         value = _stored(region, store)
         if value is None:
@@ -320,7 +327,7 @@ class OriginWalk(BufferMakers):
                 cost += 0.1
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
-            distance = self._store_order(candidate) - self.reached
+            cost += unifier.outside(candidate)
             copied = piece and self._holds(operation, candidate)
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (
@@ -331,7 +338,7 @@ class OriginWalk(BufferMakers):
                     else 0.0
                 )
                 + (_PLACED if (whole, candidate.name) in self.placed else 0.0)
-                + (0.0005 * min(abs(distance), 150)),
+                + self._distance(self._store_order(candidate)),
                 float(candidate.order),
             )
             if (

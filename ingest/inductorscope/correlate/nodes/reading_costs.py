@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from inductorscope.correlate.nodes.axes import across_of, lies_across
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES, ByPlace, Choice
-from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse, Root
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.literals import contradicted, scales, seeded
 from inductorscope.correlate.nodes.lowerings import (
@@ -30,7 +30,12 @@ from inductorscope.correlate.nodes.lowerings import (
     is_spelled_out,
 )
 from inductorscope.correlate.nodes.pieces import pieces_of
-from inductorscope.correlate.nodes.region import Operation, Place, Region
+from inductorscope.correlate.nodes.region import (
+    MOST_READS_REUSED,
+    Operation,
+    Place,
+    Region,
+)
 from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
 from inductorscope.correlate.nodes.view_offsets import constant_term
 
@@ -50,6 +55,10 @@ _MOST_OF_INDEX = 0.1
 """The highest cost of the value that an index is computed from."""
 _CONTRARY = frozenset([("add", "sub"), ("sub", "add")])
 """Cost of a negated argument; a node of the other kind is preferred."""
+_STORED = 0.15
+"""Cost of computing a value again that Inductor stores for its several users."""
+_OUTSIDE = 0.4
+"""Cost of a node that Inductor does not name among those of the kernel."""
 _HALVES = frozenset(["bfloat16", "float16"])
 
 
@@ -62,8 +71,11 @@ class Costs(ByPlace):
         region: Region,
         held: Callable[[str], Root | None],
         extern: set[str],
+        members: frozenset[str] | None = None,
     ) -> None:
+        """`members`: the nodes of the body's kernel, if all are known."""
         self.extern = extern
+        self.members = members
         self.graph = graph
         self.region = region
         self.held = held
@@ -89,7 +101,7 @@ class Costs(ByPlace):
             through = 0.08 if operation.indirect else 0.0  # an outer index reaches this load
             if held == root:
                 return through + self._misplaced(operation, name)
-            if held is not None and held[0] == root[0]:
+            if held is not None and (held[0] == root[0] or self.graph.copied(held[0]) == root):
                 return through + 0.05
         producer = self.graph.values.get(root[0])
         if producer is None or producer.placeholder:
@@ -98,10 +110,30 @@ class Costs(ByPlace):
         looked_up = producer.constant and operation.looks_up
         if operation.loads == producer.constant and not (filled or looked_up):
             return BAD  # a value of indices only reads nothing, and vice versa
-        if producer.name in self.extern:
-            cost = self.inside(place, producer, depth)
-            return cost if self.adds_bias(operation, producer) else 0.4 + cost
-        return self.inside(place, producer, depth)
+        cost = self.outside(producer) + self.inside(place, producer, depth)
+        if self._stored(place, root):
+            cost += _STORED
+        if producer.name in self.extern and not self.adds_bias(operation, producer):
+            return 0.4 + cost
+        return cost
+
+    def _stored(self, place: Place, root: Root) -> bool:
+        """Whether Inductor would have stored the value, so that it were a load."""
+        reuse = self.graph.reuse(root)
+        if reuse is Reuse.once:
+            return False
+        reads, costly = self.region.below(place)
+        return (
+            reads > MOST_READS_REUSED
+            or (reads > 1 and reuse is Reuse.in_memory)
+            or (costly and self.region.on_cpu)
+        )
+
+    def outside(self, node: FxValue) -> float:
+        """Cost of a node that is not one of the kernel's."""
+        if self.members is None or node.constant or node.placeholder:
+            return 0.0
+        return 0.0 if node.owner in self.members else _OUTSIDE
 
     def adds_bias(self, operation: Operation, library: FxValue) -> bool:
         """Whether it adds a library's result and its only vector argument."""

@@ -13,6 +13,10 @@ _INDIRECT = re.compile(r"\bindirect(\d+)\b")
 
 _UNCOUNTED = frozenset(["store", "store_reduction", "set_indirect", "check_bounds"])
 
+MOST_READS_REUSED = 4
+"""The number of elements read above which Inductor stores a value with several users."""
+_COSTLY = frozenset(["exp", "sigmoid"])
+
 Place = tuple[str, str]
 """(block, operation name)"""
 
@@ -47,11 +51,13 @@ class Region:
     def __init__(self, node: IrTextNode, fixed: Callable[[str], bool]) -> None:
         """`fixed`: whether the value in a buffer depends on indices only."""
         self.node = node
+        self.on_cpu = any(buffer.device == "cpu" for buffer in node.buffers)
         self.fixed = fixed
         self.operations: dict[Place, Operation] = {}
         self.stores: list[Operation] = []
         self.order: list[Place] = []
         self._distinct = -1
+        self._below: dict[Place, tuple[int, bool]] = {}
         body = node.body
         if body is None:
             return
@@ -145,6 +151,26 @@ class Region:
 
     def _place(self, name: str, block: str) -> Place | None:
         return (block, name) if (block, name) in self.operations else None
+
+    def below(self, place: Place) -> tuple[int, bool]:
+        """The number of elements that a value is computed from, and whether its computation is
+        costly on a CPU."""
+        known = self._below.get(place)
+        if known is not None:
+            return known
+        elements: set[tuple[str, str]] = set()
+        costly = False
+        pending, seen = [place], {place}
+        while pending:
+            operation = self.operations[pending.pop()]
+            if operation.op == "load":
+                elements.add((operation.buffer, operation.index))
+            costly = costly or operation.op in _COSTLY
+            new = [child for child in operation.children if child not in seen]
+            seen.update(new)
+            pending += new
+        result = self._below[place] = len(elements), costly
+        return result
 
     def reads(self) -> int:
         """Number of distinct elements read."""

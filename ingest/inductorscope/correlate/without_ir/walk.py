@@ -84,7 +84,7 @@ class RaisedWalk(OriginWalk):
         self.mine: list[FxValue] | None = None
         self.only: tuple[str, int] | None = None
         """Stores of a loop, which its remainder repeats."""
-        self.members: set[str] = set()
+        self.named: set[str] = set()
         self.inner: set[str] = set()
         """Operations that reductions of the current body need."""
         self.refilled: set[str] = set()
@@ -156,7 +156,7 @@ class RaisedWalk(OriginWalk):
             f"op{self.count}", "ExternKernelSchedulerNode", "ExternKernelOut", [], 0, 0
         )
         node.buffers, node.reads, node.extern = buffers, reads, call.kernel
-        self.members = self._members(call)
+        self.named = self._members(call)
         self._extern(node)
         for name, buffer in zip(outputs, buffers, strict=False):
             held = self._held(buffer.name)
@@ -167,7 +167,7 @@ class RaisedWalk(OriginWalk):
         kernel = extern_name(node.extern)
         named = [
             value
-            for name in self.members
+            for name in self.named
             if (value := self.graph.values.get(name)) is not None
             and name not in self.used
             and self._called(kernel, node, value)
@@ -214,9 +214,9 @@ class RaisedWalk(OriginWalk):
     def _call(self, call: CodeCall, kernel: CodeKernel) -> None:
         blocks = self._blocks(kernel)
         pointers = pointers_of(call, kernel)
-        self.members = self._members(call)
-        self.mine = self._values(self.members)
-        site = Site(call, kernel.kind == "cpp", pointers, self.members)
+        self.named = self._members(call)
+        self.mine = self._values(self.named)
+        site = Site(call, kernel.kind == "cpp", pointers, self.named)
         main: dict[tuple[str, int], Root] = {}
         memories = _memories(site, blocks)
         for position, block in enumerate(blocks):
@@ -290,7 +290,7 @@ class RaisedWalk(OriginWalk):
 
     def _within(self, value: FxValue) -> bool:
         """Whether only the call uses the value, which is then seldom stored."""
-        return self.mine is not None and all(user in self.members for user in value.users)
+        return self.mine is not None and all(user in self.named for user in value.users)
 
     def _best(
         self,
