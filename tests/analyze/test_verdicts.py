@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from inductorscope.analyze.verdicts import Facts, verdicts
+from inductorscope.analyze.verdicts import Busy, Facts, verdicts
 
 FACTS = Facts(None, 20.0, 10.0, 0, 0, 0)
 
@@ -33,3 +33,14 @@ def test_kernels_that_take_longer_than_their_step_are() -> None:
 def test_without_timings_nothing_is_compared(compiled: float | None) -> None:
     facts = replace(FACTS, compiled_ms=compiled, kernel_us=7_470.0)
     assert "profile slowed down" not in [label for _, label in labels(facts)]
+
+
+def test_a_trace_says_how_busy_the_device_was_if_nothing_was_timed() -> None:
+    facts = replace(FACTS, eager_ms=None, graph_breaks=None, recompiles=None)
+    assert labels(facts) == [("note", "no timings")]
+    device, thread = Busy(True, 250.0, 1000.0), Busy(False, 1.0, 1000.0)
+    (said,) = verdicts(replace(facts, busy=device))
+    assert (said.level, said.label) == ("fact", "device 25 % busy")
+    assert said.text == "The device had work for 250 µs of the trace's 1.00 ms."
+    assert labels(replace(facts, busy=thread)) == [("fact", "thread <1 % busy")]
+    assert labels(replace(FACTS, busy=device)) == [("good", "faster"), ("good", "healthy")]

@@ -45,3 +45,25 @@ def test_copies_are_no_kernels_wherever_they_are_told(tmp_path: Path) -> None:
     text = json.dumps({"schemaVersion": 1, "traceEvents": events})
     (tmp_path / "trace" / "eager.trace.json").write_text(text)
     assert kinds(tmp_path / "trace") == WANTED
+
+
+def test_traces_of_one_name_are_profiles_of_their_own(tmp_path: Path) -> None:
+    times = {"calls": 1, "self_cpu_us": 1.0, "cpu_us": 1.0, "self_device_us": 0, "device_us": 0}
+    table = json.dumps({"schema": 1, "steps": 1, "rows": [{"name": "a", "device": "cpu", **times}]})
+    for folder, us in (("rank0", 1.0), ("rank1", 2.0)):
+        (tmp_path / folder).mkdir()
+        event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1.0, "dur": us, "pid": 0, "tid": 7}
+        text = json.dumps({"schemaVersion": 1, "traceEvents": [event]})
+        (tmp_path / folder / "compiled.trace.json").write_text(text)
+    (tmp_path / "rank1" / "compiled.key_averages.json").write_text(table)
+    notes = Notes()
+    profiles = read_profiles(recognise(tmp_path).files, None, notes, None)
+    read = {
+        profile.label: (
+            profile.trace.device_us if profile.trace else None,
+            profile.rows is not None,
+        )
+        for profile in profiles
+    }
+    assert read == {"compiled": (1.0, False), "rank1/compiled.trace.json": (2.0, True)}
+    assert not notes.dropped()

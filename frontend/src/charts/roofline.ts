@@ -39,8 +39,16 @@ function plain(text: string): string {
 
 function chart(data: Roofline, placed: Dot[]) {
   const used = new Set(placed.map((dot) => dot.kernel.dtype));
-  const limits = Object.entries(data.peaks.matmul)
-    .filter(([dtype]) => dtype === "float32" || used.has(dtype))
+  // A trace alone records operations without their type: any limit may be theirs.
+  const anyType = placed.some(({ kernel }) => kernel.how === "recorded" && kernel.operations);
+  const byRate = new Map<number, string[]>();
+  for (const [dtype, rate] of Object.entries(data.peaks.matmul)) {
+    if (anyType || dtype === "float32" || used.has(dtype)) {
+      byRate.set(rate, [...(byRate.get(rate) ?? []), dtype]);
+    }
+  }
+  const limits = [...byRate]
+    .map(([rate, dtypes]) => [dtypes.join(", "), rate] as const)
     .sort((a, b) => b[1] - a[1]);
   const top = limits[0]?.[1] ?? data.peaks.vector;
   const right = Math.max(4 * (top / data.peaks.memory), ...placed.map((dot) => dot.intensity * 2));

@@ -57,7 +57,10 @@ def load_table(
 
 
 async def load_roofline(
-    analysis: Analysing, run: RunId, graph: OfGraph = "", bound: BoundBy = "",
-    order: Comes = "headroom", first: First = 0,
+    analysis: Analysing, run: RunId, graph: OfGraph = "", profile: Label = "",
+    bound: BoundBy = "", order: Comes = "headroom", first: First = 0,
 ) -> RooflinePage:  # fmt: skip
-    return await analysis(roofline_page, run, graph=graph, bound=bound, order=order, first=first)
+    """Of the code's kernels; in a run without a graph, of a profile's kernels."""
+    return await analysis(
+        roofline_page, run, graph=graph, profile=profile, bound=bound, order=order, first=first
+    )

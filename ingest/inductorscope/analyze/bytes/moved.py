@@ -20,7 +20,7 @@ from inductorscope.formats.code.layouts import ITEM_BYTES, Layout, sizes
 from inductorscope.formats.code.output_code import CodeCall, CodeKernel
 from inductorscope.formats.text import closing, split_top
 
-How = Literal["counted", "bounded", "whole", "unknown"]
+How = Literal["counted", "bounded", "whole", "recorded", "unknown"]
 """Every element counted; an upper bound; the whole operand; unknown."""
 
 

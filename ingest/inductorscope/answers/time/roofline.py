@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sqlalchemy import Select, func, select
@@ -16,8 +16,15 @@ from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, s
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
 from inductorscope.answers.parts import GraphName, RunName, each, graph_name, kernel_time, run_of
+from inductorscope.answers.time.profiles import (
+    ProfileShown,
+    ProfileTable,
+    profile_tables,
+    shown_profile,
+)
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
+from inductorscope.store.tables.times import TraceKernel
 
 SHOWN = 100
 DRAWN = 400
@@ -89,6 +96,11 @@ class RooflinePage:
     notes: list[str]
     graphs: list[GraphName]
     graph: str
+    profile: str | None
+    """Label of the trace whose kernels these are, in a run without a graph."""
+    profile_steps: int | None
+    profile_labels: list[str]
+    """The traces to choose from."""
     bound: Bound
     order: Order
     first: int
@@ -131,10 +143,13 @@ def roofline_page(
     run_id: str,
     *,
     graph: str = "",
+    profile: str = "",
     bound: Bound = "",
     order: Order = "headroom",
     first: int = 0,
 ) -> RooflinePage:
+    """Of the code's kernels; in a run without a graph, of a trace's kernels as far as the trace
+    records their bytes."""
     run = run_of(session, run_id)
     peaks = run_peaks(run)
     step_us, step_from = step_time(session, run)
@@ -145,6 +160,15 @@ def roofline_page(
         for each_graph, works in _works(session, graphs, notes)
         for row in _of_graph(session, each_graph, works, peaks, step_us)
     ]
+    shown: ProfileShown | None = None
+    profiles: list[ProfileTable] = []
+    if not graphs:
+        profiles = profile_tables(session, run)
+        shown = shown_profile(run_id, profiles, profile)
+        if shown is not None and shown.breakdown is not None:
+            step_us = (shown.breakdown.get("total_us") or 0.0) / shown.by or None
+            step_from = "all device work of " + ("a step" if shown.steps else "the trace")
+            everything = _of_trace(session, shown, peaks, step_us)
     whole = [row for row in everything if not graph or row.graph == graph]
     timed = [row for row in whole if row.time_us]
     counted = [row for row in timed if row.bytes is not None]
@@ -172,6 +196,9 @@ def roofline_page(
         notes=notes,
         graphs=[graph_name(each) for each in sorted(graphs, key=lambda each: each.position)],
         graph=graph,
+        profile=None if shown is None else shown.label,
+        profile_steps=None if shown is None else shown.steps,
+        profile_labels=[each.label for each in profiles if "breakdown" in each.facts],
         bound=bound,
         order=order,
         first=first,
@@ -256,6 +283,69 @@ def _of_graph(
         kernel_work(graph.slug, kernel, first, by_kernel.get(kernel.name, []), peaks, step_us)
         for kernel, first in session.execute(query)
     ]
+
+
+def _of_trace(
+    session: Session, shown: ProfileShown, peaks: Peaks | None, step_us: float | None
+) -> list[KernelWork]:
+    """The kernels of a trace whose launches record Inductor's estimate of their work."""
+    recorded = {
+        int(at): (moved, done) for at, moved, done in (shown.breakdown or {}).get("work", ())
+    }
+    query = select(TraceKernel).where(TraceKernel.profile_id == shown.id)
+    rows = []
+    for kernel in session.scalars(query.order_by(TraceKernel.position)):
+        if kernel.position not in recorded:
+            continue
+        calls, time_us = kernel.calls / shown.by, kernel.total_us / shown.by
+        moved, done = (None if each is None else each * calls for each in recorded[kernel.position])
+        rows.append(
+            KernelWork(
+                graph="",
+                name=kernel.name,
+                handle=None,
+                kind="triton",
+                category=kernel.category,
+                calls=kernel.calls,
+                time_us=time_us,
+                each_us=kernel.total_us / max(kernel.calls, 1),
+                bytes=moved,
+                how="unknown" if moved is None else "recorded",
+                hint=False,
+                inductor_bytes=None,
+                products=None,
+                operations=done,
+                dtype="",
+                standing=_recorded_standing(peaks, moved, done, time_us, step_us),
+            )
+        )
+    return rows
+
+
+def _recorded_standing(
+    peaks: Peaks | None,
+    moved: float | None,
+    done: float | None,
+    time_us: float,
+    step_us: float | None,
+) -> Standing:
+    """The trace does not record the type of products, so their roof is unknown."""
+    of_memory = standing(
+        peaks, moved=moved, products=None, operations=None, dtype="", time_us=time_us,
+        step_us=step_us,
+    )  # fmt: skip
+    if done is None:
+        return of_memory
+    return replace(
+        of_memory,
+        operations_per_s=done / time_us * 1e6 if time_us else None,
+        share=None,
+        bound="unknown",
+        roof_us=None,
+        headroom_us=None,
+        saves=None,
+        over="",
+    )
 
 
 def kernel_work(

@@ -27,6 +27,11 @@ class TraceRead:
     chunks: list[EventChunk] = field(default_factory=list)
     orders: list[LaunchOrder] = field(default_factory=list)
     """In what order each call of a graph launched its work."""
+    lanes: list[list[str]] = field(default_factory=list)
+    """Of devices, [device, stream]; else [process, thread]."""
+    work: list[list[float | None]] = field(default_factory=list)
+    """Of kernels whose launch records Inductor's estimates: [position, bytes, operations], per
+    launch."""
 
     def facts(self) -> JsonObject:
         """The figures, as JSON keeps them."""
@@ -40,10 +45,8 @@ class TraceRead:
             "findings": msgspec.to_builtins(found.findings[:MOST_FINDINGS]),
             "lanes": self.lanes,
             "events": sum(chunk.count for chunk in self.chunks),
+            "work": self.work,
         }
-
-    lanes: list[list[str]] = field(default_factory=list)
-    """Of devices, [device, stream]; else [process, thread]."""
 
     def tell(
         self, kernels: list[KernelDraft | None], ops: dict[tuple[int, str], KernelDraft]
@@ -63,6 +66,11 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     found = break_down(trace)
     kernels = _kernels(trace, found)
     read = TraceRead(found, kernels, orders=launch_orders(trace))
+    read.work = [
+        [position, None if kernel.gigabytes is None else kernel.gigabytes * 1e9, kernel.flop]
+        for position, kernel in enumerate(trace.kernels)
+        if kernel.gigabytes is not None or kernel.flop is not None
+    ]
     if trace.detail is not None:
         columns = trace.detail.columns
         if found.on_device:

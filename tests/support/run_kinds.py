@@ -1,0 +1,153 @@
+"""Kinds of uploads, each a small real one: whole, alone, of others, damaged and empty."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.places import FIXTURES, SHARED
+
+FOO = FIXTURES / "cuda-foo1"
+OTHERS = SHARED / "traces" / "profiles"
+LOGS = SHARED / "traces" / "logs"
+EVENTS = "traceEvents"
+
+Make = Callable[[Path], object]
+
+
+def _copy(*paths: Path) -> Make:
+    def make(folder: Path) -> None:
+        for path in paths:
+            if path.is_dir():
+                shutil.copytree(path, folder / path.name)
+            else:
+                shutil.copy(path, folder)
+
+    return make
+
+
+def _unpacked(archive: Path, *, only: str = "") -> Make:
+    """The files of an archive whose names end so."""
+
+    def make(folder: Path) -> None:
+        with tarfile.open(archive) as files:
+            wanted = [member for member in files if member.name.endswith(only)]
+            files.extractall(folder, wanted, filter="data")
+
+    return make
+
+
+def _cpu_trace(folder: Path) -> None:
+    """Recorded here, of three steps."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile, schedule
+
+    with profile(
+        activities=[ProfilerActivity.CPU],
+        schedule=schedule(wait=0, warmup=1, active=3, repeat=1),
+        on_trace_ready=lambda ready: ready.export_chrome_trace(str(folder / "trace.json")),
+    ) as profiler:
+        for _ in range(4):
+            torch.relu(torch.randn(8, 8) @ torch.randn(8, 8)).sum()
+            profiler.step()
+
+
+def _changed_trace(change: Callable[[dict[str, Any]], object]) -> Make:
+    """The trace of a GPU, with its events changed."""
+
+    def make(folder: Path) -> None:
+        trace = json.loads(gzip.decompress((FOO / "compiled.trace.json.gz").read_bytes()))
+        change(trace)
+        (folder / "trace.json").write_text(json.dumps(trace))
+
+    return make
+
+
+def _whole_microseconds(trace: dict[str, Any]) -> None:
+    """As torch before 2.4 wrote it."""
+    for event in trace[EVENTS]:
+        for name in ("ts", "dur"):
+            if name in event:
+                event[name] = int(event[name])
+
+
+def _device_alone(trace: dict[str, Any]) -> None:
+    """Without ProfilerActivity.CPU: no operator, no launch, no step."""
+    kinds = ("kernel", "gpu_memcpy", "gpu_memset")
+    trace[EVENTS] = [event for event in trace[EVENTS] if event.get("cat") in kinds]
+
+
+def _no_events(trace: dict[str, Any]) -> None:
+    trace[EVENTS] = []
+
+
+def _same_name(folder: Path) -> None:
+    for rank, label in enumerate(("compiled", "eager")):
+        (folder / f"rank{rank}").mkdir()
+        shutil.copy(FOO / f"{label}.trace.json.gz", folder / f"rank{rank}" / "compiled.json.gz")
+
+
+def _cut(path: Path) -> Make:
+    """The first half of a file."""
+
+    def make(folder: Path) -> None:
+        content = path.read_bytes()
+        (folder / path.name).write_bytes(content[: len(content) // 2])
+
+    return make
+
+
+def _without_code(folder: Path) -> None:
+    shutil.copytree(FOO / "torch_compile_debug", folder / "debug")
+    for code in (folder / "debug").rglob("output_code.py"):
+        code.unlink()
+
+
+def _trace_of_another_program(folder: Path) -> None:
+    shutil.copytree(FOO / "torch_compile_debug", folder / "debug")
+    _cpu_trace(folder)
+
+
+KINDS: dict[str, Make] = {
+    "whole": _copy(FOO),
+    "trace of a GPU": _copy(FOO / "compiled.trace.json.gz"),
+    "trace of a processor": _cpu_trace,
+    "trace of a replayed graph": _unpacked(
+        FIXTURES / "cuda-calls" / "replayed.tar.xz", only=".trace.json"
+    ),
+    "code and the trace of its replay": _unpacked(FIXTURES / "cuda-calls" / "replayed.tar.xz"),
+    "trace in whole µs": _changed_trace(_whole_microseconds),
+    "trace of the device alone": _changed_trace(_device_alone),
+    "trace without events": _changed_trace(_no_events),
+    "eager and compiled trace": _copy(
+        FOO / "eager.trace.json.gz", FOO / "compiled.trace.json.gz"
+    ),
+    "two traces of one name": _same_name,
+    "cut trace": _cut(FOO / "compiled.trace.json.gz"),
+    "profiler's table": _copy(FOO / "compiled.table.txt"),
+    "code and a trace of another program": _trace_of_another_program,
+    "log": _copy(FOO / "torch_trace"),
+    "log of recompiles": _copy(FIXTURES / "dynamic" / "torch_trace"),
+    "cut log": _cut(next((FOO / "torch_trace").glob("*.log"))),
+    "TORCH_LOGS": _copy(FIXTURES / "torch-logs" / "torch_logs.txt"),
+    "debug folder": _copy(FOO / "torch_compile_debug"),
+    "debug folder without code": _without_code,
+    "code": _copy(FIXTURES / "output-code" / "cuda-mix.py"),
+    "C++ of AOTInductor": _copy(FIXTURES / "aoti-cpu"),
+    "printed values": _copy(FIXTURES / "intermediate-values" / "cpu-printed.txt"),
+    "failed": _copy(FIXTURES / "neg-does-not-compile"),
+}  # fmt: skip
+"""Kind → how to fill an empty folder with it."""
+
+OF_OTHERS: dict[str, Path] = {
+    path.name: path
+    for folder in (OTHERS, LOGS)
+    for path in sorted(folder.glob("*"))
+} if SHARED.is_dir() else {}  # fmt: skip
+"""Traces and logs of other people's programs, if they lie beside the checkout."""
+KINDS |= {name: _copy(path) for name, path in OF_OTHERS.items()}
