@@ -30,7 +30,7 @@ def connect(url: str, receive_bytes: int | None = None, source: str = "") -> soc
     parts = urlsplit(url)
     assert parts.hostname is not None
     opened = socket.socket()
-    opened.settimeout(10)
+    opened.settimeout(30)
     if receive_bytes is not None:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
     if source:
@@ -80,9 +80,9 @@ class Health:
     def __init__(self, url: str, pause: float = 0.2, source: str = "") -> None:
         self.seconds: list[float] = []
         self.failures = 0
-        self._url = f"{url}/healthz"
+        self._url = url
         self._pause = pause
-        self._source = source or None
+        self._source = source
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -110,12 +110,11 @@ class Health:
         while not self._stop.is_set():
             begun = time.monotonic()
             try:
-                with httpx.Client(
-                    transport=httpx.HTTPTransport(local_address=self._source),
-                    timeout=HEALTH_SECONDS,
-                ) as client:
-                    failed = client.get(self._url).status_code != 200
-            except httpx.TransportError:
+                with connect(self._url, source=self._source) as connection:
+                    connection.settimeout(HEALTH_SECONDS)
+                    connection.sendall(head(self._url, "GET", "/healthz"))
+                    failed = not connection.recv(100).startswith(b"HTTP/1.1 200")
+            except OSError:
                 failed = True
             self.failures += failed
             self.seconds.append(time.monotonic() - begun)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-import anyio
 from fastapi import APIRouter
 from inductorscope.disk import Disk
 from sqlalchemy import text
@@ -38,10 +38,8 @@ async def healthz(parts: Shared) -> Health:
     if parts.stopping.is_set():
         raise Refusal(503, "The server is stopping.")
     try:
-        with anyio.fail_after(DATABASE_SECONDS):
-            return await anyio.to_thread.run_sync(
-                _health, parts, limiter=parts.health_thread, abandon_on_cancel=True
-            )
+        health: Health = await parts.health.result(partial(_health, parts), DATABASE_SECONDS)
+        return health
     except (SQLAlchemyError, TimeoutError) as error:
         raise Refusal(503, "The database does not answer.") from error
 

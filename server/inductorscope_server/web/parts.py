@@ -7,10 +7,9 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 from weakref import WeakValueDictionary
 
-from anyio import CapacityLimiter
 from fastapi import Depends
 from inductorscope.jobs.api import JobsClient
 from inductorscope.jobs.sender import SENDER
@@ -22,10 +21,14 @@ from starlette.requests import Request
 
 from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.serving.downloads import Downloads
+from inductorscope_server.serving.recent import Recent
 from inductorscope_server.serving.streams import Streams
 from inductorscope_server.serving.turns import Turns
 from inductorscope_server.web.attempts import Attempts
 from inductorscope_server.web.templating import Pages
+
+HEALTH_SECONDS = 0.5
+"""How long the result of a health check is kept, so that many requests cost one check."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,7 @@ class Parts:
     downloads: Downloads = field(default_factory=Downloads)
     writing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Files of uploads that requests write or wait for."""
-    health_thread: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
-    """The thread of the health check, which waits for no other request."""
+    health: Recent[Any] = field(default_factory=lambda: Recent(HEALTH_SECONDS))
     attempts: Attempts = field(default_factory=Attempts)
     """Wrong tokens of late."""
     stopping: threading.Event = field(default_factory=threading.Event)
