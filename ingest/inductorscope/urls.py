@@ -20,6 +20,11 @@ def with_query(path: str, **query: str | int | None) -> str:
     return f"{path}?{urlencode(parameters, safe=',:/~')}" if parameters else path
 
 
+def at(path: str, **parts: str | int) -> str:
+    """The address of a path of the table of pages: `/runs/{run}/time`."""
+    return path.format(**{name: _part(value) for name, value in parts.items()})
+
+
 def api(path: str) -> str:
     """The JSON twin of a page's address."""
     return f"{API}{path}"
@@ -33,13 +38,18 @@ def run(run_id: str) -> str:
     return f"/runs/{_part(run_id)}"
 
 
+def run_page(run_id: str, page: str, **query: str | int | None) -> str:
+    """A page of a run, by its name in the address."""
+    return with_query(f"{run(run_id)}/{_part(page)}", **query)
+
+
 def run_delete(run_id: str) -> str:
     return f"{run(run_id)}/delete"
 
 
 def time(run_id: str, **query: str | int | None) -> str:
     """Where the time goes; `profile` is the label of the profile to show."""
-    return with_query(f"{run(run_id)}/time", **query)
+    return run_page(run_id, "time", **query)
 
 
 def time_table(run_id: str, **query: str | int | None) -> str:
@@ -48,7 +58,7 @@ def time_table(run_id: str, **query: str | int | None) -> str:
 
 
 def read(run_id: str) -> str:
-    return f"{run(run_id)}/read"
+    return run_page(run_id, "read")
 
 
 def run_state(run_id: str, **query: str | int | None) -> str:
@@ -58,7 +68,7 @@ def run_state(run_id: str, **query: str | int | None) -> str:
 
 def log(run_id: str, **query: str | int | None) -> str:
     """The logs of a run: `log`, `compile`, `kind` and `rank` select records."""
-    return with_query(f"{run(run_id)}/log", **query)
+    return run_page(run_id, "log", **query)
 
 
 def compile_story(run_id: str) -> str:
@@ -120,17 +130,7 @@ def memory(run_id: str, slug: str, **query: str | int | None) -> str:
 
 def roofline(run_id: str, **query: str | int | None) -> str:
     """Kernels of a run against the machine's limits."""
-    return with_query(f"{run(run_id)}/roofline", **query)
-
-
-def explorer(run_id: str) -> str:
-    """The explorer of the run's first graph."""
-    return f"{run(run_id)}/explorer"
-
-
-def run_memory(run_id: str) -> str:
-    """The memory of the run's first graph."""
-    return f"{run(run_id)}/memory"
+    return run_page(run_id, "roofline", **query)
 
 
 def kernel_key(name: str, handle: int | None) -> str:

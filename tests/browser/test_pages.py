@@ -13,37 +13,28 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.accessible import check, opened
 from tests.support.half_read import HalfRead
+from tests.support.pages import OPENED
 from tests.support.serving import Served, serve
 
+GRAPH = "model__0_inference_0.0"
 PAGES = {
-    "runs": "/",
-    "run": "{run}",
-    "explorer": "{graph}",
-    "kernel": "{kernel}",
-    "memory": "{graph}/memory",
-    "roofline": "{run}/roofline",
-    "time": "{run}/time",
-    "kernels of the code": "{run}/time/table",
-    "events of a trace": "{run}/time/table?of=events&profile=2&sort=duration",
-    "profiler table without a match": "{run}/time/table?of=rows&profile=2&q=nothingofthisname",
-    "read": "{run}/read",
-    "jobs": "/jobs",
-    "capture": "/capture",
+    **{path: path for path in OPENED},
+    "events of a trace": "/runs/{run}/time/table?of=events&profile=2&sort=duration",
+    "profiler table without a match": "/runs/{run}/time/table?of=rows&profile=2&q=nothing",
     "runs without a match": "/?q=nothingofthisname",
     "search": "/search?q=tl.load",
     "search by words": "/search?q=add+load",
     "search without a match": "/search?q=nothingofthisname",
-    "log": "{run}/log",
-    "log of one compile": "{run}/log?compile=0/0&kind=artifact",
-    "log from a record on": "{run}/log?cursor=3",
-    "log without a match": "{run}/log?compile=none",
-    "file": "{run}/files/{log}?line=600&last=604",
-    "nothing failed": "{run}/failures",
-    "failures": "{failed}/failures",
-    "which component": "{failed}/failures/components",
+    "log of one compile": "/runs/{run}/log?compile=0/0&kind=artifact",
+    "log from a record on": "/runs/{run}/log?cursor=3",
+    "log without a match": "/runs/{run}/log?compile=none",
+    "marked lines of a file": "/runs/{run}/files/{artifact}?line=600&last=604",
+    "failures": "/runs/{failed}/failures",
+    "which component": "/runs/{failed}/failures/components",
     "missing": "/runs/0123456789abcdef",
 }
-EMPTY_PAGES = ["runs", "search", "jobs", "capture", "missing"]
+"""Every page of the table, and some of their states."""
+EMPTY_PAGES = ["/", "search", "/jobs", "/capture", "missing"]
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +53,16 @@ def filled(
         import httpx
 
         run, failed = (one["id"] for one in httpx.get(f"{served.url}/api/").json()["runs"])
-        graph = f"/runs/{run}/graphs/model__0_inference_0.0"
-        explorer = httpx.get(f"{served.url}/api{graph}/explorer").json()
+        explorer = httpx.get(f"{served.url}/api/runs/{run}/graphs/{GRAPH}/explorer").json()
         kernel = explorer["kernels"][0]
-        handle = f"{kernel['name']}:{kernel['calls'][0]['handle']}"
         files = httpx.get(f"{served.url}/api/runs/{run}/read").json()["files"]
-        log = next(str(file["artifact"]) for file in files if file["role"] == "trace_log")
         where = {
-            "run": f"/runs/{run}",
-            "failed": f"/runs/{failed}",
-            "graph": graph,
-            "kernel": f"{graph}/kernels/{handle}",
-            "log": log,
+            "run": run,
+            "failed": failed,
+            "slug": GRAPH,
+            "kernel": f"{kernel['name']}:{kernel['calls'][0]['handle']}",
+            "number": "0",
+            "artifact": next(str(one["artifact"]) for one in files if one["role"] == "trace_log"),
         }
         yield served, where
 
@@ -90,7 +79,7 @@ def test_page_is_accessible_and_fits(
 ) -> None:
     served, where = filled
     page = opened(chromium, served.url + PAGES[name].format(**where))
-    if name == "explorer":
+    if name == "/runs/{run}/graphs/{slug}":
         page.wait_for_function("() => window.inductorscope?.explorer?.ready === true")
     check(page, name)
     page.context.close()

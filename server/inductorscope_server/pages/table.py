@@ -1,7 +1,8 @@
 """The table of all pages and their JSON twins.
 
-A new page is one entry here, a `load` function that takes the parameters of the address and returns
-the answer, and a template.
+A new page is one entry here, a `load` function that takes the parts of the address and returns the
+answer, and a template. The entry registers the page, its twin and their documentation, lists it in
+the navigation of a run if it has a `nav`, and makes the tests open it.
 """
 
 from __future__ import annotations
@@ -39,24 +40,21 @@ PAGES = (
          fragment="fragments/_jobs_table.html"),
     Page("/jobs/{job}", jobs.load_job, "job.html", JOBS, "A job and its log"),
     Page("/capture", capture.load, "capture.html", JOBS, "Options of the capture form"),
-    # Of a run.
-    Page(RUN, runs.load_run, "run.html", RUNS, "A run"),
+    # Of a run, in the order of its navigation.
+    Page(RUN, runs.load_run, "run.html", RUNS, "A run", nav="Overview"),
     Page(RUN + "/state", runs.load_state, "fragments/_run_state.html", RUNS,
          "Progress of reading a run", show=runs.show_state),
-    Page(RUN + "/read", runs.load_read, "read.html", RUNS, "What was read"),
-    Page(RUN + "/files/{artifact}", runs.load_file, "read_file.html", FILES,
-         "Lines of a stored file"),
-    Page(RUN + "/log", log.load, "log.html", RUNS, "Records of a run's logs"),
-    Page(RUN + "/time", time.load_time, "time.html", RUNS, "Where the time goes"),
+    Page(RUN + "/explorer", explorer.load_first, "explorer_empty.html", RUNS,
+         "Graphs to open in the explorer", nav="Explorer", show=explorer.show_first),
+    Page(RUN + "/time", time.load_time, "time.html", RUNS, "Where the time goes", nav="Time"),
     Page(RUN + "/time/table", time.load_table, "time_table.html", RUNS, "Times, row by row"),
     Page(RUN + "/roofline", time.load_roofline, "roofline.html", RUNS,
-         "Kernels compared with the machine's limits"),
-    Page(RUN + "/explorer", explorer.load_first, "explorer_empty.html", RUNS,
-         "Graphs to open in the explorer", show=explorer.show_first),
+         "Kernels compared with the machine's limits", nav="Roofline"),
     Page(RUN + "/memory", memory.load_first, "memory_empty.html", RUNS,
-         "Graphs whose memory can be shown", show=memory.show_first),
+         "Graphs whose memory can be shown", nav="Memory", show=memory.show_first),
     # What compiling did.
-    Page(COMPILE, compile.load_story, "compile.html", RUNS, "What compiling did"),
+    Page(COMPILE, compile.load_story, "compile.html", RUNS, "What compiling did",
+         nav="Compiling"),
     Page(COMPILE + "/stacks", compile.load_stacks, "compile_stacks.html", RUNS,
          "Where compiles start"),
     Page(COMPILE + "/symbols", compile.load_symbols, "compile_symbols.html", RUNS,
@@ -69,7 +67,8 @@ PAGES = (
     Page(COMPILE + "/diff", compile.load_diff, "compile_diff.html", RUNS, "Two texts compared"),
     Page(COMPILE + "/{number}", compile.load_one, "compile_one.html", RUNS, "A compile"),
     # What went wrong.
-    Page(FAILURES, failures.load, "failures.html", RUNS, "Failures of a run, explained"),
+    Page(FAILURES, failures.load, "failures.html", RUNS, "Failures of a run, explained",
+         nav="Failures"),
     Page(FAILURES + "/components", failures.load_components, "failures_components.html", RUNS,
          "Which component of a run fails"),
     Page(FAILURES + "/minify", failures.load_minify, "failures_minify.html", RUNS,
@@ -78,6 +77,11 @@ PAGES = (
          "The first wrong number of a run"),
     Page(FAILURES + "/values", failures.load_values, "failures_values.html", RUNS,
          "What each kernel read and wrote"),
+    # Its files.
+    Page(RUN + "/log", log.load, "log.html", RUNS, "Records of a run's logs", nav="Log"),
+    Page(RUN + "/read", runs.load_read, "read.html", RUNS, "What was read", nav="What was read"),
+    Page(RUN + "/files/{artifact}", runs.load_file, "read_file.html", FILES,
+         "Lines of a stored file"),
     # Of a graph.
     Page(GRAPH, explorer.load_head, "explorer.html", GRAPHS,
          "The explorer of a graph and its state", twin=explorer.load_page),

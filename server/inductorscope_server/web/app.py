@@ -74,7 +74,8 @@ def create_app(settings: Settings, pages: Pages | None = None) -> FastAPI:
     )
     app.state.parts = parts
     errors.install(app)
-    _add_routes(app)
+    parts.pages.set_run_pages(page for page in PAGES if page.nav)
+    _add_routes(app, parts.pages)
     openapi.install(app, _answers(), settings)
     app.mount("/static", Bundle(parts.pages.assets), name="static")
     app.add_middleware(Guard, parts=parts)
@@ -88,12 +89,12 @@ def _answers() -> list[object]:
     return [*models, *(page.twin_struct for page in PAGES)]
 
 
-def _add_routes(app: FastAPI) -> None:
+def _add_routes(app: FastAPI, templates: Pages) -> None:
     turn = [Depends(in_turn, scope="function")]
     html = APIRouter(include_in_schema=False, dependencies=turn)
     api = APIRouter(prefix=urls.API, dependencies=turn)
     for page in PAGES:
-        add_page(page, html, api)
+        add_page(page, html, api, templates)
     for actions in ACTIONS:
         html.include_router(actions.html)
         api.include_router(actions.api)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from starlette.responses import Response
 from inductorscope_server.web.answers import as_json
 from inductorscope_server.web.errors import documented
 from inductorscope_server.web.parts import Shared, prepare_analysis
+from inductorscope_server.web.templating import Pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,19 @@ class Page:
     template: str
     tag: str
     summary: str
+    nav: str = ""
+    """Its title in the navigation of a run, which has such pages in the order of the table."""
     fragment: str | None = None
     """Template of the part that htmx requests."""
     show: Callable[..., Response] | None = None
     """Handler of the page, if rendering a template is not enough: it redirects or sets headers."""
     twin: Callable[..., Any] | None = None
     """Loads the twin's answer, if it differs from the page's."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path; templates mark the current page of a run by it."""
+        return self.path.rpartition("/")[2].strip("{}")
 
     @property
     def struct(self) -> type:
@@ -45,11 +55,32 @@ class Page:
 
 
 def _returned(load: Callable[..., Any]) -> type:
-    returned: type = typing.get_type_hints(load)["return"]
+    returned: type | None = typing.get_type_hints(load).get("return")
+    if returned is None:
+        raise TypeError(f"{_name(load)} needs a return type: the struct that its page shows.")
     return returned
 
 
-def add_page(page: Page, html: APIRouter, api: APIRouter) -> None:
+def _name(load: Callable[..., Any]) -> str:
+    return f"{load.__module__}.{load.__name__}"
+
+
+def _check(page: Page, templates: Pages) -> None:
+    """Raises if the entry cannot work, so that a mistake shows when the server starts."""
+    parts = set(re.findall(r"{(\w+)}", page.path))
+    for load in {page.load, page.twin or page.load}:
+        _returned(load)
+        missing = parts - inspect.signature(load).parameters.keys()
+        if missing:
+            names = ", ".join(sorted(missing))
+            raise TypeError(f"{_name(load)} lacks parameters of its path {page.path}: {names}.")
+    for template in (page.template, page.fragment):
+        if template and not templates.has(template):
+            raise FileNotFoundError(f"The page {page.path} has no template {template}.")
+
+
+def add_page(page: Page, html: APIRouter, api: APIRouter, templates: Pages) -> None:
+    _check(page, templates)
     name = page.load.__name__.removeprefix("load").strip("_") or "page"
     name = f"{page.load.__module__.rpartition('.')[2]}_{name}"
     load = page.twin or page.load

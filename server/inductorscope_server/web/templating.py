@@ -1,7 +1,11 @@
 """Renders templates and finds built assets.
 
-Templates get `page` (the answer, as the JSON twin returns it), `urls`, `request`, `csp_nonce`,
-`settings_public`, `choices`, `version`, `static(name)` and the filters of `units`.
+Templates get:
+
+- `page`, the answer, as the JSON twin returns it; `request`; and the filters of `units`
+- `urls` and `vocabulary`, the modules of `inductorscope`; `run_pages`, the navigation of a run
+- `static(name)` and `imports(name)`, addresses of the bundle's files and of what a module imports
+- `choices`, the reader's; `settings_public`, `version` and `csp_nonce`
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,8 +102,9 @@ class Pages:
         web = folder or web_folder()
         self.settings = settings
         self.assets = Assets(web / "dist")
+        self._templates = web / "templates"
         self._environment = Environment(
-            loader=FileSystemLoader(web / "templates"),
+            loader=FileSystemLoader(self._templates),
             autoescape=select_autoescape(default=True, default_for_string=True),
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -114,11 +119,15 @@ class Pages:
             imports=self.assets.imports,
             version=__version__,
             vocabulary=vocabulary,
+            run_pages=(),
         )
 
     def has(self, name: str) -> bool:
-        loader = self._environment.loader
-        return loader is not None and name in loader.list_templates()
+        return (self._templates / name).is_file()
+
+    def set_run_pages(self, pages: Iterable[object]) -> None:
+        """Sets the pages of the navigation of a run: each has a `name`, a `path` and a `nav`."""
+        self._environment.globals["run_pages"] = tuple(pages)
 
     @staticmethod
     def is_partial(request: Request) -> bool:
@@ -149,7 +158,7 @@ class Pages:
         **more: object,
     ) -> HTMLResponse:
         """Returns the page, or only its `fragment` if htmx requests a part."""
-        if fragment and self.is_partial(request) and self.has(fragment):
+        if fragment and self.is_partial(request):
             name = fragment
         response = HTMLResponse(self.text(request, name, page, **more), status, headers)
         response.headers["Vary"] = "HX-Request, HX-Request-Type, Cookie"

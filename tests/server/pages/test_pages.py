@@ -12,12 +12,18 @@ from typing import Any
 
 import pytest
 import zstandard
+from fastapi import APIRouter
 from inductorscope import urls
+from inductorscope.answers.compile.diff import DiffPage
 from inductorscope.cli.local import read_paths
 from inductorscope.settings import Settings
+from inductorscope_server.pages.table import PAGES
 from inductorscope_server.web.app import create_app
-from inductorscope_server.web.templating import Pages
+from inductorscope_server.web.pages import Page, add_page
+from inductorscope_server.web.templating import Pages, web_folder
 from starlette.testclient import TestClient
+
+from tests.support.pages import OPENED
 
 Opened = Callable[..., AbstractContextManager[TestClient]]
 GRAPH = "model__0_inference_0.0"
@@ -34,40 +40,29 @@ def explorer(filled: TestClient, run: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def addresses(run: str, explorer: Any) -> dict[str, str]:
+def parts(filled: TestClient, run: str, explorer: Any) -> dict[str, str]:
+    """The parts of addresses."""
     kernel = explorer["kernels"][0]
-    handle = kernel["calls"][0]["handle"]
+    files = filled.get(f"/api{urls.read(run)}").json()["files"]
     return {
-        "runs": "/",
-        "search": "/?q=foo1&sort=kernel_count&order=asc",
-        "run": urls.run(run),
-        "explorer": urls.graph(run, GRAPH),
-        "explorer state": urls.graph(run, GRAPH, panes="post_grad,kernel", sel="post_grad:7"),
-        "kernel": urls.kernel(run, GRAPH, kernel["name"], handle),
-        "time": urls.time(run),
-        "read": urls.read(run),
-        "jobs": "/jobs",
-        "capture": "/capture",
+        "run": run,
+        "slug": GRAPH,
+        "kernel": urls.kernel_key(kernel["name"], kernel["calls"][0]["handle"]),
+        "number": "0",
+        "artifact": next(str(file["artifact"]) for file in files if file["role"] == "trace_log"),
     }
 
 
-NAMES = (
-    "runs",
-    "search",
-    "run",
-    "explorer",
-    "explorer state",
-    "kernel",
-    "time",
-    "read",
-    "jobs",
-    "capture",
+STATES = (
+    "/?q=foo1&sort=kernel_count&order=asc",
+    "/search?q=tl.load",
+    "/runs/{run}/graphs/{slug}?panes=post_grad,kernel&sel=post_grad:7",
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_page_and_twin(filled: TestClient, addresses: dict[str, str], name: str) -> None:
-    address = addresses[name]
+@pytest.mark.parametrize("path", [*OPENED, *STATES])
+def test_page_and_twin(filled: TestClient, parts: dict[str, str], path: str) -> None:
+    address = path.format(**parts)
     page = filled.get(address)
     assert page.status_code == 200, page.text
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -81,17 +76,55 @@ def test_page_and_twin(filled: TestClient, addresses: dict[str, str], name: str)
     assert twin.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_addresses_in_pages_lead_somewhere(
-    filled: TestClient, addresses: dict[str, str], name: str
+def test_addresses_in_pages_lead_somewhere(filled: TestClient, parts: dict[str, str]) -> None:
+    links: dict[str, str] = {}
+    for path in (*OPENED, *STATES):
+        text = filled.get(path.format(**parts)).text
+        links |= dict.fromkeys(re.findall(r'(?:href|src)="(/[^"#]*)"', text)[:60], path)
+    for link, path in links.items():
+        if not link.startswith("/static/"):  # those are there after a build
+            answer = filled.get(link.replace("&amp;", "&"))
+            assert answer.status_code in (200, 302), f"{link} on {path}"
+
+
+def test_the_navigation_of_a_run_marks_each_of_its_pages(filled: TestClient, run: str) -> None:
+    listed = [page for page in PAGES if page.nav]
+    assert [page.nav for page in listed][:3] == ["Overview", "Explorer", "Time"]
+    for page in listed:
+        address = urls.at(page.path, run=run)
+        answer = filled.get(address, follow_redirects=True)
+        nav = re.search(r'<nav class="run-nav".*?</nav>', answer.text, re.DOTALL)
+        if nav is None:  # the explorer needs the room
+            assert page.name == "explorer"
+            continue
+        assert re.findall(r'href="([^"]+)"', nav[0]) == [
+            urls.at(one.path, run=run) for one in listed
+        ]
+        assert f'href="{address}" aria-current="page">{page.nav}<' in nav[0]
+
+
+async def load_number(number: int) -> DiffPage:
+    raise NotImplementedError
+
+
+async def untyped(number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  # the mistake
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("path", "load", "template", "message"),
+    [
+        ("/of/{run}/{number}", load_number, "run.html", r"load_number lacks .*: run\."),
+        ("/of/{number}", untyped, "run.html", r"untyped needs a return type"),
+        ("/of/{number}", load_number, "none.html", r"/of/{number} has no template none\.html\."),
+    ],
+)
+def test_a_page_that_cannot_work_stops_the_start(
+    own_settings: Settings, path: str, load: Callable[..., Any], template: str, message: str
 ) -> None:
-    text = filled.get(addresses[name]).text
-    links = set(re.findall(r'(?:href|src)="(/[^"#]*)"', text)) - {"/static/"}
-    for link in sorted(links)[:60]:
-        link = link.replace("&amp;", "&")
-        if link.startswith("/static/"):
-            continue  # there after a build
-        assert filled.get(link).status_code in (200, 302), link
+    page = Page(path, load, template, "tag", "summary")
+    with pytest.raises((TypeError, FileNotFoundError), match=message):
+        add_page(page, APIRouter(), APIRouter(), Pages(own_settings))
 
 
 def test_the_run(filled: TestClient, run: str) -> None:
@@ -327,7 +360,7 @@ def test_what_a_trace_says_stays_text(
 
 
 def test_static_files_are_kept_by_their_version(own_settings: Settings, tmp_path: Path) -> None:
-    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates").symlink_to(web_folder() / "templates")
     (tmp_path / "dist").mkdir()
     (tmp_path / "dist" / "app.js").write_text("1")
     (tmp_path / "dist" / "chunk-ABCD2345.js").write_text("2")

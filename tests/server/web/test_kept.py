@@ -11,7 +11,7 @@ from inductorscope.settings import Settings
 from inductorscope.store.tables.models import Graph, Links
 from inductorscope_server.web.app import create_app
 from inductorscope_server.web.parts import Parts
-from inductorscope_server.web.templating import Pages
+from inductorscope_server.web.templating import Pages, web_folder
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
@@ -55,7 +55,7 @@ def test_the_explorer_says_at_once_that_its_lines_are_linked(filled: TestClient)
 def test_files_of_the_front_end_are_kept_packed_until_they_change(
     own_settings: Settings, tmp_path: Path
 ) -> None:
-    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates").symlink_to(web_folder() / "templates")
     (tmp_path / "dist").mkdir()
     script = tmp_path / "dist" / "app.js"
     script.write_text("first")
