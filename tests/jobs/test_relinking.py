@@ -13,10 +13,12 @@ from inductorscope.jobs.work import relinking
 from inductorscope.jobs.work.relinking import Relinking, relink_all
 from inductorscope.reading import read_run
 from inductorscope.reading.graphs import content as graph_content
+from inductorscope.reading.graphs import relink as relink_module
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs
 from inductorscope.reading.graphs.relink import relink as relink_with
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions, sessions
+from inductorscope.store.runs.links import TODAYS_ENGINE
 from inductorscope.store.runs.relinked import lines_of
 from inductorscope.store.runs.runs import delete_run
 from inductorscope.store.tables.models import GraphNodes, Links, Run
@@ -173,6 +175,40 @@ def test_what_cannot_be_aligned_keeps_its_calls_and_waits_no_longer(
     with made() as session:
         told = session.scalars(select(Links.notes)).all()
     assert all("could not be aligned" in notes[-1] for notes in told)
+
+
+def test_a_run_that_fails_lets_others_go_first(
+    engine: Engine, fixtures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sessions(engine)
+    for name in ("cuda-foo1", "dynamic"):
+        read_run(fixtures / name, session_factory=made, origin="ingest", aligned_at_once=0)
+    monkeypatch.setattr(graph_content, "graph_links", _broken)
+    monkeypatch.setattr(relink_module, "MOST_FAILED", 1)
+    turns: list[int] = []
+
+    def progress(step: str, done: int, total: int | None, unit: str | None) -> None:
+        if done == 0:
+            turns.append(total or 0)
+
+    graphs = outdated_graphs(made)
+    done = relink_with(engine, progress=progress)
+    assert (done.done, done.failed) == (0, graphs)
+    assert turns == [graphs - 1, 1, *range(graphs - 2, 0, -1)]
+    assert outdated_graphs(made) == 0
+
+
+def test_old_links_that_cannot_be_renewed_are_not_tried_again(
+    engine: Engine, factory: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(factory, notes=[])
+    monkeypatch.setattr(graph_content, "graph_links", _broken)
+    graphs = outdated_graphs(factory)
+    assert relink(engine).failed == graphs
+    assert outdated_graphs(factory) == 0
+    assert state(factory) == [(TODAYS_ENGINE, b"old")] * graphs
+    with factory() as session:
+        assert all("older version" in notes[-1] for notes in session.scalars(select(Links.notes)))
 
 
 def _broken(*_: object, **__: object) -> None:

@@ -12,6 +12,7 @@ from contextlib import closing
 from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inductorscope.formats.vocabulary import CODE, IR_POST, IR_PRE, POST_GRAD, READABLE
@@ -83,6 +84,43 @@ def test_a_graph_that_kills_its_process_fails_alone(task: Task) -> None:
     assert note.reason == (
         "the process that read this graph was ended by SIGKILL: its texts are kept, not read"
     )
+
+
+class Slow(dict[str, Given]):
+    """Texts that cannot be read within the limit of time."""
+
+    def items(self) -> Any:  # a type that has no name
+        if multiprocessing.parent_process():
+            time.sleep(600)
+        return super().items()
+
+
+class Large(dict[str, Given]):
+    """Texts that cannot be read within the limit of memory."""
+
+    def items(self) -> Any:  # a type that has no name
+        if multiprocessing.parent_process():
+            bytearray(2**36)
+        return super().items()
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (Slow(), "reading this graph takes longer than 4 seconds"),
+        (Large(), "the process that read this graph needed more memory than its limit"),
+    ],
+)
+def test_a_graph_over_a_limit_fails_alone(
+    monkeypatch: pytest.MonkeyPatch, task: Task, texts: dict[str, Given], why: str
+) -> None:
+    monkeypatch.setattr(apart, "seconds_for", lambda task: 4 if task.slug == "poisoned" else 60)
+    tasks = [deepcopy(task), Task("poisoned", texts), deepcopy(task)]
+    found = dict(read_all(tasks, 1))
+    assert sorted(found) == [0, 1, 2]
+    assert found[0].content.kernels
+    assert found[2].content.kernels
+    assert (found[1].content.links, found[1].failed) == (None, why)
 
 
 def test_who_stops_early_leaves_no_process(task: Task) -> None:
