@@ -81,6 +81,8 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
         return
     known = "already exists" if result.duplicate else f"read in {result.seconds:.1f} s"
     typer.echo(f"Run {result.run_id} {known}: {result.read}.")
+    if result.duplicate:
+        typer.echo("Delete it first to have the files read anew.")
     for item in result.dropped:
         typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
     typer.echo(url)

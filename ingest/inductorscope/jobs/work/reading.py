@@ -111,7 +111,10 @@ def _read(task: Task, root: Path, origin: str) -> None:
 
 
 def _end_as_duplicate(task: Task, result: ReadResult) -> None:
-    message = f"These files were here already, as run {result.run_id}: {result.read}."
+    message = (
+        f"These files were here already, as run {result.run_id}: {result.read}. "
+        "Delete that run first to have them read anew."
+    )
     lines = [
         *task.report.finishing(),
         *left_out(asdict(item) for item in result.dropped),
