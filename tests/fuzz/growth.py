@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 
+_NUMBER = re.compile(r"(\d{1,9})")
 LIMIT = 2.0
 """Seconds of processor time after which work has exploded."""
 
@@ -23,12 +25,24 @@ class Pump:
     start: str
     repeated: str
     end: str = ""
+    counts: bool = False
+    """Whether each repetition has other numbers, so that it defines and uses names of its own."""
 
     def text(self, size: int) -> str:
-        return self.start + self.repeated * max(1, size // len(self.repeated)) + self.end
+        count = max(1, size // len(self.repeated))
+        if not self.counts:
+            return self.start + self.repeated * count + self.end
+        parts = _NUMBER.split(self.repeated)
+        pieces = (_with_numbers(parts, turn) for turn in range(count))
+        return self.start + "".join(pieces) + self.end
 
     def __str__(self) -> str:
         return f"…{self.start[-80:]!r} + n * {self.repeated!r} + {self.end[:40]!r}…"
+
+
+def _with_numbers(parts: list[str], turn: int) -> str:
+    """Text and numbers in turns, each number that much larger."""
+    return "".join(str(int(part) + turn) if at % 2 else part for at, part in enumerate(parts))
 
 
 def seconds(work: Callable[[str], object], text: str, tries: int = 1) -> float:

@@ -83,6 +83,11 @@ def closing(text: str, position: int) -> int:
     return len(text)
 
 
+def whole_number(text: str) -> int | None:
+    """The number that a text is, if it has digits only and no more than numbers of torch have."""
+    return int(text) if text.isdecimal() and len(text) < 19 else None
+
+
 def split_flat(text: str) -> list[str]:
     """Like `split_top`, for a text known to have no brackets and no commas in quotes."""
     return _stripped(text.split(","))

@@ -7,13 +7,13 @@ the kernel's outputs, nodes are followed back until each input is a buffer that 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod
 
 from inductorscope.analyze.memory.layouts import annotation_layout
 from inductorscope.correlate.nodes.fx_graph import FxGraph, Root
 from inductorscope.correlate.nodes.fx_value import VIEWS
 from inductorscope.correlate.nodes.lowerings import by_library
 from inductorscope.correlate.nodes.origins import find_origins
+from inductorscope.correlate.nodes.sizes import numel
 from inductorscope.correlate.replay.reordering import reordered_nodes
 from inductorscope.correlate.replay.schedule import unpacked_outputs
 from inductorscope.formats.code.layouts import Layout
@@ -252,10 +252,8 @@ class Cutter:
 
 def _as_large(node: FxTextNode, layout: Layout) -> bool:
     """Whether node and buffer have the same number of elements; split reductions do not."""
-    sizes = [*(node.shape or ()), *layout.shape]
-    if node.shape is None or not all(size.isdigit() for size in sizes):
-        return True
-    return prod(map(int, node.shape)) == prod(map(int, layout.shape))
+    counts = numel(node.shape), numel(layout.shape)
+    return not all(map(str.isdecimal, counts)) or counts[0] == counts[1]
 
 
 def _is_random(node: FxTextNode) -> bool:

@@ -226,4 +226,4 @@ def _refuse(total: _Sum, node: ast.expr) -> None:
 def numbers_only(space: Mapping[str, int], text: str) -> int | None:
     """A whole number, or a name that stands for one."""
     bare = text.strip().rstrip("L")
-    return int(bare) if bare.isdigit() and len(bare) < 19 else space.get(bare)
+    return int(bare) if bare.isdecimal() and len(bare) < 19 else space.get(bare)

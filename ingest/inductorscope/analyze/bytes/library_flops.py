@@ -12,7 +12,11 @@ from __future__ import annotations
 import re
 from math import prod
 
+from inductorscope.analyze.bytes.index import LARGEST
 from inductorscope.formats.code.layouts import Layout
+
+MOST_DIMENSIONS = 64
+"""Of a tensor of torch's."""
 
 _MASK = re.compile(r"^\[(True|False), ?(True|False), ?(True|False)\]$")
 _ADDED = ("addmm", "baddbmm", "bias_addmm", "addmv", "addbmm")
@@ -96,9 +100,10 @@ _Shape = tuple[int, ...] | None
 
 
 def _numbers(layout: Layout) -> _Shape:
-    if not all(size.isdigit() and len(size) < 16 for size in layout.shape):
+    if not all(size.isdecimal() and len(size) < 16 for size in layout.shape):
         return None
-    return tuple(int(size) for size in layout.shape)
+    sizes = tuple(int(size) for size in layout.shape)
+    return sizes if len(sizes) <= MOST_DIMENSIONS and prod(sizes) < LARGEST else None
 
 
 def _product(shapes: list[_Shape]) -> int | None:

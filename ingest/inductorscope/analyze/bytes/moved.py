@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from inductorscope.analyze.bytes.cpp import read_cpp
+from inductorscope.analyze.bytes.index import LARGEST
 from inductorscope.analyze.bytes.source import Access, SourceWork
 from inductorscope.analyze.bytes.triton import read_triton
 from inductorscope.analyze.memory.layouts import argument_name, pointer_types
@@ -208,4 +209,6 @@ def _elements(layout: Layout) -> int | None:
             return None
         stride = layout.stride[position] if position < len(layout.stride) else ""
         count *= 1 if stride == "0" and number > 0 else max(number, 0)
+        if count > LARGEST:
+            return None
     return count if layout.shape or layout.stride or layout.dtype else None

@@ -57,7 +57,7 @@ def _start(log: LogState, record: LogRecord, number: int) -> None:
 def _counted(compile_id: str | None, log: LogState, number: int) -> None:
     """Marks recompiles: every compile of a frame but the first, even without a logged reason."""
     last = (compile_id or "").rpartition("/")[2]
-    if last.isdigit() and int(last) > 0:
+    if last.isdecimal() and int(last) > 0:
         log.story.compiles[number].recompile = True
 
 

@@ -212,7 +212,7 @@ def _suspect(known: GraphKnown, each: Suspect) -> SuspectRow:
     what = nodes[0] if len(nodes) == 1 else ""
     if not what and operations:
         stem, _, tail = operations[0].rpartition("_")
-        what = stem if tail.isdigit() and stem else operations[0]
+        what = stem if tail.isdecimal() and stem else operations[0]
     if not what and definition(each.text) is not None:
         what = each.name
     return SuspectRow(

@@ -50,7 +50,7 @@ def hints_of(
         if seen is None or len(seen.shape) != len(layout.shape):
             continue
         for symbol, number in zip(layout.shape, seen.shape, strict=True):
-            if _SYMBOL.fullmatch(symbol) and number.isdigit():
+            if _SYMBOL.fullmatch(symbol) and number.isdecimal():
                 hints.setdefault(symbol, int(number[:18]))
     return hints
 
@@ -69,7 +69,7 @@ def launch_numbers(wrapper: list[str], hints: Mapping[str, int]) -> dict[str, in
 def evaluated(expression: str, hints: Mapping[str, int]) -> int | None:
     """The value of an expression of sizes; None if unknown."""
     text = _CPP_NUMBER.sub("", expression.strip())
-    if text.isdigit():
+    if text.isdecimal():
         return int(text) if len(text) < 19 else None
     if not text or len(text) > LONGEST:
         return None

@@ -67,18 +67,19 @@ def persistent_end(
 def _expanded(numbered: list[Statement], position: int) -> int:
     """The expanded results. Indices are taken from pairs: `tmp17 = tmp17_idx[:, None]`."""
     last = position
-    names = set(numbered[position].defines)
-    while last + 1 < len(numbered):
+    names: set[str] = set()
+    numbers = {numbered[position].number}
+    while True:
+        names.update(numbered[last].defines)
+        numbers.update(float(_digits(name)) for name in numbered[last].defines)
+        if last + 1 == len(numbered):
+            break
         following = numbered[last + 1]
-        own = set(following.uses) <= names and following.number in (
-            numbered[position].number,
-            *(float(_digits(name)) for name in names),
-        )
+        own = set(following.uses) <= names and following.number in numbers
         if not own and not (
             set(following.uses) <= names and "[:, None]" in following.text and not following.tags
         ):
             break
-        names |= set(following.defines)
         last += 1
     return last
 

@@ -190,7 +190,7 @@ class Candidates:
         """Offers nodes of other sizes: lowering may prove that a size is a number, so that the
         loops have `12` where the graph has `(s27//2)`."""
         for value in nearby:
-            named = value.numel and not value.numel.isdigit()
+            named = value.numel and not value.numel.isdecimal()
             if not named or value.view or value.placeholder or value.op == "output":
                 continue
             root, index = self.graph.root(value.name)

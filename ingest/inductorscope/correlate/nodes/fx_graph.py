@@ -218,4 +218,4 @@ def _is_short(shape: tuple[str, ...] | None) -> bool:
 
 def _index(value: FxValue) -> int:
     text = value.arguments[1] if len(value.arguments) > 1 else "0"
-    return int(text) if text.isdigit() and len(text) < 6 else 0
+    return int(text) if text.isdecimal() and len(text) < 6 else 0

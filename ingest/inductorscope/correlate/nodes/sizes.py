@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+LARGEST = 2**62
+"""Elements that a tensor can have."""
+
 # Equal sizes may have different names in the graph and in the loops: `s29`, `s50`.
 # `((s74**2)//s74)`, `s74**2`
 _CANCELLED = re.compile(r"(\()?\(\((\w+)\*\*2\)//\2\)(?(1)\))")
@@ -16,15 +19,18 @@ _SYMBOL = re.compile(r"\b[su]\d+\b")
 
 @lru_cache(maxsize=4096)
 def numel(shape: tuple[str, ...] | None) -> str:
-    """Number of elements: a number, or sorted factors of a symbolic one; `` when unknown."""
+    """Number of elements: a number, or sorted factors of a symbolic one; `` when unknown, or more
+    than any memory holds."""
     if shape is None:
         return ""
     product = 1
     symbols: list[str] = []
     for size in shape:
         for factor in _factors(_CANCELLED.sub(r"\2", size)):
-            if factor.isdigit() and len(factor) < 16:
+            if factor.isdecimal() and len(factor) < 16:
                 product *= int(factor)
+                if product > LARGEST:
+                    return ""
             elif factor:
                 symbols.append(_SYMBOL.sub("s", _stepped(factor)))
     return "*".join([str(product), *sorted(symbols)])
@@ -39,7 +45,7 @@ def same_shape(left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> b
 
 
 def _same_size(left: str, right: str) -> bool:
-    if left == right or left.isdigit() or right.isdigit():
+    if left == right or left.isdecimal() or right.isdecimal():
         return left == right
     return _spelled(left) == _spelled(right)
 
@@ -59,7 +65,7 @@ def _factors(size: str) -> list[str]:
         times = 1
         if parts[place + 1 : place + 2] == [""]:
             exponent = parts[place + 2] if place + 2 < len(parts) else ""
-            if len(exponent) != 1 or not exponent.isdigit():
+            if len(exponent) != 1 or not exponent.isdecimal():
                 return [size]
             times = int(exponent)
             place += 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from inductorscope.correlate.nodes.fx_value import FxValue
-from inductorscope.formats.text import split_top
+from inductorscope.formats.text import split_top, whole_number
 
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]
 """(offset in elements, sizes, strides)"""
@@ -28,7 +28,7 @@ _TERM = re.compile(r"(?:^|([+-]) )(\d{1,15})(?= [+-]|$)")
 
 def constant_term(index: str) -> int:
     """The constant that an index expression adds: 8 in `24*p1 + 8`."""
-    if not index or not any(c.isdigit() for c in index):
+    if not index or not any(c.isdecimal() for c in index):
         return 0
     depth = 0
     flat: list[str] = []
@@ -44,7 +44,7 @@ def constant_term(index: str) -> int:
 
 
 def sizes_of(value: FxValue) -> tuple[int, ...] | None:
-    if value.shape is None or not all(s.isdigit() and len(s) < 12 for s in value.shape):
+    if value.shape is None or not all(s.isdecimal() and len(s) < 12 for s in value.shape):
         return None
     return tuple(int(size) for size in value.shape)
 
@@ -99,15 +99,17 @@ def part_of(source: FxValue, index: int, place: Place | None, own: FxValue) -> P
         return offset + index * strides[dimension], shape, kept
     if dimension is None or shape is None or len(shape) != len(sizes) or len(arguments) < 2:
         return None
-    if source.op in ("split", "unsafe_split") and arguments[1].isdigit():
-        start = index * int(arguments[1])
+    size = whole_number(arguments[1])
+    if source.op in ("split", "unsafe_split") and size is not None:
+        start = index * size
     elif source.op == "chunk":
         start = index * shape[dimension]
     elif source.op in ("split", "split_with_sizes") and arguments[1].startswith("["):
-        pieces = [p.strip() for p in split_top(arguments[1].strip()[1:-1])]
-        if not all(p.isdigit() for p in pieces):
+        pieces = [whole_number(p) for p in split_top(arguments[1].strip()[1:-1])]
+        known = [piece for piece in pieces if piece is not None]
+        if len(known) < len(pieces):
             return None
-        start = sum(int(p) for p in pieces[:index])
+        start = sum(known[:index])
     else:
         return None
     return offset + start * strides[dimension], shape, strides
@@ -187,4 +189,4 @@ def _dimension(text: str, rank: int) -> int | None:
 def _number(text: str) -> int | None:
     text = text.strip()
     bare = text.removeprefix("-")
-    return int(text) if bare.isdigit() and len(bare) < 20 else None
+    return int(text) if bare.isdecimal() and len(bare) < 20 else None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from inductorscope.correlate.replay.state import Accumulation, Alignment, Literal, OpKey, Value
 from inductorscope.correlate.replay.values import ValueReplay
 from inductorscope.formats.graph.ir import IrLoopBody, IrOp, IrTextNode
+from inductorscope.formats.text import whole_number
 
 __all__ = ["Accumulation", "Aligner", "Alignment", "OpKey"]
 
@@ -104,7 +105,7 @@ class Aligner(ValueReplay):
         if name in ("set_indirect", "check_bounds"):
             value = self._check(op, key, values)
             if name == "set_indirect":
-                self.indirect["".join(c for c in op.arguments[0] if c.isdigit())] = value
+                self.indirect["".join(c for c in op.arguments[0] if c.isdecimal())] = value
             return value
         if name == "device_assert_async":
             return self._asserted(key, values)
@@ -115,7 +116,7 @@ class Aligner(ValueReplay):
     def _item(self, op: IrOp, block: str) -> Value:
         value = self._value(op.arguments[0], block)
         if isinstance(value, tuple):
-            index = int(op.arguments[1]) if op.arguments[1].isdigit() else 0
+            index = whole_number(op.arguments[1]) or 0
             item = value[index] if index < len(value) else None
             return item if item is None or isinstance(item, str) else None
         return value

@@ -23,7 +23,7 @@ def _variables(var_ranges: str) -> tuple[dict[str, str], str]:
         name, _, size = item.partition(":")
         size = size.strip()
         places[name.strip()] = f"<{product}{symbols}:{size}>"
-        if size.isdigit() and len(size) < 16:
+        if size.isdecimal() and len(size) < 16:
             product *= int(size)
         else:
             symbols += f"*{size}"

@@ -228,7 +228,7 @@ class MemoryReplay(ReplayState):
         `in_ptr0 + load_seed_offset1` the seed whose number is passed as that parameter; a name may
         be any offset."""
         offset = arguments[0] if arguments else ""
-        if not offset.isdigit():
+        if not offset.isdecimal():
             return True
         named = _SEED.search(text)
         if named is not None:

@@ -36,7 +36,7 @@ def _ranges(body: IrLoopBody) -> list[tuple[str, int]]:
     for item in split_top(body.var_ranges.strip()[1:-1]):
         name, _, size = item.partition(":")
         size = size.strip()
-        if not size.isdigit() or len(size) > 18:
+        if not size.isdecimal() or len(size) > 18:
             return []
         ranges.append((name.strip(), int(size)))
     return ranges

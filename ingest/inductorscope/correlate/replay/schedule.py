@@ -116,7 +116,7 @@ def _pointers(site: CallSite, earlier: dict[str, list[str]]) -> dict[str, frozen
     arguments = [a for a in site.call.arguments if not a.startswith("stream=")]
     for parameter, argument in zip(site.kernel.parameters, arguments, strict=False):
         name = argument_buffer(argument)
-        if argument.isdigit():  # the offset of a seed
+        if argument.isdecimal():  # the offset of a seed
             pointers.setdefault(argument, set()).add(parameter)
         elif name:
             for known in (name, *earlier.get(name, [])):

@@ -39,7 +39,7 @@ def pointers_of(call: CodeCall, kernel: CodeKernel) -> dict[str, str]:
     pointers: dict[str, str] = {}
     for parameter, argument in zip(kernel.parameters, arguments, strict=False):
         name = argument_buffer(argument)
-        if name and not argument.isdigit():
+        if name and not argument.isdecimal():
             pointers[parameter] = name
     return pointers
 

@@ -98,7 +98,7 @@ class Settling:
     def _unclaimed(self, ordered: list[RaisedOp]) -> None:
         """Assigns the lines of unused aliases to the operation after them."""
         for name, lines in self.pending.items():
-            number = float(name[3:]) if name[3:].isdigit() else -1.0
+            number = float(name[3:]) if name[3:].isdecimal() else -1.0
             for raised in ordered:
                 if self.result.rank.get(raised.name, 0.0) > number:
                     raised.lines += lines

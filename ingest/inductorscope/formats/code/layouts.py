@@ -66,7 +66,7 @@ def sizes(text: str) -> tuple[str, ...]:
 def _number(text: str) -> str:
     """`128L` → `128`."""
     bare = text.rstrip("Ll")
-    return bare if bare.isdigit() else text
+    return bare if bare.isdecimal() else text
 
 
 def dtype_of(text: str) -> str:

@@ -214,7 +214,7 @@ def sized(made: WrapperLine, layout: Layout) -> WrapperLine:
 
 def contiguous(shape: tuple[str, ...]) -> tuple[str, ...]:
     """Strides of a contiguous tensor with numeric sizes; empty for others."""
-    if len(shape) > 64 or not all(size.isdigit() and len(size) < 19 for size in shape):
+    if len(shape) > 64 or not all(size.isdecimal() and len(size) < 19 for size in shape):
         return ()
     strides: list[int] = []
     step = 1

@@ -190,7 +190,7 @@ class Summariser:
         """Counts a frame's compiles after the first as recompiles: older logs have no reasons.
         Restarts of one compile are attempts, not recompiles."""
         frame = (record.compile_id or "").rpartition("/")
-        if frame[2].isdigit() and int(frame[2]) > 0:
+        if frame[2].isdecimal() and int(frame[2]) > 0:
             self._recompile(record, "")
 
     def _recompile(self, record: LogRecord, reason: str) -> None:

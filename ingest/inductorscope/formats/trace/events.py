@@ -172,7 +172,7 @@ class EventReader:
         for place in reversed(places[-4:]):
             try:
                 batch = _batch_decoder.decode(b"[" + self._buffer[: place + 1] + b"]")
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue
             self._buffer = self._buffer[self._buffer.index(b",", place) + 1 :]
             return batch

@@ -1,0 +1,347 @@
+"""What runs on uploaded text, each as a function of one text, with real texts that it reads.
+
+Readers that need nothing but a text are found in the packages; only others are listed.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import gzip
+import importlib
+import inspect
+import io
+import json
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+import inductorscope.analyze
+import inductorscope.correlate
+import inductorscope.formats
+from inductorscope.analyze.benchmark.case import NoCase, kernel_case
+from inductorscope.analyze.bytes.graph import graph_work
+from inductorscope.analyze.compile.difference import difference
+from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.failures.known import KernelSpan, known_graph
+from inductorscope.analyze.failures.shown import show
+from inductorscope.analyze.failures.text import explain
+from inductorscope.analyze.memory.graph import memory_plan
+from inductorscope.correlate.annotate.code import Style, annotate, node_texts
+from inductorscope.correlate.explain import Explainer
+from inductorscope.correlate.graph import graph_links
+from inductorscope.correlate.links.texts import GraphTexts
+from inductorscope.formats.code.output_code import parse_output_code
+from inductorscope.formats.code.wrapper_lines import parse_wrapper
+from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.log.cache_records import read_cache_answer
+from inductorscope.formats.log.trace_log import read_trace_log
+from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
+
+from tests.formats.errors.test_error_texts import CHAINED, CLANG, GCC, LOWERING, TOOLS, TRITON
+from tests.fuzz.growth import Pump
+from tests.fuzz.parsers import FIXTURES, PARSERS
+
+PACKAGES = (inductorscope.formats, inductorscope.correlate, inductorscope.analyze)
+GIVEN: dict[str, Callable[[str], object]] = {
+    "str": lambda text: text,
+    "str | None": lambda text: text,
+    "bytes": lambda text: text.encode("utf-8", "replace"),
+    "bytes | None": lambda text: text.encode("utf-8", "replace"),
+    "list[str]": lambda text: text.split("\n"),
+}
+"""How a parameter of a type is given a text."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    name: str
+    work: Callable[[str], object]
+    seeds: tuple[str, ...] = ("",)
+    """Real texts, to be made expensive in each of their parts."""
+    about: tuple[ModuleType, ...] = ()
+    """Modules whose literals are delimiters for it."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def modules() -> Iterator[ModuleType]:
+    for package in PACKAGES:
+        for each in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if not each.ispkg and not each.name.endswith("__main__"):
+                yield importlib.import_module(each.name)
+
+
+def plain_readers() -> list[Subject]:
+    """Every public function that needs one text and nothing else."""
+    found = []
+    for module in modules():
+        for name, function in vars(module).items():
+            if name.startswith("_") or name == "main" or not inspect.isfunction(function):
+                continue
+            if function.__module__ != module.__name__:
+                continue
+            parameters = inspect.signature(function).parameters.values()
+            needed = [each for each in parameters if each.default is each.empty]
+            if len(needed) == 1 and needed[0].annotation in GIVEN:
+                found.append(
+                    Subject(
+                        f"{module.__name__.partition('.')[2]}.{name}",
+                        _given(function, GIVEN[needed[0].annotation]),
+                        about=(module,),
+                    )
+                )
+    return found
+
+
+def _given(function: Callable[..., object], made: Callable[[str], object]) -> Callable[[str], None]:
+    def work(text: str) -> None:
+        result = function(made(text))
+        if inspect.isgenerator(result):
+            for _ in result:
+                pass
+
+    return work
+
+
+def _texts(pattern: str) -> GraphTexts:
+    (folder,) = FIXTURES.glob(pattern)
+    readable = (folder / "fx_graph_readable.py").read_text()
+    return GraphTexts(
+        dynamo=readable,
+        post_grad=(folder / "fx_graph_transformed.py").read_text(),
+        readable=readable,
+        ir_pre=(folder / "ir_pre_fusion.txt").read_text(),
+        ir_post=(folder / "ir_post_fusion.txt").read_text(),
+        code=(folder / "output_code.py").read_text(),
+    )
+
+
+ZOO = _texts("cpu-ops-zoo/torch_compile_debug/*/torchinductor/model__0*")
+CPU = _texts("neg-does-not-compile/torch_compile_debug/*/torchinductor/model__0*")
+CUDA = _texts("cuda-foo1/torch_compile_debug/*/torchinductor/model__0*")
+FAILED = json.loads((FIXTURES / "neg-does-not-compile/capture.json").read_text())["error"]
+
+
+def _each(changed: str, work: Callable[[GraphTexts], object]) -> Iterator[Subject]:
+    """Work on a whole graph, one of whose texts is changed."""
+    for device, texts in (("cpu", CPU), ("cuda", CUDA)):
+        seed = getattr(texts, changed)
+        name = f"{work.__name__.strip('_')} of {device}'s {changed}"
+        yield Subject(name, partial(_changed, work, texts, changed), (seed,))
+
+
+def _changed(
+    work: Callable[[GraphTexts], object], texts: GraphTexts, changed: str, text: str
+) -> None:
+    given: dict[str, Any] = {changed: text}
+    work(replace(texts, **given))
+
+
+def _links(texts: GraphTexts) -> None:
+    """What is stored of every graph, and what `/annotated.py` and `/failures` do with it."""
+    links = graph_links(texts)
+    nodes = node_texts(texts.post_grad or "", parse_fx(texts.post_grad or ""))
+    for style in get_args(Style):
+        annotate(texts.code or "", links, nodes, style)
+
+
+def _links_without_ir(texts: GraphTexts) -> None:
+    _links(replace(texts, ir_pre=None, ir_post=None))
+
+
+def _reasons_without_ir(texts: GraphTexts) -> None:
+    _reasons(replace(texts, ir_pre=None, ir_post=None))
+
+
+def _reasons(texts: GraphTexts) -> None:
+    """`/reason`."""
+    explainer = Explainer(texts)
+    for stage in (CODE, IR_POST):
+        explainer.reasons(stage, 10)
+
+
+def _roofline(texts: GraphTexts) -> None:
+    """`/roofline`, and a kernel's page."""
+    graph_work(texts.code or "", texts.ir_post, texts.post_grad)
+
+
+def _memory(texts: GraphTexts) -> None:
+    """`/memory`."""
+    memory_plan(texts.code or "", texts.ir_post, texts.post_grad)
+
+
+def _wrapper(texts: GraphTexts) -> None:
+    parse_wrapper(texts.code or "", parse_output_code(texts.code or ""))
+
+
+def _case(texts: GraphTexts) -> None:
+    code = texts.code or ""
+    call = next((call for call in parse_output_code(code).calls if not call.extern), None)
+    if call is not None:
+        written = {CODE: code, IR_POST: texts.ir_post or "", POST_GRAD: texts.post_grad or ""}
+        with contextlib.suppress(NoCase):
+            kernel_case(written, call.kernel, call.handle)
+
+
+def _failures(error: str, code: str) -> None:
+    """`/failures`."""
+    texts = {CODE: code, IR_POST: CPU.ir_post or "", POST_GRAD: CPU.post_grad or ""}
+    spans = [
+        KernelSpan(kernel.name, kernel.first_line, kernel.last_line, 1)
+        for kernel in parse_output_code(code).kernels
+    ]
+    show(explain(error), [known_graph("g", texts, spans, [], [])], None)
+
+
+def _log() -> str:
+    """A log with graph breaks and recompiles."""
+    (log,) = FIXTURES.glob("dynamic/torch_trace/*.log.gz")
+    return gzip.decompress(log.read_bytes()).decode("utf-8", "replace")
+
+
+def _reductions(code: str) -> None:
+    _code_alone(code)
+    graph_links(GraphTexts(post_grad="", ir_post=_read("ir/cuda-combo.post.txt"), code=code))
+
+
+def _cache_record(text: str) -> None:
+    read_cache_answer("fx_graph_cache_miss", text.encode("utf-8", "replace"))
+
+
+def _difference(text: str, other: str) -> None:
+    """Side by side."""
+    difference(text.split("\n"), other.split("\n"))
+
+
+def _read(path: str) -> str:
+    return (FIXTURES / path).read_text()
+
+
+def _code_alone(code: str) -> None:
+    """Everything that reads output code, without the other texts of its graph."""
+    texts = GraphTexts(code=code)
+    for work in (_wrapper, _memory, _roofline):
+        work(texts)
+
+
+def _story(text: str) -> None:
+    """`/compile`, from a log."""
+    log = read_trace_log(io.BytesIO(text.encode("utf-8", "replace")))
+    gatherer = StoryGatherer()
+    one = gatherer.log("log", None)
+    for piece in log.pieces():
+        if piece.record is not None:
+            one.add(piece.record)
+    one.finish(log.strings)
+    gatherer.finish()
+
+
+def on_graphs() -> list[Subject]:
+    """What needs more than one text."""
+    work: dict[Callable[[GraphTexts], object], tuple[str, ...]] = {
+        _links: ("code", "ir_post", "ir_pre", "post_grad", "readable", "dynamo"),
+        _links_without_ir: ("code", "post_grad"),
+        _reasons_without_ir: ("code", "post_grad"),
+        _reasons: ("code", "ir_post", "post_grad"),
+        _roofline: ("code", "ir_post", "post_grad"),
+        _memory: ("code", "ir_post", "post_grad"),
+        _wrapper: ("code",),
+        _case: ("code",),
+    }
+    found = [
+        subject
+        for function, changed in work.items()
+        for text in changed
+        for subject in _each(text, function)
+    ]
+    found.append(Subject("links of many operations", partial(_changed, _links, ZOO, "ir_post"),
+                         (ZOO.ir_post or "",)))  # fmt: skip
+    message, code = FAILED["message"], CPU.code or ""
+    errors = (GCC, CLANG, TOOLS, CHAINED, LOWERING, TRITON)
+    return [
+        *found,
+        Subject("code in C++", _code_alone, (_read("output-code/cuda-aotidyn.cpp"),)),
+        Subject("code of reductions", _reductions, (_read("output-code/cuda-combo.py"),)),
+        Subject(
+            "cache records",
+            lambda text: read_cache_answer("fx_graph_cache_miss", text.encode()),
+            ('{"key": "f", "components": ["[x] a: b", "[y] c: d"]}',),
+        ),
+        Subject("difference to a code", lambda text: _difference(text, code), (code,)),
+        Subject("story of a log", _story, (_log(),)),
+        Subject("failures of an error", lambda text: _failures(text, code), (message, *errors)),
+        Subject("failures of a code", lambda text: _failures(message, text), (code,)),
+    ]
+
+
+def readers() -> list[Subject]:
+    """The readers of whole files."""
+    return [
+        Subject(
+            f"reader of {parser.name}",
+            _given(parser.read, GIVEN["bytes"]),
+            tuple(sorted((seed.decode("utf-8", "replace") for seed in parser.seeds), key=len)[:1]),
+        )
+        for parser in PARSERS
+    ]
+
+
+SUBJECTS = [*readers(), *on_graphs(), *plain_readers()]
+
+
+# Texts -------------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(r"\w+|[^\w\s]|\s+")
+_SHAPE = re.compile(r"\d+")
+LONGEST_LITERAL = 80
+LONGEST_SEED = 20_000
+
+
+def of_literals(about: Iterable[ModuleType]) -> Iterator[Pump]:
+    """Repetitions of the literals of modules: a reader's own delimiters are among them."""
+    words = dict.fromkeys(
+        node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+        for module in about
+        for node in ast.walk(ast.parse(Path(inspect.getfile(module)).read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str | bytes)
+        and 0 < len(node.value) <= LONGEST_LITERAL
+    )
+    for word in words:
+        yield Pump("", word)
+        yield Pump("", word + "\n")
+
+
+def of_seed(seed: str) -> Iterator[Pump]:
+    """A real text with each of its lines, and each piece of a line, repeated in its place."""
+    seen: set[object] = set()
+    at = 0
+    for line in seed.splitlines(keepends=True):
+        start, after = seed[:at], seed[at + len(line) :]
+        at += len(line)
+        if _SHAPE.sub("0", line) in seen or not line.strip():
+            continue
+        seen.add(_SHAPE.sub("0", line))
+        yield Pump(start, line, after)
+        yield Pump(start, line, after, counts=True)
+        tokens = [token.span() for token in _TOKEN.finditer(line[:400])]
+        for count in (1, 2, 3, 4):
+            for first, last in zip(tokens, tokens[count - 1 :], strict=False):
+                piece = line[first[0] : last[1]]
+                key = (count, _SHAPE.sub("0", piece), _SHAPE.sub("0", line[: first[0]])[-8:])
+                if key not in seen:
+                    seen.add(key)
+                    yield Pump(start + line[: first[0]], piece, line[last[1] :] + after)
+
+
+def pumps(subject: Subject) -> Iterator[Pump]:
+    yield from of_literals(subject.about)
+    for seed in subject.seeds:
+        yield from of_seed(seed[:LONGEST_SEED])
