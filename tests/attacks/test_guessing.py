@@ -21,16 +21,19 @@ UPLOAD = {"files": [{"path": "a.txt", "size": 1}]}
 
 
 def attack(url: str, token: str, stop: threading.Event) -> None:
-    """Guesses until `stop` is set. Raises AssertionError if a guess passes."""
+    """Guesses until `stop` is set, from an address of its own, so that other attacks are not slowed
+    with it. Raises AssertionError if a guess passes."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for answers in pool.map(lambda number: guess(url, number, stop), range(AT_ONCE)):
+        guessers = [pool.submit(guess, url, each, stop, "127.0.0.3") for each in range(AT_ONCE)]
+        for answers in (guesser.result() for guesser in guessers):
             assert not answers[200] + answers[201] + answers[303], answers
 
 
-def guess(url: str, number: int, stop: threading.Event) -> Counter[int]:
+def guess(url: str, number: int, stop: threading.Event, source: str | None = None) -> Counter[int]:
     """One guesser; the number of answers by status."""
     answers: Counter[int] = Counter()
-    with httpx.Client(base_url=url, timeout=60) as client:
+    transport = httpx.HTTPTransport(local_address=source)
+    with httpx.Client(base_url=url, timeout=60, transport=transport) as client:
         while not stop.is_set():
             wrong = f"guess-{number}-{sum(answers.values())}"
             if number % 2:
