@@ -12,6 +12,7 @@ from inductorscope.intake.unpack import unpack
 from inductorscope.progress import Progress
 from inductorscope.reading import ReadResult, read_run
 from inductorscope.reading.graphs.relink import relink
+from inductorscope.reading.logs.renew import renew_stories
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.database.migrate import migrate
@@ -66,13 +67,15 @@ def read_paths(
 
 
 def align_lines(settings: Settings, run: str, progress: Progress, *, workers: int = 0) -> bool:
-    """Aligns the lines of a run's kernels that are not aligned yet; returns whether any were left.
+    """Aligns the lines of a run's kernels that are not aligned yet, and renews what an older
+    version made; returns whether anything was left to do.
 
     Interrupting is safe: a worker, or `inductorscope relink`, does the rest.
     """
     engine = make_engine(settings)
     try:
         done = relink(engine, workers, run, progress)
+        done.stories = renew_stories(engine, run, progress)
     finally:
         engine.dispose()
-    return bool(done.done or done.failed)
+    return bool(done.done or done.failed or done.stories)

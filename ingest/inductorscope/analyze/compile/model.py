@@ -10,7 +10,8 @@ from inductorscope.formats.log.torch_logs import Hint
 from inductorscope.formats.log.torch_logs import LoggedNode as LoggedNode
 
 STORY_VERSION = 1
-"""Increased when what is collected changes; stored stories carry their version."""
+"""Raise it when the structs below change. Workers and `inductorscope relink` then gather the
+stories of stored runs again."""
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
@@ -277,7 +278,6 @@ class Spoken(msgspec.Struct):
 class Story(msgspec.Struct):
     """Everything but the individual phases, which are stored separately."""
 
-    version: int = STORY_VERSION
     logs: list[LogFacts] = []
     compiles: list[Compile] = []
     breaks: list[GraphBreak] = []

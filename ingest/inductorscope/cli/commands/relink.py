@@ -1,4 +1,4 @@
-"""`inductorscope relink`: renews the links of stored runs."""
+"""`inductorscope relink`: renews the links and the compile stories of stored runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def relink(
     data: Data = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Align lines that are not aligned yet, and renew links made by an older version.
+    """Align lines that are not aligned yet, and renew what an older version made.
 
-    Workers also do both.
+    Links are made again from the stored texts, the pages about compiling from the stored logs.
+    Workers also do this.
     """
     settings = load_settings(data=data)
     from inductorscope.processes.allocation import return_large_blocks
@@ -46,3 +47,6 @@ def relink(
     if not quiet:
         graphs = plural(done.done, "graph")
         typer.echo(f"Renewed the links of {graphs}; {done.failed:,} keep their old links.")
+        if done.stories:
+            runs = plural(done.stories, "run")
+            typer.echo(f"Read the logs of {runs} again for the pages about compiling.")

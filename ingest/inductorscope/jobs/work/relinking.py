@@ -1,5 +1,5 @@
-"""A process that makes links anew (`reading.relink`): lines that reading left to be aligned, and
-what an older engine made.
+"""A process that renews what an older version made, links and compile stories, and aligns the lines
+that reading left to be aligned.
 
 A worker starts one when it begins and after every job that reads files. It ends when nothing is
 left to do; of several on one data folder only one works at a time.
@@ -23,9 +23,11 @@ from inductorscope.processes.dying import die_with
 from inductorscope.processes.programs import program
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.reading.graphs.relink import Relinked, outdated_graphs, relink
+from inductorscope.reading.logs.renew import renew_stories
 from inductorscope.settings import Settings, load
 from inductorscope.store.database.engine import Sessions, make_engine
 from inductorscope.store.database.private import make_private_folder
+from inductorscope.store.runs.compile_story import outdated_stories
 
 LOCK = "relink.lock"
 NICENESS = 10
@@ -53,14 +55,18 @@ def relink_all(settings: Settings, *, workers: int = 0, patient: bool = False) -
             return None
         engine = make_engine(settings)
         try:
-            return relink(engine, workers)
+            done = relink(engine, workers)
+            done.stories = renew_stories(engine)
+            return done
         finally:
             engine.dispose()
 
 
 def begin(settings: Settings, factory: Sessions) -> subprocess.Popen[bytes] | None:
     """Starts a process of its own where there is something to do; it ends with this one."""
-    if not outdated_graphs(factory):
+    with factory() as session:
+        stories = outdated_stories(session)
+    if not stories and not outdated_graphs(factory):
         return None
     command = program("inductorscope.jobs.work.relinking", "--parent", str(os.getpid()))
     return subprocess.Popen(command, env=environment(settings), start_new_session=True)
@@ -107,6 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
     done = relink_all(load(), workers=cores(), patient=True)
     if done is not None:
         log.info("made the links of %d graphs anew; %d keep theirs", done.done, done.failed)
+        log.info("gathered the compile stories of %d runs again", done.stories)
     return 0
 
 

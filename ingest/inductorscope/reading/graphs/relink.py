@@ -39,6 +39,8 @@ class Relinked:
     done: int = 0
     failed: int = 0
     """Graphs that keep the links they had."""
+    stories: int = 0
+    """Compile stories that were renewed."""
 
 
 @dataclass(frozen=True, slots=True)

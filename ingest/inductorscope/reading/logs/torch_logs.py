@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import BinaryIO
+
 from inductorscope.analyze.compile.model import Choice, Spoken, Story, TunedTable
 from inductorscope.formats.log.torch_logs import TorchLogs
 from inductorscope.formats.unpacking import DamagedError, open_plain
@@ -9,40 +11,41 @@ from inductorscope.formats.vocabulary import TORCH_LOGS
 from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 
-ROLE = TORCH_LOGS
 LONGEST = 1024 * 1024
 """Bytes of a line; what is longer goes on as another line."""
 
 
 def read_torch_logs(files: list[File], story: Story, notes: Notes) -> bool:
     """Whether there was one."""
-    found = False
-    for file in files:
-        if file.role != ROLE:
-            continue
-        found = True
-        log = TorchLogs()
+    logs = [file for file in files if file.role == TORCH_LOGS]
+    for file in logs:
         with file.absolute.open("rb") as raw:
-            plain = open_plain(raw)
-            rest = b""
-            try:
-                while block := plain.read(LONGEST):
-                    *lines, rest = (rest + block).split(b"\n")
-                    for line in lines:
-                        log.add(line.decode("utf-8", "replace").rstrip("\r"))
-                    if len(rest) > LONGEST:
-                        log.add(rest.decode("utf-8", "replace"))
-                        rest = b""
-            except (DamagedError, OSError, EOFError) as error:
-                notes.add(file.path, f"the log ends early: {error}")
-            if rest:
+            read_torch_log(file.path, raw, story, notes)
+    return bool(logs)
+
+
+def read_torch_log(path: str, raw: BinaryIO, story: Story, notes: Notes) -> None:
+    """Adds one text to the story."""
+    log = TorchLogs()
+    rest = b""
+    try:
+        plain = open_plain(raw)
+        while block := plain.read(LONGEST):
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                log.add(line.decode("utf-8", "replace").rstrip("\r"))
+            if len(rest) > LONGEST:
                 log.add(rest.decode("utf-8", "replace"))
-        if log.beyond:
-            notes.add(file.path, "fusions, nodes and hints beyond the first 50,000", log.beyond)
-        if log.tables.beyond:
-            notes.add(file.path, "autotunings or candidates beyond the most", log.tables.beyond)
-        story.spoken.append(_spoken(file.path, log))
-    return found
+                rest = b""
+    except (DamagedError, OSError, EOFError) as error:
+        notes.add(path, f"the log ends early: {error}")
+    if rest:
+        log.add(rest.decode("utf-8", "replace"))
+    if log.beyond:
+        notes.add(path, "fusions, nodes and hints beyond the first 50,000", log.beyond)
+    if log.tables.beyond:
+        notes.add(path, "autotunings or candidates beyond the most", log.tables.beyond)
+    story.spoken.append(_spoken(path, log))
 
 
 def _spoken(path: str, log: TorchLogs) -> Spoken:

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 
 import msgspec
 import zstandard
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import STORY_VERSION, Compile, Story
 from inductorscope.analyze.compile.phases import Chunk
 from inductorscope.store.database import storable
 from inductorscope.store.tables.compile import CompileStory
+from inductorscope.store.tables.models import COMPLETE, Run
 
-STORY, TIMELINE, PHASES = "story", "timeline", "phases/"
+STORY = "story" if STORY_VERSION == 1 else f"story/{STORY_VERSION}"
+"""Names the version, so that an outdated story is seen without reading it."""
+TIMELINE, PHASES = "timeline", "phases/"
 LEVEL = 6
 
 Parts = dict[str, tuple[int, bytes]]
@@ -42,16 +45,36 @@ def insert_story(session: Session, run_id: str, parts: Parts) -> None:
     session.execute(insert(CompileStory), rows)
 
 
+def replace_story(session: Session, run_id: str, parts: Parts) -> bool:
+    """Replaces a run's story; returns False if the run was deleted."""
+    if session.get(Run, run_id) is None:
+        return False
+    session.execute(delete(CompileStory).where(CompileStory.run_id == run_id))
+    insert_story(session, run_id, parts)
+    return True
+
+
+def outdated_stories(session: Session, run: str | None = None) -> list[str]:
+    """Returns the complete runs whose story another version collected, newest first."""
+    todays = select(CompileStory.run_id).where(CompileStory.part == STORY)
+    query = (
+        select(Run.id)
+        .join(CompileStory, CompileStory.run_id == Run.id)
+        .where(CompileStory.part == TIMELINE, Run.state == COMPLETE, Run.id.not_in(todays))
+        .order_by(Run.created_at.desc())
+    )
+    return list(session.scalars(query if run is None else query.where(Run.id == run)))
+
+
 def load_story(session: Session, run_id: str) -> Story | None:
-    """Returns None if there is no story (no log, or read by an older version)."""
+    """Returns None if there is no story: no log, or one that another version collected."""
     plain = _plain(session, run_id, STORY)
     if plain is None:
         return None
     try:
-        story = _story.decode(plain)
+        return _story.decode(plain)
     except msgspec.ValidationError:
         return None
-    return story if story.version == STORY_VERSION else None
 
 
 def timeline(session: Session, run_id: str) -> Chunk:

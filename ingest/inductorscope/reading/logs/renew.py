@@ -1,0 +1,89 @@
+"""Gathers compile stories again from the stored logs, when another version collected them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from sqlalchemy import Engine, select
+
+from inductorscope.analyze.compile.gather import StoryGatherer
+from inductorscope.analyze.compile.model import Story
+from inductorscope.formats.log.trace_log import read_trace_log
+from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
+from inductorscope.progress import Progress, silent
+from inductorscope.reading.logs.graphs import rank_of
+from inductorscope.reading.logs.torch_logs import read_torch_log
+from inductorscope.reading.notes import Notes
+from inductorscope.store.contents.texts import stored_text
+from inductorscope.store.database.engine import Sessions, bulk_write, folder_of, sessions
+from inductorscope.store.runs.compile_story import (
+    Parts,
+    outdated_stories,
+    pack_story,
+    replace_story,
+)
+from inductorscope.store.tables.models import Artifact, Run
+
+
+def renew_stories(engine: Engine, run: str | None = None, progress: Progress = silent) -> int:
+    """Renews the outdated stories of one run or of all; returns how many."""
+    reading, writing = sessions(engine, read_only=True), sessions(engine)
+    with reading() as session:
+        runs = outdated_stories(session, run)
+    renewed = 0
+    for number, run_id in enumerate(runs):
+        progress("Reading logs again", number, len(runs), "runs")
+        parts = _gather(reading, folder_of(engine), run_id)
+        if parts is not None:
+            with bulk_write(engine), writing.begin() as session:
+                renewed += replace_story(session, run_id, parts)
+    return renewed
+
+
+def _gather(reading: Sessions, folder: Path | None, run_id: str) -> Parts | None:
+    """The story as reading the upload gathers it; None if a log is not stored."""
+    with reading() as session:
+        report = session.scalar(select(Run.report).where(Run.id == run_id)) or {}
+    story, spoken = StoryGatherer(), Story()
+    logs: dict[str, str] = {}
+    for file in report.get("files", ()):
+        path, role, stored = file["path"], file["role"], file["stored"]
+        if role not in (TRACE_LOG, TORCH_LOGS):
+            continue
+        if stored in logs:
+            story.copy(path, rank_of(path), logs[stored])
+            continue
+        with _stored(reading, folder, run_id, stored) as raw:
+            if raw is None:
+                return None
+            if role == TORCH_LOGS:
+                read_torch_log(path, raw, spoken, Notes([]))
+                continue
+            logs[stored] = path
+            gatherer, log = story.log(path, rank_of(path)), read_trace_log(raw)
+            for record in log:
+                gatherer.add(record)
+            gatherer.finish(log.strings)
+    whole, chunks = story.finish()
+    whole.spoken += spoken.spoken
+    return pack_story(whole, chunks)
+
+
+@contextmanager
+def _stored(
+    reading: Sessions, folder: Path | None, run_id: str, path: str | None
+) -> Iterator[BinaryIO | None]:
+    """A stored file as a stream that can seek; None if it is not stored."""
+    with reading() as session, TemporaryFile(dir=folder) as target:
+        wanted = select(Artifact.digest).where(Artifact.run_id == run_id, Artifact.path == path)
+        digest = session.scalar(wanted.limit(1))
+        text = None if digest is None else stored_text(session, digest)
+        for chunk in () if text is None else text.chunks():
+            target.write(chunk)
+        session.close()
+        target.seek(0)
+        yield None if text is None else target
