@@ -65,6 +65,7 @@ class Candidates:
         self.graph = graph
         self.result = Origins()
         self.by_name = nodes
+        self.layouts = {buffer.name: buffer for node in nodes.values() for buffer in node.buffers}
         self.used: dict[str, int] = {}
         self.parts: set[tuple[str, str]] = set()
         """Results that are in a buffer already, of nodes with several results."""

@@ -149,6 +149,8 @@ PURE_COPIES = frozenset(["clone", "contiguous", "lift_fresh_copy"])
 CHOOSES = frozenset(["where", "ge", "lt", "le", "gt", "eq", "ne", "and_", "logical_and"])
 """How those choose."""
 
+COMPARES = frozenset(["eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"])
+
 FILLS = frozenset(["full", "full_like", "zeros", "ones", "zeros_like", "ones_like", "empty"])
 
 # They combine many elements into each output element, in dozens of operations.

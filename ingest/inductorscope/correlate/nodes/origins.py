@@ -197,7 +197,7 @@ class OriginWalk(BufferMakers):
             return
         buffer = node.buffers[0]
         self.members = self.members_of.get(node.name)
-        unifier = Unifier(self.graph, region, self._held, self.extern, self.members)
+        unifier = Unifier(self.graph, region, self._held, self.extern, self.layouts, self.members)
         store = region.stores[-1]
         value = _stored(region, store)
         if value is None:
@@ -261,7 +261,7 @@ class OriginWalk(BufferMakers):
         asserted = next(self.assertions, None)
         if asserted is None:
             return False
-        unifier = Unifier(self.graph, region, self._held, self.extern)
+        unifier = Unifier(self.graph, region, self._held, self.extern, self.layouts)
         self.used[asserted.name] = 1
         self.result.costs[node.name] = unifier.inside(value, asserted)
         owners = {store.place: asserted.name} | unifier.owners(value, asserted.name)

@@ -7,7 +7,7 @@ The cheapest reading is found by dynamic programming over (operation, node) pair
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from inductorscope.correlate.nodes.axes import across_of, lies_across
 from inductorscope.correlate.nodes.by_place import BAD, LEAVES, ByPlace, Choice
@@ -16,6 +16,7 @@ from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.literals import contradicted, scales, seeded
 from inductorscope.correlate.nodes.lowerings import (
     CHOOSES,
+    COMPARES,
     FILLS,
     INDEXERS,
     MASKS,
@@ -37,7 +38,8 @@ from inductorscope.correlate.nodes.region import (
     Region,
 )
 from inductorscope.correlate.nodes.shared_costs import Ledger, Parts
-from inductorscope.correlate.nodes.view_offsets import constant_term
+from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
+from inductorscope.formats.graph.ir import IrBuffer
 
 _DEPTH = 120
 _BUDGET = 60_000
@@ -55,6 +57,8 @@ _MOST_OF_INDEX = 0.1
 """The highest cost of the value that an index is computed from."""
 _CONTRARY = frozenset([("add", "sub"), ("sub", "add")])
 """Cost of a negated argument; a node of the other kind is preferred."""
+_NO_TRUTH = 0.3
+"""Cost of a comparison as the value of a node that is not boolean."""
 _STORED = 0.15
 """Cost of computing a value again that Inductor stores for its several users."""
 _OUTSIDE = 0.4
@@ -71,9 +75,11 @@ class Costs(ByPlace):
         region: Region,
         held: Callable[[str], Root | None],
         extern: set[str],
+        layouts: Mapping[str, IrBuffer],
         members: frozenset[str] | None = None,
     ) -> None:
         """`members`: the nodes of the body's kernel, if all are known."""
+        self.layouts = layouts
         self.extern = extern
         self.members = members
         self.graph = graph
@@ -111,6 +117,8 @@ class Costs(ByPlace):
         if operation.loads == producer.constant and not (filled or looked_up):
             return BAD  # a value of indices only reads nothing, and vice versa
         cost = self.outside(producer) + self.inside(place, producer, depth)
+        if operation.op in COMPARES and self.graph.values[name].dtype not in ("bool", ""):
+            cost += _NO_TRUTH
         if self._stored(place, root):
             cost += _STORED
         if producer.name in self.extern and not self.adds_bias(operation, producer):
@@ -155,6 +163,10 @@ class Costs(ByPlace):
         offset = self.graph.offset(name)
         if offset is None or operation.indirect:
             return 0.0
+        buffer = self.layouts.get(operation.buffer)
+        root = self.graph.values.get(self.graph.root(name)[0])
+        if buffer is not None and root is not None:
+            offset = offset_in_memory(offset, root, buffer)
         return 0.0 if offset == constant_term(operation.index) else _ELSEWHERE
 
     def inside(self, place: Place, node: FxValue, depth: int = 0) -> float:

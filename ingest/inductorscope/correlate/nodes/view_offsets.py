@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from inductorscope.correlate.nodes.fx_value import FxValue
+from inductorscope.formats.graph.ir import IrBuffer
 from inductorscope.formats.text import split_top, whole_number
 
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]
@@ -81,6 +82,20 @@ def place_of(value: FxValue, source: Place | None) -> Place | None:
         shaped = _reshaped(sizes, strides, own)
         return None if shaped is None else (offset, own, shaped)
     return None
+
+
+def offset_in_memory(offset: int, root: FxValue, buffer: IrBuffer) -> int:
+    """The offset of an element in a buffer, given its offset if the root were dense and in
+    order. A buffer of another shape is taken to be dense."""
+    sizes, strides = sizes_of(root), buffer.stride
+    if sizes is None or strides is None or root.shape != buffer.size:
+        return offset
+    if not all(stride.isdigit() and len(stride) < 18 for stride in strides):
+        return offset
+    place = 0
+    for size, dense_stride, stride in zip(sizes, dense(sizes), strides, strict=False):
+        place += offset // dense_stride % max(size, 1) * int(stride)
+    return place
 
 
 def part_of(source: FxValue, index: int, place: Place | None, own: FxValue) -> Place | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from inductorscope.correlate.replay.loop_orders import retraced_nodes
 from inductorscope.formats.graph.ir import IrLoopBody, IrText
 from inductorscope.formats.text import split_top
 
@@ -28,7 +29,7 @@ def reordered_nodes(before: IrText, after: IrText) -> set[str]:
             continue
         if node.body.indexes != first.body.indexes and _reordered(first.body, node.body):
             names.add(node.name)
-    return names
+    return names | retraced_nodes(before, after)
 
 
 def _ranges(body: IrLoopBody) -> list[tuple[str, int]]:

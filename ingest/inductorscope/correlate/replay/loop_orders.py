@@ -1,0 +1,239 @@
+"""Kernels whose loops fusion put in another order on trial.
+
+Once no more nodes fuse, Inductor compares each two kernels that share a buffer and nothing else in
+the same order. It reorders the loops of one so that both walk that buffer alike, and keeps the new
+order even if the two do not fuse. A later trial may restore the first order, so that only the
+comparison itself shows that the bodies were traced again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from inductorscope.formats.graph.ir import IrLoopBody, IrText
+from inductorscope.formats.text import split_top
+
+_LOOP = re.compile(r"\bp\d+\b")
+_TERM = re.compile(r"(?:(\d{1,18})\*)?(p\d+)$")
+_MOST_APART = 64
+"""The most kernels between two that are compared, of those that use the same buffer."""
+_LEAST_SHARED = 3
+"""The number of elements accessed alike from which on two kernels are not reordered."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """How a loop body walks a buffer."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    """The stride of each loop; none where the index is no plain sum."""
+    rest: str
+    """What the index adds to the strides; the whole index where it is no plain sum."""
+    names: tuple[str, ...]
+    """The loops, as the index names them."""
+
+    def numel(self) -> int:
+        if not self.strides:
+            used = (size for place, size in enumerate(self.sizes) if self._uses(place))
+            return prod(used)
+        return prod(size for size, stride in zip(self.sizes, self.strides, strict=False) if stride)
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for accesses that are the same, with equal loops around them. Inner loops that do
+        not change the index do not count."""
+        last = len(self.sizes)
+        while last and not self._uses(last - 1):
+            last -= 1
+        places = {name: f"p{place}" for place, name in enumerate(self.names)}
+        rest = _LOOP.sub(lambda loop: places.get(loop.group(), loop.group()), self.rest)
+        return self.sizes[:last], self.strides[:last], rest
+
+    def _uses(self, place: int) -> bool:
+        if self.strides:
+            return self.strides[place] != 0
+        return self.names[place] in _LOOP.findall(self.rest)
+
+    def in_memory_order(self) -> tuple[str, tuple[tuple[int, int], ...]] | None:
+        """The offset, and strides and sizes of the loops, outermost first, adjacent ones merged."""
+        if not self.strides:
+            return None
+        merged: list[tuple[int, int]] = []
+        loops = zip(self.strides, self.sizes, strict=False)
+        for stride, size in sorted((loop for loop in loops if loop[0]), reverse=True):
+            if merged and merged[-1][0] == stride * size:
+                merged[-1] = (stride, size * merged[-1][1])
+            else:
+                merged.append((stride, size))
+        return self.rest, tuple(merged)
+
+    def order_of(self, other: _Access) -> list[int] | None:
+        """The loops of this access in the order of the other's, if strides tell them apart."""
+        strides, wanted = self.strides, other.strides
+        if not strides or set(strides) != set(wanted) or not all(strides):
+            return None
+        if len(set(strides)) != len(strides) or len(strides) != len(wanted):
+            return None
+        return [strides.index(stride) for stride in wanted]
+
+    def reordered(self, order: list[int]) -> _Access:
+        if len(order) != len(self.sizes):
+            return self
+        strides = tuple(self.strides[place] for place in order) if self.strides else ()
+        sizes = tuple(self.sizes[place] for place in order)
+        return _Access(sizes, strides, self.rest, tuple(self.names[place] for place in order))
+
+
+@dataclass(slots=True)
+class _Kernel:
+    members: list[str] = field(default_factory=list)
+    reduces: bool = False
+    loops: set[tuple[int, ...]] = field(default_factory=set)
+    """The sizes of its members' loops."""
+    accesses: dict[str, list[_Access]] = field(default_factory=dict)
+    """Buffer → accesses, reads before writes."""
+
+    def walks_alike(self, other: _Kernel) -> bool:
+        """Whether both access enough elements in the same order to fuse as they are."""
+        shared = 0
+        for name, accesses in self.accesses.items():
+            others = {access.key() for access in other.accesses.get(name, ())}
+            if others:
+                shared += sum(access.numel() for access in accesses if access.key() in others)
+        return shared >= _LEAST_SHARED
+
+    def join(self, other: _Kernel) -> None:
+        self.members += other.members
+        self.reduces |= other.reduces
+        self.loops |= other.loops
+        for name, accesses in other.accesses.items():
+            known = self.accesses.setdefault(name, [])
+            known += [access for access in accesses if access not in known]
+
+
+def retraced_nodes(before: IrText, after: IrText) -> set[str]:
+    """Names of the scheduler nodes whose loops fusion reordered, perhaps to the same order."""
+    kernels = list(_kernels(before, after))
+    users: dict[str, list[int]] = {}
+    for place, kernel in enumerate(kernels):
+        for buffer in kernel.accesses:
+            users.setdefault(buffer, []).append(place)
+    retraced: set[str] = set()
+    seen: set[tuple[int, int]] = set()
+    for places in users.values():
+        for start, first in enumerate(places):
+            for second in places[start + 1 : start + 1 + _MOST_APART]:
+                if (first, second) not in seen:
+                    seen.add((first, second))
+                    retraced.update(_compare(kernels[first], kernels[second]))
+    return retraced
+
+
+def _kernels(before: IrText, after: IrText) -> Iterator[_Kernel]:
+    """The kernels as they were before loops were reordered: nodes that fused in the end, joined
+    where they walk a buffer alike."""
+    bodies = {node.name: node for node in before.nodes if node.body is not None}
+    for top in after.top():
+        parts: list[_Kernel] = []
+        for name in top.members or [top.name]:
+            node = bodies.get(name)
+            if node is None or node.body is None or any(b.device == "cpu" for b in node.buffers):
+                continue
+            kernel = _Kernel([name])
+            kernel.reduces = _read(node.body, kernel)
+            alike = [part for part in parts if part.walks_alike(kernel)]
+            for part in alike[1:]:
+                alike[0].join(part)
+                parts.remove(part)
+            if alike:
+                alike[0].join(kernel)
+            else:
+                parts.append(kernel)
+        yield from parts
+
+
+def _read(body: IrLoopBody, kernel: _Kernel) -> bool:
+    """Adds the accesses of a body; returns whether it reduces."""
+    loops = _loops(body)
+    sizes = tuple(size for _, size in loops)
+    kernel.loops.add(sizes)
+    reduces = False
+    written: list[tuple[str, _Access]] = []
+    for block in body.blocks.values():
+        indexes: dict[str, str] = {}
+        for op in block.ops:
+            reduces |= op.op == "reduction"
+            if op.op == "get_index" and op.arguments:
+                name = op.arguments[0].strip("'")
+                indexes[op.name] = body.indexes.get(name, name)
+            elif op.op in ("load", "store", "store_reduction") and len(op.arguments) > 1:
+                buffer, index = op.arguments[0].strip("'"), indexes.get(op.arguments[1], "")
+                access = _access(index, loops)
+                if op.op != "load":
+                    written.append((buffer, access))
+                elif access not in kernel.accesses.setdefault(buffer, []):
+                    kernel.accesses[buffer].append(access)
+    for buffer, access in written:
+        kernel.accesses[buffer] = [*kernel.accesses.get(buffer, []), access]
+    return reduces
+
+
+def _loops(body: IrLoopBody) -> list[tuple[str, int]]:
+    loops: list[tuple[str, int]] = []
+    for item in split_top(body.var_ranges.strip()[1:-1]):
+        name, _, size = item.partition(":")
+        size = size.strip()
+        loops.append((name.strip(), int(size) if size.isdigit() and len(size) < 18 else -1))
+    return [(name, size) for name, size in loops if size != 1]
+
+
+def _access(index: str, loops: list[tuple[str, int]]) -> _Access:
+    sizes = tuple(size for _, size in loops)
+    names = tuple(name for name, _ in loops)
+    strides: dict[str, int] = {}
+    rest: list[str] = []
+    for term in index.split(" + "):
+        match = _TERM.match(term)
+        if match is not None:
+            strides[match.group(2)] = int(match.group(1) or 1)
+        elif term.isdigit():
+            rest.append(term)
+        else:
+            return _Access(sizes, (), index, names)
+    if any(size < 0 for size in sizes):
+        return _Access(sizes, (), index, names)
+    own = tuple(strides.get(name, 0) for name in names)
+    return _Access(sizes, own, " ".join(rest), names)
+
+
+def _compare(first: _Kernel, second: _Kernel) -> list[str]:
+    """The members that Inductor reorders when it compares two kernels, which may be none."""
+    if first.walks_alike(second):
+        return []
+    best: tuple[int, _Access, _Access] | None = None
+    for name in first.accesses:
+        if name not in second.accesses:
+            continue
+        left, right = first.accesses[name][-1], second.accesses[name][-1]
+        ordered = left.in_memory_order()
+        if ordered is None or ordered != right.in_memory_order():
+            continue
+        if best is None or left.numel() > best[0]:
+            best = left.numel(), left, right
+    if best is None:
+        return []
+    _, left, right = best
+    if first.reduces and second.reduces:
+        return []
+    moved, own, other = (second, right, left) if first.reduces else (first, left, right)
+    order = own.order_of(other) if len(moved.loops) == 1 else None
+    if order is None:
+        return []
+    moved.loops = {tuple(size[place] for place in order) for size in moved.loops}
+    moved.accesses = {
+        name: [each.reordered(order) for each in known] for name, known in moved.accesses.items()
+    }
+    return moved.members
