@@ -6,12 +6,13 @@ uvicorn alone waits without end for the rest of a request, and for a client that
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
 import resource
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sized
 from typing import Any
 
 import h11
@@ -26,13 +27,15 @@ MOST_UNSENT_BYTES = 128 * 1024 * 1024
 """Bytes of answers that clients have yet to take, of all connections."""
 MOST_HEAD_BYTES = 16 * 1024
 """Bytes of a request's address and headers."""
-MOST_PIECES = 2000
+MOST_PIECES = 512
 """Pieces of a body in one read: chunks so small cost far more to read than to send."""
 LEAST_BODY_BYTES = 16 * 1024
 """Bytes of a body that must arrive in the time that a client has."""
 UNSENT_IN_SYSTEM_BYTES = 128 * 1024
 """Bytes the system takes beyond those on their way, so that we notice who does not read."""
 
+ENDED_SHARE = 16
+"""One of so many connections of a sender is ended at a time, since choosing them takes time."""
 ACCEPTED_AT_ONCE = 64
 """Connections accepted before one too many is ended."""
 QUEUED = 2048
@@ -140,27 +143,34 @@ class Connection(H11Protocol):
         self.transport.abort()
 
 
-def make_room(connections: Iterable[Any], most: int | None) -> None:
-    """Ends a connection if there are too many: of the client with the most, the one that has kept
-    the server waiting longest."""
-    ours = [each for each in connections if isinstance(each, Connection)]
-    if most is None or len(ours) <= most:
+def make_room(connections: Sized, most: int | None) -> None:
+    """Ends some connections if there are too many: of the sender with the most, those that have
+    kept the server waiting longest."""
+    if most is None or len(connections) <= most:
         return
     now = time.monotonic()
+    ours = _ours(connections)
     counts = Counter(each.sender for each in ours)
-    chosen = max(ours, key=lambda each: (counts[each.sender], each.waits(now)))
+    sender, count = counts.most_common(1)[0]
+    theirs = [each for each in ours if each.sender == sender]
+    ended = heapq.nlargest(max(1, count // ENDED_SHARE), theirs, key=lambda each: each.waits(now))
     log.warning(
-        "There are more than %d connections; one of %s is ended, which has %d.",
-        most, chosen.sender, counts[chosen.sender],
+        "There are more than %d connections; of %d of %s, %d are ended.",
+        most, count, sender, len(ended),
     )  # fmt: skip
-    chosen.end()
+    for each in ended:
+        each.end()
 
 
-def end_waiting(connections: Iterable[Any], seconds: float) -> None:
+def _ours(connections: Any) -> list[Connection]:  # noqa: ANN401  # uvicorn's set of all protocols
+    return [each for each in connections if isinstance(each, Connection)]
+
+
+def end_waiting(connections: Sized, seconds: float) -> None:
     """Ends connections whose client has kept the server waiting for too long, and those with the
     longest unread answers if all of them take too much memory."""
     now = time.monotonic()
-    ours = [each for each in connections if isinstance(each, Connection)]
+    ours = _ours(connections)
     for each in ours:
         if each.waits(now) > seconds:
             each.end()
