@@ -314,12 +314,14 @@ class JobsClient:
         """Our row and the engine's, both or neither. Ring when the transaction is committed.
 
         A sender's second job comes after the first ones of others, and so on, so that many jobs of
-        one sender do not hold up those of another.
+        one sender do not hold up those of another. A sender's uploads pass larger ones.
         """
         small = kind == "ingest" and spec.get("bytes", 0) <= SMALL_BYTES
         queue = SHORT_QUEUE if small else QUEUE
         sender = SENDER.get()
         mine = select(func.count()).where(Job.sender == sender, Job.state.in_(ACTIVE))
+        if "bytes" in spec:
+            mine = mine.where(Job.spec["bytes"].as_float() <= spec["bytes"])
         ahead = session.scalar(mine) or 0
         session.add(
             Job(
