@@ -30,8 +30,8 @@ from inductorscope.jobs.queue.transitions import NO_ROOM, TRY_AGAIN, Attempt
 from inductorscope.jobs.work import folders
 from inductorscope.processes.programs import MARK, SCRATCH, program
 from inductorscope.settings import PREFIX, Settings
-from inductorscope.store.database.engine import Sessions
-from inductorscope.store.database.room import with_reserve
+from inductorscope.store.database.engine import Sessions, folder_of
+from inductorscope.store.database.room import give_back, with_reserve
 
 TRY_AGAIN_SECONDS = 5.0
 TURN_SECONDS = 20.0
@@ -123,14 +123,19 @@ async def _with_room(change: Callable[..., Result], *arguments: object) -> Resul
 async def _end_without_room(work: Work, attempt: Attempt) -> None:
     """Ends a job that found the disk full; its files are gone by now, and its upload goes too."""
     await asyncio.to_thread(folders.remove_upload, work.settings, work.sessions, attempt.job_id)
+    engine = work.sessions.kw["bind"]
     disk = Disk.of(work.settings.data)
+    which = f"{disk.folder} ({disk.total / MIB:,.0f} MiB)"
+    if folder_of(engine) is None:
+        which += " or of the database"
     message = (
-        f"This filled the disk of {disk.folder} ({disk.total / MIB:,.0f} MiB), so its files were "
-        "removed. Make room there by deleting runs or dropping uploads, then send them again."
+        f"This filled the disk of {which}, so its files were removed. Make room there by deleting "
+        "runs or dropping uploads, then send them again."
     )
     # Deletes the run as far as it was stored.
     fail = partial(transitions.fail, work.sessions, attempt, message)
-    await _with_room(with_reserve, work.sessions.kw["bind"], fail)
+    await _with_room(with_reserve, engine, fail)
+    await asyncio.to_thread(give_back, engine, any_number=True)
     log.warning("%s: %s", attempt.job_id, message)
 
 

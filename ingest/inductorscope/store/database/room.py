@@ -79,9 +79,9 @@ def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
     return done
 
 
-def give_back(engine: Engine) -> None:
+def give_back(engine: Engine, *, any_number: bool = False) -> None:
     """Returns free pages of SQLite's file to the disk, where there are many or the disk is nearly
-    full. A file that an earlier version made keeps its pages, and uses them for new runs."""
+    full, or any number. A file that an earlier version made keeps its pages, and uses them for new runs."""
     folder = folder_of(engine)
     if folder is None:
         return
@@ -89,7 +89,7 @@ def give_back(engine: Engine) -> None:
     with _driver(engine) as driver:
         free = _number(driver, "freelist_count")
         many = free > SPARE_PAGES and free * SPARE_SHARE > _number(driver, "page_count")
-        if not free or not (nearly_full or many):
+        if not free or not (nearly_full or many or any_number):
             return
         if _number(driver, "auto_vacuum") != INCREMENTAL:
             return
