@@ -81,7 +81,7 @@ def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
 
 def give_back(engine: Engine, *, any_number: bool = False) -> None:
     """Returns free pages of SQLite's file to the disk, where there are many or the disk is nearly
-    full, or any number. A file that an earlier version made keeps its pages, and uses them for new runs."""
+    full, or any number. A file that an earlier version made keeps its pages for new runs."""
     folder = folder_of(engine)
     if folder is None:
         return

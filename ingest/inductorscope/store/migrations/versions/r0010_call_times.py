@@ -10,22 +10,24 @@ down_revision = "0009"
 branch_labels = None
 depends_on = None
 
+WIDE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 
 def upgrade() -> None:
     op.create_table(
         "call_times",
         sa.Column(
             "call_id",
-            sa.Integer(),
+            WIDE,
             sa.ForeignKey("kernel_calls.id", ondelete="CASCADE"),
             primary_key=True,
         ),
-        sa.Column("time_us", sa.Float(), nullable=False),
-        sa.Column("known", sa.String(), nullable=False),
-        sa.Column("runs", sa.Integer(), nullable=False),
-        sa.Column("median_us", sa.Float(), nullable=True),
-        sa.Column("p10_us", sa.Float(), nullable=True),
-        sa.Column("p90_us", sa.Float(), nullable=True),
+        sa.Column("time_us", sa.Double(), nullable=False),
+        sa.Column("known", sa.Text(), nullable=False),
+        sa.Column("runs", WIDE, nullable=False),
+        sa.Column("median_us", sa.Double(), nullable=True),
+        sa.Column("p10_us", sa.Double(), nullable=True),
+        sa.Column("p90_us", sa.Double(), nullable=True),
     )
 
 
