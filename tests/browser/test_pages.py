@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.accessible import check, opened
 from tests.support.half_read import HalfRead
 from tests.support.pages import OPENED
+from tests.support.run_kinds import KINDS
 from tests.support.serving import Served, serve
 
 GRAPH = "model__0_inference_0.0"
@@ -32,6 +33,12 @@ PAGES = {
     "failures": "/runs/{failed}/failures",
     "which component": "/runs/{failed}/failures/components",
     "missing": "/runs/0123456789abcdef",
+    "missing in a run": "/runs/{run}/graphs/nothing",
+    "trace alone": "/runs/{trace}",
+    "times of a trace alone": "/runs/{trace}/time?profile=rank1/compiled.json.gz",
+    "roofline of a trace alone": "/runs/{trace}/roofline",
+    "explorer without a graph": "/runs/{trace}/explorer",
+    "memory without a graph": "/runs/{trace}/memory",
 }
 """Every page of the table, and some of their states."""
 EMPTY_PAGES = ["/", "search", "/jobs", "/capture", "missing"]
@@ -47,18 +54,21 @@ def filled(
 
     data = tmp_path_factory.mktemp("filled") / "data"
     command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-    for run in ("neg-does-not-compile", "cuda-foo1"):
-        subprocess.run([*command, str(fixtures / run)], check=True)
+    traces = tmp_path_factory.mktemp("traces")
+    KINDS["two traces of one name"](traces)
+    for folder in (traces, fixtures / "neg-does-not-compile", fixtures / "cuda-foo1"):
+        subprocess.run([*command, str(folder)], check=True)
     with serve(data, "--workers", "0") as served:
         import httpx
 
-        run, failed = (one["id"] for one in httpx.get(f"{served.url}/api/").json()["runs"])
+        run, failed, trace = (one["id"] for one in httpx.get(f"{served.url}/api/").json()["runs"])
         explorer = httpx.get(f"{served.url}/api/runs/{run}/graphs/{GRAPH}/explorer").json()
         kernel = explorer["kernels"][0]
         files = httpx.get(f"{served.url}/api/runs/{run}/read").json()["files"]
         where = {
             "run": run,
             "failed": failed,
+            "trace": trace,
             "slug": GRAPH,
             "kernel": f"{kernel['name']}:{kernel['calls'][0]['handle']}",
             "number": "0",

@@ -7,12 +7,21 @@ from datetime import UTC, datetime
 
 import pytest
 from inductorscope.analyze.time.costs import LineCostRow
+from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.parts import kernel_rows
 from inductorscope.answers.time.lines import line_times, node_times, source_times
+from inductorscope.answers.time.profiles import busy_of
 from inductorscope.answers.time.time import time_page
 from inductorscope.store.database.bulk import insert_records
 from inductorscope.store.database.engine import sessions
-from inductorscope.store.runs.draft import CallDraft, FxNodeDraft, GraphDraft, KernelDraft, RunDraft
+from inductorscope.store.runs.draft import (
+    CallDraft,
+    FxNodeDraft,
+    GraphDraft,
+    KernelDraft,
+    ProfileDraft,
+    RunDraft,
+)
 from inductorscope.store.runs.nodes import pack_nodes
 from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import LineCost
@@ -96,3 +105,34 @@ def test_a_map_of_many_files_sums_at_every_level(engine: Engine) -> None:
                 assert inside[part.id] == pytest.approx(part.us), part
         assert sum(part.parent == "" for part in page.map) == 101
         assert len(page.map) == len({part.id for part in page.map})
+
+
+def a_profile(label: str, on_device: bool, timeline: dict[str, float] | None) -> ProfileDraft:
+    facts = {"breakdown": {"on_device": on_device, "timeline": timeline}}
+    return ProfileDraft(label, None, None, [], facts)
+
+
+def test_how_busy_a_trace_was_is_read_without_the_rest(engine: Engine) -> None:
+    """Of the compiled profile, else of one that is not eager; of none without work."""
+    busy, idle = {"busy_us": 30.5, "span_us": 100.0}, {"busy_us": 1.0, "span_us": 2.0}
+    drafts = {
+        "compiled": [a_profile("eager", False, idle), a_profile("compiled", True, busy)],
+        "other": [a_profile("eager", True, idle), a_profile("trace.json", False, busy)],
+        "eager": [a_profile("eager", True, idle)],
+        "empty": [a_profile("trace.json", False, None), ProfileDraft("table", None, 1, [], {})],
+        "without": [],
+    }
+    with sessions(engine).begin() as session:
+        for number, (name, profiles) in enumerate(drafts.items()):
+            digest = f"{number:016x}" * 4
+            run = RunDraft(digest, name, [], "ingest", datetime.now(UTC), 1)
+            run.profiles = profiles
+            insert_run(session, run)
+    ids = {name: f"{number:016x}" for number, name in enumerate(drafts)}
+    with sessions(engine, read_only=True)() as session:
+        found = busy_of(session, list(ids.values()))
+    assert found == {
+        ids["compiled"]: Busy(True, 30.5, 100.0),
+        ids["other"]: Busy(False, 30.5, 100.0),
+        ids["eager"]: Busy(True, 1.0, 2.0),
+    }

@@ -28,7 +28,7 @@ from tests.support.run_kinds import KINDS
 
 OF_RUN = tuple(page for page in PAGES if page.path.startswith(RUN))
 OTHERS = tuple(page for page in PAGES if not page.path.startswith(RUN))
-TABS = ("", "/explorer", "/time", "/roofline", "/memory", "/compile", "/failures", "/log", "/read")
+TABS = tuple(page.path.removeprefix(RUN) for page in OF_RUN if page.nav)
 FOLLOWED = 3
 """Links to each page that are followed in each run."""
 FEW = 2
