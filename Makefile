@@ -1,4 +1,4 @@
-# Two commands: `make run` serves the dashboard, `make test` runs every test.
+# `make run` serves the dashboard, `make test` runs every test, `make help` lists the rest.
 # Settings: PYTHON, TORCH (a pip spec, with options if need be), PORT, DATA, CASES, ARGS.
 PYTHON ?= python3.11
 TORCH ?= torch==2.13.0
@@ -15,12 +15,16 @@ FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend
 
 .PHONY: help run test check docs screenshots bench fuzz clean install install-dev chromium
 help:
-	@echo "make run      set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
-	@echo "make test     set up and run every test"
-	@echo "make check    linters and type checkers, Python and TypeScript"
-	@echo "make bench    read logs beside tlparse, traces beside HTA; ARGS=--quick for a short one"
-	@echo "make fuzz     CASES=100000 damaged inputs for every reader"
-	@echo "make clean    remove what the other commands made, your data aside"
+	@echo "make run          set up, capture the tutorial's model, serve http://127.0.0.1:$(PORT)"
+	@echo "make test         set up and run every test; PYTEST_ARGS=tests/formats runs some"
+	@echo "make install      set up, and bundle the front end again if its sources changed"
+	@echo "make install-dev  set up for development, with what tests and linters need"
+	@echo "make check        linters and type checkers, Python and TypeScript"
+	@echo "make docs         write the tables of docs/logs.md"
+	@echo "make screenshots  take the pictures of docs/screenshots"
+	@echo "make bench        read logs beside tlparse, traces beside HTA; ARGS=--quick for a short one"
+	@echo "make fuzz         CASES=100000 damaged inputs for every reader"
+	@echo "make clean        remove what the other commands made, but not your data"
 
 $(VENV)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed and '$(PYTHON)' was not found: make run PYTHON=/path/to/python3.11"; exit 1; }
@@ -42,7 +46,7 @@ $(VENV)/.dev: $(VENV)/.app pyproject.toml
 	@touch $@
 
 install: $(VENV)/.app
-install-dev: $(VENV)/.dev
+install-dev: $(VENV)/.dev frontend/node_modules/.dev
 
 run: $(VENV)/.app
 	$(BIN)/inductorscope serve --data $(DATA) --port $(PORT) --first-capture neg-maximum-cat
@@ -62,9 +66,9 @@ frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
 screenshots: $(VENV)/.dev frontend/node_modules/.dev chromium
 	INDUCTORSCOPE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest tests/browser/test_screenshots.py
 
-# The tables of records in docs/logs.md, from formats/log/kinds.py.
-docs: $(VENV)/.app
-	$(BIN)/python docs/write_tables.py
+# The tables of records in docs/logs.md, from formats/log/kinds.py, which needs no package.
+docs:
+	PYTHONPATH=ingest $(PYTHON) docs/write_tables.py
 
 check: $(VENV)/.dev frontend/node_modules/.dev
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from inductorscope.cli.app import REFUSED, SERVER, fail, print_json
+from inductorscope.cli.app import REFUSED, SERVER, fail, load_settings, print_json
 from inductorscope.cli.client import Client, ServerError
 from inductorscope.cli.local import align_lines, read_paths
 from inductorscope.cli.progress import Progress
@@ -79,13 +79,15 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
             }
         )
         return
-    known = "already exists" if result.duplicate else f"read in {result.seconds:.1f} s"
+    known = "already exists, unchanged" if result.duplicate else f"read in {result.seconds:.1f} s"
     typer.echo(f"Run {result.run_id} {known}: {result.read}.")
     if result.duplicate:
         typer.echo("Delete it first to have the files read anew.")
     for item in result.dropped:
         typer.echo(f"  left out {item.file}: {item.reason} ({item.count})")
     typer.echo(url)
+    if settings.data != load_settings().data:
+        typer.echo(f"To open it: inductorscope serve --data {settings.data}")
 
 
 def push_and_print(

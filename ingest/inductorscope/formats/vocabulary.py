@@ -4,7 +4,8 @@ Each idea has one id, which is stored, sent and shown unchanged. Code that needs
 constant; everything else (panes, links, search, downloads, charts, legends) loops over the
 descriptors. `frontend/vocabulary.py` writes them out when the front end is built.
 
-A new stage is one entry in `STAGES`, and a reader in `correlate` if its lines name entities.
+A new stage is one entry in `STAGES`, in the order of lists, and a reader in `correlate` if its
+lines name entities.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ CHROME_TRACE: Final = "chrome_trace"
 KEY_AVERAGES: Final = "key_averages"
 RESULT: Final = "result"
 CAPTURE: Final = "capture"
+CAPTURE_LOG: Final = "capture_log"
+SOURCE_LIST: Final = "source_list"
 LINE_RECORD: Final = "line_record"
 INTERMEDIATE_VALUES: Final = "intermediate_values"
 BEST_CONFIG: Final = "best_config"
@@ -108,12 +111,13 @@ class Stage:
     """One view of a graph: where its text comes from and how its lines are read."""
 
     id: str
+    """Lower-case letters and underscores, as in `post_grad`."""
     title: str
     language: Language
     missing: str
     """Shown when a graph has no such text: where it comes from."""
     file: str = ""
-    """The file's name in a debug folder."""
+    """The file's exact name in a debug folder, by which it is recognised."""
     names: Names = ""
     """The entities that its lines name: lines of the user's program, Dynamo's nodes, nodes of FX
     graphs, operations of the IR, or kernels and calls. Empty when the text is only shown."""
@@ -247,6 +251,11 @@ ROLES: tuple[Role, ...] = (
     Role(KEY_AVERAGES, "Profiler table", "profiler table"),
     Role(RESULT, "Timings", "timings"),
     Role(CAPTURE, "Facts of the capture", "facts of the capture", file="capture.json"),
+    Role(
+        CAPTURE_LOG, "Output of the capture", "output of the capture, kept to download",
+        file="capture.log",
+    ),
+    Role(SOURCE_LIST, "List of sources", "names of the captured sources", file="sources.json"),
     Role(
         LINE_RECORD, "Record of the code's lines", "exact record of the code's lines",
         file="line_record.json",
