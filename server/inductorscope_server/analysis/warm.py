@@ -6,10 +6,11 @@ from inductorscope.answers.compile import ranks, story
 from inductorscope.answers.explorer import kernel, reasons
 from inductorscope.answers.failures import report
 from inductorscope.answers.memory import memory
+from inductorscope.answers.runs import run
 from sqlalchemy import text
 from sqlalchemy.orm import Session, configure_mappers
 
-ANSWERS = (kernel, memory, ranks, reasons, report, story)
+ANSWERS = (kernel, memory, ranks, reasons, report, run, story)
 
 
 def warm(session: Session) -> None:

@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from inductorscope_server.web import openapi
 from inductorscope_server.web.errors import Refusal, documented
 from inductorscope_server.web.ids import LARGEST, ArtifactId, Cursor, Line, RunId
-from inductorscope_server.web.parts import Parts, Reading, Shared
+from inductorscope_server.web.parts import Analysing, Parts, Reading, Shared
 
 html = APIRouter()
 api = APIRouter(tags=[openapi.RUNS])
@@ -59,8 +59,8 @@ def load_runs(
         raise wrong from error
 
 
-def load_run(session: Reading, run: RunId) -> RunPage:
-    return run_page(session, run)
+async def load_run(analysis: Analysing, run: RunId) -> RunPage:
+    return await analysis(run_page, run)
 
 
 def load_state(session: Reading, run: RunId) -> RunState:

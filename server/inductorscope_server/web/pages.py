@@ -108,5 +108,5 @@ def add_page(page: Page, html: APIRouter, api: APIRouter, templates: Pages) -> N
         page.show or show,
         name=f"show_{name}",
         response_model=None,
-        dependencies=[Depends(prepare_analysis)] if page.path.startswith("/runs/") else None,
+        dependencies=[Depends(prepare_analysis)],
     )

@@ -90,7 +90,7 @@ async def _analysing(request: Request) -> Analysis:
 
 
 async def prepare_analysis(request: Request) -> None:
-    """For pages of runs: their links lead to pages that analyse texts."""
+    """For pages: their links lead to answers that analyse texts."""
     parts_of(request).analysis.prepare()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from inductorscope.answers.explorer.graph_texts import graph_texts
+from inductorscope.answers.parts import graph_of
 from starlette.testclient import TestClient
 
 GRAPH = "model__0_inference_0.0"
@@ -105,3 +107,35 @@ def test_what_is_not_here_is_404(filled: TestClient, run: str, path: str) -> Non
     address = path.format(run=run)
     prefix = "/api" if address.endswith("case.py") else ""
     assert filled.get(prefix + address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("answer", "path"),
+    [
+        ("roofline_page", "/runs/{run}/roofline"),
+        ("memory_page", "/runs/{run}/graphs/{graph}/memory"),
+        ("kernel_page", "/runs/{run}/graphs/{graph}/kernels/{kernel}"),
+    ],
+)
+def test_a_graph_over_a_limit_is_left_out_with_a_sentence(
+    filled: TestClient, run: str, kernel: str, answer: str, path: str
+) -> None:
+    parts = filled.app.state.parts  # type: ignore[attr-defined]  # the application, to TestClient
+    with parts.read() as session:
+        name = graph_texts(session, graph_of(session, run, GRAPH).id).name
+    passed_over = parts.analysis._passed_over
+    passed_over.add(f"{answer} of run {run}", name, "takes longer than 10 seconds")
+    page = filled.get(path.format(run=run, graph=GRAPH, kernel=kernel))
+    passed_over._texts.clear()
+    assert page.status_code == 200
+    assert "Analysing these texts takes longer than 10 seconds, so they are left out." in page.text
+
+
+def test_a_run_without_its_story_still_has_its_page(filled: TestClient, run: str) -> None:
+    passed_over = filled.app.state.parts.analysis._passed_over  # type: ignore[attr-defined]
+    passed_over.add(f"run_page of run {run}", "story of compiling", "needs more than 1 GiB")
+    page = filled.get(f"/runs/{run}")
+    passed_over._texts.clear()
+    assert page.status_code == 200
+    assert "not analysed" in page.text
+    assert GRAPH in page.text

@@ -23,6 +23,7 @@ from inductorscope.answers.compile.rows import (
     FailureRow,
     HistoryRow,
     RestartRow,
+    SentencePart,
     SentenceRow,
     WorkRow,
     break_rows,
@@ -34,6 +35,7 @@ from inductorscope.answers.compile.rows import (
     work_rows,
 )
 from inductorscope.answers.compile.torch_says import ExplainedRow, explained, torch_report
+from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.runs.watch import watch_key
 
@@ -88,6 +90,10 @@ class CompilePage:
 
 def story_in_words(session: Session, run_id: str) -> list[SentenceRow]:
     """The overview alone; empty without a story."""
+    try:
+        begin("story of compiling")
+    except NotAnalysed as error:
+        return [SentenceRow("note", "not analysed", [SentencePart(str(error), "", None, None)], "")]
     run_story = read_run_story(session, run_id)
     if run_story.story is None:
         return []

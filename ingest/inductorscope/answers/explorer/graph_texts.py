@@ -36,6 +36,11 @@ class GraphTextsStored:
     digests: dict[str, str]
     size: int
 
+    @property
+    def name(self) -> str:
+        """Names the texts by their content."""
+        return f"graph {' '.join(sorted(self.digests.values()))}"
+
     def begin(self) -> None:
         """Says that these texts are analysed from now on. Raises NotAnalysed."""
         if self.size > LARGEST:
@@ -43,7 +48,7 @@ class GraphTextsStored:
                 f"The texts of this graph take {self.size / 2**20:.0f} MiB; only up to "
                 f"{LARGEST / 2**20:.0f} MiB are analysed here. You can download them."
             )
-        begin(f"texts of a graph: {' '.join(sorted(self.digests.values()))}", self.size)
+        begin(self.name, self.size)
 
     def read(self, session: Session) -> dict[str, str]:
         """The texts. Raises NotAnalysed."""
