@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inductorscope.analyze.time.call_times import match_calls
+from inductorscope.answers.time.roofline import roofline_page
 from inductorscope.reading import read_run
 from inductorscope.store.database.engine import Sessions, sessions
 from inductorscope.store.tables.models import Kernel, KernelCall
@@ -95,6 +96,13 @@ def test_each_call_has_the_time_that_the_raw_events_sum_to(
         ).one()
         assert convolutions[0] == 53
         assert convolutions[2] > 3 * convolutions[1]
+        roofline = roofline_page(session, run)
+        shapes = [row for row in roofline.kernels if row.name == "extern_kernels.convolution"]
+        assert (len(shapes), sum(row.calls for row in shapes)) == (23, 53)
+        assert shapes[0].shapes == "bf16[32,3,224,224] bf16[64,3,7,7] bf16[32,64,112,112]"
+        assert sum(row.time_us or 0.0 for row in roofline.kernels) == pytest.approx(
+            sum(wanted.values()), rel=1e-6
+        )
         lines = session.scalars(select(LineCost.shared_us).where(LineCost.run_id == run)).all()
         assert sum(lines) == pytest.approx(sum(wanted.values()), rel=1e-6)
 

@@ -16,6 +16,8 @@ export interface Roofline {
 /** Operations a byte, below which a point would leave the picture. */
 const LEAST = 1 / 64;
 const TALL = 15;
+/** Characters of the shapes that a hint shows. */
+const LONGEST = 70;
 
 export interface Dot {
   kernel: Kernel;
@@ -35,6 +37,10 @@ export function dots(kernels: readonly Kernel[]): Dot[] {
 
 function plain(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
 function chart(data: Roofline, placed: Dot[]) {
@@ -81,7 +87,7 @@ function chart(data: Roofline, placed: Dot[]) {
         x: placed.map((dot) => dot.intensity),
         y: placed.map((dot) => dot.rate),
         customdata: placed.map(({ kernel }) => [
-          plain(kernel.name),
+          plain(kernel.name) + (kernel.shapes ? `<br>${plain(shortened(kernel.shapes))}` : ""),
           microseconds(kernel.time_us ?? 0),
           kernel.standing.share === null ? "unknown" : share(kernel.standing.share),
         ]),

@@ -33,13 +33,8 @@ from inductorscope.answers.parts import (
     run_of,
     share,
 )
-from inductorscope.answers.time.roofline import (
-    KernelWork,
-    graph_works,
-    kernel_work,
-    run_peaks,
-    step_time,
-)
+from inductorscope.answers.time.kernel_work import KernelWork, work_of_call
+from inductorscope.answers.time.roofline import graph_works, run_peaks, step_time
 from inductorscope.formats.vocabulary import CODE, IR_POST
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.runs.nodes import call_texts, fx_nodes, ir_nodes, kernel_facts
@@ -164,7 +159,7 @@ class KernelPage:
     work: KernelCallWork | None
     """What this call moves and computes."""
     roofline: KernelWork | None
-    """All calls of the kernel together, compared with the machine's limits."""
+    """Its calls with the shapes of this one, or all of them, compared with the machine's limits."""
     peaks: Peaks | None
     work_missing: str
     """Why that is unknown; empty if it is known."""
@@ -233,6 +228,12 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
     if kernel is None:
         raise no_call(run, slug, name, handle)
     texts = call_texts(session, graph.id)
+    rows = session.execute(
+        select(KernelCall, CallTime)
+        .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
+        .where(KernelCall.kernel_id == kernel.id)
+        .order_by(KernelCall.line)
+    ).all()
     calls = [
         KernelCallRow(
             call.handle,
@@ -242,13 +243,9 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             call.permalink,
             _time_of(time),
         )
-        for call, time in session.execute(
-            select(KernelCall, CallTime)
-            .join(CallTime, CallTime.call_id == KernelCall.id, isouter=True)
-            .where(KernelCall.kernel_id == kernel.id)
-            .order_by(KernelCall.line)
-        )
+        for call, time in rows
     ]
+    times = {call.handle: time for call, time in rows if time is not None}
     call = next((item for item in calls if item.handle == handle), None)
     if call is None:
         raise no_call(run, slug, name, handle)
@@ -279,7 +276,9 @@ def kernel_page(session: Session, run: str, slug: str, name: str, handle: int) -
             if (each_call.run.id, each_call.graph.slug) != (run, slug)
         ],
         work=next((_call_work(work) for work in works if work.handle == handle), None),
-        roofline=kernel_work(slug, kernel, handle, works, peaks, step_us) if works else None,
+        roofline=(
+            work_of_call(slug, kernel, handle, works, times, peaks, step_us) if works else None
+        ),
         peaks=peaks,
         work_missing=missing,
         benchmarks=benchmarks_of(session, graph.id, kernel.name),

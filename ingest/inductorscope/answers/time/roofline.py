@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.bytes.graph import CallWork, graph_work
-from inductorscope.analyze.bytes.moved import How
 from inductorscope.analyze.roofline.roofline import Peaks, Standing, peaks_of, standing
 from inductorscope.answers.explorer.graph_texts import graph_texts, remembered
 from inductorscope.answers.limits import NotAnalysed
-from inductorscope.answers.parts import GraphName, RunName, each, graph_name, kernel_time, run_of
+from inductorscope.answers.parts import GraphName, RunName, graph_name, kernel_time, run_of
+from inductorscope.answers.time.kernel_work import KernelWork, kernel_work, works_by_shape
 from inductorscope.answers.time.profiles import (
     ProfileShown,
     ProfileTable,
@@ -24,7 +24,7 @@ from inductorscope.answers.time.profiles import (
 )
 from inductorscope.formats.vocabulary import CODE, IR_POST, POST_GRAD
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall, Run
-from inductorscope.store.tables.times import TraceKernel
+from inductorscope.store.tables.times import CallTime, TraceKernel
 
 SHOWN = 100
 DRAWN = 400
@@ -41,29 +41,6 @@ _work_of = remembered(
     lambda texts: graph_work(texts.get(CODE, ""), texts.get(IR_POST), texts.get(POST_GRAD)),
     kept=KEPT_TEXT,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class KernelWork:
-    """A kernel's calls of one step together, and how close they come to the limits."""
-
-    graph: str
-    name: str
-    handle: int | None
-    kind: str
-    category: str
-    calls: int
-    time_us: float | None
-    each_us: float | None
-    bytes: float | None
-    """Of one step."""
-    how: How
-    hint: bool
-    inductor_bytes: float | None
-    products: float | None
-    operations: float | None
-    dtype: str
-    standing: Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +82,6 @@ class RooflinePage:
     order: Order
     first: int
     shown: int
-
-
-@dataclass(slots=True)
-class _Sum:
-    bytes: float | None = 0.0
-    how: set[How] = field(default_factory=set)
-    hint: bool = False
-    inductor: float | None = None
-    products: float | None = None
-    operations: float | None = None
-    dtype: str = ""
-    calls: int = 0
 
 
 def graph_works(session: Session, graph: Graph) -> list[CallWork]:
@@ -185,8 +150,8 @@ def roofline_page(
         kernels=wanted[first : first + SHOWN],
         kernel_count=len(wanted),
         drawn=sorted(counted, key=lambda row: -(row.time_us or 0.0))[:DRAWN],
-        timed=len(timed),
-        counted=len(counted),
+        timed=_kernels(timed),
+        counted=_kernels(counted),
         time_us=sum(row.time_us or 0.0 for row in timed) if timed else None,
         counted_us=sum(row.time_us or 0.0 for row in counted),
         saves=sum(savings) if savings else None,
@@ -204,6 +169,11 @@ def roofline_page(
         first=first,
         shown=SHOWN,
     )
+
+
+def _kernels(rows: list[KernelWork]) -> int:
+    """The number of different kernels."""
+    return len({(row.graph, row.name, row.handle is None) for row in rows})
 
 
 def _main_type(timed: list[KernelWork], peaks: Peaks | None) -> str:
@@ -272,17 +242,29 @@ def _of_graph(
     by_kernel: dict[str, list[CallWork]] = defaultdict(list)
     for work in works:
         by_kernel[work.kernel].append(work)
-    handle = (
+    timed = (
+        select(KernelCall.kernel_id, KernelCall.handle, CallTime)
+        .join(CallTime, CallTime.call_id == KernelCall.id)
+        .where(KernelCall.graph_id == graph.id)
+    )
+    times: dict[int, dict[int, CallTime]] = defaultdict(dict)
+    for kernel_id, handle, time in session.execute(timed):
+        times[kernel_id][handle] = time
+    first = (
         select(func.min(KernelCall.handle))
         .where(KernelCall.kernel_id == Kernel.id)
         .correlate(Kernel)
         .scalar_subquery()
     )
-    query = select(Kernel, handle).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
-    return [
-        kernel_work(graph.slug, kernel, first, by_kernel.get(kernel.name, []), peaks, step_us)
-        for kernel, first in session.execute(query)
-    ]
+    query = select(Kernel, first).where(Kernel.graph_id == graph.id).order_by(Kernel.id)
+    rows: list[KernelWork] = []
+    for kernel, handle in session.execute(query):
+        calls = by_kernel.get(kernel.name, [])
+        if split := works_by_shape(graph.slug, kernel, calls, times[kernel.id], peaks, step_us):
+            rows += split
+        else:
+            rows.append(kernel_work(graph.slug, kernel, handle, calls, peaks, step_us))
+    return rows
 
 
 def _of_trace(
@@ -304,6 +286,7 @@ def _of_trace(
                 graph="",
                 name=kernel.name,
                 handle=None,
+                shapes="",
                 kind="triton",
                 category=kernel.category,
                 calls=kernel.calls,
@@ -346,73 +329,3 @@ def _recorded_standing(
         saves=None,
         over="",
     )
-
-
-def kernel_work(
-    slug: str,
-    kernel: Kernel,
-    handle: int | None,
-    works: list[CallWork],
-    peaks: Peaks | None,
-    step_us: float | None,
-) -> KernelWork:
-    """The work of a kernel's calls together. The profile may have seen the code run more than once
-    per step."""
-    total = _summed(works)
-    times = kernel.time_calls / total.calls if kernel.time_calls and total.calls else 1.0
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * times
-
-    moved = scaled(total.bytes) if works else None
-    products, operations = scaled(total.products), scaled(total.operations)
-    return KernelWork(
-        graph=slug,
-        name=kernel.name,
-        handle=handle,
-        kind=kernel.kind,
-        category=kernel.category,
-        calls=kernel.call_count,
-        time_us=kernel.time_us,
-        each_us=each(kernel),
-        bytes=moved,
-        how=_least_sure(total.how),
-        hint=total.hint,
-        inductor_bytes=scaled(total.inductor),
-        products=products,
-        operations=operations,
-        dtype=total.dtype,
-        standing=standing(
-            peaks,
-            moved=moved,
-            products=products,
-            operations=operations,
-            dtype=total.dtype,
-            time_us=kernel.time_us,
-            step_us=step_us,
-        ),
-    )
-
-
-def _least_sure(ways: set[How]) -> How:
-    order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
-    return next((how for how in order if how in ways), "unknown")
-
-
-def _summed(works: list[CallWork]) -> _Sum:
-    total = _Sum()
-    for work in works:
-        moved = work.bytes.total
-        total.bytes = None if moved is None or total.bytes is None else total.bytes + moved
-        total.how.add(work.bytes.how)
-        total.hint = total.hint or work.bytes.hint
-        total.inductor = _plus(total.inductor, work.inductor_bytes)
-        total.products = _plus(total.products, work.products)
-        total.operations = _plus(total.operations, work.operations)
-        total.dtype = total.dtype or work.dtype
-        total.calls += 1
-    return total
-
-
-def _plus(sum_so_far: float | None, more: float | None) -> float | None:
-    return sum_so_far if more is None else (sum_so_far or 0.0) + more

@@ -1,0 +1,203 @@
+"""The work of a kernel's calls, compared with the machine's limits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from inductorscope.analyze.bytes.graph import CallWork
+from inductorscope.analyze.bytes.moved import How
+from inductorscope.analyze.roofline.roofline import Peaks, Standing, standing
+from inductorscope.analyze.time.costs import MEASURED
+from inductorscope.store.tables.models import Kernel
+from inductorscope.store.tables.times import CallTime
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """Calls of a kernel with the same shapes in one step, and how near the limits they come."""
+
+    graph: str
+    name: str
+    handle: int | None
+    """Of the first of these calls."""
+    shapes: str
+    """Of the operands, if other calls of the kernel have others."""
+    kind: str
+    category: str
+    calls: int
+    time_us: float | None
+    each_us: float | None
+    bytes: float | None
+    """Of one step."""
+    how: How
+    hint: bool
+    inductor_bytes: float | None
+    products: float | None
+    operations: float | None
+    dtype: str
+    standing: Standing
+
+
+@dataclass(slots=True)
+class _Sum:
+    bytes: float | None = 0.0
+    how: set[How] = field(default_factory=set)
+    hint: bool = False
+    inductor: float | None = None
+    products: float | None = None
+    operations: float | None = None
+    dtype: str = ""
+
+
+def works_by_shape(
+    slug: str,
+    kernel: Kernel,
+    works: list[CallWork],
+    times: Mapping[int, CallTime],
+    peaks: Peaks | None,
+    step_us: float | None,
+) -> list[KernelWork]:
+    """The work of a kernel's calls by the shapes of their operands; empty if all have the same, or
+    if some call was not measured. `times`: by handle."""
+    by_shape: dict[str, list[CallWork]] = defaultdict(list)
+    for work in works:
+        by_shape[_shapes(work)].append(work)
+    measured = all(work.handle in times and times[work.handle].known == MEASURED for work in works)
+    if len(by_shape) < 2 or not measured:
+        return []
+    scale = _runs_of_code(kernel, len(works))
+    return [
+        _work(
+            slug, kernel, alike, scale, peaks, step_us,
+            shapes=shapes,
+            handle=min(work.handle for work in alike),
+            calls=len(alike),
+            time_us=sum(times[work.handle].time_us for work in alike),
+        )
+        for shapes, alike in by_shape.items()
+    ]  # fmt: skip
+
+
+def work_of_call(
+    slug: str,
+    kernel: Kernel,
+    handle: int,
+    works: list[CallWork],
+    times: Mapping[int, CallTime],
+    peaks: Peaks | None,
+    step_us: float | None,
+) -> KernelWork:
+    """The work of the kernel's calls that have the same shapes as this one; of all its calls, if
+    they are not told apart."""
+    own = next((_shapes(work) for work in works if work.handle == handle), None)
+    rows = works_by_shape(slug, kernel, works, times, peaks, step_us)
+    alike = next((row for row in rows if row.shapes == own), None)
+    return alike or kernel_work(slug, kernel, handle, works, peaks, step_us)
+
+
+def _shapes(work: CallWork) -> str:
+    """`bf16[32,64,56,56] bf16[64,64,1,1]`"""
+    layouts = [each.layout for each in work.bytes.traffic]
+    return " ".join(f"{_short(each.dtype)}[{','.join(each.shape)}]" for each in layouts)
+
+
+def _short(dtype: str) -> str:
+    """`bfloat16` → `bf16`"""
+    return dtype.replace("float", "f").replace("uint", "u").replace("int", "i")
+
+
+def _runs_of_code(kernel: Kernel, calls: int) -> float:
+    """The profile may have seen the code run more than once per step."""
+    return kernel.time_calls / calls if kernel.time_calls and calls else 1.0
+
+
+def kernel_work(
+    slug: str,
+    kernel: Kernel,
+    handle: int | None,
+    works: list[CallWork],
+    peaks: Peaks | None,
+    step_us: float | None,
+) -> KernelWork:
+    """The work of a kernel's calls together."""
+    return _work(
+        slug, kernel, works, _runs_of_code(kernel, len(works)), peaks, step_us,
+        shapes="",
+        handle=handle,
+        calls=kernel.call_count,
+        time_us=kernel.time_us,
+    )  # fmt: skip
+
+
+def _work(
+    slug: str,
+    kernel: Kernel,
+    works: list[CallWork],
+    times: float,
+    peaks: Peaks | None,
+    step_us: float | None,
+    *,
+    shapes: str,
+    handle: int | None,
+    calls: int,
+    time_us: float | None,
+) -> KernelWork:
+    total = _summed(works)
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * times
+
+    moved = scaled(total.bytes) if works else None
+    products, operations = scaled(total.products), scaled(total.operations)
+    return KernelWork(
+        graph=slug,
+        name=kernel.name,
+        handle=handle,
+        shapes=shapes,
+        kind=kernel.kind,
+        category=kernel.category,
+        calls=calls,
+        time_us=time_us,
+        each_us=None if time_us is None or not calls * times else time_us / (calls * times),
+        bytes=moved,
+        how=_least_sure(total.how),
+        hint=total.hint,
+        inductor_bytes=scaled(total.inductor),
+        products=products,
+        operations=operations,
+        dtype=total.dtype,
+        standing=standing(
+            peaks,
+            moved=moved,
+            products=products,
+            operations=operations,
+            dtype=total.dtype,
+            time_us=time_us,
+            step_us=step_us,
+        ),
+    )
+
+
+def _least_sure(ways: set[How]) -> How:
+    order: tuple[How, ...] = ("unknown", "bounded", "whole", "counted")
+    return next((how for how in order if how in ways), "unknown")
+
+
+def _summed(works: list[CallWork]) -> _Sum:
+    total = _Sum()
+    for work in works:
+        moved = work.bytes.total
+        total.bytes = None if moved is None or total.bytes is None else total.bytes + moved
+        total.how.add(work.bytes.how)
+        total.hint = total.hint or work.bytes.hint
+        total.inductor = _plus(total.inductor, work.inductor_bytes)
+        total.products = _plus(total.products, work.products)
+        total.operations = _plus(total.operations, work.operations)
+        total.dtype = total.dtype or work.dtype
+    return total
+
+
+def _plus(sum_so_far: float | None, more: float | None) -> float | None:
+    return sum_so_far if more is None else (sum_so_far or 0.0) + more
