@@ -9,7 +9,7 @@ from rich.table import Table
 
 from inductorscope.answers.runs.runs import RunRow
 
-WIDE_COLUMNS = 130
+WIDE_COLUMNS, WIDEST_COLUMNS = 130, 150
 PIPED_COLUMNS = 200
 
 
@@ -22,15 +22,17 @@ def print_runs(runs: Sequence[RunRow]) -> None:
     # A file or pipe gets all columns in full; a narrow terminal has no room for them.
     if not console.is_terminal:
         console.width = max(console.width, PIPED_COLUMNS)
-    wide = console.width >= WIDE_COLUMNS
+    wide, widest = console.width >= WIDE_COLUMNS, console.width >= WIDEST_COLUMNS
     table = Table(box=None, header_style="bold")
     table.add_column("Run", no_wrap=True, min_width=16)
     # The name takes the width that the other columns leave, within a readable minimum.
-    most = max(console.width - (105 if wide else 60), 12)
+    most = max(console.width - (125 if widest else 105 if wide else 60), 12)
     table.add_column("Name", no_wrap=True, overflow="ellipsis", max_width=most)
     if wide:
         table.add_column("torch", no_wrap=True, overflow="ellipsis", max_width=18)
         table.add_column("Device", no_wrap=True, overflow="ellipsis", max_width=18)
+    if widest:
+        table.add_column("Verdict", no_wrap=True, overflow="ellipsis", max_width=18)
     for heading in ("Graphs", "Kernels", "Speed-up", "When"):
         table.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
@@ -42,6 +44,7 @@ def print_runs(runs: Sequence[RunRow]) -> None:
             run.id,
             run.name,
             *(made_on if wide else ()),
+            *((run.verdict.label,) if widest else ()),
             str(run.graph_count),
             str(run.kernel_count),
             faster,
