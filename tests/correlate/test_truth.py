@@ -39,7 +39,10 @@ def test_fixtures_stay_explained(fixtures: Path, graph: str) -> None:
 
 
 # Some of each: `score.py` beside the truth reads them all.
-SAMPLES = ["cpu-bert", "cpu-unet", "cuda-resnet", "cuda-rnn"]
+SAMPLES = [
+    "cpu-bert", "cpu-focalnet", "cpu-unet",
+    "cuda-googlenet", "cuda-maxvit", "cuda-resnet", "cuda-rnn", "cuda-squeezenet",
+]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.correlate.nodes.fx_graph import FxGraph
-from inductorscope.correlate.nodes.view_offsets import constant_term
+from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.fx import parse_fx
+from inductorscope.formats.graph.ir import IrBuffer
 
 SPLIT = """
 class <lambda>(torch.nn.Module):
@@ -71,3 +72,26 @@ def test_selects_add_up(cuts: list[tuple[int, int]]) -> None:
     for size, (_, index) in zip(sizes, cuts, strict=True):
         flat = flat * size + index
     assert FxGraph(parse_fx(text)).offset(f"v{len(cuts)}") == flat
+
+
+def test_the_offset_in_memory_follows_the_strides_of_the_buffer() -> None:
+    """The second of three parts, along channels that lie innermost in memory."""
+    graph = FxGraph(parse_fx(CHANNELS))
+    offset, root = graph.offset("getitem_1"), graph.values["arg0_1"]
+    assert offset == 16 * 4
+    dense = IrBuffer("buf0", size=("2", "48", "4"), stride=("192", "4", "1"))
+    last = IrBuffer("buf0", size=("2", "48", "4"), stride=("192", "1", "48"))
+    symbolic = IrBuffer("buf0", size=("2", "48", "4"), stride=("192", "1", "s0"))
+    assert offset_in_memory(offset, root, dense) == 64
+    assert offset_in_memory(offset, root, last) == 16
+    assert offset_in_memory(offset, root, symbolic) == offset
+
+
+CHANNELS = """
+class <lambda>(torch.nn.Module):
+    def forward(self, arg0_1: "f32[2, 48, 4]"):
+        split = torch.ops.aten.split.Tensor(arg0_1, 16, 1)
+        getitem: "f32[2, 16, 4]" = split[0]
+        getitem_1: "f32[2, 16, 4]" = split[1]
+        return (getitem_1,)
+"""

@@ -7,7 +7,7 @@ its inputs, and so does a view with other users; the store then belongs to that 
 from __future__ import annotations
 
 from inductorscope.correlate.nodes.buffer_candidates import Candidates, numel_of
-from inductorscope.correlate.nodes.fx_graph import FxGraph
+from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     FILLS,
@@ -24,6 +24,7 @@ from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 _MOST = (8, 30)
 _MOST_ON_CPU = (12, 50)
 """Numbers of elements read and of operations above which Inductor stores a value."""
+_MOST_VIEWS = 10
 _FIX_LAYOUT = frozenset(["convolution_backward", "mm", "_int_mm"])
 """If a value has several users, these request its strides while it is lowered."""
 
@@ -53,13 +54,13 @@ class BufferMakers(Candidates):
         held = self._held(operation.buffer) if operation.op == "load" else None
         is_copy = held is not None and not operation.indirect and held[0] == producer.name
         if self._piece(buffer) and producer.op in FILLS:
-            joining = self._joining(producer)
+            joining = self._joining(producer, buffer)
             if joining is not None:
                 return joining
         value = self._shaped(producer, buffer, operation)
         value = value or self._output(producer, index, operation, region)
         if self._piece(buffer) and is_copy:
-            joining = self._joining(value)
+            joining = self._joining(value, buffer)
             if joining is not None:
                 return joining
         followers = [self.graph.values[name] for name in value.users if name in self.graph.values]
@@ -94,11 +95,12 @@ class BufferMakers(Candidates):
         made = value.op == "cat" and operation.op != "load"
         return made or self._next_joining(value) is not None
 
-    def _joining(self, value: FxValue) -> str | None:
+    def _joining(self, value: FxValue, buffer: IrBuffer) -> str | None:
         """The value, if it is a concatenation, else the next concatenation that takes it."""
-        return value.name if value.op == "cat" else self._next_joining(value)
+        return value.name if value.op == "cat" else self._next_joining(value, buffer)
 
-    def _next_joining(self, value: FxValue) -> str | None:
+    def _next_joining(self, value: FxValue, buffer: IrBuffer | None = None) -> str | None:
+        """`buffer`: the piece; a concatenation of another size than its memory is not meant."""
         joining: list[FxValue] = []
         queue = [value]
         for each in queue:
@@ -110,6 +112,10 @@ class BufferMakers(Candidates):
                     joining.append(user)
                 elif user.view or user.op == "getitem":
                     queue.append(user)
+        whole = self._whole(buffer) if buffer is not None else None
+        if whole is not None and self.by_name[whole].buffers:
+            size = numel_of(self.by_name[whole].buffers[0])
+            joining = [each for each in joining if each.numel == size] or joining
         waiting = [each for each in joining if each.name not in self.used]
         best = min(waiting or joining, key=lambda each: each.order, default=None)
         return None if best is None else best.name
@@ -129,8 +135,12 @@ class BufferMakers(Candidates):
                 and child.op == "getitem"
                 and (self.graph.root(name) == (producer.name, index))
             ):
-                last = len(child.users) == 1 and child.users[0] == "output"
-                stored = last or len(child.users) > 1 or too_large(region)
+                if "output" in child.users:
+                    return child
+                reuse = self.graph.reuse((producer.name, index))
+                if reuse is Reuse.in_memory and region.reads() > 1:
+                    return producer  # stored before a layout is chosen
+                stored = len(child.users) > 1 or too_large(region)
                 return child if stored else producer
         return producer
 
@@ -170,9 +180,22 @@ class BufferMakers(Candidates):
             alike = outputs or alike
         begins = constant_term(operation.index) if operation.op == "load" else None
         fitting = (v for v in alike if begins is None or self.graph.offset(v.name) == begins)
-        view = next(fitting, alike[0] if alike else None)
+        view = self._last_alike(next(fitting, alike[0] if alike else None), buffer)
         if view is not None and not buffer.users:
             self.claimed.add(view.name)
+        return view
+
+    def _last_alike(self, view: FxValue | None, buffer: IrBuffer) -> FxValue | None:
+        """The last of views that follow one another and have the buffer's shape: it has several
+        users, or one that is no view, and is what was stored."""
+        for _ in range(_MOST_VIEWS if view is not None else 0):
+            users = [self.graph.values.get(name) for name in view.users] if view is not None else []
+            following = users[0] if len(users) == 1 else None
+            if following is None or not following.view:
+                break
+            if not same_shape(following.shape, buffer.size):
+                break
+            view = following
         return view
 
     def _asked(self, producer: FxValue, buffer: IrBuffer, is_copy: bool) -> str | None:

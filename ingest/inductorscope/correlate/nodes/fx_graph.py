@@ -158,7 +158,7 @@ class FxGraph:
             if value is None or len(pending) > _MOST_VIEWS:
                 break
             users = [self.values[user] for user in value.users if user in self.values]
-            unpacked = not value.view and any(user.op == "getitem" for user in users)
+            unpacked = any(user.op == "getitem" for user in users)  # a tuple is no value
             if not unpacked and len(value.users) > 1:
                 result = Reuse.repeated
                 if any(reads_memory(user.op) for user in users):

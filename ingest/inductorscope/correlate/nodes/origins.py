@@ -312,6 +312,9 @@ class OriginWalk(BufferMakers):
         backwards = runs_backwards(region)
         read = [held[0] for name in region.loads() if (held := self._held(name)) is not None]
         for candidate, index, penalty in self._candidates(node, buffer, region, operation):
+            penalty += unifier.outside(candidate)
+            if best is not None and penalty > best[0][0] + _NEXT_IN_TURN:
+                continue  # whatever it costs, it is no better
             if operation.op == "load" and not operation.indirect:
                 cost = self._copy_cost(operation, candidate, unifier, value, piece)
             else:
@@ -327,7 +330,6 @@ class OriginWalk(BufferMakers):
                 cost += 0.1
             if candidate.constant and self._folded(candidate):
                 cost += 0.05
-            cost += unifier.outside(candidate)
             copied = piece and self._holds(operation, candidate)
             completed = candidate.name in self.extern and unifier.adds_bias(operation, candidate)
             rank = (

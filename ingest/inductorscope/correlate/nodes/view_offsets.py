@@ -90,11 +90,12 @@ def offset_in_memory(offset: int, root: FxValue, buffer: IrBuffer) -> int:
     sizes, strides = sizes_of(root), buffer.stride
     if sizes is None or strides is None or root.shape != buffer.size:
         return offset
-    if not all(stride.isdigit() and len(stride) < 18 for stride in strides):
-        return offset
     place = 0
-    for size, dense_stride, stride in zip(sizes, dense(sizes), strides, strict=False):
-        place += offset // dense_stride % max(size, 1) * int(stride)
+    for size, dense_stride, text in zip(sizes, dense(sizes), strides, strict=False):
+        stride = whole_number(text)
+        if stride is None:
+            return offset
+        place += offset // dense_stride % max(size, 1) * stride
     return place
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from inductorscope.formats.graph.ir import IrLoopBody, IrText
-from inductorscope.formats.text import split_top
+from inductorscope.formats.text import split_top, whole_number
 
 _LOOP = re.compile(r"\bp\d+\b")
 _TERM = re.compile(r"(?:(\d{1,18})\*)?(p\d+)$")
@@ -95,17 +95,26 @@ class _Kernel:
     """The sizes of its members' loops."""
     accesses: dict[str, list[_Access]] = field(default_factory=dict)
     """Buffer → accesses, reads before writes."""
+    known_walks: dict[object, int] = field(default_factory=dict)
 
     def walks_alike(self, other: _Kernel) -> bool:
         """Whether both access enough elements in the same order to fuse as they are."""
-        shared = 0
-        for name, accesses in self.accesses.items():
-            others = {access.key() for access in other.accesses.get(name, ())}
-            if others:
-                shared += sum(access.numel() for access in accesses if access.key() in others)
-        return shared >= _LEAST_SHARED
+        mine, others = self.walks(), other.walks()
+        shared = mine.keys() & others.keys()
+        return sum(mine[walk] for walk in shared) >= _LEAST_SHARED
+
+    def walks(self) -> dict[object, int]:
+        """The elements accessed in each of its walks over a buffer."""
+        if not self.known_walks:
+            self.known_walks = {
+                (name, access.key()): access.numel()
+                for name, accesses in self.accesses.items()
+                for access in accesses
+            }
+        return self.known_walks
 
     def join(self, other: _Kernel) -> None:
+        self.known_walks = {}
         self.members += other.members
         self.reduces |= other.reduces
         self.loops |= other.loops
@@ -185,8 +194,8 @@ def _loops(body: IrLoopBody) -> list[tuple[str, int]]:
     loops: list[tuple[str, int]] = []
     for item in split_top(body.var_ranges.strip()[1:-1]):
         name, _, size = item.partition(":")
-        size = size.strip()
-        loops.append((name.strip(), int(size) if size.isdigit() and len(size) < 18 else -1))
+        number = whole_number(size.strip())
+        loops.append((name.strip(), -1 if number is None else number))
     return [(name, size) for name, size in loops if size != 1]
 
 
@@ -199,7 +208,7 @@ def _access(index: str, loops: list[tuple[str, int]]) -> _Access:
         match = _TERM.match(term)
         if match is not None:
             strides[match.group(2)] = int(match.group(1) or 1)
-        elif term.isdigit():
+        elif term.isdecimal():
             rest.append(term)
         else:
             return _Access(sizes, (), index, names)
@@ -236,4 +245,5 @@ def _compare(first: _Kernel, second: _Kernel) -> list[str]:
     moved.accesses = {
         name: [each.reordered(order) for each in known] for name, known in moved.accesses.items()
     }
+    moved.known_walks = {}
     return moved.members

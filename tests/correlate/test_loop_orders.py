@@ -1,0 +1,74 @@
+"""Which loop bodies fusion traced again while it compared the loops of kernels."""
+
+from __future__ import annotations
+
+from inductorscope.correlate.replay.loop_orders import retraced_nodes
+from inductorscope.formats.graph.ir import parse_ir
+
+ROWS, COLUMNS = "128*p0 + p1", "p0 + 128*p1"
+
+
+def kernel(number: int, index: str, ranges: str, reduces: bool = False) -> str:
+    """A kernel that reads all of `arg0_1` in the order of `index`."""
+    value = "load"
+    body = """\
+        get_index = self.get_index('index0')
+        load = ops.load('arg0_1', get_index)
+"""
+    if reduces:
+        value = "reduction"
+        body += "        reduction = ops.reduction(torch.float32, torch.float32, 'sum', load)\n"
+    return f"""\
+op{number}: SchedulerNode(ComputedBuffer)
+op{number}.outputs = [
+    buf{number}: ComputedBuffer
+    buf{number}.layout = FixedLayout('cuda:0', torch.float32, size=[8, 128], stride=[128, 1])
+]
+class op{number}_loop_body:
+    var_ranges = {ranges}
+    index0 = {index}
+    def body(self, ops):
+{body}        get_index_1 = self.get_index('index0')
+        store = ops.store('buf{number}', get_index_1, {value}, None)
+        return store
+
+
+"""
+
+
+def retraced(*kernels: str) -> set[str]:
+    ir = parse_ir("".join(kernels))
+    return retraced_nodes(ir, ir)
+
+
+by_rows = "{p0: 8, p1: 128}"
+by_columns = "{p0: 128, p1: 8}"
+
+
+def test_a_kernel_is_reordered_to_match_a_reduction_and_back() -> None:
+    columns = kernel(0, COLUMNS, by_columns, reduces=True)
+    rows = kernel(2, ROWS, by_rows, reduces=True)
+    assert retraced(columns, kernel(1, ROWS, by_rows), rows) == {"op1"}
+
+
+def test_kernels_that_walk_memory_alike_keep_their_loops() -> None:
+    assert retraced(kernel(0, ROWS, by_rows), kernel(1, ROWS, by_rows)) == set()
+
+
+def test_two_reductions_keep_their_loops() -> None:
+    columns = kernel(0, COLUMNS, by_columns, reduces=True)
+    assert retraced(columns, kernel(1, ROWS, by_rows, reduces=True)) == set()
+
+
+def test_another_part_of_the_memory_is_no_reason() -> None:
+    assert retraced(kernel(0, f"{COLUMNS} + 1024", by_columns), kernel(1, ROWS, by_rows)) == set()
+
+
+def test_code_for_a_processor_is_never_reordered() -> None:
+    kernels = [kernel(0, COLUMNS, by_columns), kernel(1, ROWS, by_rows)]
+    assert retraced(*kernels) == {"op0"}
+    assert retraced(*(each.replace("'cuda:0'", "'cpu'") for each in kernels)) == set()
+
+
+def test_sizes_that_are_no_numbers_are_left_alone() -> None:
+    assert retraced(kernel(0, COLUMNS, "{p0: s0, p1: ²}"), kernel(1, ROWS, by_rows)) == set()
