@@ -44,3 +44,17 @@ def test_a_trace_says_how_busy_the_device_was_if_nothing_was_timed() -> None:
     assert said.text == "The device had work for 250 µs of the trace's 1.00 ms."
     assert labels(replace(facts, busy=thread)) == [("fact", "thread <1 % busy")]
     assert labels(replace(FACTS, busy=device)) == [("good", "faster"), ("good", "healthy")]
+
+
+def test_timings_whose_runs_overlap_show_no_difference() -> None:
+    slower = replace(FACTS, eager_ms=11.8, compiled_ms=12.0)
+    apart = replace(slower, eager_spread=(11.7, 11.9), compiled_spread=(11.95, 12.1))
+    assert labels(apart)[0] == ("note", "as fast as eager")
+    for eager, compiled in ((11.8, 12.0), (13.0, 9.0), (9.0, 13.0)):
+        wide = replace(
+            FACTS, eager_ms=eager, compiled_ms=compiled, eager_spread=(8.0, 17.0),
+            compiled_spread=(8.5, 16.0),
+        )  # fmt: skip
+        assert labels(wide)[0] == ("note", "no difference measured")
+    (first, *_) = verdicts(wide)
+    assert "13.0 ms compiled (8.50 ms to 16.0 ms)" in first.text

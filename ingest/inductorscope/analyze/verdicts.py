@@ -15,6 +15,9 @@ LONGER = 3
 neither concurrent streams nor the profiler's overhead explain that much."""
 
 
+Spread = tuple[float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One verdict."""
@@ -50,6 +53,9 @@ class Facts:
     """Time of all kernels of a profiled step."""
     busy: Busy | None = None
     """Of the run's trace."""
+    eager_spread: Spread | None = None
+    """Of the eager step, from 10 to 90 % of its runs, in milliseconds."""
+    compiled_spread: Spread | None = None
     reading: bool = False
     """The files are still being read, so these facts cover only a part."""
 
@@ -86,6 +92,22 @@ def _speed(facts: Facts) -> list[Verdict]:
     if not facts.eager_ms or not facts.compiled_ms:
         return []
     ratio = facts.eager_ms / facts.compiled_ms
+    eager, compiled = facts.eager_spread, facts.compiled_spread
+    if (
+        eager is not None
+        and compiled is not None
+        and eager[0] <= facts.compiled_ms <= eager[1]
+        and compiled[0] <= facts.eager_ms <= compiled[1]
+    ):
+        return [
+            Verdict(
+                "note",
+                "no difference measured",
+                f"Eager and compiled runs overlap: a step takes {_time(facts.compiled_ms)} "
+                f"compiled ({_range(compiled)}), {_time(facts.eager_ms)} eager ({_range(eager)}; "
+                "from 10 to 90 % of the runs).",
+            )
+        ]
     times = f"a step takes {_time(facts.compiled_ms)} compiled, {_time(facts.eager_ms)} eager."
     if ratio < SLOWER:
         return [Verdict("bad", "slower than eager", f"Compiled code is slower: {times}")]
@@ -147,6 +169,10 @@ def _dropped(facts: Facts) -> list[Verdict]:
 
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _range(spread: Spread) -> str:
+    return f"{_time(spread[0])} to {_time(spread[1])}"
 
 
 def _time(milliseconds: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session, defer
 
-from inductorscope.analyze.verdicts import Busy, Facts, Verdict, verdicts
+from inductorscope.analyze.verdicts import Busy, Facts, Spread, Verdict, verdicts
 from inductorscope.answers.parts import RunName
 from inductorscope.answers.time.profiles import busy_of
 from inductorscope.store.database import storable
@@ -188,8 +188,17 @@ def facts_of(run: Run, busy: Busy | None = None) -> Facts:
         recompiles=run.recompiles,
         dropped=run.dropped_count,
         busy=busy,
+        eager_spread=_spread(run.timings.get("eager")),
+        compiled_spread=_spread(run.timings.get("compiled")),
         reading=run.state == READING,
     )
+
+
+def _spread(timing: object) -> Spread | None:
+    """From 10 to 90 % of the runs, in milliseconds; None where only a mean is known."""
+    found = timing if isinstance(timing, dict) else {}
+    low, high = found.get("p10"), found.get("p90")
+    return (low, high) if isinstance(low, float) and isinstance(high, float) else None
 
 
 def _matching(q: str, device: str | None) -> Select[Any]:
@@ -197,7 +206,6 @@ def _matching(q: str, device: str | None) -> Select[Any]:
     query = select(Run).options(
         defer(Run.report, raiseload=True),
         defer(Run.environment, raiseload=True),
-        defer(Run.timings, raiseload=True),
     )
     if device:
         query = query.where(Run.device_kind == device)
