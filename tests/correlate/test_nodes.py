@@ -272,3 +272,20 @@ store = ops.store('buf0', index1, exp, None)"""
     found = origins(MIRRORED, body_of(body, "[10, 10]", indexes)).nodes
     assert found["op0", "body", "exp"] == "exp"
     assert found["op0", "body", "store"] == "index_1"
+
+
+SIZES = """\
+class <lambda>(torch.nn.Module):
+    def forward(self, arg0_1: "Sym(s0)", arg1_1: "f32[s0, 4]"):
+        sym_size_int = torch.ops.aten.sym_size.int(arg1_1, 0)
+        mul = sym_size_int * 4
+        add = arg0_1 + 1
+        mul_1: "f32[s0, 4]" = torch.ops.aten.mul.Tensor(arg1_1, mul)
+        return (mul_1,)
+"""
+
+
+def test_a_size_is_no_value_of_a_loop_body() -> None:
+    graph = FxGraph(parse_fx(SIZES))
+    sizes = [name for name, value in graph.values.items() if value.number]
+    assert sizes == ["sym_size_int", "mul", "add"]

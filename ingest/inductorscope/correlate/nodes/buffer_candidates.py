@@ -269,6 +269,8 @@ class Candidates:
         index: int,
         penalty: float,
     ) -> None:
+        if value.number:
+            return
         known = offers.get(value.name)
         if known is None or penalty < known[2]:
             offers[value.name] = (value, index, penalty)

@@ -99,8 +99,18 @@ class FxGraph:
             node.name, asks_for_strides(node.op, node.target),
         )  # fmt: skip
         value.constant = node.annotation.startswith(("Sym", "PythonKeyType"))
+        value.number = not value.placeholder and (value.constant or self._is_size(node))
         self.values[node.name] = value
         self.by_op.setdefault(node.op, []).append(value)
+
+    def _is_size(self, node: FxTextNode) -> bool:
+        """Whether an unannotated node is a size, or arithmetic of Python on sizes (torch 2.2)."""
+        if node.op.startswith("sym_"):
+            return True
+        if node.op != "expression" or node.dtype or not node.inputs:
+            return False
+        inputs = [self.values[name] for name in node.inputs if name in self.values]
+        return all(each.number or (each.placeholder and each.constant) for each in inputs)
 
     def root(self, name: str) -> Root:
         """The output behind a node's value, through views and `getitem`."""

@@ -36,6 +36,9 @@ class FxValue:
     constant: bool = False
     """Whether its elements depend on their indices only, not on a tensor."""
 
+    number: bool = False
+    """Whether it is a symbolic size and no tensor: no loop body computes it."""
+
     @property
     def view(self) -> bool:
         if self.op == "pow" and self.arguments[1:] in (["1"], ["1.0"]):

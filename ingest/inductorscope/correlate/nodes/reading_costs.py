@@ -110,7 +110,7 @@ class Costs(ByPlace):
             if held is not None and (held[0] == root[0] or self.graph.copied(held[0]) == root):
                 return through + 0.05
         producer = self.graph.values.get(root[0])
-        if producer is None or producer.placeholder:
+        if producer is None or producer.placeholder or producer.number:
             return BAD
         filled = producer.op in FILLS and not operation.loads
         looked_up = producer.constant and operation.looks_up
