@@ -12,8 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from inductorscope_server.serving.turns import Turns
 
-AT_ONCE = 32
-OF_ONE = 16
+AT_ONCE = 16
+OF_ONE = 8
 """Those of one sender."""
 THREADS = 2
 

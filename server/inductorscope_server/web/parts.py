@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any
@@ -76,7 +77,9 @@ def _reading(request: Request) -> Iterator[Session]:
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
     """For routes: works on the request when it is its client's turn."""
-    async with parts_of(request).turns.turn(SENDER.get()):
+    async with AsyncExitStack() as turn:
+        await turn.enter_async_context(parts_of(request).turns.turn(SENDER.get()))
+        request.state.turn = turn
         yield
 
 
@@ -86,6 +89,8 @@ async def _shared(request: Request) -> Parts:
 
 
 async def _analysing(request: Request) -> Analysis:
+    """Ends the request's turn: it waits for a child process, which others need not."""
+    await request.state.turn.aclose()
     return parts_of(request).analysis
 
 
