@@ -108,6 +108,6 @@ def test_it_is_refused_in_a_sentence(server: Served, tmp_path: Path, what: str) 
 
 def leftovers(data: Path) -> list[Path]:
     """Files in the data folder besides the database and the server's own."""
-    kept = re.compile(r"inductorscope\.db.*|serve\.log|.*\.(lock|worker|supervisor)")
+    kept = re.compile(r"inductorscope\.db.*|reserve|serve\.log|.*\.(lock|worker|supervisor)")
     files = [file for file in data.rglob("*") if file.is_file()]
     return [file for file in files if not kept.fullmatch(file.name)]
