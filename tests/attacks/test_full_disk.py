@@ -20,6 +20,7 @@ import httpx
 import pytest
 from inductorscope.cli.client import Client
 from inductorscope.formats.units import GIB, MIB
+from inductorscope_server.web.parts import HEALTH_SECONDS
 
 from tests.support.attacking import bearer
 from tests.support.places import FIXTURES
@@ -71,6 +72,7 @@ def a_run(url: str, into: Path, number: int) -> str:
 
 
 def health(served: Served) -> dict[str, Any]:
+    time.sleep(HEALTH_SECONDS)
     found: dict[str, Any] = httpx.get(f"{served.url}/healthz", timeout=10).raise_for_status().json()
     return found
 

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -58,11 +59,13 @@ def test_guesses_are_slowed_and_people_are_not(served: Served) -> None:
     elsewhere = httpx.HTTPTransport(local_address="127.0.0.2")
     with (
         ThreadPoolExecutor(AT_ONCE) as pool,
+        ExitStack() as closing,
         httpx.Client(base_url=served.url, timeout=10) as logged_in,
         httpx.Client(base_url=served.url, timeout=10, transport=elsewhere) as newcomer,
     ):
         assert logged_in.post("/login", data={"token": TOKEN}).status_code == 303
         guessers = [pool.submit(guess, served.url, number, stop) for number in range(AT_ONCE)]
+        closing.callback(stop.set)
         time.sleep(2)  # more than the free attempts
         longest = 0.0
         until = time.monotonic() + SECONDS - 2
@@ -70,10 +73,15 @@ def test_guesses_are_slowed_and_people_are_not(served: Served) -> None:
         while time.monotonic() < until:
             begun = time.monotonic()
             # At the guessers' own address: a browser that is logged in, and reading.
-            assert logged_in.post("/api/uploads", json=UPLOAD).status_code == 201
+            announced = logged_in.post("/api/uploads", json=UPLOAD)
+            assert announced.status_code == 201
+            assert logged_in.delete(f"/api/uploads/{announced.json()['id']}").is_success
             assert logged_in.get("/").status_code == 200
             # Elsewhere: somebody who has just got the token.
-            assert newcomer.post("/api/uploads", json=UPLOAD, headers=given).status_code == 201
+            announced = newcomer.post("/api/uploads", json=UPLOAD, headers=given)
+            assert announced.status_code == 201
+            address = f"/api/uploads/{announced.json()['id']}"
+            assert newcomer.delete(address, headers=given).is_success
             longest = max(longest, time.monotonic() - begun)
             time.sleep(0.1)
         # And with the token at the guessers' address, after a wait.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from inductorscope_server.web.parts import HEALTH_SECONDS
 
 from tests.support.attacking import connect, head
 from tests.support.postgres import PostgresServer
@@ -66,6 +67,7 @@ def test_an_outage_of_the_database_is_counted(pg_server: PostgresServer, tmp_pat
         pg_server.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'outage'"
         )
+        time.sleep(HEALTH_SECONDS)
         until = time.monotonic() + 15
         while time.monotonic() < until:
             assert httpx.get(f"{served.url}/healthz", timeout=5).status_code == 503

@@ -43,6 +43,10 @@ BETWEEN = b'V1121 01:24:58.555000 8487 a.py:1] {"artifact": {"name": "x"}, "has_
 LOG = HEAD + 2 * (BETWEEN + b"\t" + PAYLOAD.replace(b"\n", b"\n\t") + b"\n") + HEAD
 
 
+SENDERS = [("uploads", "sender"), ("uploads", "size"), ("jobs", "sender"), ("jobs", "queue")]
+"""Columns that later revisions add."""
+
+
 def log_content() -> Content:
     """As the reader stores it: the payload by itself, the rest around references to it."""
     target = io.BytesIO()
@@ -87,7 +91,10 @@ def old(database_url: str, tmp_path: Path) -> Settings:
 
         story = zstandard.ZstdCompressor().compress(f'{{"loc": "{HUB}"}}'.encode())
         insert_story(session, run.id, {"timeline": (1, story)})
-        session.execute(text("DROP TABLE found_secrets"))
+        for table in ("found_secrets", "logins", "call_times"):
+            session.execute(text(f"DROP TABLE {table}"))
+        for table, column in SENDERS:
+            session.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
         session.execute(text("UPDATE alembic_version SET version_num = '0005'"))
     engine.dispose()
     return settings

@@ -149,10 +149,13 @@ def test_lines_beyond_the_end_show_the_end(filled: TestClient, run: str, log: An
 
 
 def test_a_file_belongs_to_its_run(filled: TestClient, run: str, log: Any) -> None:
-    for address in (urls.file(run, 10**9), urls.file("0" * 16, log["artifact"])):
+    for address, what in (
+        (urls.file(run, 10**9), "no stored file"),
+        (urls.file("0" * 16, log["artifact"]), "There is no run"),
+    ):
         answer = filled.get(f"/api{address}")
         assert answer.status_code == 404
-        assert "no stored file" in answer.json()["error"]["what"]
+        assert what in answer.json()["error"]["what"]
 
 
 def test_what_is_not_text_is_downloaded(filled: TestClient, run: str) -> None:

@@ -7,6 +7,8 @@ import asyncio
 import pytest
 from inductorscope_server.serving.turns import AT_ONCE, MOST_WAITING, OF_ONE, TooManyWaiting, Turns
 
+from tests.support.running import run_alone
+
 
 def test_a_sender_of_many_requests_leaves_turns_to_others() -> None:
     async def attacked() -> None:
@@ -31,7 +33,7 @@ def test_a_sender_of_many_requests_leaves_turns_to_others() -> None:
         await asyncio.gather(*tasks)
         assert len(working) == len(tasks)
 
-    asyncio.run(attacked())
+    run_alone(attacked())
 
 
 def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
@@ -50,4 +52,4 @@ def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
         async with turns.turn("a"):
             pass
 
-    asyncio.run(leaving())
+    run_alone(leaving())

@@ -19,6 +19,7 @@ from inductorscope_server.analysis.analysis import Analysis
 from inductorscope_server.web.errors import Refusal
 
 from tests.support import slow_answers
+from tests.support.running import run_alone
 
 ROOT = Path(__file__).resolve().parents[3]
 Result = TypeVar("Result")
@@ -39,7 +40,7 @@ def run(work: Callable[[], Awaitable[Result]]) -> Result:
     async def main() -> Result:
         return await work()
 
-    return asyncio.run(main())
+    return run_alone(main())
 
 
 def timed(begun: float) -> float:
