@@ -20,7 +20,7 @@ help:
 	@echo "make install      set up, and bundle the front end again if its sources changed"
 	@echo "make install-dev  set up for development, with what tests and linters need"
 	@echo "make check        linters and type checkers, Python and TypeScript"
-	@echo "make docs         write the tables of docs/logs.md"
+	@echo "make docs         write the tables of docs/logs.md and docs/reading.md"
 	@echo "make screenshots  take the pictures of docs/screenshots"
 	@echo "make bench        read logs beside tlparse, traces beside HTA; ARGS=--quick for a short one"
 	@echo "make fuzz         CASES=100000 damaged inputs for every reader"
@@ -66,9 +66,9 @@ frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
 screenshots: $(VENV)/.dev frontend/node_modules/.dev chromium
 	INDUCTORSCOPE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest tests/browser/test_screenshots.py
 
-# The tables of records in docs/logs.md, from formats/log/kinds.py, which needs no package.
+# The tables of docs/logs.md and docs/reading.md, from lists that need no package.
 docs:
-	PYTHONPATH=ingest $(PYTHON) docs/write_tables.py
+	PYTHONPATH=ingest:. $(PYTHON) docs/write_tables.py
 
 check: $(VENV)/.dev frontend/node_modules/.dev
 	$(BIN)/ruff check .

@@ -1,4 +1,8 @@
-"""Writes the tables of records in `logs.md` from `formats/log/kinds.py`: `make docs`."""
+"""Writes tables of the docs: `make docs`.
+
+Those of records in `logs.md` come from `formats/log/kinds.py`, those of inputs in `reading.md` from
+`tests/support/inputs.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,9 @@ from pathlib import Path
 
 from inductorscope.formats.log.kinds import ARTIFACTS, BYTECODE, KINDS, Kind
 
+from tests.support.inputs import INPUTS
+
+INPUTS_PAGE = Path(__file__).parent / "reading.md"
 PAGE = Path(__file__).parent / "logs.md"
 OTHERS = Kind("any other", "as logged", "records of its compile, under its name")
 
@@ -30,9 +37,25 @@ def tables() -> dict[str, str]:
     }
 
 
-def written(page: str) -> str:
+def input_tables() -> dict[str, str]:
+    tables = {}
+    for section in dict.fromkeys(each.section for each in INPUTS):
+        rows = [
+            f"| {each.kind} | {each.result} | {each.becomes} |"
+            for each in INPUTS
+            if each.section == section
+        ]
+        head = [
+            "| input | result | what it becomes; what is missing; what to do |",
+            "|---|---|---|",
+        ]
+        tables[f"## {section}"] = "\n".join([*head, *rows])
+    return tables
+
+
+def written(page: str, tables: dict[str, str]) -> str:
     """The page with its tables as they should be."""
-    for heading, rows in tables().items():
+    for heading, rows in tables.items():
         before, found, rest = page.partition(f"{heading}\n\n")
         after = re.sub(r"\A(?:\|.*\n)*", "", rest)
         page = f"{before}{found}{rows}\n{after}"
@@ -40,4 +63,5 @@ def written(page: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text()))
+    PAGE.write_text(written(PAGE.read_text(), tables()))
+    INPUTS_PAGE.write_text(written(INPUTS_PAGE.read_text(), input_tables()))

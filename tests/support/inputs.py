@@ -1,0 +1,76 @@
+"""Every kind of input: a sample, and what becomes of it. `make docs` writes docs/reading.md from it.
+
+A new kind of input is one entry here: `tests/reading/test_inputs.py` reads its sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Result = Literal["read", "partly", "refused"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """One kind of input."""
+
+    section: str
+    kind: str
+    sample: str
+    """A file, folder or archive in `tests/fixtures`."""
+    result: Result
+    becomes: str
+    """What it becomes. If partly read, what is missing; if refused, what to do instead."""
+    graphs: int = 0
+    kernels: int = 0
+    """Generated kernels of all graphs."""
+    profile: bool = False
+    """Whether a profile is read."""
+    breaks: int | None = None
+    recompiles: int | None = None
+    says: str = ""
+    """Words of *What was read*, or of the message that refuses the upload."""
+
+
+CODE = "Code and graphs"
+LOGS = "Logs"
+PROFILES = "Profiles"
+OTHERS = "Other files"
+
+INPUTS: tuple[Input, ...] = (
+    Input(
+        CODE, "`TORCH_COMPILE_DEBUG=1`: the folder, or any folder in it",
+        "cuda-foo1/torch_compile_debug", "read", "graphs with all stages", graphs=1, kernels=1,
+    ),
+    Input(
+        CODE, "a single `output_code.py`, also renamed", "output-code/cuda-user.py", "read",
+        "a graph with its code; loop bodies are rebuilt from the kernels", graphs=1, kernels=4,
+    ),
+    Input(
+        CODE, "a C++ wrapper, `.py`", "output-code/cpu-cppwrap.py", "read",
+        "a graph with its code", graphs=1, kernels=5,
+    ),
+    Input(
+        CODE, "AOTInductor for CPU: wrapper and kernels, `.cpp`", "aoti-cpu", "read",
+        "one graph with the code of both files", graphs=1, kernels=1,
+    ),
+    Input(
+        LOGS, "`TORCH_TRACE`, also compressed, of many ranks, or damaged",
+        "cuda-foo1/torch_trace", "read",
+        "graphs, compiles, records; damaged lines are listed", graphs=1, kernels=1, breaks=0,
+        recompiles=0,
+    ),
+    Input(
+        LOGS, "`TORCH_LOGS=fusion,schedule,perf_hints`, autotuning tables",
+        "torch-logs/torch_logs.txt", "read", "*Fusing* and *Time* of compiling",
+    ),
+    Input(
+        PROFILES, "the profiler's trace, `export_chrome_trace`, also compressed",
+        "cuda-foo1/compiled.trace.json.gz", "read", "*Time*, *Roofline*", profile=True,
+    ),
+    Input(
+        PROFILES, "the profiler's table, `key_averages().table()`", "cuda-foo1/compiled.table.txt",
+        "read", "*Time*", profile=True,
+    ),
+)  # fmt: skip
