@@ -1,4 +1,4 @@
-"""Every kind of input: a sample, and what becomes of it. `make docs` writes docs/reading.md from it.
+"""Every kind of input with a sample, and what becomes of it. `make docs` writes docs/reading.md.
 
 A new kind of input is one entry here: `tests/reading/test_inputs.py` reads its sample.
 """
