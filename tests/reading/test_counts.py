@@ -171,6 +171,7 @@ def test_kernels_of_a_lone_code(fixtures: Path, db: Database, name: str) -> None
     assert Counter(re.findall(r"^ +(extern_kernels\.\w+)\(", code, re.M)) == library
     result = db.read(path)
     (graph,) = db.graphs(result)
+    assert db.run(result).device_kind == name.partition("-")[0]
     kernels = db.kernels(graph)
     names = {kernel.name for kernel in kernels if kernel.kind != "extern"}
     assert names == set(DEFINITION.findall(code))

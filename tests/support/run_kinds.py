@@ -86,6 +86,14 @@ def _no_events(trace: dict[str, Any]) -> None:
     trace[EVENTS] = []
 
 
+def _counters_alone(trace: dict[str, Any]) -> None:
+    """As with CUPTI's range profiler: kernels whose hardware counters were read."""
+    for event in trace[EVENTS]:
+        if event.get("cat") == "kernel":
+            event["cat"] = "cuda_profiler_range"
+    trace[EVENTS] = [event for event in trace[EVENTS] if event.get("cat") != "gpu_memcpy"]
+
+
 def _same_name(folder: Path) -> None:
     for rank, label in enumerate(("compiled", "eager")):
         (folder / f"rank{rank}").mkdir()
@@ -123,6 +131,7 @@ KINDS: dict[str, Make] = {
     "code and the trace of its replay": _unpacked(FIXTURES / "cuda-calls" / "replayed.tar.xz"),
     "trace in whole µs": _changed_trace(_whole_microseconds),
     "trace of the device alone": _changed_trace(_device_alone),
+    "trace of hardware counters": _changed_trace(_counters_alone),
     "trace without events": _changed_trace(_no_events),
     "eager and compiled trace": _copy(
         FOO / "eager.trace.json.gz", FOO / "compiled.trace.json.gz"

@@ -28,7 +28,7 @@ _GIT = re.compile(r"^# torch git version: ([0-9a-f]{7,40})", re.M)
 # # NVIDIA H200 : 1
 _GPU = re.compile(r"^# GPU Hardware Info:[^\n]*\n# ([^\n:]{1,100}?) :", re.M)
 LONGEST_FAILURE = 1000
-_ACCELERATORS = ("cuda", "xpu", "mps", "hpu", "npu")
+_ACCELERATORS = ("cuda", "xpu", "mtia", "mps", "hpu", "npu", "privateuseone")
 
 
 class _Result(msgspec.Struct):
@@ -162,10 +162,10 @@ def _device_kind(graphs: list[GraphRead], profiles: list[ProfileRead]) -> str | 
     for kind in _ACCELERATORS:
         if kind in seen:
             return kind
-    traces = [profile.trace for profile in profiles if profile.trace is not None]
-    if any(trace.kernels for trace in traces):
-        return "cuda"
-    return "cpu" if seen or any(trace.ops for trace in traces) else None
+    kinds = [profile.trace.device_kind for profile in profiles if profile.trace is not None]
+    if seen:
+        kinds.append("cpu")
+    return next((kind for kind in kinds if kind not in (None, "cpu")), _first(*kinds))
 
 
 def _found(pattern: re.Pattern[str], texts: Iterable[str]) -> str | None:

@@ -12,6 +12,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inductorscope.analyze.time.doctor import examine
 from inductorscope.formats.trace import events as chrome_events
 from inductorscope.formats.trace.kineto import ChromeTrace, read_chrome_stream, read_chrome_trace
 
@@ -108,6 +109,62 @@ def test_copies_are_no_kernels() -> None:
 def test_gpu_annotations_are_no_work() -> None:
     name = "## Call CompiledFxGraph None ##"
     assert read(trace_of(event(name, "gpu_user_annotation"))).kernels == []
+
+
+def test_work_of_an_mtia_device() -> None:
+    """Kernels and copies; its queues also list what they wait for."""
+    call = event("runFunction - job_prep_and_submit_for_execution", "mtia_runtime", correlation=18)
+    trace = read(trace_of(
+        event("aten::mul", dur=30), call,
+        event("aten::mul.out-dtype_Float", "mtia_ccp_events", dur=4.5, correlation=18),
+        event("dma_request", "mtia_ccp_events", dur=2, direction="HOST_TO_DEVICE"),
+        event("event_wait", "mtia_ccp_events", dur=900), event("event_record", "mtia_ccp_events"),
+    ))  # fmt: skip
+    found = {one.name: (one.kind, one.total_us, one.op) for one in trace.kernels}
+    assert found == {
+        "aten::mul.out-dtype_Float": ("kernel", 4.5, "aten::mul"),
+        "dma_request": ("memcpy", 2, None),
+    }
+    assert trace.device_kind == "mtia"
+
+
+def test_kernels_whose_counters_were_read_have_no_durations() -> None:
+    """CUPTI spreads the time of a range evenly over its kernels, which ran several times."""
+    ranges = [event("gemm", "cuda_profiler_range", dur=121_431) for _ in range(3)]
+    trace = read(trace_of(event("aten::mm"), event("cudaLaunchKernel", "cuda_runtime"), *ranges))
+    assert (trace.kernels, trace.counted, trace.device_kind) == ([], 3, "cuda")
+    (finding,) = (one for one in examine(trace) if one.count == 3)
+    assert (finding.level, finding.what) == ("warn", "kernels have no durations")
+    assert not any(one.what == "nothing ran on a device" for one in examine(trace))
+
+
+BEFORE_KINETO = (
+    '[{"name": "aten::randn", "ph": "X", "ts": 258.239, "dur": 386.00900000000007, "tid": 1, '
+    '"pid": "CPU functions", "args": {}}, {"name": "aten::mm", "ph": "X", "ts": 651.408, '
+    '"dur": 310.54599999999994, "tid": 1, "pid": "CPU functions", "args": {}}]'
+)
+"""Written by `profiler.function_events.export_chrome_trace`: no categories, no ids."""
+
+
+def test_the_profiler_before_kineto() -> None:
+    trace = read(BEFORE_KINETO)
+    assert [(op.name, op.calls) for op in trace.ops] == [("aten::randn", 1), ("aten::mm", 1)]
+    assert (trace.repairs, trace.device_kind) == ([], "cpu")
+
+
+def test_the_profiler_before_kineto_on_a_gpu() -> None:
+    """Torch 1.4: processes are named after what runs on them, and flows have a category."""
+
+    def of(pid: str, name: str, **more: object) -> Event:
+        return {"name": name, "ph": "X", "ts": 1, "dur": 2, "tid": 0, "pid": pid, "args": {}} | more
+
+    trace = read(json.dumps([
+        of("CPU functions", "mm"), of("CPU functions", "mm", ph="s", cat="cpu_to_cuda", id=0),
+        of("CUDA functions", "mm", dur=7), of("something else", "mm"),
+    ]))  # fmt: skip
+    assert [(one.name, one.total_us) for one in trace.kernels] == [("mm", 7)]
+    assert [(op.name, op.calls) for op in trace.ops] == [("mm", 1)]
+    assert trace.device_kind == "cuda"
 
 
 def test_steps() -> None:

@@ -140,11 +140,18 @@ def _content(trace: ChromeTrace, events: TraceEvents) -> list[Finding]:
             "Sums cover the whole trace unless calls of compiled graphs show the steps. Call "
             "profiler.step() to mark them.",
         ))  # fmt: skip
-    if trace.devices and not len(device):
+    if trace.counted:
+        findings.append(Finding(
+            "warn", "kernels have no durations", trace.counted, "",
+            "The profiler read hardware counters, so it ran each kernel several times and gave all "
+            "of them the same share of the time. Record a trace without experimental_config to "
+            "time kernels.",
+        ))  # fmt: skip
+    elif trace.devices and not len(device):
         findings.append(Finding(
             "note", "nothing ran on a device", 0, ", ".join(trace.devices[:2]),
-            "The machine has a device, but the program ran on the processor, or "
-            "ProfilerActivity.CUDA was off.",
+            "The machine has a device, but the program ran on the processor, or the profiler's "
+            "activities= left the device out.",
         ))  # fmt: skip
     if len(device) and _whole_microseconds(device):
         short = int((device.us < 3).sum())

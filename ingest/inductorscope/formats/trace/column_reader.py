@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from inductorscope.formats.trace.categories import (
+    ANNOTATION,
+    COUNTED,
+    MTIA_WORK,
+    OPERATOR,
+    RUNTIME,
+    Group,
+    device_kind_of,
+    group_of,
+)
 from inductorscope.formats.trace.event_columns import (
-    KERNEL,
-    MEMCPY,
-    MEMSET,
     NOWHERE,
     Events,
     Integers,
@@ -27,16 +34,6 @@ from inductorscope.formats.trace.events import EventArgs, EventReader, TraceEven
 
 LONGEST_US = 7 * 24 * 3600 * 1e6
 """A week: a longer event has a broken time stamp."""
-
-_DEVICE, _RUNTIME, _OPERATOR, _ANNOTATION = range(4)
-# Upper case and bare names are from the first versions.
-_GROUPS = {
-    "kernel": (_DEVICE, KERNEL), "gpu_memcpy": (_DEVICE, MEMCPY), "memcpy": (_DEVICE, MEMCPY),
-    "gpu_memset": (_DEVICE, MEMSET), "memset": (_DEVICE, MEMSET),
-    "cuda_runtime": (_RUNTIME, 0), "cuda_driver": (_RUNTIME, 0), "runtime": (_RUNTIME, 0),
-    "driver": (_RUNTIME, 0), "xpu_runtime": (_RUNTIME, 0), "hip_runtime": (_RUNTIME, 0),
-    "cpu_op": (_OPERATOR, 0), "operator": (_OPERATOR, 0), "user_annotation": (_ANNOTATION, 0),
-}  # fmt: skip
 
 # ProfilerStep#550
 _STEP = re.compile(r"^ProfilerStep#\d+$")
@@ -60,12 +57,15 @@ class ColumnReader:
     def __init__(self, reader: EventReader, folder: Path | None = None) -> None:
         """`folder`: for columns too long for memory; by default the system's temporary folder."""
         self.events = 0
+        self.counted = 0
+        """Kernels without durations: their hardware counters were read."""
+        self.kinds: dict[str | None, None] = {}
+        """Kinds of devices that the categories of events name."""
         self._reader = reader
         self._names: dict[str, int] = {}
         self._lanes: dict[tuple[object, object], int] = {}
         self._launches: dict[Launch, int] = {}
         self._by_file: dict[tuple[str, str], int] = {}
-        self._groups: dict[str, tuple[int, int] | None] = {}
         self._rows = [Events(folder) for _ in range(4)]
         self._graph_calls: list[Span] = []
         self._compiled: list[Span] = []
@@ -74,12 +74,15 @@ class ColumnReader:
 
     def add(self, batch: list[TraceEvent]) -> None:
         self.events += len(batch)
-        alike: dict[str | None, list[TraceEvent]] = defaultdict(list)
+        alike: dict[tuple[str | None, object, str | None], list[TraceEvent]] = defaultdict(list)
         for event in batch:
             if event.ph == "X":
-                alike[event.cat].append(event)
-        for category, events in alike.items():
-            group = None if category is None else self._group(category)
+                # Only these need more than their category.
+                process = event.pid if event.cat is None else None
+                name = event.name if event.cat == MTIA_WORK else None
+                alike[event.cat, process, name].append(event)
+        for key, events in alike.items():
+            group = self._group(*key, len(events))
             if group is not None and not self._add_regular(events, *group):
                 self._add_each(events, *group)
 
@@ -99,7 +102,7 @@ class ColumnReader:
             if None in ids:
                 ids = [_external_id(each) for each in arguments]
             external = _ids(ids)
-            if group_number <= _RUNTIME:
+            if group_number <= RUNTIME:
                 correlation = _ids([each.correlation for each in arguments])
             else:
                 correlation = np.full(len(events), -1, np.int64)
@@ -110,7 +113,7 @@ class ColumnReader:
         if not (np.isfinite(ts).all() and (us >= 0).all() and (us < LONGEST_US).all()):
             return False
         lanes = _numbered(self._lanes, [(event.pid, event.tid) for event in events])
-        if group_number >= _OPERATOR:
+        if group_number >= OPERATOR:
             kinds = [self._launch_of(event) for event in events]
         else:
             kinds = [kind] * len(events)
@@ -118,7 +121,7 @@ class ColumnReader:
             np.array(_numbered(self._names, names), np.int32), np.array(lanes, np.int32),
             np.array(kinds, np.int32), ts, us, external, correlation,
         )  # fmt: skip
-        marks = set(filter(_is_mark, distinct)) if group_number >= _OPERATOR else None
+        marks = set(filter(_is_mark, distinct)) if group_number >= OPERATOR else None
         if not marks:
             self._rows[group_number].add(*columns)
             return True
@@ -167,32 +170,36 @@ class ColumnReader:
         external = correlation = -1
         if event.args is not None:
             external = _number(_external_id(event.args))
-            if group <= _RUNTIME:
+            if group <= RUNTIME:
                 correlation = _number(event.args.correlation)
-        if group >= _OPERATOR:
+        if group >= OPERATOR:
             group = self._marked(group, lane, start, duration, name)
             kind = self._launch_of(event)
         (number,) = _numbered(self._names, [name])
         return group, (number, lane, kind, start, duration, external, correlation)
 
-    def _group(self, category: str) -> tuple[int, int] | None:
-        """The group of a category, or None for most."""
-        if category not in self._groups:
-            self._groups[category] = _GROUPS.get(category.lower())
-        return self._groups[category]
+    def _group(
+        self, category: str | None, process: object, name: str | None, count: int
+    ) -> Group | None:
+        """The group of events, or None for most."""
+        if category is not None:
+            self.kinds.setdefault(device_kind_of(category))
+            if category.lower() == COUNTED:
+                self.counted += count
+        return group_of(category, process, name)
 
     def _marked(self, group: int, lane: int, start: float, duration: float, name: str) -> int:
         """Records a span that structures the trace; returns its group."""
         if match := _GRAPH_CALL.match(name):
             self._graph_calls.append(Span(lane, start, duration, match.group(1)))
-            return _ANNOTATION
+            return ANNOTATION
         if match := _COMPILED.match(name):
             self._compiled.append(Span(lane, start, duration, match.group(1)))
         elif name.startswith(_COMPILED_FUNCTION):
             self._compiled_functions.append(Span(lane, start, duration, name))
         elif _STEP.match(name):
             self._steps.append(Span(lane, start, duration, name))
-            return _ANNOTATION
+            return ANNOTATION
         return group
 
     def _launch(self, name: str, arguments: EventArgs) -> int:

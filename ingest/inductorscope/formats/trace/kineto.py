@@ -117,7 +117,11 @@ class ChromeTrace:
     """Profiler steps, None when the trace has none."""
     devices: list[str] = field(default_factory=list)
     """Devices of the machine, including unused ones."""
+    kind: str | None = None
+    """The kind of device that the events name, as torch does: 'cuda', 'xpu', 'mtia'."""
     events: int = 0
+    counted: int = 0
+    """Kernels without durations: their hardware counters were read."""
     repairs: list[Repair] = field(default_factory=list)
     """Repairs to the file, with counts."""
     detail: TraceEvents | None = field(default=None, repr=False, compare=False)
@@ -126,7 +130,14 @@ class ChromeTrace:
     @property
     def device_name(self) -> str | None:
         """The device that the kernels ran on."""
-        return self.devices[0] if self.kernels and self.devices else None
+        return self.devices[0] if (self.kernels or self.counted) and self.devices else None
+
+    @property
+    def device_kind(self) -> str | None:
+        """The kind of device that work ran on; None without any."""
+        if self.kernels or self.counted:
+            return self.kind or "cuda"
+        return "cpu" if self.ops else None
 
     @property
     def device_us(self) -> float:
@@ -167,7 +178,8 @@ def read_chrome_stream(
         columns.add(batch)
     batch = []  # free the last batch before joining
     trace = _trace_of(columns.finish())
-    trace.events = columns.events
+    trace.events, trace.counted = columns.events, columns.counted
+    trace.kind = next((kind for kind in columns.kinds if kind is not None), None)
     trace.devices = _device_names(reader.header) or _device_names(reader.trailer)
     trace.repairs = list(reader.repairs.values())
     return trace

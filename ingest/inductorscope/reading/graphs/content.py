@@ -47,9 +47,18 @@ BEFORE = (DYNAMO, PRE_GRAD)
 """Read besides for the links of Dynamo's nodes; the first one quotes all source lines too."""
 IR_STAGES = (IR_PRE, IR_POST)
 # f32[4, 256][256, 1]cuda:0
-_DEVICE = re.compile(r"\](cpu|cuda|xpu|mps|hpu|npu)(?::\d+)?$")
-# The end of a Triton kernel; before 2.7 graphs themselves name no devices.
-_MADE_FOR = re.compile(r"\n''', device_str='([a-z]{1,20})'\)")
+_KINDS = "cpu|cuda|xpu|mps|mtia|hpu|npu|privateuseone"
+_DEVICE = re.compile(rf"\]({_KINDS})(?::\d+)?$")
+# Before 2.7 graphs themselves name no devices, and code comes without a graph:
+# ''', device_str='cuda')                 the end of a Triton kernel
+# empty_strided_cuda((4, 256), …)         a buffer; CPU code too imports the function
+# with torch.cuda._DeviceGuard(0):
+# rand_strided((4, 256), (256, 1), device='cuda:0', …)
+# aoti_torch_empty_strided(2, …, cached_torch_device_type_cuda, …)
+_IN_CODE = re.compile(
+    rf"(?:device_str='|\bdevice='|empty_strided_|torch\.|cached_torch_device_type_)({_KINDS})"
+    r"(?='|:\d|\(|\._DeviceGuard|,)"
+)
 
 PROVENANCES = (PROVENANCE, KERNEL_INFORMATION, PROVENANCE_KERNELS, PROVENANCE_NODES)
 """Roles that tell which nodes a kernel computes, the best first."""
@@ -246,7 +255,7 @@ class _Reading:
         result.kernels = kernel_drafts(code, nodes, digest, label, self.notes)
         if any(kernel.kind == "cpp" for kernel in result.kernels):
             result.devices.add("cpu")
-        result.devices.update(_MADE_FOR.findall(plain))
+        result.devices.update(_IN_CODE.findall(plain))
 
     def _link(self, provenance: Provenance) -> None:
         texts = GraphTexts(

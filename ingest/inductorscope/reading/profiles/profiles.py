@@ -143,7 +143,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     if not rows and trace is not None:
         rows = _rows_of_trace(trace, profile.kept.breakdown.cpu if profile.kept else [])
         profile.facts["rows_from"] = "trace"
-    device = "cuda" if trace is not None and trace.kernels else None
+    device = trace.device_kind if trace is not None and trace.kernels else None
     if device is None and (rows or trace is not None):
         on_device = any(row.self_device_us for row in rows)
         device = "cuda" if on_device else "cpu"
