@@ -39,12 +39,13 @@ class Crew:
     living: list[subprocess.Popen[bytes]]
 
     def start(
-        self, number: int = 1, dead_after: float = 60.0, **changes: object
+        self, number: int = 1, dead_after: float = 60.0, turn: float = 20.0, **changes: object
     ) -> subprocess.Popen[bytes]:
         settings = replace(self.settings, **changes)  # type: ignore[arg-type]
         name = executor_id(self.settings, number)
         process = subprocess.Popen(
-            [sys.executable, str(WORKER), name, str(dead_after)], env=environment(settings)
+            [sys.executable, str(WORKER), name, str(dead_after), str(turn)],
+            env=environment(settings),
         )
         self.living.append(process)
         return process

@@ -1,4 +1,5 @@
-"""A real worker whose jobs run the stand-in: `stand_in_worker.py <executor id> [dead after]`."""
+"""A real worker whose jobs run the stand-in and whose pauses are short, since tests wait for them:
+`stand_in_worker.py <executor id> <dead after> <turn>`, both in seconds."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from inductorscope.jobs.queue import worker, workflow
 from inductorscope.jobs.queue.speaking import speak
 from inductorscope.jobs.queue.transitions import Attempt
-from inductorscope.jobs.queue.worker import Options, run_worker
 from inductorscope.settings import load
 
 STAND_IN = Path(__file__).parent / "stand_in.py"
@@ -21,5 +22,8 @@ def command(attempt: Attempt) -> list[str]:
 
 if __name__ == "__main__":
     speak()
-    dead_after = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
-    run_worker(load(), sys.argv[1], Options(command=command, dead_after=dead_after))
+    name, dead_after, turn = sys.argv[1:]
+    workflow.TRY_AGAIN_SECONDS, workflow.TURN_SECONDS = 0.5, float(turn)
+    worker.REAP_SECONDS = worker.SLOT_SECONDS = 1.0
+    options = worker.Options(command=command, dead_after=float(dead_after))
+    worker.run_worker(load(), name, options)

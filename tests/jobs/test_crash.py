@@ -26,8 +26,8 @@ from inductorscope.jobs.queue.processes import processes_of
 from tests.support.sending import push, small_pieces, variant
 from tests.support.serving import Served, serve
 
-KILLS = 10
-PEOPLE = 3
+KILLS = int(os.environ.get("CRASH_KILLS", "6"))
+PEOPLE = 2
 SEED = int(os.environ.get("CRASH_SEED", "20250301"))
 
 pytestmark = pytest.mark.slow
@@ -77,15 +77,13 @@ def test_nothing_is_lost_or_doubled(
     small_pieces(monkeypatch)
     over = threading.Event()
     source = fixtures / "cuda-foo1"
-    with serve(tmp_path / "data", "--workers", "3") as served, ThreadPoolExecutor() as pool:
+    with serve(tmp_path / "data", "--workers", "2") as served, ThreadPoolExecutor() as pool:
         captures = [start_capture(served.url)] if importlib.util.find_spec("torch") else []
         people = [
             pool.submit(keep_sending, served.url, source, tmp_path, person, over)
             for person in range(PEOPLE)
         ]
         killed = kill_at_random(served, over)
-        if captures:
-            captures.append(start_capture(served.url))
         sent = [pushed for person in people for pushed in person.result(120)]
         captured = [wait(served.url, job) for job in captures]
         print(f"{dict(killed)} killed, {len(sent)} uploads, {len(captured)} captures")

@@ -19,7 +19,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.sending import push, variant
 from tests.support.serving import Served, serve
 
-UPLOADS = 10
+UPLOADS = 6
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
