@@ -4,7 +4,11 @@ import type { Kernel } from "../src/explorer/shapes";
 import { stopAfter, stopsOf, type View } from "../src/explorer/state/walk";
 
 function view(pane: string, lines: number[], more: Partial<View<string>> = {}): View<string> {
-  const matches = { lines: Int32Array.from(lines), known: new Uint8Array(lines.length) };
+  const matches = {
+    lines: Int32Array.from(lines),
+    known: new Uint8Array(lines.length),
+    entities: new Int32Array(lines.length),
+  };
   return { pane, kernel: null, file: null, matches, origin: null, ...more };
 }
 

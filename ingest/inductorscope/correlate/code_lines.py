@@ -174,19 +174,20 @@ def _link(
     collector.add("code", line, op_entity(*key), Confidence.inferred, call=call)
     node = origins.nodes.get(key)
     maker = origins.makers.get(key[0])
-    surest = Confidence.kernel if key in origins.doubtful else _surest(origins, key[0])
+    certainty = certainty_of(origins, key)
     if maker is not None:
-        collector.add("code", line, f"fx:{maker}", surest, call=call)
+        collector.add("code", line, f"fx:{maker}", certainty, call=call)
     if node is not None and node != maker:
         # The node that the operation computes, in addition to the maker of a reordered body.
-        confidence = surest if maker is None else Confidence.kernel
+        confidence = certainty if maker is None else Confidence.kernel
         collector.add("code", line, f"fx:{node}", confidence, call=call)
     for other in origins.others.get(key, ()):
         collector.add("code", line, f"fx:{other}", Confidence.kernel, call=call)
 
 
-def _surest(origins: Origins, node: str) -> Confidence:
-    fits = origins.costs.get(node, 0.0) <= DOUBTFUL
+def certainty_of(origins: Origins, key: OpKey) -> Confidence:
+    """How certain it is that an operation belongs to its likeliest node."""
+    fits = origins.costs.get(key[0], 0.0) <= DOUBTFUL and key not in origins.doubtful
     return Confidence.inferred if fits else Confidence.kernel
 
 
@@ -209,9 +210,6 @@ def link_ir_nodes(
                 owner = origins.nodes.get(key) or origins.makers.get(node.name)
                 if exact or owner is None:
                     continue
-                surest = _surest(origins, node.name)
-                if key in origins.doubtful:
-                    surest = Confidence.kernel
-                collector.add(stage, op.line, f"fx:{owner}", surest)
+                collector.add(stage, op.line, f"fx:{owner}", certainty_of(origins, key))
                 for other in origins.others.get(key, ()):
                     collector.add(stage, op.line, f"fx:{other}", Confidence.kernel)

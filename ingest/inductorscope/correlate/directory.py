@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from inductorscope.correlate.graph import graph_links
-from inductorscope.correlate.links.model import Confidence, GraphLinks
+from inductorscope.correlate.links.certainty import certainty_of_line, nodes_of_lines
+from inductorscope.correlate.links.model import GraphLinks
 from inductorscope.correlate.links.texts import GraphTexts
 from inductorscope.formats.code.output_code import CodeKernel, parse_output_code
 from inductorscope.formats.vocabulary import CODE
@@ -84,13 +85,12 @@ def kernel_lines(text: str, links: GraphLinks) -> list[dict[str, object]]:
     stage = links.stages.get(CODE)
     if stage is None:
         return []
-    fx: dict[int, dict[str, int]] = {}
-    ops: dict[int, dict[str, int]] = {}
-    for line, entity, confidence in zip(stage.lines, stage.entities, stage.confidence, strict=True):
+    fx = nodes_of_lines(links)
+    ops: dict[int, dict[str, None]] = {}
+    for line, entity in zip(stage.lines, stage.entities, strict=True):
         kind, _, name = links.entities[entity].partition(":")
-        if kind in ("fx", "op"):
-            entities = (fx if kind == "fx" else ops).setdefault(line, {})
-            entities[name] = max(entities.get(name, 0), confidence)
+        if kind == "op":
+            ops.setdefault(line, {})[name] = None
     return [
         {"name": kernel.name, "lines": _own_lines(kernel, fx, ops)}
         for kernel in parse_output_code(text).kernels
@@ -98,22 +98,23 @@ def kernel_lines(text: str, links: GraphLinks) -> list[dict[str, object]]:
 
 
 def _own_lines(
-    kernel: CodeKernel, fx: dict[int, dict[str, int]], ops: dict[int, dict[str, int]]
+    kernel: CodeKernel, fx: dict[int, dict[str, int]], ops: dict[int, dict[str, None]]
 ) -> list[dict[str, object]]:
     """Only the nodes of a line with the highest certainty."""
     result: list[dict[str, object]] = []
     for line in range(kernel.first_line, kernel.last_line + 1):
-        known = {**ops.get(line, {}), **fx.get(line, {})}
-        if not known:
-            continue
         nodes = fx.get(line, {})
-        surest = max(nodes.values(), default=0)
+        if not nodes and line not in ops:
+            continue
+        certainty = certainty_of_line(nodes)
         result.append(
             {
                 "line": line,
-                "fx": [name for name, confidence in nodes.items() if confidence == surest],
+                "fx": [
+                    name.removeprefix("fx:") for name, known in nodes.items() if known == certainty
+                ],
                 "ops": [f"{name}.{_operation(name)}" for name in ops.get(line, {})],
-                "confidence": Confidence(surest or Confidence.kernel).name,
+                "confidence": certainty.name,
             }
         )
     return result

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from inductorscope.correlate.code_lines import (
     DOUBTFUL,
     aligned_calls,
+    certainty_of,
     doubtful_operations,
     members_of,
 )
 from inductorscope.correlate.links.kernel_nodes import complete_nodes, nodes_of_calls
+from inductorscope.correlate.links.model import Confidence
 from inductorscope.correlate.links.text_stages import op_entity
 from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
 from inductorscope.correlate.nodes.buffer_candidates import OpKey
@@ -43,6 +45,8 @@ class Reason:
     code: str
     """`data_flow`, `reordered`, `ambiguous`, `doubtful`, `unknown` or `recorded`."""
     sentence: str
+    certainty: str
+    """How certain it is that the operation belongs to the first of `nodes`, as its link says."""
     operation: str = ""
     """`op:op7.mul_2`"""
     nodes: list[str] = field(default_factory=list)
@@ -114,28 +118,28 @@ class Explainer:
         cost = origins.costs.get(key[0])
         doubt = origins.doubtful.get(key)
         nodes = [f"fx:{name}" for name in dict.fromkeys([maker, node, *others]) if name is not None]
-        code, second = "data_flow", ""
+        code, second, likeliest = "data_flow", "", maker or node
         if not nodes or cost is None:
             code = "unknown"
             second = f"No node of the graph has the value that {key[0]}'s loop body computes."
+        elif cost > DOUBTFUL:
+            code = "doubtful"
+            second = (
+                f"{key[0]}'s loop body fits the graph only partly (cost {cost:.2f}, doubtful "
+                f"above {DOUBTFUL:g}), so `{likeliest}` is a guess."
+            )
+        elif doubt is not None:
+            code = "doubtful"
+            second = (
+                f"By its operands and the stored value it belongs to `{likeliest}`, "
+                f"but {doubt}: a guess."
+            )
         elif maker is not None:
             code = "reordered"
             second = (
                 f"Fusion reordered the loops of {key[0]} and traced its body again: "
                 f"its lines count for `{maker}`, whose lowering made the buffer"
                 + (f"; the operation alone is part of `{node}`." if node != maker else ".")
-            )
-        elif cost > DOUBTFUL:
-            code = "doubtful"
-            second = (
-                f"{key[0]}'s loop body fits the graph only partly (cost {cost:.2f}, doubtful "
-                f"above {DOUBTFUL:g}), so `{node}` is a guess."
-            )
-        elif doubt is not None:
-            code = "doubtful"
-            second = (
-                f"By its operands and the stored value it belongs to `{node}`, "
-                f"but {doubt}: a guess."
             )
         elif others:
             code = "ambiguous"
@@ -146,7 +150,8 @@ class Explainer:
                 f"By its operands and the stored value it belongs to `{node}` (cost {cost:.2f})."
             )
         sentence = f"Matched by operation and data flow: {self._describe(key)}. {second}"
-        return Reason(code, sentence, op_entity(*key), nodes, calls)
+        certainty = certainty_of(origins, key) if nodes else Confidence.kernel
+        return Reason(code, sentence, certainty.name, op_entity(*key), nodes, calls)
 
     def _describe(self, key: OpKey) -> str:
         name, block_name, op_name = key
@@ -185,7 +190,13 @@ def raised_reasons(
             of_line = result.setdefault(each.line, {})
             reason = of_line.setdefault(
                 (each.op, each.node),
-                Reason("data_flow" if sure else "doubtful", sentence, "", [f"fx:{each.node}"]),
+                Reason(
+                    "data_flow" if sure else "doubtful",
+                    sentence,
+                    (Confidence.inferred if sure else Confidence.kernel).name,
+                    "",
+                    [f"fx:{each.node}"],
+                ),
             )
             call = f"call:{kernel}:{handle}"
             if call not in reason.calls:

@@ -7,14 +7,13 @@ import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
 import { level, type Side } from "../code/level";
 import { scrollTogether } from "../panes/compare";
+import { EXACT } from "../state/certainty";
 import type { Matches } from "../state/links";
 import { NO_MARKS } from "../state/marks";
 import { type Key, listen } from "../views/keys";
 import { Half } from "./half";
 import { type Named, nameOf } from "./name";
 import { differencesOf, operationsOf } from "./tally";
-
-const EXACT = 3;
 
 class Beside {
   private readonly root: HTMLElement;
@@ -179,6 +178,7 @@ class Beside {
       const pinned: Matches = {
         lines: lines.map((each) => each + first - 1),
         known: new Uint8Array(lines.length).fill(EXACT),
+        entities: new Int32Array(lines.length),
       };
       code.ruler.show({ ...NO_MARKS, pinned }, first, Math.max(1, half.texts.length));
     });

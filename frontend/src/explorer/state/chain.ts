@@ -4,9 +4,18 @@
 import { count, microseconds, share } from "../../shared/figures";
 import { titleOf } from "../../shared/naming";
 import { DYNAMO, IR_POST, IR_PRE, POST_GRAD, PRE_GRAD, READABLE } from "../../shared/vocabulary";
-import type { GraphPicture, Kernel } from "../shapes";
+import type { GraphPicture, Kernel, KernelCall } from "../shapes";
+import { EXACT, INFERRED, KERNEL } from "./certainty";
 import { computedAgain, listedOnly } from "./computed";
-import { callsOfKernel, isPart, kernelsOf, linesOfKernel, type Spent, spentIn } from "./follow";
+import {
+  callEntity,
+  callsOfKernel,
+  isPart,
+  kernelsOf,
+  linesOfKernel,
+  type Spent,
+  spentIn,
+} from "./follow";
 import { EVERY_CALL, knownAt, type LinkIndex, type Matches, type Selected } from "./links";
 
 export interface Link {
@@ -143,22 +152,35 @@ function opsStep(index: LinkIndex, selected: Selected): Step {
   return step("ops.*", links, missing);
 }
 
-function pick(matches: Matches, lines: Int32Array): Matches {
-  return { lines, known: Uint8Array.from(lines, (line) => knownAt(matches, line)) };
-}
-
 function kernelStep(index: LinkIndex, kernels: readonly Kernel[], code: Matches): Step {
   const links = kernels.flatMap((kernel) => {
     const own = linesOfKernel(code, kernel);
     const written = own.lines.filter((line) => index.namesAt("code", line, line, "op:").length > 0);
     // Comments and the definition name the node too; where lines compute it, those are meant.
-    const meant = written.length ? pick(own, written) : own;
-    return ofMatches(meant, (line) => [String(line), { ...place("kernel", "code", line), kernel }]);
+    const meant = written.length ? written : own.lines;
+    return Array.from(meant, (line) => ({
+      label: String(line),
+      place: { ...place("kernel", "code", line), kernel },
+      known: knownAt(own, line),
+      note: null,
+    }));
   });
   const extern = kernels.length > 0 && kernels.every((kernel) => kernel.first === null);
   const missing = extern ? "a library has its code" : "no line of a kernel is linked";
   const of = kernels.length ? ` in ${count(kernels.length, "kernel")}` : "";
   return step(`Kernel lines${of}`, links, missing);
+}
+
+/** A call computes the selection as certainly as the lines of its kernel do in this call. */
+function knownOfCall(
+  index: LinkIndex,
+  selected: Selected,
+  kernel: Kernel,
+  call: KernelCall,
+): number {
+  const code = index.matches(selected, "code", callEntity(index, kernel, call.handle));
+  const { known } = linesOfKernel(code, kernel);
+  return Math.max(knownAt(code, call.line), ...known, KERNEL);
 }
 
 function callStep(
@@ -173,7 +195,7 @@ function callStep(
     return calls.map((call) => ({
       label: String(call.line),
       place: { ...place("wrapper", "code", call.line), kernel, handle: call.handle },
-      known: 3,
+      known: knownOfCall(index, selected, kernel, call),
       note: null,
     }));
   });
@@ -195,8 +217,10 @@ function timeStep(spent: readonly Spent[], graphTime: number | null): Step {
     return {
       label: `${one.estimated ? "≈ " : ""}${microseconds(us)}`,
       place: placeOfKernel(kernel),
-      known: one.estimated ? 2 : 3,
-      ...(one.estimated ? { how: "a part of the kernel's time, as if its calls were alike" } : {}),
+      known: one.estimated ? INFERRED : EXACT,
+      how: one.estimated
+        ? "a part of the kernel's time, as if its calls were alike"
+        : "the kernel's time, as the profiler measured it",
       note: `${of}${isPart(one) ? whole : ""}${kernel.name}`,
     };
   });

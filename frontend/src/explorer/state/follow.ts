@@ -1,6 +1,7 @@
 // Which kernels, calls and files a selection leads to. Pure.
 
 import type { GraphPicture, Kernel, KernelCall } from "../shapes";
+import { EXACT, KERNEL } from "./certainty";
 import { EVERY_CALL, type LinkIndex, type Matches, type Selected, within } from "./links";
 
 export function kernelNamed(picture: GraphPicture, name: string | null): Kernel | null {
@@ -136,12 +137,25 @@ export function selectNamed(
   if (!kernel) return index.selectEntity(name);
   const handle = kernelName?.[2] ? Number(name.slice(name.lastIndexOf(":") + 1)) : null;
   const calls = kernel.calls.filter((call) => handle === null || call.handle === handle);
-  const names = [name, ...calls.map((call) => `call:${kernel.name}:${call.handle}`)];
-  for (const call of calls) names.push(...call.fx.map((node) => `fx:${node}`));
   const entities = new Map<number, number>();
-  for (const each of names) {
+  const add = (each: string, known: number) => {
     const entity = index.entity(each);
-    if (entity !== null) entities.set(entity, 3);
+    if (entity !== null) entities.set(entity, Math.max(known, entities.get(entity) ?? 0));
+  };
+  add(name, EXACT);
+  for (const call of calls) {
+    add(`call:${kernel.name}:${call.handle}`, EXACT);
+    for (const node of call.fx) add(`fx:${node}`, knownInCall(index, kernel, call, `fx:${node}`));
   }
   return entities.size ? { entities, origin: null, wholeKernel: true } : null;
+}
+
+/** How certain it is that a call computes a node: by its own line, and by those of its kernel. */
+function knownInCall(index: LinkIndex, kernel: Kernel, call: KernelCall, node: string): number {
+  const entity = index.entity(node) ?? -1;
+  const own = index.surest("code", entity, call.line, call.line);
+  if (kernel.first === null) return Math.max(own, KERNEL);
+  const of = callEntity(index, kernel, call.handle);
+  const last = kernel.last ?? kernel.first;
+  return Math.max(own, index.surest("code", entity, kernel.first, last, of), KERNEL);
 }

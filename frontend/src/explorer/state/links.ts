@@ -2,6 +2,7 @@
 // Pure: no document, no network.
 import { CERTAINTIES } from "../../shared/vocabulary";
 import type { Columns, Links } from "../shapes";
+import { EXACT, ofLink, ofReference } from "./certainty";
 
 /** How a reference is known; higher is surer. */
 export const KNOWN = ["unknown", ...CERTAINTIES.map(({ id }) => id)];
@@ -16,7 +17,7 @@ export interface Place extends Range {
 }
 
 export interface Selected {
-  /** Entity to how surely the selected line refers to it. */
+  /** Entity to how certain the selected line's reference to it is. */
   entities: Map<number, number>;
   origin: Place | null;
   /** A kernel as a whole: in the code its definition and calls light, not each of its lines. */
@@ -25,10 +26,17 @@ export interface Selected {
 
 export interface Matches {
   lines: Int32Array;
+  /** How certain the link of each line is. */
   known: Uint8Array;
+  /** The entity of each line's most certain link. */
+  entities: Int32Array;
 }
 
-export const NO_MATCHES: Matches = { lines: new Int32Array(0), known: new Uint8Array(0) };
+export const NO_MATCHES: Matches = {
+  lines: new Int32Array(0),
+  known: new Uint8Array(0),
+  entities: new Int32Array(0),
+};
 
 /** Kinds of entities from the finest: a line lights by the finest kind it shares. */
 const TIERS: Record<string, number> = {
@@ -119,6 +127,11 @@ export class LinkIndex {
     return this.links.entities;
   }
 
+  /** Keys of all stages and sources. */
+  keys(): Iterable<string> {
+    return this.stages.keys();
+  }
+
   has(key: string): boolean {
     return (this.stages.get(key)?.columns.lines.length ?? 0) > 0;
   }
@@ -151,7 +164,8 @@ export class LinkIndex {
       for (let at = from; at < to; at++) {
         if (!stage.holdsForCall(at, call)) continue;
         const entity = stage.columns.entities[at] as number;
-        const known = stage.columns.confidence[at] ?? 0;
+        const name = this.entities[entity] as string;
+        const known = ofReference(name, stage.columns.confidence[at] ?? 0);
         entities.set(entity, Math.max(known, entities.get(entity) ?? 0));
       }
     }
@@ -160,7 +174,7 @@ export class LinkIndex {
 
   selectEntity(name: string): Selected | null {
     const entity = this.entity(name);
-    return entity === null ? null : { entities: new Map([[entity, 3]]), origin: null };
+    return entity === null ? null : { entities: new Map([[entity, EXACT]]), origin: null };
   }
 
   /** Lines of one stage that share an entity with the selection, of the finest kind both have. Panes,
@@ -186,17 +200,30 @@ export class LinkIndex {
   }
 
   private matchesOfTier(selected: Selected, stage: StageIndex, call: number, tier: number) {
-    const found = new Map<number, number>();
+    const found = new Map<number, Match>();
     for (const [entity, surely] of selected.entities) {
       if (this.tiers[entity] !== tier) continue;
       for (const at of stage.ofEntity(entity)) {
         if (!stage.holdsForCall(at, call)) continue;
         const line = stage.columns.lines[at] as number;
-        const known = Math.min(surely, stage.columns.confidence[at] ?? 0);
-        found.set(line, Math.max(known, found.get(line) ?? 0));
+        const known = ofLink(surely, stage.columns.confidence[at] ?? 0);
+        if (known > (found.get(line)?.known ?? 0)) found.set(line, { known, entity });
       }
     }
     return found;
+  }
+
+  /** How certain the most certain reference of a stage's lines to an entity is; 0 without one.
+   * `from`, `to` and `call` limit it to some lines and to one call. */
+  surest(key: string, entity: number, from = 0, to = Infinity, call: number = EVERY_CALL): number {
+    const stage = this.stages.get(key);
+    let best = 0;
+    for (const at of stage?.ofEntity(entity) ?? []) {
+      const line = stage?.columns.lines[at] as number;
+      if (line < from || line > to || !stage?.holdsForCall(at, call)) continue;
+      best = Math.max(best, stage.columns.confidence[at] ?? 0);
+    }
+    return best;
   }
 
   /** Names of what the lines of a stage refer to, of one kind, by at least so sure references. */
@@ -267,16 +294,29 @@ export class LinkIndex {
   }
 }
 
-function packed(found: Map<number, number>): Matches {
+interface Match {
+  known: number;
+  entity: number;
+}
+
+function packed(found: Map<number, Match>): Matches {
   const lines = Int32Array.from(found.keys()).sort();
-  return { lines, known: Uint8Array.from(lines, (line) => found.get(line) ?? 0) };
+  return {
+    lines,
+    known: Uint8Array.from(lines, (line) => found.get(line)?.known ?? 0),
+    entities: Int32Array.from(lines, (line) => found.get(line)?.entity ?? 0),
+  };
 }
 
 /** The matches between two lines, both included. */
 export function within(matches: Matches, first: number, last: number): Matches {
   const from = lowerBound(matches.lines, first);
   const to = lowerBound(matches.lines, last + 1);
-  return { lines: matches.lines.subarray(from, to), known: matches.known.subarray(from, to) };
+  return {
+    lines: matches.lines.subarray(from, to),
+    known: matches.known.subarray(from, to),
+    entities: matches.entities.subarray(from, to),
+  };
 }
 
 /** Whether a line is among the matches, and how it is known (0 when it is not). */

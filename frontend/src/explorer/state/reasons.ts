@@ -1,7 +1,8 @@
 // Why a line lights: what of the selection it refers to, how surely, and on what grounds. Pure.
 import { naming } from "../../shared/naming";
 import { IR_POST, IR_PRE } from "../../shared/vocabulary";
-import { KNOWN, type LinkIndex, type Selected } from "./links";
+import { EXACT, INFERRED } from "./certainty";
+import { EVERY_CALL, KNOWN, type LinkIndex, type Selected, within } from "./links";
 
 /** Lines of one stage, as the explorer lights them. */
 export interface LitLine {
@@ -12,7 +13,7 @@ export interface LitLine {
 }
 
 export interface Reason extends LitLine {
-  /** The entity that line and selection share; its surest. */
+  /** The entity that line and selection share. */
   entity: string;
   known: number;
   why: string[];
@@ -22,32 +23,14 @@ export interface Reason extends LitLine {
 
 const GRAPHS = naming("fx");
 const BEFORE = naming("dynamo");
-/** Kinds of entities from the finest, as lines light. */
-const KINDS = ["op:", "fx:", "rd:", "dyn:", "src:", "call:", "kernel:", "buf:"];
 
 export function plain(entity: string): string {
   return entity.slice(entity.indexOf(":") + 1);
 }
 
-/** What a line shares with the selection, of the finest kind that it does. */
-function shared(index: LinkIndex, selected: Selected, { key, line }: LitLine) {
-  const found: { entity: string; known: number }[] = [];
-  for (const kind of KINDS) {
-    for (const entity of index.namesAt(key, line, line, kind)) {
-      const surely = selected.entities.get(index.entity(entity) ?? -1);
-      if (surely === undefined) continue;
-      found.push({ entity, known: Math.min(surely, knownAt(index, key, line, entity)) });
-    }
-    if (found.length) break;
-  }
-  return found.sort((one, other) => other.known - one.known);
-}
-
-function knownAt(index: LinkIndex, key: string, line: number, entity: string): number {
-  for (const least of [3, 2, 1]) {
-    if (index.linesOf(key, entity, least).includes(line)) return least;
-  }
-  return 0;
+/** How certain a line's own reference to an entity is. */
+function knownOf(index: LinkIndex, key: string, line: number, entity: string): number {
+  return index.surest(key, index.entity(entity) ?? -1, line, line);
 }
 
 function grounds(
@@ -69,8 +52,8 @@ function grounds(
 }
 
 function groundsBefore(name: string, known: number): string {
-  if (known === 3) return `Inductor recorded that ${name} came from this node (postToPre).`;
-  if (known === 2)
+  if (known === EXACT) return `Inductor recorded that ${name} came from this node (postToPre).`;
+  if (known === INFERRED)
     return `Both quote the same line of yours, and agree in operation, parameter or turn of the loop.`;
   return "Both quote the same line of yours; nothing says which of its nodes it was.";
 }
@@ -84,8 +67,9 @@ function groundsOfIr(
 ): string[] {
   const ops = index.namesAt(key, line, line, "op:").map(plain);
   const op = ops[0] ? `The operation ${ops[0]}` : "The scheduler node";
-  if (known === 3) return [`${op} was recorded as ${name} when it was lowered.`];
-  if (known === 2) return [`${op} fits ${name}: same operation, same values read and written.`];
+  if (known === EXACT) return [`${op} was recorded as ${name} when it was lowered.`];
+  if (known === INFERRED)
+    return [`${op} fits ${name}: same operation, same values read and written.`];
   return [`${op} is of a kernel that is known to compute ${name}.`];
 }
 
@@ -98,19 +82,26 @@ function groundsOfCode(index: LinkIndex, line: number, entity: string, known: nu
     const at = index.linesOf(stage, op)[0];
     const of = at === undefined ? [] : index.namesAt(stage, at, at, "fx:");
     if (!of.includes(entity)) continue;
-    const surely = KNOWN[knownAt(index, "code", line, op)];
+    const surely = KNOWN[knownOf(index, "code", line, op)];
     why.push(`The line is ${plain(op)} (${surely}), which belongs to ${name} (IR line ${at}).`);
   }
   if (why.length) return why;
-  if (known === 3) return [`Recorded while the code was generated, or the line names ${name}.`];
-  if (known === 2) return [`The line's operation and its operands fit ${name} and no other node.`];
+  if (known === EXACT) return [`Recorded while the code was generated, or the line names ${name}.`];
+  if (known === INFERRED)
+    return [`The line's operation and its operands fit ${name} and no other node.`];
   return [`Provenance or comments say that this kernel computes ${name}; no line does for sure.`];
 }
 
-export function reasonOf(index: LinkIndex, selected: Selected, lit: LitLine): Reason | null {
-  const [best] = shared(index, selected, lit);
-  if (!best) return null;
-  const { entity, known } = best;
+export function reasonOf(
+  index: LinkIndex,
+  selected: Selected,
+  lit: LitLine,
+  call: number = EVERY_CALL,
+): Reason | null {
+  const match = within(index.matches(selected, lit.key, call), lit.line, lit.line);
+  const [known, at] = [match.known[0], match.entities[0]];
+  if (known === undefined || at === undefined) return null;
+  const entity = index.entities[at] as string;
   const why = grounds(index, lit, entity, known);
   const kind = entity.slice(0, entity.indexOf(":") + 1);
   // A line can compute several nodes for sure, and other calls of its kernel compute others: only
@@ -118,9 +109,9 @@ export function reasonOf(index: LinkIndex, selected: Selected, lit: LitLine): Re
   const { key, line } = lit;
   const calls = index.callsAt(key, line, entity);
   const alike = index.namesAt(key, line, line, kind).filter((each) => {
-    if (each === entity || knownAt(index, key, line, each) !== known) return false;
+    if (each === entity || knownOf(index, key, line, each) !== known) return false;
     return [...index.callsAt(key, line, each)].some((call) => calls.has(call));
   });
-  const others = known === 2 && kind === "fx:" && key === "code" ? alike.map(plain) : [];
+  const others = known === INFERRED && kind === "fx:" && key === "code" ? alike.map(plain) : [];
   return { ...lit, entity, known, why, others };
 }

@@ -156,8 +156,7 @@ export class ExplorerState {
     const content = this.content(pane);
     let now: Selected | null = null;
     if (line !== null && content.kind === "code") {
-      const call = pane.stage === "kernel" ? this.call : EVERY_CALL;
-      now = this.index.selectLine(content.key, line, call);
+      now = this.index.selectLine(content.key, line, this.callIn(pane));
     }
     if (before?.key === now?.origin?.key && before?.first === now?.origin?.first) return false;
     return this.preview(now);
@@ -198,6 +197,11 @@ export class ExplorerState {
   /** The entity of the call that kernel panes are limited to. */
   private get call(): number {
     return callEntity(this.index, this.kernel, this.handle);
+  }
+
+  /** The call that links in a pane are limited to. */
+  callIn(pane: PaneAddress): number {
+    return pane.stage === "kernel" ? this.call : EVERY_CALL;
   }
 
   /** The key that the links know a pane's lines by. */
@@ -258,8 +262,7 @@ export class ExplorerState {
     if (!selected || content.kind !== "code") return NO_MATCHES;
     // All lines of a selected kernel are its own; lighting every one would say nothing.
     if (selected.wholeKernel && pane.stage === "kernel") return NO_MATCHES;
-    const call = pane.stage === "kernel" ? this.call : EVERY_CALL;
-    const matches = this.index.matches(selected, content.key, call);
+    const matches = this.index.matches(selected, content.key, this.callIn(pane));
     return within(matches, content.first, content.last);
   }
 

@@ -1,26 +1,17 @@
 // A selection put into words and counts for the status line. Pure.
 
-import { naming } from "../../shared/naming";
 import type { GraphPicture } from "../shapes";
 import type { Matches, Place, Selected } from "./links";
 
-/** Stages where the least sure is no kernel's, but one of several nodes of a line. */
-const CANDIDATES = naming("dynamo");
-
-/** Lit lines over all panes, without the selected line itself, and how surely they are known. */
-export function summed(lit: readonly { key: string; matches: Matches }[], selected: Selected) {
+/** How many lines light over all panes, without the selected lines themselves. */
+export function linesLit(lit: readonly { key: string; matches: Matches }[], selected: Selected) {
   const { origin } = selected;
-  let [lines, leastKnown, bestKnown] = [0, 3, 0];
-  for (const { key, matches } of lit) {
-    matches.lines.forEach((line, at) => {
-      if (origin?.key === key && origin.first <= line && line <= origin.last) return;
-      lines += 1;
-      if (matches.known[at] === 1 && CANDIDATES.has(key)) return; // one of several candidates
-      leastKnown = Math.min(leastKnown, matches.known[at] ?? 0);
-      bestKnown = Math.max(bestKnown, matches.known[at] ?? 0);
-    });
-  }
-  return { lines, leastKnown, bestKnown };
+  const counted = lit.map(({ key, matches }) =>
+    origin?.key === key
+      ? matches.lines.filter((line) => line < origin.first || origin.last < line).length
+      : matches.lines.length,
+  );
+  return counted.reduce((sum, lines) => sum + lines, 0);
 }
 
 /** "models.py:26", "Kernel line 52", "FX post-grad line 17". */

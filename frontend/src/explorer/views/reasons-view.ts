@@ -75,7 +75,7 @@ export class ReasonsView {
     const { state } = this.host;
     const { selected, stop, index } = state;
     if (!selected) return [];
-    const lines: LitLine[] = [];
+    const lines: (LitLine & { call: number })[] = [];
     for (const pane of state.panes) {
       const content = state.content(pane);
       if (content.kind !== "code" || (stop && stop.pane !== pane)) continue;
@@ -88,10 +88,10 @@ export class ReasonsView {
       const ordered = [...shown.filter(computes), ...shown.filter((line) => !computes(line))];
       for (const line of ordered.slice(0, OF_PANE)) {
         const title = state.stageOf(pane)?.title ?? pane.stage;
-        lines.push({ stage: pane.stage, title, key, line });
+        lines.push({ stage: pane.stage, title, key, line, call: state.callIn(pane) });
       }
     }
-    return lines.flatMap((lit) => reasonOf(index, selected, lit) ?? []);
+    return lines.flatMap(({ call, ...lit }) => reasonOf(index, selected, lit, call) ?? []);
   }
 
   private row(reason: Reason): HTMLElement {

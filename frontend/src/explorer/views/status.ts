@@ -3,10 +3,11 @@
 import { make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { certainty } from "../../shared/naming";
+import { type Certainty, ofSelection } from "../state/certainty";
 import { isPart, type Spent, spentIn } from "../state/follow";
 import type { Selected } from "../state/links";
 import type { ExplorerState } from "../state/state";
-import { placeName, summed } from "../state/summary";
+import { linesLit, placeName } from "../state/summary";
 
 interface Facts {
   names: string[];
@@ -17,16 +18,14 @@ interface Facts {
   kernels: number;
   /** What of their time is the selection's. */
   spent: Spent[];
-  /** The least sure and the surest way that the lit lines are known: 1 kernel … 3 exact. */
-  leastKnown: number;
-  bestKnown: number;
+  certainty: Certainty | null;
   match: { at: number; of: number } | null;
   preview: boolean;
 }
 
 function chipOf(facts: Facts): Node[] {
-  if (!facts.lines) return [];
-  const [least, best] = [certainty(facts.leastKnown), certainty(facts.bestKnown)];
+  if (!facts.lines || !facts.certainty) return [];
+  const [least, best] = [certainty(facts.certainty.least), certainty(facts.certainty.best)];
   if (!least || !best) return [];
   const label = least === best ? best.title : `${best.title}, partly ${least.title}`;
   const title = `${least.meaning}. Click, or e: how is this known?`;
@@ -117,7 +116,8 @@ export class StatusLine {
     const kernels = state.kernelsOf(selected);
     const code = index.matches(selected, "code");
     return {
-      ...summed(lit, selected),
+      lines: linesLit(lit, selected),
+      certainty: ofSelection(index, selected),
       names: index.namesOf(selected),
       from: selected.origin ? `from ${placeName(picture, selected.origin)}` : null,
       kernels: kernels.length,

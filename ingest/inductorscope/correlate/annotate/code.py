@@ -25,6 +25,7 @@ from inductorscope.correlate.annotate.places import (
     open_lines,
     plain,
 )
+from inductorscope.correlate.links.certainty import certainty_of_line, nodes_of_lines
 from inductorscope.correlate.links.model import Confidence, GraphLinks
 from inductorscope.correlate.links.text_stages import fx_entity, main_class
 from inductorscope.formats.code.output_code import CodeKernel, OutputCode, parse_output_code
@@ -66,7 +67,6 @@ class NodeText:
 
 @dataclass(slots=True)
 class _Reference:
-    known: int
     calls: list[int] = field(default_factory=list)
     operations: set[str] = field(default_factory=set)
 
@@ -104,6 +104,11 @@ class _Annotator:
         self.comments: dict[int, list[str]] = defaultdict(list)
         """Line (from 1) → comments that go before it."""
         self.counts = {Confidence.exact: 0, Confidence.inferred: 0}
+        self.known = {
+            line: {name: known for name, known in of_line.items() if name in nodes}
+            for line, of_line in nodes_of_lines(links).items()
+        }
+        """Line of the code → FX nodes it refers to, with the certainty of each."""
         self.references = self._references()
 
     def annotated(self, style: Style) -> str:
@@ -146,17 +151,15 @@ class _Annotator:
         if stage is None:
             return result
         operations: dict[tuple[int, int], set[str]] = defaultdict(set)
-        references: list[tuple[int, str, int, int]] = []
-        columns = (stage.lines, stage.entities, stage.confidence, stage.call)
-        for line, entity, known, call in zip(*columns, strict=True):
+        references: list[tuple[int, str, int]] = []
+        for line, entity, call in zip(stage.lines, stage.entities, stage.call, strict=True):
             name = self.links.entities[entity]
             if name.startswith("op:"):
                 operations[line, call].add(_COUNT.sub("", name.rpartition(".")[2]))
             elif name in self.nodes:
-                references.append((line, name, known, call))
-        for line, name, known, call in references:
-            reference = result[line].setdefault(name, _Reference(known))
-            reference.known = max(reference.known, known)
+                references.append((line, name, call))
+        for line, name, call in references:
+            reference = result[line].setdefault(name, _Reference())
             reference.calls.append(call)
             reference.operations |= operations[line, call]
         return result
@@ -177,7 +180,7 @@ class _Annotator:
             names = own[number]
             if number not in allowed:
                 continue
-            self._count_line(number, names)
+            self.counts[certainty_of_line(self.known[number])] += 1
             previous, at = last
             last = (names, number)
             if names == previous and not self._loop_between(at, number):
@@ -212,12 +215,13 @@ class _Annotator:
             references = self.references.get(number)
             if not references:
                 continue
-            surest = max(reference.known for reference in references.values())
-            if surest <= Confidence.kernel:
+            known = self.known[number]
+            certainty = certainty_of_line(known)
+            if certainty == Confidence.kernel:
                 continue
             ranks[number] = {}
             for name, reference in references.items():
-                if reference.known < surest:
+                if known[name] < certainty:
                     continue
                 rank = _rank(reference.operations)
                 ranks[number][name] = rank
@@ -233,10 +237,6 @@ class _Annotator:
         references = self.references[number]
         first = min(min(references[name].calls) for name in names)
         return {name: None for name in names if first in references[name].calls}
-
-    def _count_line(self, number: int, names: list[str]) -> None:
-        known = max(self.references[number][name].known for name in names)
-        self.counts[Confidence(known)] += 1
 
     # --- per kernel ------------------------------------------------------------------------------
 

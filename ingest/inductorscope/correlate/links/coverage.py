@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+from inductorscope.correlate.links.certainty import (
+    certainty_of_line,
+    certainty_of_nodes,
+    nodes_of_lines,
+)
 from inductorscope.correlate.links.model import Confidence, Coverage, GraphLinks
 from inductorscope.formats.code.output_code import OutputCode
 from inductorscope.formats.graph.fx import FxText
@@ -14,8 +19,9 @@ _COMPUTES = re.compile(r"\btmp\w*\d|_ptr\d+(\[| \+)")
 
 
 def coverage_of(links: GraphLinks, post: FxText, code: OutputCode | None, text: str) -> Coverage:
-    """Counts each line and node by the highest certainty of its references."""
-    best_lines, best_nodes = _surest(links)
+    """Counts the lines and nodes of each certainty."""
+    nodes_of = nodes_of_lines(links)
+    of_nodes = certainty_of_nodes(nodes_of)
     lines = [0, 0, 0, 0]
     """The count without references, and for each confidence."""
     if code is not None:
@@ -24,11 +30,11 @@ def coverage_of(links: GraphLinks, post: FxText, code: OutputCode | None, text: 
             numbered = enumerate(texts[kernel.body_first - 1 : kernel.body_last], kernel.body_first)
             for number, line in numbered:
                 if _COMPUTES.search(line):
-                    lines[best_lines.get(number, Confidence.kernel)] += 1
+                    lines[certainty_of_line(nodes_of.get(number, {}))] += 1
     nodes = [0, 0, 0, 0]
     for node in post.main():
         if node.kind == "call":
-            nodes[best_nodes.get(f"fx:{node.name}", 0)] += 1
+            nodes[of_nodes.get(f"fx:{node.name}", 0)] += 1
     return Coverage(
         lines=sum(lines),
         lines_exact=lines[Confidence.exact],
@@ -39,21 +45,3 @@ def coverage_of(links: GraphLinks, post: FxText, code: OutputCode | None, text: 
         nodes_inferred=nodes[Confidence.inferred],
         nodes_kernel=nodes[Confidence.kernel],
     )
-
-
-def _surest(links: GraphLinks) -> tuple[dict[int, int], dict[str, int]]:
-    """For each line of the code, and for each node, the highest certainty of its references."""
-    lines: dict[int, int] = {}
-    nodes: dict[str, int] = {}
-    stage = links.stages.get("code")
-    if stage is None:
-        return lines, nodes
-    fx = [name if name.startswith("fx:") else None for name in links.entities]
-    for line, entity, known in zip(stage.lines, stage.entities, stage.confidence, strict=True):
-        name = fx[entity]
-        if name is not None:
-            if lines.get(line, 0) < known:
-                lines[line] = known
-            if nodes.get(name, 0) < known:
-                nodes[name] = known
-    return lines, nodes

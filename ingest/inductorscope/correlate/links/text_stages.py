@@ -120,7 +120,8 @@ def link_code(collector: Collector, text: str, code: OutputCode, known: set[str]
         for line in range(kernel.comment_line, kernel.first_line):
             quoted = _FRAGMENT_NODE.match(lines[line - 1])
             if quoted is not None and (entity := f"fx:{quoted.group(1)}") in known:
-                references.append((line, entity))
+                # The comment above a kernel says what it computes, not on which line.
+                collector.add(CODE, line, entity, Confidence.kernel)
     for call in code.calls:
         references.append((call.line, f"call:{call.kernel}:{call.handle}"))
         if not call.extern:
