@@ -65,11 +65,11 @@ def _recorded(texts: GraphTexts, links: GraphLinks) -> dict[str, Any]:
             lines[links.entities[call]][str(line)].append(entry)
     nth: dict[str, int] = defaultdict(int)
     calls = []
-    for number, call in enumerate(parse_output_code(texts.code or "").calls):
-        nth[call.kernel] += 1
-        own = lines.get(f"call:{call.kernel}:{call.handle}")
+    for number, site in enumerate(parse_output_code(texts.code or "").calls):
+        nth[site.kernel] += 1
+        own = lines.get(f"call:{site.kernel}:{site.handle}")
         if own and not number % 2:
-            calls.append({"kernel": call.kernel, "nth": nth[call.kernel], "lines": own})
+            calls.append({"kernel": site.kernel, "nth": nth[site.kernel], "lines": own})
     return {"calls": calls}
 
 

@@ -45,6 +45,19 @@ def test_nodes_know_their_origins_and_lines(text: str) -> None:
     assert nodes["op9"].origins == ["clone", "permute"]
 
 
+def test_the_line_of_a_node_is_its_innermost_frame() -> None:
+    """As in the FX graph, and so in explorer and Time; not the caller's `x = block(x)`."""
+    said = (
+        "  SchedulerNode(name='op3'), Pointwise(['[8, 1]', 'origins=OrderedSet([tanh, relu])', "
+        "'stack_traces = {', '  File \"/u/tiny.py\", line 41, in forward', '    x = block(x)', "
+        "'        ^^^^^^^^', '  File \"/u/tiny.py\", line 10, in forward', "
+        "'    h = torch.tanh(y)', '        ^^^^^^^^^^^^^', '', '}', 'stack_traces = {', "
+        "'  File \"/u/tiny.py\", line 43, in forward', '    x = relu(x)', '', '}'])"
+    )
+    (node,) = read(PREFIX + said).nodes.values()
+    assert (node.line, node.code) == (10, "h = torch.tanh(y)")
+
+
 def test_what_was_tried_is_counted_once_a_reason(text: str) -> None:
     (fusion,) = read(text).fusions.values()
     assert (fusion.one, fusion.other, fusion.fused) == ("op0", "op9", False)

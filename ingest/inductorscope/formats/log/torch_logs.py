@@ -33,7 +33,7 @@ _FUSING = re.compile(
 )
 _NODE = re.compile(r"^ {0,4}(\w{0,40}SchedulerNode)\(name='([^']{1,300})'\)(?:, (\w{1,60})\()?")
 _ORIGINS = re.compile(r"'origins=(?:OrderedSet|\{)?\(?\[?([^'\])}]{0,4000})")
-_STACK = re.compile(
+_FRAME = re.compile(
     r"' {1,8}File \"([^\"]{1,500})\", line (\d{1,9}), in [^']{1,200}', '\s{0,40}([^']{0,500})'"
 )
 HINTS = ("perf_hints", "cudagraphs", "loop_ordering", "autotuning")
@@ -162,9 +162,10 @@ class TorchLogs:
         if origins is not None:
             names = (part.strip() for part in origins.group(1).split(","))
             node.origins = [part for part in names if part][:MOST_ORIGINS]
-        stack = _STACK.search(message)
-        if stack is not None:
-            node.file, node.line, node.code = stack.group(1), int(stack.group(2)), stack.group(3)
+        # One stack for each origin; the innermost frame is last, as in the comments of FX graphs.
+        _, _, stack = message.partition("'stack_traces = {'")
+        for frame in _FRAME.finditer(stack.partition("'}'")[0]):
+            node.file, node.line, node.code = frame.group(1), int(frame.group(2)), frame.group(3)
         self.nodes[compile_id, name] = node
 
     def _hint(self, compile_id: str | None, topic: str, text: str, module: str) -> None:
