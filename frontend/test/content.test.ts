@@ -39,6 +39,7 @@ const picture: GraphPicture = {
   ],
   kernels: [],
   graph_time_us: null,
+  opens: null,
   coverage: {
     lines: 0,
     lines_exact: 0,

@@ -105,7 +105,8 @@ test("panes are added, turned and closed, and the last one stays", () => {
   assert.ok(source && fx && code);
   assert.equal(state.closePane(fx), source);
   assert.equal(state.addPane(source)?.stage, "post_grad");
-  assert.equal(state.paneFor("ir_pre"), code, "the kernel pane gives way first");
+  assert.equal(state.paneFor("ir_pre")?.stage, "ir_pre", "there is room for a fourth pane");
+  assert.equal(state.paneFor("wrapper"), code, "then the kernel pane gives way first");
   for (const pane of [...state.panes].slice(1)) state.closePane(pane);
   assert.equal(state.closePane(source), null);
   assert.deepEqual(state.panes, [source]);

@@ -169,7 +169,7 @@ def line_in_explorer(
     """The explorer with a line selected; a source line needs its path, a kernel line its kernel."""
     panes = list(OPENED)
     if stage not in panes:
-        panes[2] = stage
+        panes.insert(2, stage)
     return graph(
         run_id,
         slug,

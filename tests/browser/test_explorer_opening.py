@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
+from tests.support.accessible import axe
 from tests.support.explorer import Explorer
 from tests.support.serving import Served
 
@@ -19,9 +20,9 @@ def graph_of(page: Page, served: Served) -> str:
     return served.url + link.split("?")[0]
 
 
-def shows_four_panes(page: Page) -> None:
+def shows_three_panes(page: Page) -> None:
     explorer = Explorer(page)
-    for stage in ("source", "post_grad", "ir_post", "kernel"):
+    for stage in ("source", "post_grad", "kernel"):
         expect(page.locator(f"[data-stage={stage}] .cm-line").first).to_be_visible()
     explorer.click_line("post_grad", "torch.ops.aten.neg.default")
     explorer.expect_lit("source", ["a = torch.neg(x1)"])
@@ -32,10 +33,38 @@ def test_graph_links_and_texts_are_fetched_once(page: Page, zoo: Served) -> None
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
-    shows_four_panes(page)
+    shows_three_panes(page)
     for part in ("/explorer", "/links"):
         assert len([url for url in asked if url.endswith(part)]) == 1
     assert len(asked) == len(set(asked))
+
+
+def test_it_opens_on_the_dearest_line_lit_through_to_its_kernel_in_colours(
+    page: Page, zoo: Served
+) -> None:
+    page.goto(graph_of(page, zoo))
+    explorer = Explorer(page)
+    page.wait_for_url("**sel=source:**models.py:**")
+    assert [explorer.lit(stage) for stage in ("source", "post_grad", "kernel")].count([]) == 0
+    expect(page.locator(".chain-step").first).to_contain_text("models.py")
+    expect(page.locator("#status")).to_contain_text(" a step")
+    # One colour for a source line in all panes, which l takes away and gives back.
+    colours = """() => ["source", "post_grad", "kernel"].map((stage) => {
+        const line = document.querySelector(`[data-stage=${stage}] .cm-line.tint.lit`);
+        return getComputedStyle(line).backgroundImage;
+      })"""
+    first, *others = page.evaluate(colours)
+    assert "gradient" in first
+    assert others == [first, first]
+    assert axe(page) == []
+    page.keyboard.press("l")
+    assert page.evaluate(colours) == ["none"] * 3
+    page.keyboard.press("l")
+    # Letting go is a choice too: the page does not select again.
+    page.keyboard.press("Escape")
+    explorer.expect_lit("source", [])
+    page.reload()
+    assert Explorer(page).lit("source") == []
 
 
 def test_a_failed_request_is_explained_and_loading_again_helps(page: Page, zoo: Served) -> None:
@@ -45,7 +74,7 @@ def test_a_failed_request_is_explained_and_loading_again_helps(page: Page, zoo: 
     expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
     page.unroute("**/links")
     page.reload()
-    shows_four_panes(page)
+    shows_three_panes(page)
 
 
 def test_choices_are_kept_for_all_pages(page: Page, zoo: Served) -> None:

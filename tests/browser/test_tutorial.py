@@ -34,6 +34,7 @@ def run_url(tutorial: Served, chromium: Browser) -> str:
 def open_graph(page: Page, run_url: str) -> Explorer:
     page.goto(run_url)
     page.locator("a[href*='/graphs/']").first.click()
+    page.goto(page.url.split("?")[0] + "?panes=source,post_grad,ir_post,kernel")
     return Explorer(page)
 
 

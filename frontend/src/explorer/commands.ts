@@ -2,7 +2,7 @@
 import { share } from "../page/share";
 import type { CodeOptions } from "./code/code";
 import type { Explorer } from "./explorer";
-import { fold, wrap } from "./state/preferences";
+import { colours, fold, wrap } from "./state/preferences";
 import { stopAfter, stopsOf } from "./state/walk";
 import { helpDialog, type Key, listen } from "./views/keys";
 
@@ -130,6 +130,9 @@ export class Commands {
         this.explorer.reasons.open(),
       ),
       key(["c"], "c", "to the chain of the selection; again closes it", () => this.chain()),
+      key(["l"], "l", "colour the lines by the source line that they come from, or not", () =>
+        this.explorer.showColours(!colours.read()),
+      ),
       key(["w"], "w", "wrap long lines, or not", () =>
         this.adjust({ wrapped: !this.explorer.options.wrapped }),
       ),

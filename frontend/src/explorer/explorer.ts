@@ -21,10 +21,13 @@ import type { GraphPicture, Kernel } from "./shapes";
 import { type PaneAddress, read, type Target, write } from "./state/address";
 import type { LinkPlace } from "./state/chain";
 import { fileOf } from "./state/content";
+import { type KernelName, kernelNames } from "./state/kernel-names";
 import type { LinkIndex, Selected } from "./state/links";
-import { fold, wrap } from "./state/preferences";
+import { openingTarget } from "./state/opening";
+import { colours, fold, wrap } from "./state/preferences";
 import { ExplorerState } from "./state/state";
 import type { Texts } from "./state/texts";
+import { Tints } from "./state/tints";
 import type { Stop } from "./state/walk";
 import { ChainView } from "./views/chain-view";
 import { describeCoverage } from "./views/coverage";
@@ -47,6 +50,8 @@ export class Explorer implements RowHost {
   readonly urls: { nodes: string; layout: string };
   readonly state: ExplorerState;
   readonly row: PaneRow;
+  readonly tints: Tints;
+  readonly names: ReadonlyMap<string, KernelName>;
   readonly pictures = new Pictures(this);
   readonly list: KernelList;
   readonly chain: ChainView;
@@ -73,9 +78,18 @@ export class Explorer implements RowHost {
     this.nonce = nonce;
     this.urls = { nodes: root.dataset.nodesUrl ?? "", layout: root.dataset.layoutUrl ?? "" };
     this.state = new ExplorerState(picture, index);
+    const sources = picture.stages.find(({ id }) => id === "source")?.files ?? [];
+    this.tints = new Tints(
+      index,
+      sources.map(({ path }) => path),
+    );
+    this.names = kernelNames(picture.kernels);
+    this.showColours(colours.read());
     this.row = new PaneRow(this);
     this.comparison = new Comparison(this);
-    this.list = new KernelList(this.part(".side"), picture, (kernel) => this.chooseKernel(kernel));
+    this.list = new KernelList(this.part(".side"), picture, this.names, (kernel) =>
+      this.chooseKernel(kernel),
+    );
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
     this.status = new StatusLine(this.part(".what"), this.state);
@@ -102,7 +116,11 @@ export class Explorer implements RowHost {
     const stages = this.picture.stages.map(({ id }) => id);
     const held = this.picture.stages.filter(({ files }) => files.length > 0).map(({ id }) => id);
     const address = read(location.search, stages, held);
+    // An address that says nothing opens on something; from then on it says so.
+    const opening = location.search === "" ? openingTarget(this.picture, this.index) : null;
+    if (opening) address.selected = opening;
     this.state.restore(address);
+    if (opening) history.replaceState(null, "", write(this.state.address(null)));
     this.comparison.end();
     this.settled = this.show(true).then(() => {
       const compared = address.compared === null ? null : this.row.panes[address.compared];
@@ -136,7 +154,14 @@ export class Explorer implements RowHost {
     afterPaint(() => whenIdle(() => this.follow()));
   }
 
+  /** Give the lines of all panes the colour of the source line that they come from, or not. */
+  showColours(shown: boolean): void {
+    this.root.classList.toggle("coloured", shown);
+    colours.write(shown);
+  }
+
   private light(reveal = false): void {
+    this.root.classList.toggle("kept", this.state.selected !== null);
     this.row.light(reveal);
     this.status.show();
   }

@@ -191,7 +191,7 @@ STAGES: tuple[Stage, ...] = (
         missing=_debug_file("ir_pre_fusion.txt"),
     ),
     Stage(
-        IR_POST, "IR post-fusion", "ir", file="ir_post_fusion.txt", names="ir", opens=True,
+        IR_POST, "IR post-fusion", "ir", file="ir_post_fusion.txt", names="ir",
         picture=Picture("picture_post", "Picture, fused"), formerly=("ir_post_fusion",),
         made_from=IR_PRE, missing=_debug_file("ir_post_fusion.txt"),
     ),

@@ -75,9 +75,9 @@ def load_first(session: Reading, run: RunId) -> RunGraphs:
 def show_first(
     request: Request, parts: Shared, page: Annotated[RunGraphs, Depends(load_first)]
 ) -> Response:
-    """Redirects to the first graph; without one, shows a page that says how to get one."""
-    if page.graphs:
-        return RedirectResponse(urls.graph(page.run.id, page.graphs[0].slug), 302)
+    """Redirects to the slowest graph; without one, shows a page that says how to get one."""
+    if page.slowest:
+        return RedirectResponse(urls.graph(page.run.id, page.slowest), 302)
     return parts.pages.render(request, "explorer_empty.html", page)
 
 

@@ -73,6 +73,16 @@ def test_the_heat_of_lines_is_what_the_page_of_times_says(
     }
     assert heat
     assert heat == told
+    # A line's time is that of all graphs, and the explorer opens on the line that is dearest here.
+    here = {
+        (file["path"], line): graphs.get(graph, 0.0)
+        for file in files
+        for line, us, graphs in zip(file["lines"], file["shared_us"], file["graphs"], strict=True)
+        if sum(graphs.values()) == pytest.approx(us)
+    }
+    assert here.keys() == heat.keys()
+    opens = client.get(f"/api/runs/{runs[name]}/graphs/{graph}/explorer").json()["opens"]
+    assert here[opens["path"], opens["line"]] == max(here.values()) > 0
     missing = client.get(f"/api/runs/{runs[name]}/graphs/nothing_0/heat")
     assert missing.status_code == 404
 

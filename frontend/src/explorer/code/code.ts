@@ -24,6 +24,7 @@ import { levelled } from "./level-view";
 import { firstLine, setMarks } from "./lit-lines";
 import { Ruler } from "./ruler";
 import { ScrollPosition } from "./scroll-position";
+import { type TintOf, tinted } from "./tinted";
 import { wrapperSigns } from "./wrapper-kinds";
 
 export interface CodeEvents {
@@ -47,6 +48,8 @@ export interface CodeText {
   timed: boolean;
   /** Whether a sign beside each line says what the wrapper does there. */
   wrapper: boolean;
+  /** The colour that a line shares with those of other panes. */
+  tintOf?: TintOf;
 }
 
 export interface CodeOptions {
@@ -195,6 +198,7 @@ export class Code {
       narrowIndents(shown.language),
       shown.wrapper ? wrapperSigns : [],
       shown.timed ? heatStrip : [],
+      shown.tintOf ? tinted(shown.tintOf) : [],
       this.folding.of(this.folds(shown, options)),
       this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),
       EditorView.updateListener.of((update) => {

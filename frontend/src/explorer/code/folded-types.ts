@@ -1,5 +1,6 @@
-// FX code carries a type behind every name and whole paths in its comments, which push the operation
-// out of sight. Folded, a type is one dot and a folder one ellipsis; both tell the whole on hover.
+// FX code carries a type behind every name, `torch.ops.aten.` before every operation, `x = None` behind
+// every last use and whole paths in its comments, which push the operation out of sight. Folded, a type
+// is one dot and a folder one ellipsis, with the whole on hover; the rest is not shown.
 import type { Extension } from "@codemirror/state";
 import { Decoration, WidgetType } from "@codemirror/view";
 import { visibleLines } from "./visible-lines";
@@ -7,8 +8,14 @@ import { visibleLines } from "./visible-lines";
 /** Sample: `add_1: "f32[4, 256][256, 1]cpu" = torch.ops.…`, `primals_1: "f32[8192, 256]", …` */
 const ANNOTATION = /: "(?:Sym\(|[a-z]+\d*\[)[^"\n]*"/g;
 
+/** Sample: `torch.ops.aten.`, `torch.ops.prims.`, `.default(`, `;  permute = view_1 = None` */
+const NOISE = /torch\.ops\.(?:aten\.)?|\.default(?=\()|;\s+(?:\w+ = )+None\s*$/g;
+
 /** Sample: `# File: /home/user/models/models.py:26 in forward, code: q = self.qkv(x)` */
 const FOLDERS = /^(\s*# File: )(\/\S*\/)(?=[^/\s]+:\d)/;
+
+/** The text stays, for search and copy. */
+const QUIET = Decoration.mark({ class: "quiet" });
 
 class Folded extends WidgetType {
   private readonly text: string;
@@ -41,9 +48,14 @@ export const foldedAnnotations: Extension = visibleLines((add, line) => {
     add(from, from + comment[2].length, Decoration.replace({ widget }));
     return;
   }
-  for (const found of line.text.matchAll(ANNOTATION)) {
-    const from = line.from + found.index;
+  const types = Array.from(line.text.matchAll(ANNOTATION), (found) => {
     const widget = new Folded(found[0].slice(3, -1), "·");
-    add(from, from + found[0].length, Decoration.replace({ widget }));
+    return { found, decoration: Decoration.replace({ widget }) };
+  });
+  const noise = Array.from(line.text.matchAll(NOISE), (found) => ({ found, decoration: QUIET }));
+  const inOrder = [...types, ...noise].sort((one, other) => one.found.index - other.found.index);
+  for (const { found, decoration } of inOrder) {
+    const from = line.from + found.index;
+    add(from, from + found[0].length, decoration);
   }
 });

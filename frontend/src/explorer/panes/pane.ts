@@ -1,6 +1,6 @@
 // One pane: its choosers, its code or the reason why there is none.
 
-import { button, cutName, make } from "../../shared/elements";
+import { button, make } from "../../shared/elements";
 import { microseconds } from "../../shared/figures";
 import { sentenceOf } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
@@ -12,9 +12,12 @@ import type { PictureView } from "../picture/view";
 import type { Kernel, KernelCall, Stage } from "../shapes";
 import type { PaneAddress } from "../state/address";
 import type { Content } from "../state/content";
+import type { KernelName } from "../state/kernel-names";
 import type { Marks } from "../state/marks";
 import type { ExplorerState } from "../state/state";
 import type { Texts } from "../state/texts";
+import type { Tints } from "../state/tints";
+import { kernelName } from "../views/kernel-name";
 import { compareMenu, type Entry } from "./compare-menu";
 
 export interface PaneHost {
@@ -23,6 +26,8 @@ export interface PaneHost {
   readonly nonce: string;
   readonly options: CodeOptions;
   readonly pictures: Pictures;
+  readonly tints: Tints;
+  readonly names: ReadonlyMap<string, KernelName>;
   /** Times of the lines of a source; empty when none are known. */
   heatOf(path: string): Promise<Heat>;
   hovered(pane: Pane, line: number | null): void;
@@ -217,7 +222,8 @@ export class Pane {
     const timed = this.address.stage === "source";
     const rebuilt = content.file.derived;
     const wrapper = this.address.stage === "wrapper";
-    const shown = { text, first, language, label, annotated, rebuilt, timed, wrapper };
+    const tintOf = (line: number) => this.host.tints.of(content.key, line);
+    const shown = { text, first, language, label, annotated, rebuilt, timed, wrapper, tintOf };
     const start = startOf(text, this.address.stage);
     this.code.show(shown, this.host.options, start > 0 ? first + start : null);
     if (timed) void this.warm(content.file.path);
@@ -255,8 +261,10 @@ export class Pane {
     this.renderFiles(stage, content);
     this.renderCalls(kernel, handle);
     this.about.replaceChildren();
-    if (this.address.stage === "kernel" && kernel) this.about.append(cutName(kernel.name));
-    else if (content.kind === "code" && this.fileChooser.hidden) {
+    if (this.address.stage === "kernel" && kernel) {
+      this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
+      this.about.title = "";
+    } else if (content.kind === "code" && this.fileChooser.hidden) {
       this.about.append(this.summary(content));
       this.about.title = content.file.path;
     }

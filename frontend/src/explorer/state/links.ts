@@ -254,6 +254,11 @@ export class LinkIndex {
     return calls;
   }
 
+  /** Lines of a stage that refer to anything, in order. */
+  linkedLines(key: string): number[] {
+    return [...new Set(this.stages.get(key)?.columns.lines ?? [])];
+  }
+
   /** Lines of a stage that refer to an entity by at least so sure references, in order. */
   linesOf(key: string, entity: string, least = 1): number[] {
     const stage = this.stages.get(key);

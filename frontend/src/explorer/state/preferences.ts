@@ -22,4 +22,5 @@ class Choice {
 
 export const fold = new Choice("fold-types", true);
 export const wrap = new Choice("wrap-lines", false);
+export const colours = new Choice("line-colours", true);
 export const chainOpen = new Choice("chain-open", true);

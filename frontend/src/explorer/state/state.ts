@@ -27,6 +27,8 @@ import {
 import { type Marks, NO_MARKS } from "./marks";
 import type { Stop, View } from "./walk";
 
+/** Panes that stand side by side before one takes another's place. */
+const MOST_PANES = 4;
 /** The stages whose pane another stage may take, the first choice first. */
 const SPARE = [KERNEL, IR_POST, WRAPPER, POST_GRAD];
 
@@ -113,11 +115,19 @@ export class ExplorerState {
     return this.panes[Math.max(0, at - 1)] ?? null;
   }
 
-  /** The pane of a stage: the one that shows it, or another that turns to it. */
+  /** The pane of a stage: the one that shows it, a new one, or another that turns to it. */
   paneFor(stage: string): PaneAddress | null {
     const of = (id: string) => this.panes.find((pane) => pane.stage === id);
     const shown = of(stage);
     if (shown) return shown;
+    if (this.panes.length < MOST_PANES) {
+      const order = this.picture.stages.map(({ id }) => id);
+      const place = order.includes(stage) ? order.indexOf(stage) : order.length;
+      const later = this.panes.findIndex((pane) => order.indexOf(pane.stage) > place);
+      const pane = { stage, file: null, hops: 0 };
+      this.panes.splice(later < 0 ? this.panes.length : later, 0, pane);
+      return pane;
+    }
     const spare = SPARE.filter((each) => each !== stage).map(of);
     const pane = spare.find((each) => each !== undefined) ?? this.panes[0] ?? null;
     if (pane) pane.stage = stage;
@@ -228,8 +238,15 @@ export class ExplorerState {
     const holding = line === null ? null : kernelAt(this.picture, line);
     if (holding) this.showKernel(holding);
     else if (!(this.kernel && computing.includes(this.kernel))) {
-      // The code of a library's kernel cannot be shown: prefer one that was generated.
-      const wanted = computing.find((kernel) => kernel.first !== null) ?? computing[0];
+      // The code of a library's kernel cannot be shown: prefer one that was generated, and of these one
+      // whose operations light rather than its comments.
+      const generated = computing.filter((kernel) => kernel.first !== null);
+      const code = this.index.matches(selected, "code");
+      const isComputed = (kernel: Kernel) =>
+        linesOfKernel(code, kernel).lines.some(
+          (line) => this.index.namesAt("code", line, line, "op:").length > 0,
+        );
+      const wanted = generated.find(isComputed) ?? generated[0] ?? computing[0];
       if (wanted) this.showKernel(wanted);
     }
     if (!holding) this.handle = handleFor(this.index, selected, this.kernel, this.handle);

@@ -1,10 +1,12 @@
 // The list of kernels by time: a listbox that one walks with the arrow keys.
 
-import { bar, cutName, make } from "../../shared/elements";
+import { bar, make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
 import type { GraphPicture, Kernel } from "../shapes";
 import { kindOf, kindsOf } from "../state/kernel-kinds";
+import type { KernelName } from "../state/kernel-names";
+import { kernelName } from "./kernel-name";
 
 /** Kernels in one piece of the list. The browser skips pieces that are out of sight. */
 const PIECE = 40;
@@ -30,9 +32,16 @@ export class KernelList {
   private readonly pieces: { element: HTMLElement; kernels: readonly Kernel[] }[] = [];
   private chosen: string | null = null;
   private matched: ReadonlySet<string> = new Set();
+  private readonly names: ReadonlyMap<string, KernelName>;
   private readonly choose: (kernel: Kernel) => void;
 
-  constructor(side: HTMLElement, picture: GraphPicture, choose: (kernel: Kernel) => void) {
+  constructor(
+    side: HTMLElement,
+    picture: GraphPicture,
+    names: ReadonlyMap<string, KernelName>,
+    choose: (kernel: Kernel) => void,
+  ) {
+    this.names = names;
     this.list = side.querySelector(".kernels") as HTMLElement;
     this.filter = side.querySelector(".filter") as HTMLInputElement;
     this.total = side.querySelector(".kernel-count") as HTMLElement;
@@ -75,7 +84,7 @@ export class KernelList {
         "data-kernel": kernel.name,
         title: aboutOf(kernel),
       },
-      cutName(kernel.name),
+      kernelName(kernel.name, this.names.get(kernel.name)),
       make("span", { class: "time num" }, figure),
       most > 0 ? bar((kernel.share ?? 0) / most, hueOf(kernel.category)) : null,
     );

@@ -38,9 +38,14 @@ class Folded:
     left_out: int = 0
 
 
+def is_library(path: str) -> bool:
+    """Whether a file belongs to an installed package, the standard library or torch's caches."""
+    return _LIBRARY.search(path) is not None
+
+
 def is_users(frame: Frame, sources: Collection[str] = ()) -> bool:
     """Whether a frame is in the user's program; files in `sources` certainly are."""
-    return frame.file in sources or _LIBRARY.search(frame.file) is None
+    return frame.file in sources or not is_library(frame.file)
 
 
 def fold(raised: Raised, sources: Collection[str] = ()) -> Folded:

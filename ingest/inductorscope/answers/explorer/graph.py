@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.failures.fold import is_library
 from inductorscope.analyze.time.costs import MEASURED
 from inductorscope.answers.parts import (
     GraphName,
@@ -18,6 +19,7 @@ from inductorscope.answers.parts import (
     run_name,
     share,
 )
+from inductorscope.answers.time.lines import SLOWEST_LINES
 from inductorscope.correlate.links.model import CALLS, Coverage
 from inductorscope.formats.vocabulary import SOURCE, STAGES, WRAPPER, Stage
 from inductorscope.store.runs.nodes import call_texts
@@ -30,7 +32,10 @@ from inductorscope.store.tables.models import (
     Links,
     Run,
 )
-from inductorscope.store.tables.times import CallTime
+from inductorscope.store.tables.times import CallTime, LineCost
+
+MOST_LINES = 200
+"""Number of lines among which the one to open on is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,14 @@ class ExplorerGraph(GraphName):
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of a source."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Explorer:
     """Everything that panes need to load their texts."""
 
@@ -105,6 +118,9 @@ class Explorer:
     aligning: bool
     """Whether the lines of its kernels are still to be aligned: until then they light with all
     nodes of their call."""
+    opens: SourceLine | None
+    """The line that costs most in this graph, in the user's files rather than in a library's; None
+    if no time is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +185,25 @@ def explorer(session: Session, run: str, slug: str) -> Explorer:
         coverage=Coverage(**links.coverage) if links else Coverage(),
         notes=list(links.notes) if links else [_why_no_links(session, run)],
         aligning=links is not None and links.engine == CALLS,
+        opens=_dearest_line(session, graph),
     )
+
+
+def _dearest_line(session: Session, graph: Graph) -> SourceLine | None:
+    if graph.time_us is None:
+        return None
+    kernels = set(session.scalars(select(Kernel.id).where(Kernel.graph_id == graph.id)))
+    costs = select(LineCost.path, LineCost.line, LineCost.parts).where(
+        LineCost.run_id == graph.run_id, LineCost.path.is_not(None)
+    )
+    dearest: dict[bool, tuple[float, SourceLine]] = {}
+    for path, line, parts in session.execute(costs.order_by(*SLOWEST_LINES).limit(MOST_LINES)):
+        spent = sum(us for kernel, us in parts if kernel in kernels)
+        own = not is_library(path)
+        if spent > dearest.get(own, (0.0, None))[0]:
+            dearest[own] = (spent, SourceLine(path, line))
+    found = dearest.get(True) or dearest.get(False)
+    return found[1] if found else None
 
 
 def _why_no_links(session: Session, run: str) -> str:

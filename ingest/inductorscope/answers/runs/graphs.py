@@ -8,7 +8,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from inductorscope.answers.parts import GraphName, RunName, graphs_of, run_of
-from inductorscope.store.tables.models import READING, LogEntry, Profile
+from inductorscope.store.tables.models import READING, Graph, LogEntry, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class RunGraphs:
 
     run: RunName
     graphs: list[GraphName]
+    slowest: str | None
+    """Slug of the graph whose kernels take longest; the first where no time is known."""
     reading: bool
     """Whether graphs may still follow."""
     profiles: bool
@@ -30,6 +32,12 @@ def run_graphs(session: Session, run_id: str) -> RunGraphs:
     return RunGraphs(
         run=RunName(run.id, run.name),
         graphs=graphs_of(session, run_id),
+        slowest=session.scalar(
+            select(Graph.slug)
+            .where(Graph.run_id == run_id)
+            .order_by(Graph.time_us.is_(None), Graph.time_us.desc(), Graph.position)
+            .limit(1)
+        ),
         reading=run.state == READING,
         profiles=bool(session.scalar(select(exists().where(Profile.run_id == run_id)))),
         logs=bool(session.scalar(select(exists().where(LogEntry.run_id == run_id)))),

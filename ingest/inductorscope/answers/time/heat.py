@@ -23,6 +23,8 @@ class FileHeat:
     share: list[float]
     """`shared_us` divided by the kernels' time."""
     kernels: list[int]
+    graphs: list[dict[str, float]]
+    """`shared_us` in each graph, by slug, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +50,5 @@ def _heat(path: str, times: list[LineTime]) -> FileHeat:
         shared_us=[time.shared_us for time in times],
         share=[time.share for time in times],
         kernels=[time.kernels for time in times],
+        graphs=[time.graphs for time in times],
     )

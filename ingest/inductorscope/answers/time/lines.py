@@ -3,6 +3,7 @@ such costs were stored (see `store.costs`)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
@@ -11,11 +12,9 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.time.costs import LineCostRow, NodeCostRow, costs_of
 from inductorscope.answers.parts import kernel_time
 from inductorscope.store.runs.costs import timed_graphs
-from inductorscope.store.tables.models import Graph
+from inductorscope.store.tables.models import Graph, Kernel
 from inductorscope.store.tables.times import LineCost, NodeCost
 
-LineFigures = tuple[str | None, int | None, int, float, float]
-"""Path, line, kernels, their time, and the line's share of it in µs."""
 SLOWEST_LINES = (LineCost.shared_us.desc(), LineCost.id)
 
 
@@ -48,6 +47,8 @@ class LineTime:
     shared_us: float
     share: float
     kernels: int
+    graphs: dict[str, float]
+    """`shared_us` in each graph, by slug, the largest first."""
 
 
 def line_costs(session: Session, run: str, limit: int | None = None) -> list[LineCostRow]:
@@ -85,18 +86,35 @@ def line_times(session: Session, run: str, limit: int | None = None) -> list[Lin
     whole = kernel_time(session, run)
     if not whole:
         return []
+    slugs = graphs_of_kernels(session, run)
     return [
         LineTime(
-            path=path,
-            line=line,
+            path=row.path,
+            line=row.line,
             code=None,
-            time_us=inclusive_us,
-            shared_us=shared_us,
-            share=shared_us / whole,
-            kernels=kernels,
+            time_us=row.inclusive_us,
+            shared_us=row.shared_us,
+            share=row.shared_us / whole,
+            kernels=row.kernels,
+            graphs=by_graph(row, slugs),
         )
-        for path, line, kernels, inclusive_us, shared_us in _line_figures(session, run, limit)
+        for row in line_costs(session, run, limit)
     ]
+
+
+def graphs_of_kernels(session: Session, run: str) -> dict[int, str]:
+    """The slug of each kernel's graph."""
+    query = select(Kernel.id, Graph.slug).join(Graph, Graph.id == Kernel.graph_id)
+    slugs: dict[int, str] = dict(session.execute(query.where(Graph.run_id == run)).all())
+    return slugs
+
+
+def by_graph(row: LineCostRow, slugs: dict[int, str]) -> dict[str, float]:
+    """The line's share of the time of each graph's kernels, the largest first."""
+    spent: dict[str, float] = defaultdict(float)
+    for kernel, us in row.parts:
+        spent[slugs[int(kernel)]] += us
+    return dict(sorted(spent.items(), key=lambda item: -item[1]))
 
 
 def source_times(session: Session, run: str) -> dict[str | None, float]:
@@ -111,20 +129,6 @@ def source_times(session: Session, run: str) -> dict[str | None, float]:
         for row in costs_of(timed_graphs(session, run)).lines:
             spent[row.path] = spent.get(row.path, 0.0) + row.shared_us
     return spent
-
-
-def _line_figures(session: Session, run: str, limit: int | None) -> list[LineFigures]:
-    """Costs of lines without the kernels of each."""
-    query = select(
-        LineCost.path, LineCost.line, LineCost.kernels, LineCost.inclusive_us, LineCost.shared_us
-    ).where(LineCost.run_id == run)
-    rows = session.execute(query.order_by(*SLOWEST_LINES).limit(limit)).all()
-    if rows:
-        return [(path, line, kernels, us, own) for path, line, kernels, us, own in rows]
-    return [
-        (row.path, row.line, row.kernels, row.inclusive_us, row.shared_us)
-        for row in costs_of(timed_graphs(session, run)).lines[:limit]
-    ]
 
 
 def _node_costs(session: Session, run: str, limit: int | None) -> list[tuple[str, NodeCostRow]]:

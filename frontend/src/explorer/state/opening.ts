@@ -1,0 +1,33 @@
+// What a page opens on when its address says nothing: a line that leads through to a kernel. Pure.
+import { POST_GRAD } from "../../shared/vocabulary";
+import type { GraphPicture } from "../shapes";
+import type { Target } from "./address";
+import { kernelsOf } from "./follow";
+import type { LinkIndex } from "./links";
+
+/** Lines of one text that are looked at. */
+const MOST = 200;
+
+/** The line of the user's that costs most, where times are known; else the first that a kernel computes. */
+export function openingTarget(picture: GraphPicture, index: LinkIndex): Target | null {
+  const { opens } = picture;
+  if (opens && index.linkedLines(`source:${opens.path}`).includes(opens.line)) {
+    return { stage: "source", file: opens.path, line: opens.line };
+  }
+  const files = picture.stages.find(({ id }) => id === "source")?.files ?? [];
+  for (const { path } of files) {
+    const line = firstComputed(picture, index, `source:${path}`);
+    if (line !== null) return { stage: "source", file: path, line };
+  }
+  const line = firstComputed(picture, index, POST_GRAD);
+  return line === null ? null : { stage: POST_GRAD, line };
+}
+
+function firstComputed(picture: GraphPicture, index: LinkIndex, key: string): number | null {
+  const lines = index.linkedLines(key).slice(0, MOST);
+  const computed = lines.find((line) => {
+    const code = index.matches(index.selectLine(key, line), "code");
+    return kernelsOf(picture, code).some(({ first }) => first !== null);
+  });
+  return computed ?? null;
+}
