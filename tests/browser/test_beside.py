@@ -71,6 +71,13 @@ def test_graphs_of_two_runs_are_compared_by_choosing_the_run(page: Page, zoo: Se
         page.locator("[data-side=right] select.run").select_option("cpu-ops-zoo")
     wait_until_level(page)
     expect(page.locator("#status")).to_contain_text("only at the right")
+    # What differs in numbers and comments alone is hidden until one asks.
+    marked = page.locator(".level-only, .level-changed, .level-moved")
+    some = marked.count()
+    page.get_by_label("Hide comments, paths, numbers").uncheck()
+    assert marked.count() >= some
+    page.keyboard.press("h")
+    expect(marked).to_have_count(some)
     expect(page.locator(".beside-tally")).to_contain_text("Alone: ")
     # The address opens the same again.
     words = page.locator("#status .what span").first.inner_text()

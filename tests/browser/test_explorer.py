@@ -72,11 +72,17 @@ def test_the_search_box_finds_nodes_of_the_open_graph(page: Page, zoo: Served) -
     expect(options.nth(1)).to_contain_text("FX node")
     assert axe(page) == []
     page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     explorer.expect_lit("source", ["b = torch.maximum(x2, a)"])
     page.wait_for_url("**sel=fx:maximum")
     expect(options.first).to_be_hidden()
+    # Enter takes the first hit, and commands are among them with their keys.
+    page.keyboard.press("Control+k")
+    page.keyboard.type("wrap long")
+    expect(options.first).to_contain_text("command")
+    expect(options.first.locator("kbd")).to_have_text("w")
+    page.keyboard.press("Enter")
+    expect(page.locator(".cm-lineWrapping").first).to_be_visible()
 
 
 def test_what_the_graph_does_not_know_is_searched_among_the_runs(page: Page, zoo: Served) -> None:
@@ -165,7 +171,7 @@ def test_on_a_narrow_page_a_pane_behind_a_tab_shows_its_lines_from_their_beginni
     for line in nodes[::6]:
         tabs.get_by_text("FX post-grad").click()
         page.evaluate("(line) => window.inductorscope.explorer.selectLine('post_grad', line)", line)
-        tabs.get_by_text("Kernel", exact=True).click()
+        tabs.filter(has_text=re.compile(r"^Kernel\b")).click()
         if not explorer.lit("kernel"):
             continue
         kernels.add(page.locator("[data-stage=kernel] .about").inner_text())

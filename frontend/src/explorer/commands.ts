@@ -9,9 +9,12 @@ import { helpDialog, type Key, listen } from "./views/keys";
 export class Commands {
   private readonly explorer: Explorer;
 
+  /** Everything that a key does. */
+  readonly keys: readonly Key[];
+
   constructor(explorer: Explorer) {
     this.explorer = explorer;
-    this.bindKeys();
+    this.keys = this.bindKeys();
   }
 
   private step(by: 1 | -1): void {
@@ -56,7 +59,11 @@ export class Commands {
   }
 
   private chain(): void {
-    const { chain } = this.explorer;
+    const { chain, state, status } = this.explorer;
+    if (!state.selected) {
+      status.sayOnce("Keep a line first (click or Enter): the chain shows all that it became.");
+      return;
+    }
     const inside = document.activeElement?.closest(".chain") !== null;
     if (chain.open && inside) {
       chain.toggle(false);
@@ -84,7 +91,7 @@ export class Commands {
     else this.explorer.list.step(by);
   }
 
-  private bindKeys(): void {
+  private bindKeys(): readonly Key[] {
     const key = (keys: string[], shown: string, does: string, run: () => void): Key => ({
       keys,
       shown,
@@ -156,5 +163,8 @@ export class Commands {
     ];
     listen(this.explorer.root, keys);
     this.explorer.part(".show-keys").addEventListener("click", () => keys[keys.length - 1]?.run());
+    this.explorer.part(".next-match").addEventListener("click", () => this.step(1));
+    this.explorer.part(".previous-match").addEventListener("click", () => this.step(-1));
+    return keys;
   }
 }

@@ -21,6 +21,7 @@ import type { GraphPicture, Kernel } from "./shapes";
 import { type PaneAddress, read, type Target, write } from "./state/address";
 import type { LinkPlace } from "./state/chain";
 import { fileOf } from "./state/content";
+import { KernelFigures } from "./state/kernel-figures";
 import { type KernelName, kernelNames } from "./state/kernel-names";
 import type { LinkIndex, Selected } from "./state/links";
 import { openingTarget } from "./state/opening";
@@ -31,14 +32,17 @@ import { Tints } from "./state/tints";
 import type { Stop } from "./state/walk";
 import { ChainView } from "./views/chain-view";
 import { describeCoverage } from "./views/coverage";
+import { elsewhere } from "./views/elsewhere";
 import { KernelList } from "./views/kernel-list";
-import { Palette } from "./views/palette";
 import { ReasonsView } from "./views/reasons-view";
 import { StatusLine } from "./views/status";
 import { UnmappedView } from "./views/unmapped-view";
 
 /** How long lit lines wait for the text of a pane that is still fetched. */
 const SLOW_MS = 80;
+
+/** How long a kernel is looked at before its figures are asked for. */
+const RESTING_MS = 400;
 
 export class Explorer implements RowHost {
   readonly root: HTMLElement;
@@ -52,17 +56,21 @@ export class Explorer implements RowHost {
   readonly row: PaneRow;
   readonly tints: Tints;
   readonly names: ReadonlyMap<string, KernelName>;
+  readonly figures: KernelFigures;
   readonly pictures = new Pictures(this);
   readonly list: KernelList;
   readonly chain: ChainView;
   readonly reasons: ReasonsView;
   readonly status: StatusLine;
   private readonly comparison: Comparison;
+  /** By file, as far as it has come. */
+  private heat: Map<string, Heat> = new Map();
   private times: Promise<Map<string, Heat>> | null = null;
   /** Settles when the panes show what was last asked for. */
   settled: Promise<unknown> = Promise.resolve();
   /** Whether the list, the tabs and the chain are about to follow. */
   private following = false;
+  private resting = 0;
 
   constructor(
     root: HTMLElement,
@@ -84,6 +92,7 @@ export class Explorer implements RowHost {
       sources.map(({ path }) => path),
     );
     this.names = kernelNames(picture.kernels);
+    this.figures = new KernelFigures(root.dataset.kernelsUrl ?? "");
     this.showColours(colours.read());
     this.row = new PaneRow(this);
     this.comparison = new Comparison(this);
@@ -92,8 +101,9 @@ export class Explorer implements RowHost {
     );
     this.chain = new ChainView(this);
     this.reasons = new ReasonsView(this);
-    this.status = new StatusLine(this.part(".what"), this.state);
-    new Palette(this);
+    this.status = new StatusLine(this.part(".what"), this.state, (selected) =>
+      this.elsewhere(selected),
+    );
     describeCoverage(this.part(".coverage"), picture);
     new UnmappedView(this);
     this.part(".downloads").hidden = !picture.stages.some(
@@ -173,6 +183,12 @@ export class Explorer implements RowHost {
     this.list.show(kernel, new Set(computing.map(({ name }) => name)));
     this.row.showTabs();
     this.chain.show(selected);
+    clearTimeout(this.resting);
+    this.resting = window.setTimeout(() => {
+      for (const pane of this.row.panes) {
+        if (pane.address.stage === "kernel") void pane.kernelMenu.show();
+      }
+    }, RESTING_MS);
   }
 
   private change(reveal: boolean): void {
@@ -262,7 +278,20 @@ export class Explorer implements RowHost {
   async heatOf(path: string): Promise<Heat> {
     if (this.picture.graph_time_us === null) return new Map();
     this.times ??= fetchHeat(this.root.dataset.heatUrl ?? "").catch(() => new Map()); // code reads well without
-    return (await this.times).get(path) ?? new Map();
+    const first = !this.heat.size;
+    this.heat = await this.times;
+    if (first) this.status.show();
+    return this.heat.get(path) ?? new Map();
+  }
+
+  /** What a selected line of a source costs in other graphs. */
+  private elsewhere({ origin }: Selected): HTMLElement | null {
+    const path = /^source:(.+)/.exec(origin?.key ?? "")?.[1];
+    const time = path && origin ? this.heat.get(path)?.get(origin.first) : null;
+    if (!time || origin?.first !== origin?.last) return null;
+    const links = this.root.querySelectorAll<HTMLAnchorElement>(".graph-links a");
+    const select = encodeURI(`source:${path}:${origin?.first}`);
+    return elsewhere([...links], this.picture.graph.slug, time, select);
   }
 
   // --- what panes report -------------------------------------------------------------------------
@@ -333,7 +362,11 @@ export class Explorer implements RowHost {
       slug: dataset.slug ?? "",
       direction: dataset.direction ?? "",
     }));
-    return entriesOf(this.picture, siblings, pane.address.stage, this.state.kernel);
+    const { state, picture } = this;
+    const { stage } = pane.address;
+    const lit = state.matchesIn(pane.address, state.selected).lines[0] ?? null;
+    const line = stage === "source" ? null : (state.originIn(pane.address)?.first ?? lit);
+    return entriesOf(picture, siblings, stage, state.kernel, line);
   }
 
   /** Compare a pane with its neighbour, or end it. */

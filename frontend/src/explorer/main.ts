@@ -12,6 +12,7 @@ import { LinkIndex } from "./state/links";
 import { withPictures } from "./state/picture-stages";
 import { Texts } from "./state/texts";
 import { handleOf } from "./test-handle";
+import { Palette } from "./views/palette";
 
 async function start(root: HTMLElement): Promise<void> {
   const { explorerUrl, linksUrl } = root.dataset;
@@ -30,7 +31,8 @@ async function start(root: HTMLElement): Promise<void> {
     const isHalf = links.engine === "" || !picture.kernels.length;
     picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
     const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce);
-    new Commands(explorer);
+    const commands = new Commands(explorer);
+    new Palette(explorer, commands.keys);
     if (picture.reading) {
       followReading({ run, explorerUrl, linksUrl }, (step) => explorer.readingIs(step));
     }

@@ -39,6 +39,15 @@ export function bytes(value: number): string {
   ]);
 }
 
+/** A rate: `1.65 TB/s`, `2.06 TFLOP/s`. */
+export function perSecond(value: number, unit: string): string {
+  const steps: [number, string][] = ["T", "G", "M", "k"].map((prefix, at) => [
+    10 ** (12 - 3 * at),
+    `${prefix}${unit}/s`,
+  ]);
+  return scaled(value, steps);
+}
+
 /** A part of a whole, 0 to 1, in percent. */
 export function share(value: number): string {
   const percent = value * 100;

@@ -6,7 +6,7 @@ import { type LevelLine, operationOf, withoutNumbers } from "../code/level";
 import type { GraphPicture, Kernel, Links } from "../shapes";
 import { contentOf } from "../state/content";
 import { kernelNamed } from "../state/follow";
-import { LinkIndex } from "../state/links";
+import { EVERY_CALL, LinkIndex } from "../state/links";
 import { Texts } from "../state/texts";
 import type { Named } from "./name";
 
@@ -55,8 +55,9 @@ export class Half {
     ]);
     this.picture = picture;
     this.index = new LinkIndex(links);
-    const coded = picture.kernels.filter((kernel) => kernel.first !== null);
-    if (!kernelNamed(picture, this.named.kernel)) this.named.kernel = coded[0]?.name ?? "";
+    if (!this.named.kernel) {
+      this.named.kernel = picture.kernels.find(({ first }) => first !== null)?.name ?? "";
+    }
   }
 
   /** Put the text in; a sentence when there is none. */
@@ -64,6 +65,9 @@ export class Half {
     const { picture, named } = this;
     if (!picture) return "The graph could not be fetched.";
     const address = { stage: named.stage, file: null, hops: 0 };
+    if (named.stage === "kernel" && named.kernel && !this.kernel) {
+      return `${picture.graph.slug} has no kernel ${named.kernel}. Choose one above.`;
+    }
     const content = contentOf(picture, address, this.kernel);
     if (content.kind === "empty") return `${content.what} ${content.why}`;
     if (content.kind === "picture") return "A picture has no lines to compare.";
@@ -81,6 +85,76 @@ export class Half {
     const wrapper = named.stage === "wrapper";
     this.code.show({ ...shown, rebuilt: false, timed: false, wrapper }, options, null);
     return null;
+  }
+
+  /** The source lines that lines of this graph's stage, or of its output code, come from. */
+  sourcesOf(key: string, first: number, last = first): Set<string> {
+    const { index } = this;
+    const found = new Set<string>();
+    if (!index) return found;
+    const selected = index.selectLine(key, first, EVERY_CALL, last);
+    for (const { path } of this.sourceFiles) {
+      const end = path.split("/").at(-1) ?? path;
+      const { lines } = index.matches(selected, `source:${path}`);
+      for (const line of lines) found.add(`${end}:${line}`);
+    }
+    return found;
+  }
+
+  private get sourceFiles() {
+    return this.picture?.stages.find(({ id }) => id === "source")?.files ?? [];
+  }
+
+  /** The first shown line that comes from one of these source lines. */
+  lineFrom(sources: ReadonlySet<string>): number | null {
+    const { index, first, texts, key } = this;
+    if (!index) return null;
+    const lines = index
+      .linkedLines(key)
+      .filter((line) => line >= first && line < first + texts.length);
+    const comes = (line: number) => {
+      const isComment = /^\s*(#|\/\/)/.test(texts[line - first] ?? "");
+      return !isComment && [...this.sourcesOf(key, line)].some((source) => sources.has(source));
+    };
+    return lines.find(comes) ?? null;
+  }
+
+  sourcesOfLine(line: number): Set<string> {
+    return this.sourcesOf(this.key, line);
+  }
+
+  /** The source lines that a kernel comes from. */
+  private sourcesOfKernel({ first, last }: Kernel): Set<string> {
+    return first === null ? new Set() : this.sourcesOf("code", first, last ?? first);
+  }
+
+  /** Show the kernel that is the other side's: the same call's content, else the one that has most of its
+   * source lines. A sentence says which it is, or that there is none; null where the name says it. */
+  follow(other: Half): string | null {
+    const wanted = other.kernel;
+    const { picture } = this;
+    if (this.named.stage !== "kernel" || this.kernel || !wanted || !picture) return null;
+    const coded = picture.kernels.filter((kernel) => kernel.first !== null);
+    const links = new Set(wanted.calls.map(({ permalink }) => permalink));
+    const same = coded.find(({ calls }) => calls.some(({ permalink }) => links.has(permalink)));
+    if (same) {
+      this.named.kernel = same.name;
+      return `${same.name} is the same kernel, to the letter.`;
+    }
+    const sources = other.sourcesOfKernel(wanted);
+    const ranked = coded
+      .map((kernel) => {
+        const own = this.sourcesOfKernel(kernel);
+        const both = [...own].filter((source) => sources.has(source)).length;
+        return { kernel, both, alike: both / (own.size + sources.size - both || 1) };
+      })
+      .sort((one, another) => another.alike - one.alike);
+    const [best] = ranked;
+    if (!best?.both)
+      return `${picture.graph.slug} has no kernel of the lines that ${wanted.name} comes from.`;
+    this.named.kernel = best.kernel.name;
+    const lines = [...this.sourcesOfKernel(best.kernel)].filter((source) => sources.has(source));
+    return `${best.kernel.name} comes from the same ${lines.length === 1 ? "line" : "lines"}: ${lines.slice(0, 3).join(", ")}.`;
   }
 
   /** What each line is: within one graph also by the node or operation that it names. */

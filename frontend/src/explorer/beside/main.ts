@@ -5,20 +5,38 @@ import { count, microseconds } from "../../shared/figures";
 import { sentenceOf } from "../../shared/server";
 import { OPENED } from "../../shared/vocabulary";
 import type { CodeOptions } from "../code/code";
-import { level, type Side } from "../code/level";
+import { type LevelLine, level, type Side } from "../code/level";
+import { withoutNoise } from "../code/noise";
 import { scrollTogether } from "../panes/compare";
 import { EXACT } from "../state/certainty";
+import { kernelNames } from "../state/kernel-names";
 import type { Matches } from "../state/links";
 import { NO_MARKS } from "../state/marks";
+import { hideNoise } from "../state/preferences";
 import { type Key, listen } from "../views/keys";
 import { Half } from "./half";
 import { type Named, nameOf } from "./name";
 import { differencesOf, operationsOf } from "./tally";
 
+/** Lines of the left, else of the right, whose differences are not shown. */
+function hiddenOf(all: readonly [Side, Side], shown: readonly [Side, Side]): number {
+  const count = ({ only, moved, changed }: Side) => only.size + moved.size + changed.size;
+  return Math.max(...all.map((side, at) => count(side) - count(shown[at] as Side)));
+}
+
 class Beside {
   private readonly root: HTMLElement;
   private readonly halves: [Half, Half];
+  /** With all differences. */
+  private all: [Side, Side] | null = null;
+  /** With those that are shown. */
   private sides: [Side, Side] | null = null;
+  private lines: [LevelLine[], LevelLine[]] | null = null;
+  /** How the shown kernels were found to belong together. */
+  private followed: string | null = null;
+  private readonly hider: HTMLInputElement;
+  /** Ends scrolling as one. */
+  private apart: (() => void) | null = null;
   private readonly options: CodeOptions = { folded: false, wrapped: false, only: false };
   private differences: number[] = [];
   private at = -1;
@@ -30,11 +48,16 @@ class Beside {
     const [left, right] = [...root.querySelectorAll<HTMLElement>(".beside-half")];
     if (!left || !right) throw new Error("The page has no sides.");
     this.halves = [new Half(left, nonce), new Half(right, nonce)];
+    this.hider = root.querySelector(".hide-noise input") as HTMLInputElement;
+    this.hider.checked = hideNoise.read();
+    this.hider.addEventListener("change", () => this.toggleNoise());
     this.bindKeys();
   }
 
   async start(): Promise<void> {
     await Promise.all(this.halves.map((half) => half.fetch()));
+    const [left, right] = this.halves;
+    const followed = right.follow(left) ?? left.follow(right);
     for (const half of this.halves) this.fill(half);
     const troubles = await Promise.all(
       this.halves.map((half, at) => {
@@ -47,8 +70,9 @@ class Beside {
       if (trouble)
         half.part(".pane-body").replaceChildren(make("p", { class: "pane-empty" }, trouble));
     });
-    if (troubles.some(Boolean)) this.say("One side has no text, so there is nothing to compare.");
-    else this.compare();
+    const nothing = "One side has no text, so there is nothing to compare.";
+    if (troubles.some(Boolean)) this.say(followed ?? nothing);
+    else this.compare(followed);
   }
 
   /** Choosers of what a side shows; choosing goes to the address of it. */
@@ -62,12 +86,16 @@ class Beside {
     }
     stages.value = named.stage;
     const kernels = half.part<HTMLSelectElement>("select.kernel");
+    const names = kernelNames(picture.kernels);
     for (const kernel of picture.kernels) {
       if (kernel.first === null) continue;
       const time = kernel.time_us === null ? "" : ` · ${microseconds(kernel.time_us)}`;
-      kernels.append(make("option", { value: kernel.name }, kernel.name + time));
+      const { operations, number } = names.get(kernel.name) ?? { operations: "", number: "" };
+      const label = `${operations} ${number}`.trim() + time;
+      kernels.append(make("option", { value: kernel.name, title: kernel.name }, label));
     }
     kernels.value = named.kernel;
+    kernels.title = named.kernel;
     kernels.hidden = named.stage !== "kernel";
     const run = half.part<HTMLSelectElement>("select.run");
     const graph = half.part<HTMLSelectElement>("select.graph");
@@ -107,22 +135,73 @@ class Beside {
     location.assign(`/beside?left=${nameOf(left)}&right=${nameOf(right)}`);
   }
 
-  private compare(): void {
+  private compare(followed: string | null): void {
     const [left, right] = this.halves;
     const same = left.named.run === right.named.run && left.named.graph === right.named.graph;
-    const sides = level(left.lines(same), right.lines(same));
-    this.sides = sides;
-    this.halves.forEach((half, at) => {
-      half.code?.level(sides[at] as Side, this.options);
-    });
-    scrollTogether(left.code?.view.scrollDOM ?? null, right.code?.view.scrollDOM ?? null);
-    this.differences = differencesOf(sides[0], sides[1], left.texts.length);
-    this.mark(null);
-    this.tell(sides);
-    if (this.differences.length) this.step(1);
+    this.lines = [left.lines(same), right.lines(same)];
+    this.all = level(...this.lines);
+    this.followed = followed;
+    this.showDifferences();
+    this.scroll();
+    const line = Number(/^#line=(\d+)$/.exec(location.hash)?.[1] ?? 0);
+    if (line) this.open(line);
+    else if (this.differences.length) this.step(1);
   }
 
-  private tell([one, other]: [Side, Side]): void {
+  /** Both sides scroll as one. */
+  private scroll(): void {
+    const [left, right] = this.halves;
+    this.apart?.();
+    this.apart = scrollTogether(
+      left.code?.view.scrollDOM ?? null,
+      right.code?.view.scrollDOM ?? null,
+    );
+  }
+
+  /** Mark all differences, or those that say something. */
+  private showDifferences(): void {
+    const { all, lines, halves } = this;
+    if (!all || !lines) return;
+    const sides = hideNoise.read() ? withoutNoise(all, lines) : all;
+    this.sides = sides;
+    halves.forEach((half, at) => {
+      half.code?.level(sides[at] as Side, this.options);
+    });
+    const [left, right] = halves;
+    this.differences = differencesOf(...sides, left.texts.length, right.texts.length);
+    this.at = -1;
+    this.mark(null);
+    this.tell(sides);
+  }
+
+  private toggleNoise(): void {
+    hideNoise.write(!hideNoise.read());
+    this.hider.checked = hideNoise.read();
+    this.showDifferences();
+  }
+
+  /** Open on a line of the left, and what is the same at the right: the line beside it, or one that comes
+   * from the same source line. */
+  private open(line: number): void {
+    const [left, right] = this.halves;
+    left.code?.reveal(line, true);
+    this.choose(0, line);
+    if (this.sides?.[0].beside.has(line - left.first + 1)) return;
+    const sources = left.sourcesOfLine(line);
+    const other = sources.size ? right.lineFrom(sources) : null;
+    const from = [...sources].slice(0, 2).join(", ");
+    if (other === null) {
+      this.say(`The right has no line that comes from ${from || "where the chosen one does"}.`);
+      return;
+    }
+    this.apart?.(); // the two do not stand level
+    this.mark([line - left.first + 1, other - right.first + 1]);
+    this.lead(right, other);
+    right.code?.reveal(other, true);
+    this.say(`Line ${other} of the right is the first that comes from ${from} too.`);
+  }
+
+  private tell([one, other]: readonly [Side, Side]): void {
     const [left, right] = this.halves;
     const alike = [one.only, other.only, one.moved, one.changed].every((lines) => !lines.size);
     const words = alike
@@ -130,7 +209,11 @@ class Beside {
       : `${count(one.only.size, "line")} only at the left, ${other.only.size.toLocaleString("en")} only at the right, ` +
         (one.moved.size ? `${one.moved.size.toLocaleString("en")} moved, ` : "") +
         `${one.changed.size.toLocaleString("en")} in other words.`;
-    this.say(words);
+    const hidden = hideNoise.read() && this.all ? hiddenOf(this.all, [one, other]) : 0;
+    const more = hidden
+      ? ` ${count(hidden, "line differs", "lines differ")} only in comments, paths or numbers (h shows them).`
+      : "";
+    this.say(`${this.followed ? `${this.followed} ` : ""}${words}${more}`);
     const facts = this.halves.map((half, at) => {
       const { named, kernel, picture } = half;
       const time = named.stage === "kernel" ? kernel?.time_us : picture?.graph_time_us;
@@ -156,7 +239,10 @@ class Beside {
     const where = this.differences.length && this.at >= 0 ? this.where() : "";
     this.root
       .querySelector(".what")
-      ?.replaceChildren(make("span", {}, words), make("span", { class: "soft" }, where));
+      ?.replaceChildren(
+        make("span", { title: words }, words),
+        make("span", { class: "soft" }, where),
+      );
   }
 
   private where(): string {
@@ -215,6 +301,7 @@ class Beside {
   private step(by: 1 | -1): void {
     const { differences, halves, sides } = this;
     if (!differences.length || !sides) return;
+    this.scroll();
     this.at = (this.at + by + differences.length) % differences.length;
     const line = differences[this.at] as number;
     const [left, right] = halves;
@@ -237,6 +324,7 @@ class Beside {
     listen(this.root, [
       key("n", () => this.step(1)),
       key("p", () => this.step(-1)),
+      key("h", () => this.toggleNoise()),
       key("s", () => this.go(this.halves[1].named, this.halves[0].named)),
       key("f", () => this.halves[this.active]?.code?.find()),
       key("ArrowLeft", () => this.focus(0)),

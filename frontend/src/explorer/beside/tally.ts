@@ -20,11 +20,19 @@ export function operationsOf(texts: readonly string[], lines: Iterable<number>):
   return named.join(", ");
 }
 
-/** First lines (from 1) of the runs of lines that differ, in the rows of the left side. */
-export function differencesOf(left: Side, right: Side, lines: number): number[] {
+/** First lines (from 1) of the runs of lines that differ, in the rows of the left side, which has so many
+ * lines; the right one has `others`. */
+export function differencesOf(left: Side, right: Side, lines: number, others: number): number[] {
   const marked = new Set([...left.only, ...left.moved.keys(), ...left.changed.keys()]);
   // What only the right has stands before the left's line that leaves room for it.
-  for (const line of left.spaces.keys()) marked.add(Math.min(line, lines));
+  for (const line of left.spaces.keys()) {
+    const below = left.beside.get(line) ?? others + 1;
+    let above = below - 1;
+    while (above > 0 && !right.beside.has(above)) above--;
+    const differs = (each: number) => right.only.has(each) || right.moved.has(each);
+    const inRoom = Array.from({ length: below - above - 1 }, (_, at) => above + 1 + at);
+    if (inRoom.some(differs)) marked.add(Math.min(line, lines));
+  }
   if (!lines && right.only.size) return [1];
   const firsts: number[] = [];
   for (const line of [...marked].sort((one, other) => one - other)) {

@@ -15,6 +15,8 @@ export interface LineTime {
   /** `shared_us` in the kernels' time. */
   share: number;
   kernels: number;
+  /** `shared_us` in each graph, by slug, the largest first. */
+  graphs: Readonly<Record<string, number>>;
 }
 
 /** Line of a file to its time. */
@@ -35,7 +37,7 @@ export async function fetchHeat(url: string): Promise<Map<string, Heat>> {
   return new Map(files.map((file) => [file.path, heatOf(file)]));
 }
 
-function heatOf({ lines, time_us, shared_us, share: parts, kernels }: FileHeat): Heat {
+function heatOf({ lines, time_us, shared_us, share: parts, kernels, graphs }: FileHeat): Heat {
   const of = (column: number[], at: number) => column[at] ?? 0;
   return new Map(
     lines.map((line, at) => [
@@ -45,6 +47,7 @@ function heatOf({ lines, time_us, shared_us, share: parts, kernels }: FileHeat):
         shared_us: of(shared_us, at),
         share: of(parts, at),
         kernels: of(kernels, at),
+        graphs: graphs[at] ?? {},
       },
     ]),
   );

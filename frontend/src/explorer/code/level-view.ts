@@ -30,8 +30,14 @@ class Space extends WidgetType {
   }
 }
 
-const ONLY = Decoration.line({ class: "level-only" });
-const CHANGED = Decoration.line({ class: "level-changed" });
+const ONLY = {
+  left: Decoration.line({ class: "level-only level-left" }),
+  right: Decoration.line({ class: "level-only level-right" }),
+};
+const CHANGED = {
+  left: Decoration.line({ class: "level-changed level-left" }),
+  right: Decoration.line({ class: "level-changed level-right" }),
+};
 const WORDS = Decoration.mark({ class: "level-words" });
 
 /** The decorations of one side; they never change while it is compared. */
@@ -46,7 +52,7 @@ export function levelled(side: Side): Extension {
       ranges.push(Decoration.widget({ widget, block: true, side: after ? 1 : -1 }).range(at));
     }
     for (const line of side.only) {
-      if (line <= doc.lines) ranges.push(ONLY.range(doc.line(line).from));
+      if (line <= doc.lines) ranges.push(ONLY[side.at].range(doc.line(line).from));
     }
     for (const [line, other] of side.moved) {
       if (line > doc.lines) continue;
@@ -57,7 +63,7 @@ export function levelled(side: Side): Extension {
     for (const [line, spans] of side.changed) {
       if (line > doc.lines) continue;
       const { from, length } = doc.line(line);
-      ranges.push(CHANGED.range(from));
+      ranges.push(CHANGED[side.at].range(from));
       for (const [start, end] of spans) {
         if (start < end && end <= length) ranges.push(WORDS.range(from + start, from + end));
       }

@@ -14,6 +14,7 @@ export interface LevelLine {
 export type Span = [number, number];
 
 export interface Side {
+  at: "left" | "right";
   /** Line, from 1 → empty rows that stand before it; the key after the last line ends the text. */
   spaces: Map<number, number>;
   /** Lines that only this side has. */
@@ -150,7 +151,7 @@ function pairsByTiers(left: readonly LevelLine[], right: readonly LevelLine[]): 
 }
 
 export function level(left: readonly LevelLine[], right: readonly LevelLine[]): [Side, Side] {
-  const sides: [Side, Side] = [side(), side()];
+  const sides: [Side, Side] = [side("left"), side("right")];
   let [at, beside] = [0, 0];
   for (const [one, other] of [...pairsByTiers(left, right), [left.length, right.length] as Pair]) {
     const [before, across] = [one - at, other - beside];
@@ -266,8 +267,9 @@ export function operationOf(text: string): string {
   return called ?? withoutNumbers(text);
 }
 
-function side(): Side {
+function side(at: Side["at"]): Side {
   return {
+    at,
     spaces: new Map(),
     only: new Set(),
     moved: new Map(),

@@ -5,6 +5,7 @@ import { stageNamed } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { type Named, nameOf } from "../beside/name";
 import type { GraphPicture, Kernel } from "../shapes";
+import { menuOf } from "./menu";
 
 export interface Sibling {
   slug: string;
@@ -13,6 +14,8 @@ export interface Sibling {
 
 export interface Entry {
   label: string;
+  /** Line of the left to open on. */
+  line?: number | null;
   left: Named;
   right: Named;
 }
@@ -40,6 +43,7 @@ export function entriesOf(
   siblings: readonly Sibling[],
   stage: string,
   kernel: Kernel | null,
+  line: number | null,
 ): Entry[] {
   const { run, graph } = picture;
   const shown = stage === "source" || stage.startsWith("picture") ? POST_GRAD : stage;
@@ -65,8 +69,13 @@ export function entriesOf(
   const right = { ...here, graph: other };
   const label =
     other === graph.slug ? "The same of another run" : "The same of another graph or run";
-  entries.push({ label, left: here, right });
+  entries.push({ label, line, left: here, right });
   return entries;
+}
+
+function addressOf(left: Named, right: Named, line: number | null): string {
+  const hash = line === null ? "" : `#line=${line}`;
+  return `/beside?left=${nameOf(left)}&right=${nameOf(right)}${hash}`;
 }
 
 /** The button of a pane's head, and the menu that it opens. */
@@ -75,40 +84,16 @@ export function compareMenu(
   entries: () => Entry[],
   withNeighbour: () => void,
 ): [HTMLElement, HTMLElement] {
-  const menu = make("div", { class: "menu", id, popover: "auto", "aria-label": "Compare with" });
-  const open = make(
-    "button",
-    {
-      type: "button",
-      class: "icon",
-      popovertarget: id,
-      title: "Compare this pane with …",
-      "aria-label": "Compare this pane with",
-    },
-    "⇄",
-  );
-  menu.addEventListener("beforetoggle", (event) => {
-    if (event.newState !== "open") return;
+  const [open, menu] = menuOf(id, { sign: "⇄", title: "Compare this pane with" }, () => {
     const neighbour = button("The pane at the right, lines level", { class: "menu-entry" }, () => {
       menu.hidePopover();
       withNeighbour();
     });
     neighbour.append(make("kbd", {}, "d"));
-    const links = entries().map(({ label, left, right }) =>
-      make(
-        "a",
-        { class: "menu-entry", href: `/beside?left=${nameOf(left)}&right=${nameOf(right)}` },
-        label,
-      ),
+    const links = entries().map(({ label, line, left, right }) =>
+      make("a", { class: "menu-entry", href: addressOf(left, right, line ?? null) }, label),
     );
-    menu.replaceChildren(make("p", { class: "soft" }, "Compare with"), neighbour, ...links);
-    const { left, right, bottom } = open.getBoundingClientRect();
-    menu.style.top = `${bottom + 2}px`;
-    const width = 270;
-    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - width - 8, right))}px`;
-  });
-  menu.addEventListener("toggle", (event) => {
-    if (event.newState === "open") menu.querySelector<HTMLElement>(".menu-entry")?.focus();
+    return [make("p", { class: "soft" }, "Compare with"), neighbour, ...links];
   });
   return [open, menu];
 }

@@ -1,5 +1,6 @@
 // Panes side by side: splitters that drag or move by arrow keys, tabs where only one fits.
 import { make } from "../../shared/elements";
+import { count } from "../../shared/figures";
 import { whenIdle } from "../../shared/frames";
 import type { Pane } from "./pane";
 
@@ -80,10 +81,10 @@ export function fillTabs(
   shown: Pane | null,
   show: (pane: Pane | null) => void,
 ): void {
-  const entries: [string, HTMLElement, Pane | null][] = [["Kernels", side, null]];
-  for (const pane of panes) entries.push([pane.stage?.title ?? "", pane.root, pane]);
+  const entries: [string, HTMLElement, Pane | null, number][] = [["Kernels", side, null, 0]];
+  for (const pane of panes) entries.push([pane.stage?.title ?? "", pane.root, pane, pane.lit]);
   tabs.replaceChildren(
-    ...entries.map(([title, panel, pane]) => {
+    ...entries.map(([title, panel, pane, lit]) => {
       const on = pane === shown;
       panel.classList.toggle("shown", on);
       const tab = make(
@@ -91,6 +92,7 @@ export function fillTabs(
         { type: "button", role: "tab", "aria-selected": String(on) },
         title,
       );
+      if (lit) tab.append(make("span", { class: "num", title: count(lit, "lit line") }, ` ${lit}`));
       tab.addEventListener("click", () => show(pane));
       return tab;
     }),

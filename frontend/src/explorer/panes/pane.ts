@@ -12,6 +12,7 @@ import type { PictureView } from "../picture/view";
 import type { Kernel, KernelCall, Stage } from "../shapes";
 import type { PaneAddress } from "../state/address";
 import type { Content } from "../state/content";
+import type { KernelFigures } from "../state/kernel-figures";
 import type { KernelName } from "../state/kernel-names";
 import type { Marks } from "../state/marks";
 import type { ExplorerState } from "../state/state";
@@ -19,6 +20,7 @@ import type { Texts } from "../state/texts";
 import type { Tints } from "../state/tints";
 import { kernelName } from "../views/kernel-name";
 import { compareMenu, type Entry } from "./compare-menu";
+import { KernelMenu } from "./kernel-menu";
 
 export interface PaneHost {
   readonly state: ExplorerState;
@@ -28,6 +30,7 @@ export interface PaneHost {
   readonly pictures: Pictures;
   readonly tints: Tints;
   readonly names: ReadonlyMap<string, KernelName>;
+  readonly figures: KernelFigures;
   /** Times of the lines of a source; empty when none are known. */
   heatOf(path: string): Promise<Heat>;
   hovered(pane: Pane, line: number | null): void;
@@ -67,6 +70,8 @@ export class Pane {
   private readonly about = make("span", { class: "about" });
   private readonly closer: HTMLButtonElement;
   private readonly body = make("div", { class: "pane-body" });
+  /** Of a kernel pane. */
+  readonly kernelMenu: KernelMenu;
   private code: Code | null = null;
   private view: PictureView | null = null;
   private shownAs = "";
@@ -91,6 +96,7 @@ export class Pane {
       () => host.comparable(this),
       () => host.compared(this),
     );
+    this.kernelMenu = new KernelMenu(`${this.id}-kernel`, host);
     const head = make(
       "header",
       { class: "pane-head" },
@@ -98,10 +104,12 @@ export class Pane {
       this.fileChooser,
       this.about,
       this.callChooser,
+      this.kernelMenu.button,
       compare,
       add,
       this.closer,
       menu,
+      this.kernelMenu.menu,
     );
     const attributes = { class: "pane", id: this.id, "data-stage": address.stage };
     this.root = make("section", attributes, head, this.body);
@@ -260,6 +268,8 @@ export class Pane {
     this.stageChooser.value = this.address.stage;
     this.renderFiles(stage, content);
     this.renderCalls(kernel, handle);
+    this.kernelMenu.button.hidden = this.address.stage !== "kernel" || !kernel;
+    this.kernelMenu.begin();
     this.about.replaceChildren();
     if (this.address.stage === "kernel" && kernel) {
       this.about.append(kernelName(kernel.name, this.host.names.get(kernel.name)));
@@ -312,6 +322,12 @@ export class Pane {
     const all = make("option", { value: "" }, `all ${calls.length} calls`);
     this.callChooser.replaceChildren(all, ...options);
     this.callChooser.value = handle === null ? "" : String(handle);
+  }
+
+  /** Lines that the selection lights. */
+  get lit(): number {
+    const { state } = this.host;
+    return state.matchesIn(this.address, state.selected).lines.length;
   }
 
   canClose(can: boolean): void {

@@ -22,5 +22,6 @@ class Choice {
 
 export const fold = new Choice("fold-types", true);
 export const wrap = new Choice("wrap-lines", false);
+export const hideNoise = new Choice("hide-noise", true);
 export const colours = new Choice("line-colours", true);
 export const chainOpen = new Choice("chain-open", true);

@@ -19,6 +19,13 @@ const KINDS: Record<string, string> = { fx: "FX node", rd: titleOf(READABLE), bu
 /** How many of a kind are listed. */
 const MOST = 8;
 
+/** Whether a text holds all words of a query. */
+export function hasWords(text: string, query: string): boolean {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const lower = text.toLowerCase();
+  return words.every((word) => lower.includes(word));
+}
+
 /** The place of a name among others: whole, then beginnings, then what holds it, short ones first. */
 function rank(name: string, word: string): number {
   if (name === word) return 0;

@@ -307,26 +307,42 @@ export class ExplorerState {
 
   /** What n and p walk through: also kernels and files that panes do not show yet. */
   views(): View[] {
-    return this.panes.flatMap((pane) => this.viewsOf(pane));
+    const { selected } = this;
+    return selected ? this.viewsOf(selected, this.computing) : [];
+  }
+
+  /** Lines that n and p would walk through, were this selection kept. */
+  countMatches(selected: Selected, computing: readonly Kernel[]): number {
+    const views = this.viewsOf(selected, computing);
+    return views.reduce((sum, { matches, origin }) => {
+      const own = origin ? within(matches, origin.first, origin.last).lines.length : 0;
+      return sum + matches.lines.length - own;
+    }, 0);
+  }
+
+  private viewsOf(selected: Selected, computing: readonly Kernel[]): View[] {
+    return this.panes.flatMap((pane) => this.viewsIn(pane, selected, computing));
   }
 
   /** A kernel pane has a view for each kernel that computes the selection, a source pane one a file. */
-  private viewsOf(pane: PaneAddress): View[] {
-    const { selected, index } = this;
-    if (!selected) return [];
-    const origin = this.originIn(pane);
+  private viewsIn(pane: PaneAddress, selected: Selected, computing: readonly Kernel[]): View[] {
+    const { index } = this;
+    const originOf = (key: string) => (selected.origin?.key === key ? selected.origin : null);
     if (pane.stage === "kernel" && !selected.wholeKernel) {
       const [every, chosen] = [EVERY_CALL, this.call].map((call) =>
         index.matches(selected, "code", call),
       );
-      return this.computing.flatMap((kernel) => {
+      return computing.flatMap((kernel) => {
         const all = (kernel === this.kernel ? chosen : every) ?? NO_MATCHES;
         if (kernel.first === null) return [];
-        return [{ pane, kernel, file: null, matches: linesOfKernel(all, kernel), origin }];
+        const matches = linesOfKernel(all, kernel);
+        return [{ pane, kernel, file: null, matches, origin: originOf("code") }];
       });
     }
     const files = pane.stage === "source" ? (this.stageOf(pane)?.files ?? []) : [];
     if (files.length < 2) {
+      const content = this.content(pane);
+      const origin = content.kind === "code" ? originOf(content.key) : null;
       return [{ pane, kernel: null, file: null, matches: this.matchesIn(pane, selected), origin }];
     }
     return files.map(({ path }) => ({
@@ -334,7 +350,7 @@ export class ExplorerState {
       kernel: null,
       file: path,
       matches: index.matches(selected, `source:${path}`),
-      origin: path === pane.file ? origin : null,
+      origin: originOf(`source:${path}`),
     }));
   }
 

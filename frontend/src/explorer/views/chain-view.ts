@@ -57,16 +57,11 @@ export class ChainView {
     this.shown = selected;
     this.drawn++;
     const { index, picture } = this.host.state;
-    const chain = selected
-      ? chainOf(index, picture, selected)
-      : chainOf(index, picture, { entities: new Map(), origin: null });
-    this.draw(chain, selected !== null);
+    if (selected) this.draw(chainOf(index, picture, selected));
   }
 
-  private draw(chain: Chain, any: boolean): void {
-    this.root.classList.toggle("waiting", !any);
-    this.steps.replaceChildren(...chain.steps.map((step) => this.column(step, any)));
-    const words = any ? chain.words : [];
+  private draw({ steps, words }: Chain): void {
+    this.steps.replaceChildren(...steps.map((step) => this.column(step)));
     this.words.replaceChildren(
       ...words.slice(0, WORDS).map((sentence) => make("p", { title: sentence }, sentence)),
       words.length > WORDS
@@ -75,11 +70,11 @@ export class ChainView {
     );
   }
 
-  private column(step: Step, any: boolean): HTMLElement {
+  private column(step: Step): HTMLElement {
     const list = make("ul", {}, ...step.links.map((link) => make("li", {}, this.entry(link))));
     if (step.more)
       list.append(make("li", { class: "soft" }, `and ${count(step.more, "more", "more")}`));
-    if (!step.links.length && any) list.append(make("li", { class: "soft" }, step.missing));
+    if (!step.links.length) list.append(make("li", { class: "soft" }, step.missing));
     const total = step.links.length + step.more;
     const heading = make("h2", {}, step.title);
     if (total > 1) heading.append(make("span", { class: "soft num" }, String(total)));

@@ -1,11 +1,22 @@
-// The search box of the page also finds kernels, FX nodes, buffers and source files of the open graph.
-// Enter without a choice still searches all runs.
+// The search box of the page also finds kernels, FX nodes, buffers, source files and commands of the
+// open graph. Enter takes the first hit; the last one searches all runs.
 import { cutName, make } from "../../shared/elements";
 import { microseconds } from "../../shared/figures";
 import type { GraphPicture, Kernel } from "../shapes";
 import type { Target } from "../state/address";
 import type { LinkIndex } from "../state/links";
-import { type Found, search } from "../state/search";
+import { type Found, hasWords, search } from "../state/search";
+import type { Key } from "./keys";
+
+/** Commands that are listed beside other hits. */
+const MOST_COMMANDS = 6;
+
+interface Hit {
+  kind: string;
+  name: string | HTMLElement;
+  note: string;
+  take(): void;
+}
 
 export interface PaletteHost {
   readonly picture: GraphPicture;
@@ -25,18 +36,20 @@ export class Palette {
     "aria-label": "Found in this graph",
   });
   private readonly box: HTMLInputElement | null;
-  private found: Found[] = [];
+  private readonly commands: readonly Key[];
+  private hits: Hit[] = [];
   private chosen = -1;
 
-  constructor(host: PaletteHost) {
+  constructor(host: PaletteHost, commands: readonly Key[]) {
     this.host = host;
+    this.commands = commands;
     this.box = document.querySelector<HTMLInputElement>("#search");
     const { box } = this;
     if (!box) return;
-    box.placeholder = "Search this graph, runs";
+    box.placeholder = "Search this graph, commands";
     for (const [name, value] of Object.entries({
       role: "combobox",
-      "aria-label": "Search kernels, FX nodes and buffers of this graph, and runs",
+      "aria-label": "Search kernels, FX nodes and buffers of this graph, commands, and runs",
       "aria-expanded": "false",
       "aria-controls": "palette",
       "aria-autocomplete": "list",
@@ -57,27 +70,51 @@ export class Palette {
   private look(): void {
     const { box, host } = this;
     if (!box) return;
-    this.found = search(box.value, host.picture, host.index);
-    this.list.replaceChildren(...this.found.map((one, at) => this.optionOf(one, at)));
-    if (box.value.trim()) {
-      const words = `Enter searches all runs for \u201c${box.value.trim()}\u201d`;
-      this.list.append(make("li", { class: "note", role: "presentation" }, words));
+    const words = box.value.trim();
+    this.hits = [
+      ...search(words, host.picture, host.index).map((found) => this.hitOf(found)),
+      ...this.commandsOf(words),
+    ];
+    if (words) {
+      const name = `all runs for \u201c${words}\u201d`;
+      this.hits.push({ kind: "search", name, note: "", take: () => box.form?.requestSubmit() });
     }
-    this.list.hidden = !box.value.trim();
-    box.setAttribute("aria-expanded", String(!this.list.hidden));
-    this.mark(-1);
+    this.list.replaceChildren(...this.hits.map((hit, at) => this.optionOf(hit, at)));
+    this.list.hidden = false;
+    box.setAttribute("aria-expanded", "true");
+    this.mark(words ? 0 : -1);
   }
 
-  private optionOf(one: Found, at: number): HTMLElement {
-    const time = one.kernel?.time_us ?? null;
+  private hitOf(found: Found): Hit {
+    const { kind, name, kernel, target } = found;
+    const time = kernel?.time_us ?? null;
+    const note = time === null ? found.note : microseconds(time);
+    const take = () => (kernel ? this.host.chooseKernel(kernel) : this.host.select(target));
+    return { kind, name: cutName(name), note, take };
+  }
+
+  /** All commands where nothing is searched. */
+  private commandsOf(words: string): Hit[] {
+    const fitting = this.commands.filter(({ does }) => hasWords(does, words));
+    return fitting
+      .slice(0, words ? MOST_COMMANDS : this.commands.length)
+      .map(({ does, shown, run }) => ({ kind: "command", name: does, note: shown, take: run }));
+  }
+
+  private optionOf({ kind, name, note, take }: Hit, at: number): HTMLElement {
+    const label = typeof name === "string" ? make("span", { class: "does" }, name) : name;
+    const end =
+      kind === "command"
+        ? make("span", {}, ...note.split(" ").flatMap((key) => [make("kbd", {}, key), " "]))
+        : make("span", { class: "soft num" }, note);
     const option = make(
       "li",
       { role: "option", id: `found-${at}`, "aria-selected": "false" },
-      make("span", { class: "soft" }, one.kind),
-      cutName(one.name),
-      make("span", { class: "soft num" }, time === null ? one.note : microseconds(time)),
+      make("span", { class: "soft" }, kind),
+      label,
+      end,
     );
-    option.addEventListener("click", () => this.take(one));
+    option.addEventListener("click", () => this.take(take));
     return option;
   }
 
@@ -92,14 +129,14 @@ export class Palette {
   }
 
   private pressed(event: KeyboardEvent): void {
-    const count = this.found.length;
+    const count = this.hits.length;
     if (event.key === "Escape") {
       this.hide();
       this.host.row.active?.focus();
     } else if (event.key === "Enter") {
-      const one = this.found[this.chosen];
-      if (!one) return; // the form goes to the runs
-      this.take(one);
+      const hit = this.hits[this.chosen];
+      if (!hit) return; // the form goes to the runs
+      this.take(hit.take);
     } else if (count && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const by = event.key === "ArrowDown" ? 1 : -1;
       this.mark((this.chosen + by + count + (this.chosen < 0 && by < 0 ? 1 : 0)) % count);
@@ -107,11 +144,13 @@ export class Palette {
     event.preventDefault();
   }
 
-  private take(one: Found): void {
+  private take(take: () => void): void {
     this.hide();
-    if (one.kernel) this.host.chooseKernel(one.kernel);
-    else this.host.select(one.target);
-    void this.host.settled.then(() => this.host.row.active?.focus());
+    this.host.row.active?.focus(); // commands work on the pane that has the focus
+    take();
+    void this.host.settled.then(() => {
+      if (document.activeElement === document.body) this.host.row.active?.focus();
+    });
   }
 
   private hide(): void {

@@ -12,7 +12,8 @@ import { linesLit, placeName } from "../state/summary";
 interface Facts {
   names: string[];
   from: string | null;
-  /** Lit lines over all panes but the origin's own line. */
+  /** Lines that n and p walk through. */
+  matches: number;
   lines: number;
   /** Kernels that compute it. */
   kernels: number;
@@ -21,6 +22,8 @@ interface Facts {
   certainty: Certainty | null;
   match: { at: number; of: number } | null;
   preview: boolean;
+  /** What it costs in other graphs. */
+  elsewhere: HTMLElement | null;
 }
 
 function chipOf(facts: Facts): Node[] {
@@ -59,7 +62,12 @@ function timeOf(spent: readonly Spent[], graphTime: number | null): Node[] {
 }
 
 function partsOf(facts: Facts, graphTime: number | null): Node[] {
-  const parts: Node[] = [];
+  const words = facts.preview
+    ? "What the pointer is on. Click or Enter keeps it."
+    : "Kept until another line is, or Esc lets it go.";
+  const parts: Node[] = [
+    make("span", { class: "state", title: words }, facts.preview ? "Preview" : "Kept"),
+  ];
   const named = facts.names.slice(0, 3).join(", ");
   const more = facts.names.length > 3 ? ` and ${facts.names.length - 3} more` : "";
   if (named) {
@@ -67,14 +75,14 @@ function partsOf(facts: Facts, graphTime: number | null): Node[] {
     parts.push(make("b", { class: "entities", title }, named + more));
   }
   if (facts.from) parts.push(make("span", {}, facts.from));
-  const lines = count(facts.lines, "line");
-  const { kernels } = facts;
-  const where = kernels ? `${count(kernels, "kernel")}, ${lines}` : lines;
-  const linked = facts.lines ? where : kernels ? count(kernels, "kernel") : "";
-  parts.push(make("span", {}, linked || "nothing is linked to this line"));
+  const { matches, match, kernels } = facts;
+  const linked = [
+    match ? `match ${match.at} of ${match.of}` : matches ? count(matches, "match", "matches") : "",
+    kernels ? count(kernels, "kernel") : "",
+  ].filter(Boolean);
+  parts.push(make("span", {}, linked.join(" in ") || "nothing is linked to this line"));
   parts.push(...chipOf(facts), ...timeOf(facts.spent, graphTime));
-  if (facts.match) parts.push(make("span", {}, `match ${facts.match.at} of ${facts.match.of}`));
-  if (facts.preview) parts.push(make("span", { class: "soft" }, "preview"));
+  if (facts.elsewhere) parts.push(facts.elsewhere);
   return parts;
 }
 
@@ -82,9 +90,16 @@ export class StatusLine {
   private readonly root: HTMLElement;
   private readonly state: ExplorerState;
 
-  constructor(root: HTMLElement, state: ExplorerState) {
+  private readonly elsewhere: (selected: Selected) => HTMLElement | null;
+
+  constructor(
+    root: HTMLElement,
+    state: ExplorerState,
+    elsewhere: (selected: Selected) => HTMLElement | null,
+  ) {
     this.root = root;
     this.state = state;
+    this.elsewhere = elsewhere;
   }
 
   /** Say what is pointed at, else what is selected. */
@@ -120,10 +135,12 @@ export class StatusLine {
       certainty: ofSelection(index, selected),
       names: index.namesOf(selected),
       from: selected.origin ? `from ${placeName(picture, selected.origin)}` : null,
+      matches: state.countMatches(selected, kernels),
       kernels: kernels.length,
       spent: spentIn(index, selected, kernels, code),
       match: stop && selected === state.selected ? stop.place : null,
-      preview: selected === state.hovered && state.selected !== null,
+      preview: selected === state.hovered,
+      elsewhere: this.elsewhere(selected),
     };
   }
 }

@@ -1,0 +1,79 @@
+// Where a kernel pane leads: the kernel's page with its figures, its test case, the roofline.
+import { make } from "../../shared/elements";
+import { share } from "../../shared/figures";
+import type { GraphPicture, Kernel } from "../shapes";
+import type { KernelFigures } from "../state/kernel-figures";
+import { menuOf } from "./menu";
+
+export interface KernelMenuHost {
+  readonly state: {
+    readonly picture: GraphPicture;
+    readonly kernel: Kernel | null;
+    readonly handle: number | null;
+  };
+  readonly figures: KernelFigures;
+}
+
+const SIGN = "↗";
+const TITLE = "More of this kernel";
+
+function link(href: string, label: string, download = false): HTMLElement {
+  return make("a", { class: "menu-entry", href, download }, label);
+}
+
+export class KernelMenu {
+  readonly button: HTMLButtonElement;
+  readonly menu: HTMLElement;
+  private readonly host: KernelMenuHost;
+
+  constructor(id: string, host: KernelMenuHost) {
+    this.host = host;
+    const words = { sign: SIGN, title: TITLE };
+    [this.button, this.menu] = menuOf(id, words, () => this.entries());
+  }
+
+  /** Another kernel or call is shown. */
+  begin(): void {
+    this.button.replaceChildren(SIGN);
+    this.button.title = TITLE;
+    this.button.setAttribute("aria-label", TITLE);
+  }
+
+  /** Show how near the kernel comes to the machine's limits, once that is known. */
+  async show(): Promise<void> {
+    const { state, figures } = this.host;
+    const { kernel, handle } = state;
+    const found = kernel && (await figures.of(kernel, handle));
+    if (state.kernel !== kernel || !found) return;
+    const part = `${share(found.share)} of roof `;
+    this.button.replaceChildren(make("span", { class: "figure" }, part), SIGN);
+    this.button.title = `${found.words}. ${TITLE}`;
+    this.button.setAttribute("aria-label", `${part}${SIGN} ${TITLE}`);
+  }
+
+  private entries(): (HTMLElement | null)[] {
+    const { state, figures } = this.host;
+    const { kernel, handle, picture } = state;
+    if (!kernel) return [make("p", { class: "soft" }, "No kernel is shown.")];
+    const page = figures.pageOf(kernel, handle);
+    const { id } = picture.run;
+    const line = make("p", { class: "soft" }, kernel.name);
+    void figures.of(kernel, handle).then((found) => {
+      if (found) line.textContent = `${found.words}.`;
+    });
+    const loops = kernel.kind.startsWith("cpp");
+    const [node] = kernel.calls[0]?.fx ?? [];
+    const fusing = `/runs/${id}/compile/fusing`;
+    return [
+      line,
+      link(page, "The kernel's page: figures, calls, nodes"),
+      link(`/api${page}/case.py`, "Download its test case", true),
+      link(`${page}#alone`, "Benchmark it"),
+      link(`/runs/${id}/roofline`, "All kernels against the roofline"),
+      node
+        ? link(`${fusing}?a=${encodeURIComponent(node)}`, "Why is it not fused with others?")
+        : null,
+      loops ? link(`${fusing}#loops`, "Which of its loops are vectorised?") : null,
+    ];
+  }
+}

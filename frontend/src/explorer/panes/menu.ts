@@ -1,0 +1,34 @@
+// A button in a pane's head and the menu that it opens, filled each time.
+import { make } from "../../shared/elements";
+
+/** The menu's width in the style sheet, in pixels. */
+const WIDTH = 270;
+
+export interface MenuWords {
+  sign: string;
+  title: string;
+}
+
+export function menuOf(
+  id: string,
+  { sign, title }: MenuWords,
+  entries: () => (HTMLElement | null)[],
+): [HTMLButtonElement, HTMLElement] {
+  const menu = make("div", { class: "menu", id, popover: "auto", "aria-label": title });
+  const open = make(
+    "button",
+    { type: "button", class: "icon", popovertarget: id, title, "aria-label": title },
+    sign,
+  );
+  menu.addEventListener("beforetoggle", (event) => {
+    if (event.newState !== "open") return;
+    menu.replaceChildren(...entries().filter((entry) => entry !== null));
+    const { left, right, bottom } = open.getBoundingClientRect();
+    menu.style.top = `${bottom + 2}px`;
+    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - WIDTH - 8, right))}px`;
+  });
+  menu.addEventListener("toggle", (event) => {
+    if (event.newState === "open") menu.querySelector<HTMLElement>(".menu-entry")?.focus();
+  });
+  return [open, menu];
+}

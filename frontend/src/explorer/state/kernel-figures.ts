@@ -1,0 +1,46 @@
+// How near a kernel comes to the machine's limits, asked for once each.
+import type { KernelPage } from "../../shared/api";
+import { perSecond, share } from "../../shared/figures";
+import { ask } from "../../shared/server";
+import type { Kernel } from "../shapes";
+
+export interface Figures {
+  /** Of the limit that holds it, 0 to 1. */
+  share: number;
+  words: string;
+}
+
+export class KernelFigures {
+  private readonly pages: string;
+  private readonly asked = new Map<string, Promise<Figures | null>>();
+
+  /** `pages`: the address that pages of kernels begin with. */
+  constructor(pages: string) {
+    this.pages = pages;
+  }
+
+  pageOf({ name, calls }: Kernel, handle: number | null): string {
+    return `${this.pages}${encodeURIComponent(name)}:${handle ?? calls[0]?.handle ?? 1}`;
+  }
+
+  /** Null when no time is known, or its bytes are not. */
+  of(kernel: Kernel, handle: number | null): Promise<Figures | null> {
+    if (kernel.time_us === null || !kernel.calls.length) return Promise.resolve(null);
+    const page = this.pageOf(kernel, handle);
+    const asked = this.asked.get(page) ?? figuresOf(`/api${page}`).catch(() => null);
+    this.asked.set(page, asked);
+    return asked;
+  }
+}
+
+async function figuresOf(url: string): Promise<Figures | null> {
+  const { roofline } = await ask<KernelPage>(url);
+  const { bytes_per_s, operations_per_s, share: part, bound } = roofline?.standing ?? {};
+  if (part === null || part === undefined) return null;
+  const speeds = [
+    bytes_per_s ? perSecond(bytes_per_s, "B") : "",
+    operations_per_s ? perSecond(operations_per_s, "FLOP") : "",
+  ];
+  const limit = bound === "memory" ? "of the memory's speed" : "of the arithmetic's speed";
+  return { share: part, words: [...speeds.filter(Boolean), `${share(part)} ${limit}`].join(" · ") };
+}
