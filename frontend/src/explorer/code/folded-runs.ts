@@ -20,6 +20,8 @@ const SIGN = "SchedulerNode(";
 const BODY = /^(?:class |\w+\.node\.|\w+\.snodes\b|\w+: |\s*$)/;
 /** Fewer lines than this are not worth a fold. */
 const LEAST = 3;
+/** Of lines that are not known every run is marked. */
+const LEAST_UNKNOWN = 2;
 
 /** Lines of a text, counted from 1 and both included, and where they begin and end in it. */
 export interface Run extends Range {
@@ -31,6 +33,8 @@ export interface Folding {
   runsIn(doc: Text): readonly Run[];
   /** What a mark says of its lines. */
   words: string;
+  /** There is nothing in these lines: their mark does not open. */
+  unknown?: boolean;
 }
 
 /** Lines of a text one after the other. Texts have tens of thousands of lines, and panes wait for this:
@@ -76,8 +80,8 @@ class Runs {
     this.from = from;
   }
 
-  end({ number, from }: Lines): void {
-    if (number - this.first >= LEAST) {
+  end({ number, from }: Lines, least = LEAST): void {
+    if (number - this.first >= least) {
       this.found.push({ first: this.first, last: number - 1, from: this.from, to: from - 1 });
     }
     this.first = 0;
@@ -102,7 +106,7 @@ function gapsOf(text: string): Run[] {
   runs.begin(1, 0);
   for (const lines = new Lines(text); lines.next(); ) {
     if (!lines.line.trim()) continue;
-    runs.end(lines);
+    runs.end(lines, LEAST_UNKNOWN);
     runs.begin(lines.number + 1, lines.to + 1);
   }
   return runs.found;
@@ -122,7 +126,11 @@ export const HEADS: Folding = {
   runsIn: remembered(headsOf),
   words: "of dependencies, layouts, users",
 };
-export const GAPS: Folding = { runsIn: remembered(gapsOf), words: "that no graph names" };
+export const GAPS: Folding = {
+  runsIn: remembered(gapsOf),
+  words: "that no graph names",
+  unknown: true,
+};
 
 export const opened = StateEffect.define<number>();
 
@@ -156,6 +164,29 @@ export class Mark extends WidgetType {
   }
 }
 
+/** Where lines are missing from a text. */
+class Gap extends WidgetType {
+  private readonly run: Range;
+
+  constructor(run: Range) {
+    super();
+    this.run = run;
+  }
+
+  override eq(other: Gap): boolean {
+    return other.run.first === this.run.first && other.run.last === this.run.last;
+  }
+
+  override toDOM(): HTMLElement {
+    const gap = document.createElement("span");
+    gap.className = "gap";
+    const { first, last } = this.run;
+    gap.textContent = last > first ? `${first}–${last} not in the trace` : "not in the trace";
+    gap.title = "No graph quotes these lines, and the file was not uploaded.";
+    return gap;
+  }
+}
+
 interface Folds {
   runs: readonly Run[];
   open: ReadonlySet<number>;
@@ -164,8 +195,9 @@ interface Folds {
   shown: DecorationSet;
 }
 
-export function foldedRuns({ runsIn, words }: Folding, first: number): Extension {
+export function foldedRuns({ runsIn, words, unknown }: Folding, first: number): Extension {
   const isOpen = (state: EditorState, run: Run, open: ReadonlySet<number>): boolean => {
+    if (unknown) return false;
     if (open.has(run.first)) return true;
     const from = run.first + first - 1;
     const to = run.last + first - 1;
@@ -187,9 +219,10 @@ export function foldedRuns({ runsIn, words }: Folding, first: number): Extension
     const closed = runs.filter((run) => !isOpen(state, run, open));
     const folded = closed.map((run) => run.first).join();
     if (folded === before?.folded) return before; // marks are made by the thousand: not for nothing
-    const ranges = closed.map((run) =>
-      Decoration.replace({ widget: new Mark(run, words) }).range(run.from, run.to),
-    );
+    const ranges = closed.map((run) => {
+      const widget = unknown ? new Gap(run) : new Mark(run, words);
+      return Decoration.replace({ widget }).range(run.from, run.to);
+    });
     return { runs, open, folded, shown: Decoration.set(ranges) };
   };
   return StateField.define<Folds>({

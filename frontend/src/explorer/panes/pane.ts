@@ -302,7 +302,7 @@ export class Pane {
     if (content.kind === "code") {
       this.fileChooser.value = content.file.path;
       this.fileChooser.title = content.file.derived
-        ? `${content.file.path}: rebuilt from stack comments, so only lines that a graph names are here`
+        ? `${content.file.path}: rebuilt from stack comments, so only lines that a graph names are here; their indentation is a guess`
         : content.file.path;
       this.address.file = content.file.path;
     }

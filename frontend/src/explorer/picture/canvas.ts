@@ -27,7 +27,11 @@ export interface Spot {
 
 const HUES = ["pointwise", "persistent", "reduction", "gemm", "attention", "other"];
 /** Pixels from which on names are drawn: of a group's width, of a node's. */
-const TITLE_FROM = 44;
+const TITLE_FROM = 36;
+/** Letters of a cut title: fewer would look like those of others. */
+const FEWEST_LETTERS = 9;
+/** Below this zoom the kernels of the whole graph are drawn without their nodes. */
+const NODES_FROM = 0.5;
 const NAME_FROM = 38;
 
 type Inks = Record<string, string>;
@@ -164,9 +168,12 @@ export class Canvas {
     pen.setTransform(zoom, 0, 0, zoom, camera.x * scale, camera.y * scale);
     const groups = scene.groups.filter((box) => this.inSight(box));
     const nodes = scene.nodes.filter((box) => this.inSight(box));
-    this.drawGroups(pen, groups, graph);
+    const whole = scene.joins === "groups" && camera.zoom < NODES_FROM;
+    const lit = (box: NodeBox) =>
+      this.lights.selected.has(box.node) || this.lights.found.has(box.node);
+    this.drawGroups(pen, groups, graph, whole);
     this.drawLines(pen, scene);
-    this.drawNodes(pen, nodes, graph);
+    this.drawNodes(pen, whole ? nodes.filter(lit) : nodes, graph);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     this.drawWords(pen, groups, nodes, graph);
   }
@@ -185,7 +192,13 @@ export class Canvas {
     return [0.12, 0.3, 0.45, 0.6, 0.78, 1][stepOf(time / Math.max(1e-9, this.mostTime))] ?? 0.12;
   }
 
-  private drawGroups(pen: CanvasRenderingContext2D, boxes: readonly GroupBox[], graph: Graph) {
+  /** `solid`: they stand for their nodes. */
+  private drawGroups(
+    pen: CanvasRenderingContext2D,
+    boxes: readonly GroupBox[],
+    graph: Graph,
+    solid: boolean,
+  ): void {
     pen.lineWidth = Math.max(0.6, 0.8 / this.camera.zoom);
     for (const box of boxes) {
       if (box.group === null || !graph.groups[box.group]?.kernel) {
@@ -195,7 +208,7 @@ export class Canvas {
         pen.fillRect(box.x, box.y, box.width, box.height);
       } else {
         pen.fillStyle = pen.strokeStyle = this.colourOf(box.group);
-        pen.globalAlpha = 0.11;
+        pen.globalAlpha = solid ? 0.3 * this.strengthOf(box.group) : 0.11;
         pen.fillRect(box.x, box.y, box.width, box.height);
         pen.globalAlpha = 0.45;
       }
@@ -232,7 +245,7 @@ export class Canvas {
     pen.strokeStyle = this.ink("accent");
     pen.lineWidth *= 1.8;
     pen.globalAlpha = 0.9;
-    this.stroke(pen, near, joins === "nodes");
+    this.stroke(pen, near, true);
     pen.globalAlpha = 1;
   }
 
@@ -321,9 +334,15 @@ export class Canvas {
         box.width * zoom,
         box.group === null ? null : graph.groups[box.group],
       ];
-      if (!title || width < TITLE_FROM || zoom < 0.75) continue;
+      if (!title || width < TITLE_FROM || (zoom < 0.75 && zoom >= NODES_FROM)) continue;
       const [x, y] = this.camera.toScreen(box.x, box.y);
-      this.write(pen, title.title, x + 5, y + Math.min(11, 7.5 * zoom), width - 8);
+      this.write(
+        pen,
+        title.title,
+        x + 5,
+        y + Math.min(11, zoom < NODES_FROM ? (box.height * zoom) / 2 : 7.5 * zoom),
+        width - 8,
+      );
     }
     for (const box of nodes) {
       const [width, height] = [box.width * zoom, box.height * zoom];

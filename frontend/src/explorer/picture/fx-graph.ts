@@ -2,6 +2,7 @@
 import { hueOf } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { Kernel } from "../shapes";
+import { kernelNames } from "../state/kernel-names";
 import { complete, type Graph, type Group, newNode } from "./graph";
 
 /** The server's answer: parallel columns. */
@@ -54,8 +55,13 @@ export function fxGraph(all: NodeColumns, kernels: readonly Kernel[]): Graph {
     kernel.calls.map((call) => ({ kernel, call, line: call.line })),
   );
   calls.sort((one, other) => one.line - other.line);
+  const short = kernelNames(kernels);
+  const titleOf = ({ name }: Kernel) => {
+    const { operations, number } = short.get(name) ?? { operations: name, number: "" };
+    return `${operations} ${number}`.trim();
+  };
   const groups: Group[] = calls.map(({ kernel, call }) => ({
-    title: kernel.name,
+    title: titleOf(kernel),
     kernel: kernel.name,
     handle: call.handle,
     hue: hueOf(kernel.category),

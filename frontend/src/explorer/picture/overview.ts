@@ -11,6 +11,11 @@ const BETWEEN = 10;
 const ROW_GAP = 9;
 const COLUMN_GAP = 46;
 const NARROWEST = 150;
+/** Width of a letter of a title, and of the titles that tiles make room for, at zoom 1. */
+const LETTER = 6.6;
+const TITLE_ROOM = 104;
+/** Of so many tiles all can show their titles at once. */
+const MOST_TITLED = 150;
 
 interface Tile {
   group: number | null;
@@ -97,10 +102,11 @@ function rank(tiles: readonly Tile[]): number {
   return last + 1;
 }
 
-function measure(tile: Tile): void {
+function measure(tile: Tile, title: string): void {
   const across = Math.max(1, Math.ceil(Math.sqrt(tile.cells.length * 1.7)));
   const down = Math.max(1, Math.ceil(tile.cells.length / across));
-  tile.width = Math.max(1, across) * (CELL + GAP) - GAP + 2 * PADDING;
+  const titled = Math.min(TITLE_ROOM, title.length * LETTER + 2 * PADDING);
+  tile.width = Math.max(across * (CELL + GAP) - GAP + 2 * PADDING, title ? titled : 0);
   tile.height = down * (CELL + GAP) - GAP + 2 * PADDING + TITLE;
 }
 
@@ -146,7 +152,11 @@ function rowsOf(tiles: readonly Tile[], ranks: number, widest: number): Tile[][]
 export function overview(graph: Graph, aspect: number): Scene {
   const tiles = tilesOf(graph);
   const ranks = rank(tiles);
-  for (const tile of tiles) measure(tile);
+  const isTitled = graph.groups.length <= MOST_TITLED;
+  for (const tile of tiles) {
+    const group = tile.group === null ? null : graph.groups[tile.group];
+    measure(tile, isTitled ? (group?.title ?? "") : "");
+  }
   const widest = Math.max(NARROWEST, ...tiles.map((tile) => tile.width + BETWEEN));
   const rows = rowsOf(tiles, ranks, widest);
   const heights = rows.map((row) => Math.max(...row.map((tile) => tile.height)) + ROW_GAP);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -11,12 +12,22 @@ from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.texts import read_text
 
-Quotes = dict[str, dict[int, str]]
-"""Path as stack frames name it → line → code."""
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A line of a source as a stack comment quotes it: without its indentation."""
+
+    code: str
+    function: str
+
+
+Quotes = dict[str, dict[int, Quote]]
+"""Path as stack frames name it → line → quote."""
 
 LAST_LINE = 200_000
 """A quote beyond is not believed: nobody's source is that long, and the lines before are kept."""
 MATCHING = 0.8
+_SELF = re.compile(r"\bself\b")
 
 
 @dataclass(slots=True)
@@ -59,10 +70,12 @@ def add_quotes(quotes: Quotes, text: FxText) -> None:
         if node.stack_file and node.stack_line > 0:
             lines = quotes.setdefault(node.stack_file, {})
             if node.stack_code or node.stack_line not in lines:
-                lines[node.stack_line] = lines.get(node.stack_line) or node.stack_code
+                quote = Quote(node.stack_code, node.stack_function)
+                before = lines.get(node.stack_line)
+                lines[node.stack_line] = before if before and before.code else quote
 
 
-def _recognised(path: str, lines: dict[int, str], by_name: dict[str, list[File]]) -> File | None:
+def _recognised(path: str, lines: dict[int, Quote], by_name: dict[str, list[File]]) -> File | None:
     """An uploaded file whose path ends alike and which says what the comments quote."""
     parts = PurePosixPath(path.replace("\\", "/")).parts
     candidates = by_name.get(parts[-1], []) if parts else []
@@ -82,9 +95,9 @@ def _same_end(parts: tuple[str, ...], path: Path) -> int:
     return same
 
 
-def _says(text: str, quoted: dict[int, str]) -> bool:
+def _says(text: str, quoted: dict[int, Quote]) -> bool:
     lines = text.split("\n")
-    told = {number: code for number, code in quoted.items() if code.strip()}
+    told = {number: quote.code for number, quote in quoted.items() if quote.code.strip()}
     if not told:
         return False
     right = sum(
@@ -94,12 +107,21 @@ def _says(text: str, quoted: dict[int, str]) -> bool:
     return right >= MATCHING * len(told)
 
 
-def _rebuild(path: str, quoted: dict[int, str], notes: Notes) -> str:
+def _rebuild(path: str, quoted: dict[int, Quote], notes: Notes) -> str:
     """Quoted lines at their true numbers, empty ones between: numbers are what people point at."""
-    kept = {number: code for number, code in quoted.items() if number <= LAST_LINE}
+    kept = {number: quote for number, quote in quoted.items() if number <= LAST_LINE}
     if len(kept) < len(quoted):
         notes.add(path, f"quoted lines beyond {LAST_LINE:,} were left out", len(quoted) - len(kept))
+    methods = {quote.function for quote in kept.values() if _SELF.search(quote.code)}
     lines = [""] * max(kept, default=0)
-    for number, code in kept.items():
-        lines[number - 1] = code.replace("\n", " ").replace("\r", " ")
+    for number, quote in kept.items():
+        code = quote.code.strip().replace("\n", " ").replace("\r", " ")
+        lines[number - 1] = code and _indentation(quote.function, methods) + code
     return "\n".join(lines) + "\n" if lines else ""
+
+
+def _indentation(function: str, methods: set[str]) -> str:
+    """A guess: a method's body stands deeper than a function's; blocks in them are not known."""
+    if function in ("", "<module>"):
+        return ""
+    return " " * (8 if function in methods else 4)
