@@ -335,6 +335,7 @@ export class Canvas {
         box.group === null ? null : graph.groups[box.group],
       ];
       if (!title || width < TITLE_FROM || (zoom < 0.75 && zoom >= NODES_FROM)) continue;
+      if ((width - 8) / 6.4 < Math.min(FEWEST_LETTERS, title.title.length)) continue;
       const [x, y] = this.camera.toScreen(box.x, box.y);
       this.write(
         pen,

@@ -1,18 +1,7 @@
-// A selection put into words and counts for the status line. Pure.
+// Where a selection is, in words. Pure.
 
 import type { GraphPicture } from "../shapes";
-import type { Matches, Place, Selected } from "./links";
-
-/** How many lines light over all panes, without the selected lines themselves. */
-export function linesLit(lit: readonly { key: string; matches: Matches }[], selected: Selected) {
-  const { origin } = selected;
-  const counted = lit.map(({ key, matches }) =>
-    origin?.key === key
-      ? matches.lines.filter((line) => line < origin.first || origin.last < line).length
-      : matches.lines.length,
-  );
-  return counted.reduce((sum, lines) => sum + lines, 0);
-}
+import type { Place } from "./links";
 
 /** "models.py:26", "Kernel line 52", "FX post-grad line 17". */
 export function placeName(picture: GraphPicture, { key, first: from, last: to }: Place): string {

@@ -7,14 +7,13 @@ import { type Certainty, ofSelection } from "../state/certainty";
 import { isPart, type Spent, spentIn } from "../state/follow";
 import type { Selected } from "../state/links";
 import type { ExplorerState } from "../state/state";
-import { linesLit, placeName } from "../state/summary";
+import { placeName } from "../state/summary";
 
 interface Facts {
   names: string[];
   from: string | null;
   /** Lines that n and p walk through. */
   matches: number;
-  lines: number;
   /** Kernels that compute it. */
   kernels: number;
   /** What of their time is the selection's. */
@@ -27,7 +26,7 @@ interface Facts {
 }
 
 function chipOf(facts: Facts): Node[] {
-  if (!facts.lines || !facts.certainty) return [];
+  if (!facts.matches || !facts.certainty) return [];
   const [least, best] = [certainty(facts.certainty.least), certainty(facts.certainty.best)];
   if (!least || !best) return [];
   const label = least === best ? best.title : `${best.title}, partly ${least.title}`;
@@ -123,15 +122,9 @@ export class StatusLine {
   private facts(selected: Selected): Facts {
     const { state } = this;
     const { index, picture, stop } = state;
-    const lit = state.panes.map((pane) => {
-      const content = state.content(pane);
-      const key = content.kind === "code" ? content.key : "";
-      return { key, matches: state.matchesIn(pane, selected) };
-    });
     const kernels = state.kernelsOf(selected);
     const code = index.matches(selected, "code");
     return {
-      lines: linesLit(lit, selected),
       certainty: ofSelection(index, selected),
       names: index.namesOf(selected),
       from: selected.origin ? `from ${placeName(picture, selected.origin)}` : null,
