@@ -18,6 +18,7 @@ from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures
 from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.summary import Summariser
+from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.torch_logs import TorchLogs, looks_like_torch_logs
 from inductorscope.formats.log.trace_log import TraceLog, read_trace_log
 from inductorscope.formats.printed.benchmark_log import parse_benchmark_log
@@ -116,6 +117,12 @@ def torch_logs(data: bytes) -> None:
     assert log.lines == data.count(b"\n") + 1
 
 
+def text_log(data: bytes) -> None:
+    log = TextLog(io.BytesIO(data))
+    for record in log:
+        assert 1 <= record.line <= record.line + record.lines - 1 <= log.number
+
+
 def kineto(data: bytes) -> None:
     trace = read_chrome_stream(io.BytesIO(data))
     assert all(one.total_us >= 0 for one in trace.kernels)
@@ -161,6 +168,7 @@ def _all() -> list[Parser]:
         if record.name in ("dynamo_graph_break_reason", "recompile_reasons")
         or record.kind == "dynamo_cpp_guards_str"
     ]
+    texts = [gzip.decompress(data)[:100_000] for data in files("ir.log.gz")]
     every = fx_files + ir_files + codes + provenances + logs + traces + tables + benchmarks
     return [
         Parser("fx", fx, fx_files, 12, 20),
@@ -176,6 +184,7 @@ def _all() -> list[Parser]:
         Parser("capture facts", parse_facts, [CAPTURE], 6, 4),
         Parser("compile texts", compile_texts, compile_seeds, 6, 16),
         Parser("torch logs", torch_logs, files("torch_logs.txt"), 6, 16),
+        Parser("text log", text_log, texts, 6, 30),
         Parser("role of", role, [*every, *packs], 6, 4),
     ]
 

@@ -66,6 +66,22 @@ INPUTS: tuple[Input, ...] = (
         "torch-logs/torch_logs.txt", "read", "*Fusing* and *Time* of compiling",
     ),
     Input(
+        LOGS, "`TORCH_LOGS=output_code,graph_breaks,recompiles,+dynamo,aot_graphs,bytecode,guards,"
+        "post_grad_graphs,…` in any mix, with what torchrun, CI or a server put before the lines",
+        "torch-logs-mixed/mix.log.gz", "read",
+        "graphs, kernels, graph breaks, recompiles, guards, as from `TORCH_TRACE`; what was not "
+        "asked for is unknown", graphs=10, kernels=13, breaks=3, recompiles=3,
+    ),
+    Input(
+        LOGS, "`TORCH_LOGS=ir_pre_fusion,ir_post_fusion`, with `output_code`",
+        "torch-logs-mixed/ir.log.gz", "read", "stages of the graphs", graphs=2, kernels=2,
+    ),
+    Input(
+        LOGS, "other topics of `TORCH_LOGS`: `kernel_code`, `trace_source`, `sym_node`, …",
+        "torch-logs-mixed/others.txt", "partly", "no page shows them; the text is kept",
+        graphs=2, says="lines of TORCH_LOGS=kernel_code: no page shows them",
+    ),
+    Input(
         PROFILES, "the profiler's trace, `export_chrome_trace`, also compressed",
         "cuda-foo1/compiled.trace.json.gz", "read", "*Time*, *Roofline*", profile=True,
     ),

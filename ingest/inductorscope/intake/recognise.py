@@ -13,7 +13,7 @@ from inductorscope.formats.vocabulary import OTHER, SOURCE, TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.intake.graphs import GraphFolder, find_graphs
 from inductorscope.intake.names import stored_text
-from inductorscope.intake.sniff import HEAD, NESTED, role_of
+from inductorscope.intake.sniff import HEAD, NESTED, role_of, role_of_rest
 from inductorscope.intake.sources import mark_sources
 
 PIECE = MIB
@@ -156,6 +156,8 @@ def _look_at(path: Path, shown: str, hash_later: bool) -> File:
             digest.update(piece[:count])
             count = file.readinto(piece) or 0
             size += count
+            if role == OTHER and count:
+                role = role_of_rest(bytes(piece[:count]))
     return File(
         path=shown,
         role=role,

@@ -62,6 +62,12 @@ _TRACE_LOG = re.compile(
     rb"[^\n]{1,400}?:\d+\] \{",
     re.M,
 )
+# A message of TORCH_LOGS that becomes a record, or speaks of fusing
+_LATE = re.compile(
+    rb"\] \[__(?:output_code|graph_code|aot_\w{1,20}|p\w{1,5}_grad_graphs|graph_breaks|recompiles"
+    rb"|guards|bytecode|ir_p\w{1,4}_fusion|fusion|perf_hints)\] "
+    rb"|\.__(?:output_code|graph_code|aot_\w{1,20}|graph_breaks|recompiles): \[DEBUG\] "
+)
 # op0: SchedulerNode(ComputedBuffer)
 _IR = re.compile(rb"^(?:op|buf)\d[\w]*: \w*SchedulerNode\(|^\w+: \w+SchedulerNode\(", re.M)
 _FUSED = re.compile(rb"^\w+: FusedSchedulerNode\(", re.M)
@@ -155,6 +161,16 @@ def role_of(name: str, head: bytes) -> str:
     if kind is not None or magic.is_tar(head):
         return NESTED
     return _role_of_text(name, head)
+
+
+def role_of_rest(piece: bytes) -> str:
+    """Returns the role that a later piece gives to a text whose head has no sign: programs, and CI
+    systems, print much before torch logs anything."""
+    logged = _LATE.search(piece)
+    if logged is None:
+        return OTHER
+    text = piece[piece.rfind(b"\n", 0, logged.start()) + 1 :][:HEAD].decode("utf-8", "replace")
+    return TORCH_LOGS if looks_like_torch_logs(text) else OTHER
 
 
 def inflated_head(head: bytes) -> bytes:

@@ -91,11 +91,11 @@ def test_hints_are_kept_with_who_said_them(text: str) -> None:
 
 
 def spoken(fixtures: Path) -> list[Spoken]:
-    from inductorscope.intake.recognise import recognise
-    from inductorscope.reading.logs.torch_logs import read_torch_logs
+    from inductorscope.reading.logs.torch_logs import read_torch_log
 
     story = StoryGatherer().story
-    assert read_torch_logs(recognise(fixtures / "torch-logs").files, story, Notes())
+    with (fixtures / "torch-logs" / "torch_logs.txt").open("rb") as raw:
+        read_torch_log("torch_logs.txt", raw, story, Notes())
     return story.spoken
 
 

@@ -45,7 +45,7 @@ from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName
 from inductorscope.formats.log.kinds import ARTIFACT, BY_NAME, KINDS, NAMED, meaning, name_of
-from inductorscope.formats.vocabulary import TRACE_LOG
+from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
 from inductorscope.store.contents.texts import read_blob, stored_text
 from inductorscope.store.runs.compile_story import phases_of
 from inductorscope.store.tables.models import Artifact, LogEntry
@@ -295,7 +295,7 @@ def _records(run_story: RunStory, compile_: Compile) -> tuple[list[RecordRow], b
 def _log_artifact(run_story: RunStory, log: str) -> int | None:
     query = select(Artifact.id).where(
         Artifact.run_id == run_story.run.id,
-        Artifact.role == TRACE_LOG,
+        Artifact.role.in_((TRACE_LOG, TORCH_LOGS)),
         Artifact.path.in_([log, log.removesuffix(".gz"), log.removesuffix(".zst")]),
     )
     return run_story.session.scalar(query)

@@ -21,7 +21,7 @@ from inductorscope.formats.log.kinds import (
     RECOMPILED,
     meaning,
 )
-from inductorscope.formats.vocabulary import TRACE_LOG
+from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
 from inductorscope.store.tables.models import Artifact, Graph, LogEntry, Run
 
 PAGE = 200
@@ -237,7 +237,7 @@ def _records(session: Session, matching: Select[Any], after: int, limit: int) ->
 def _logs(session: Session, run: Run) -> list[LogFile]:
     """The logs from the report; while the run is being read, those so far."""
     query = select(Artifact.path, Artifact.id, Artifact.size, Artifact.line_count).where(
-        Artifact.run_id == run.id, Artifact.role == TRACE_LOG
+        Artifact.run_id == run.id, Artifact.role.in_((TRACE_LOG, TORCH_LOGS))
     )
     stored = {row.path: row for row in session.execute(query)}
     rows = (

@@ -18,6 +18,8 @@ from inductorscope.formats.vocabulary import (
     FORWARD,
     FX_RUNNABLE,
     INFERENCE,
+    IR_POST,
+    IR_PRE,
     JOINT,
     KERNEL_COMPILES,
     KERNEL_STACKS,
@@ -183,6 +185,10 @@ KINDS: tuple[Kind, ...] = (
     Kind("guard_on_data_dependent_error", "a condition that depends on data",
         "Symbols, as *undecidable*", guard="undecidable"),
     Kind("cudagraph", "a metric of CUDA graphs", "Log"),
+    Kind("ir_pre_fusion", "the IR before fusion, from a TORCH_LOGS text", KEPT,
+        text=Text(IR_PRE, "before code")),
+    Kind("ir_post_fusion", "the IR after fusion, from a TORCH_LOGS text", KEPT,
+        text=Text(IR_POST, "before code")),
 )  # fmt: skip
 
 ARTIFACTS: tuple[Kind, ...] = (

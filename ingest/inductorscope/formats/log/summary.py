@@ -18,6 +18,7 @@ from inductorscope.formats.log.kinds import (
     RUNNABLE,
 )
 from inductorscope.formats.log.record import integer
+from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, LogRecord, TraceLog
 
 Item = TypeVar("Item", int, str)
@@ -109,7 +110,7 @@ class Summariser:
         self.recompiles: dict[str, Recompile] = {}
         self.beyond: dict[str, Dropped] = {}
 
-    def finish(self, log: TraceLog) -> LogSummary:
+    def finish(self, log: TraceLog | TextLog) -> LogSummary:
         self.summary.compile_ids = list(self.compile_ids)
         self.summary.ranks = list(self.ranks)
         self.summary.pids = list(self.pids)

@@ -1,5 +1,7 @@
 """Output of `TORCH_LOGS=fusion,perf_hints,schedule`: which nodes were not fused, and why.
 
+`text_log` reads messages that TORCH_TRACE writes as records, such as code and graph breaks.
+
 V1121 11:13:16.660000 13776 torch/_inductor/scheduler.py:2059] [0/0] [__fusion] cannot fuse op0 with op9: no shared data
 I1121 11:13:16.578000 13776 torch/_inductor/graph.py:1002] [0/0] [__perf_hints] Using FallbackKernel: torch.ops.aten.cumsum.default
 """  # noqa: E501 (sample lines are shown whole)
@@ -10,21 +12,18 @@ import re
 from collections.abc import Sized
 from dataclasses import dataclass, field
 
+from inductorscope.formats.log.text_log import Process, starts_message
+from inductorscope.formats.log.torch_lines import LogLine, read_line, without_timestamp
 from inductorscope.formats.printed.autotune_tables import AutotuneTables
 
 LONGEST = 20_000
 """The most characters read of a line."""
 MOST = 50_000
 MOST_ORIGINS = 200
-HEAD_LINES = 400
+MOST_PROCESSES = 256
+HEAD_LINES = 5000
 LEAST_PLACES = 4
 
-_LINE = re.compile(
-    r"^(?:\[[^\]\s]{1,40}\]: ?){0,4}([VDIWEC])(\d{4}) [\d:.]{8,20} (\d{1,18}) "
-    r"([^\]\n]{1,400}?:\d{1,9})\](?: \[((?:!\d{1,9}/)?\d{1,9}/\d{1,9})(?:_\d{1,9})?\])?"
-    r"(?: \[__([a-z_]{1,60})\])? ?(.*)$"
-)
-_COLOURS = re.compile(r"\x1b\[[0-9;]{0,10}m")
 _CANNOT = re.compile(
     r"^cannot fuse (?:\(benchmark\): fusing )?(\S{1,300}) with (\S{1,300}?)(?:: | cause )(.*)$"
 )
@@ -84,23 +83,22 @@ class Hint:
 
 
 def looks_like_torch_logs(text: str) -> bool:
-    """Whether a text is output of TORCH_LOGS from several parts of torch; a single listing is not.
-
-    Such a text is read for tables of autotuning and messages about fusion or speed.
+    """Whether a text is output of TORCH_LOGS; a listing cut out of one, without its first line, is
+    not.
     """
     places: set[str] = set()
     lines = other = 0
-    for line in text.split("\n")[:HEAD_LINES]:
-        match = _LINE.match(line[:LONGEST])
-        if match is None:
-            if _TUNED.match(line):
+    for text_line in text.split("\n")[:HEAD_LINES]:
+        line = read_line(text_line)
+        if line is None:
+            if _TUNED.match(text_line[:LONGEST]):
                 return True
-            other += bool(line.strip())
+            other += bool(text_line.strip())
         else:
-            if match.group(6) in TOLD:
+            if line.topic in TOLD or starts_message(line):
                 return True
             lines += 1
-            places.add(match.group(4))
+            places.add(line.place)
     return len(places) >= LEAST_PLACES and lines > other
 
 
@@ -117,20 +115,36 @@ class TorchLogs:
         """Compile id of the last line that names one; tables of autotuning do not."""
         self.beyond = 0
         """Number of entries not kept."""
+        self.processes: dict[Process, None] = {}
+        """Processes with messages that become records, in order; see `text_log`."""
+        self.beyond_processes = 0
+        """Messages of processes beyond the most."""
 
     def add(self, text: str) -> None:
         self.lines += 1
-        match = _LINE.match(text[:LONGEST]) if "] " in text[:500] else None
-        if match is None:
-            self.tables.add(_RANK.sub("", text[:LONGEST]), self.lines, self._compile_id)
+        line = read_line(text)
+        if line is None:
+            plain = _RANK.sub("", without_timestamp(text)[:LONGEST])
+            self.tables.add(plain, self.lines, self._compile_id)
             return
-        _level, _date, _pid, module, compile_id, topic, message = match.groups()
+        self._process(line)
+        compile_id, topic, module, message = (
+            line.compile_id, line.topic, line.place, line.text[:LONGEST],
+        )  # fmt: skip
         self._compile_id = compile_id or self._compile_id
-        message = _COLOURS.sub("", message) if "\x1b" in message else message
         if topic == "fusion":
             self._fusion(compile_id, message)
         elif topic in HINTS or _VECTOR.search(message[:400]):
             self._hint(compile_id, topic or "vectorisation", message.strip(), module)
+
+    def _process(self, line: LogLine) -> None:
+        process = line.rank, line.pid
+        if process in self.processes or not starts_message(line):
+            return
+        if len(self.processes) < MOST_PROCESSES:
+            self.processes[process] = None
+        else:
+            self.beyond_processes += 1
 
     def _fusion(self, compile_id: str | None, message: str) -> None:
         if match := _CANNOT.match(message):

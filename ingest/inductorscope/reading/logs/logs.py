@@ -11,14 +11,15 @@ from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.formats.log.summary import LogSummary
+from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.trace_log import TraceLog
-from inductorscope.formats.vocabulary import TRACE_LOG
+from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
 from inductorscope.intake.files import File
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.texts_of import GraphSource
 from inductorscope.reading.logs.graphs import rank_of
 from inductorscope.reading.logs.taking import LogTaking
-from inductorscope.reading.logs.torch_logs import read_torch_logs
+from inductorscope.reading.logs.torch_logs import read_torch_log
 from inductorscope.reading.notes import Notes
 from inductorscope.store.contents.blobs import TooLarge
 from inductorscope.store.runs.compile_story import pack_story
@@ -91,11 +92,20 @@ class LogFacts:
 
     @property
     def graph_breaks(self) -> int | None:
-        return sum(len(log.graph_breaks) for log in self.summaries) if self.logs else None
+        return self._count("graph_breaks")
 
     @property
     def recompiles(self) -> int | None:
-        return sum(len(log.recompiles) for log in self.summaries) if self.logs else None
+        return self._count("recompiles")
+
+    def _count(self, what: str) -> int | None:
+        """None if unknown: without any, a TORCH_LOGS text may just not have been asked for them."""
+        counts = [
+            count
+            for log in self.logs
+            if (count := len(getattr(log.summary, what))) or log.file.role == TRACE_LOG
+        ]
+        return sum(counts) if counts else None
 
     def first(self, name: str) -> str | None:
         """The first log's answer, such as its `torch_version`."""
@@ -141,9 +151,25 @@ def read_logs(reading: Reading) -> LogFacts:
     reading.beginning.now()
     _compare_strings(facts, reading.notes)
     facts.torch_logs = Story()
-    spoken = read_torch_logs(reading.intake.files, facts.torch_logs, reading.notes)
-    facts.story = story if spoken or facts.logs else None
+    texts = reading.having(TORCH_LOGS)
+    for file in texts:
+        _read_text(reading, file, facts, story)
+    facts.story = story if texts or facts.logs else None
     return facts
+
+
+def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGatherer) -> None:
+    """Reads a TORCH_LOGS text, in which several processes may speak: each is a log."""
+    assert facts.torch_logs is not None
+    with file.absolute.open("rb") as raw:
+        processes = read_torch_log(
+            file.path, raw, facts.torch_logs, reading.notes, reading.max_unpacked
+        )
+    for process in processes:
+        rank = process[0] if process[0] is not None else rank_of(file.path)
+        one = LogTaking(reading, file, story.log(file.path, rank), process)
+        with closing(one):
+            facts.logs.append(_OneLog(reading, file, one).read())
 
 
 def store_story(facts: LogFacts, writer: RunWriter) -> None:
@@ -186,7 +212,10 @@ class _OneLog:
     def read(self) -> LogRead:
         taking = self._taking
         self._take_all()
-        self._keep_log(taking.log, self._unchanged())
+        if self._file.role == TRACE_LOG:
+            self._keep_log(taking.log, self._unchanged())
+        else:
+            self.stored = self._file.path
         taking.story.finish(taking.log.strings)
         summary = taking.summariser.finish(taking.log)
         self._note_ranks(summary)
@@ -255,7 +284,7 @@ class _OneLog:
             done = taking.raw.tell()
             self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
 
-    def _keep_log(self, log: TraceLog, unchanged: bool) -> None:
+    def _keep_log(self, log: TraceLog | TextLog, unchanged: bool) -> None:
         try:
             content = self._taking.store.finish(self._file.digest)
         except TooLarge as error:

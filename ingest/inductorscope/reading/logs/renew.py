@@ -12,7 +12,9 @@ from sqlalchemy import Engine, select
 
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
+from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.trace_log import read_trace_log
+from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
 from inductorscope.progress import Progress, silent
 from inductorscope.reading.logs.graphs import rank_of
@@ -61,7 +63,7 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> Parts | None
             if raw is None:
                 return None
             if role == TORCH_LOGS:
-                read_torch_log(path, raw, spoken, Notes([]))
+                _gather_text(path, raw, story, spoken)
                 continue
             logs[stored] = path
             gatherer, log = story.log(path, rank_of(path)), read_trace_log(raw)
@@ -71,6 +73,16 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> Parts | None
     whole, chunks = story.finish()
     whole.spoken += spoken.spoken
     return pack_story(whole, chunks)
+
+
+def _gather_text(path: str, raw: BinaryIO, story: StoryGatherer, spoken: Story) -> None:
+    for process in read_torch_log(path, raw, spoken, Notes([])):
+        raw.seek(0)
+        rank = process[0] if process[0] is not None else rank_of(path)
+        gatherer = story.log(path, rank)
+        for record in TextLog(open_plain(raw), process):
+            gatherer.add(record)
+        gatherer.finish({})
 
 
 @contextmanager

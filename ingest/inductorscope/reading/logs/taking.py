@@ -15,7 +15,9 @@ from functools import partial
 from inductorscope.analyze.compile.gather import LogGatherer
 from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_of
 from inductorscope.formats.log.summary import Summariser
+from inductorscope.formats.log.text_log import Process, TextLog
 from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
+from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
 from inductorscope.intake.files import File
 from inductorscope.intake.magic import kind_of
@@ -68,7 +70,10 @@ class Batch:
 class LogTaking:
     """Takes one log in as far as it is asked to."""
 
-    def __init__(self, reading: Reading, file: File, story: LogGatherer) -> None:
+    def __init__(
+        self, reading: Reading, file: File, story: LogGatherer, process: Process | None = None
+    ) -> None:
+        """`process`: of a TORCH_LOGS text, whose messages are taken."""
         self.path = file.path
         self.raw = raw = file.absolute.open("rb")
         self.packed = kind_of(raw.peek(HEAD)[:HEAD]) is not None
@@ -78,7 +83,13 @@ class LogTaking:
         self.graphs = LogGraphs(file.path)
         self.store = LogStore(reading.folder, hashed=not self.packed)
         most = reading.max_unpacked if self.packed else None
-        self.log: TraceLog = read_trace_log(raw, most)
+        self.log: TraceLog | TextLog = (
+            read_trace_log(raw, most)
+            if process is None
+            else TextLog(open_plain(raw), process, most)
+        )
+        self._folder = file.path if process is None else f"{file.path}/{_named(process)}"
+        """Where the payloads are kept."""
         self.rows: Counter[str] = Counter()
         """Records of each kind that could have got a row."""
         self.files: set[int] = set()
@@ -215,7 +226,12 @@ class LogTaking:
         number = self._numbers[place]
         self._numbers[place] += 1
         name = stored_text(name_of(record.kind, record.name)).replace("/", "_")[:LONGEST_NAME]
-        return f"{self.path}/{place}/{name}_{number}{ending}"
+        return f"{self._folder}/{place}/{name}_{number}{ending}"
+
+
+def _named(process: Process) -> str:
+    rank, pid = process
+    return f"pid_{pid}" if rank is None else f"rank_{rank}_pid_{pid}"
 
 
 def _entry(log: str, record: LogRecord, rank: int | None) -> LogEntryDraft:

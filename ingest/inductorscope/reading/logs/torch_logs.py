@@ -1,51 +1,33 @@
-"""TORCH_LOGS texts of an upload: what the compiler said about fusing and speed, into the story."""
+"""What TORCH_LOGS texts say about fusing and speed, for the story; `logs` reads their records."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import BinaryIO
 
 from inductorscope.analyze.compile.model import Choice, Spoken, Story, TunedTable
+from inductorscope.formats.log.text_log import Process, lines_of
 from inductorscope.formats.log.torch_logs import TorchLogs
-from inductorscope.formats.unpacking import DamagedError, open_plain
-from inductorscope.formats.vocabulary import TORCH_LOGS
-from inductorscope.intake.files import File
+from inductorscope.formats.unpacking import open_plain
 from inductorscope.reading.notes import Notes
 
-LONGEST = 1024 * 1024
-"""Bytes of a line; what is longer goes on as another line."""
 
-
-def read_torch_logs(files: list[File], story: Story, notes: Notes) -> bool:
-    """Whether there was one."""
-    logs = [file for file in files if file.role == TORCH_LOGS]
-    for file in logs:
-        with file.absolute.open("rb") as raw:
-            read_torch_log(file.path, raw, story, notes)
-    return bool(logs)
-
-
-def read_torch_log(path: str, raw: BinaryIO, story: Story, notes: Notes) -> None:
-    """Adds one text to the story."""
+def read_torch_log(
+    path: str, raw: BinaryIO, story: Story, notes: Notes, max_bytes: int | None = None
+) -> list[Process]:
+    """Adds one text to the story; returns the processes with messages that become records."""
     log = TorchLogs()
-    rest = b""
-    try:
-        plain = open_plain(raw)
-        while block := plain.read(LONGEST):
-            *lines, rest = (rest + block).split(b"\n")
-            for line in lines:
-                log.add(line.decode("utf-8", "replace").rstrip("\r"))
-            if len(rest) > LONGEST:
-                log.add(rest.decode("utf-8", "replace"))
-                rest = b""
-    except (DamagedError, OSError, EOFError) as error:
-        notes.add(path, f"the log ends early: {error}")
-    if rest:
-        log.add(rest.decode("utf-8", "replace"))
+    for line, _ in lines_of(open_plain(raw), partial(notes.add, path), max_bytes):
+        log.add(line)
     if log.beyond:
         notes.add(path, "fusions, nodes and hints beyond the first 50,000", log.beyond)
     if log.tables.beyond:
         notes.add(path, "autotunings or candidates beyond the most", log.tables.beyond)
-    story.spoken.append(_spoken(path, log))
+    if log.beyond_processes:
+        notes.add(path, "messages of processes beyond the first 256", log.beyond_processes)
+    if log.nodes or log.fusions or log.hints or log.tables.tables or not log.processes:
+        story.spoken.append(_spoken(path, log))
+    return list(log.processes)
 
 
 def _spoken(path: str, log: TorchLogs) -> Spoken:

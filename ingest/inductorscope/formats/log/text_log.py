@@ -1,0 +1,310 @@
+"""TORCH_LOGS texts as records: each message becomes the record that TORCH_TRACE writes of it.
+
+    V1121 11:13:16 … torch/_inductor/graph.py:2722] [0/0] [__output_code] Output code:
+    V1121 11:13:16 … torch/_inductor/graph.py:2722] [0/0] [__output_code] import torch
+
+becomes a record of kind `inductor_output_code` with the code as its payload. A text of several
+processes is read once for each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from inductorscope.formats.log.kinds import (
+    ARTIFACT,
+    DYNAMO_START,
+    GRAPH_BREAK,
+    OUTPUT_CODE,
+    RECOMPILED,
+)
+from inductorscope.formats.log.record import LogRecord
+from inductorscope.formats.log.segments import LIMITS
+from inductorscope.formats.log.torch_lines import LogLine, read_line, without_timestamp
+from inductorscope.formats.log.trace_log import Dropped, Piece
+from inductorscope.formats.unpacking import DamagedError, Readable
+
+MOST_FRAMES = 200
+BLOCK = 1024 * 1024
+
+Process = tuple[int | None, int]
+"""Rank and process id."""
+
+READ_ELSEWHERE = frozenset({"", "fusion", "schedule", "perf_hints", "cudagraphs", "loop_ordering",
+                            "autotuning"})  # fmt: skip
+"""Topics that `torch_logs` reads, and messages of torch's modules."""
+
+# ` ===== Forward graph 0 =====`, then `/path/to/file.py class GraphModule(torch.nn.Module):`
+_TITLE = re.compile(r"^ ?={5} (.{1,200}?) ={5}\s*$")
+_CLASS = re.compile(r"(?:^|\s)(class [^\s(]{1,300}\(torch\.nn\.Module\):.*)$")
+_START = re.compile(r"^torchdynamo start compiling (.{1,300}?) (\S{1,1000}):(\d{1,9}), stack \(")
+_STEP = re.compile(r"^Step 1: torchdynamo start tracing (.{1,300}?) (\S{1,1000}):(\d{1,9})\s*$")
+_FRAME = re.compile(r'^ {0,8}File "([^"\n]{1,1000})", line (\d{1,9}), in (.{1,300})$')
+_BYTECODE = re.compile(r"^(ORIGINAL|MODIFIED) BYTECODE (.{1,300}?) \S{1,1000} line \d{1,9}\s*$")
+_CODE = re.compile(r"^Output code: ?\s*$")
+_HEADS: dict[str, re.Pattern[str]] = {
+    "output_code": re.compile(r"^Output code\b"),
+    "graph_breaks": re.compile(r"^Graph break\b"),
+    "recompiles": re.compile(r"^Recompiling function "),
+    "recompiles_verbose": re.compile(r"^Recompiling function "),
+    "guards": re.compile(r"^(?:GUARDS:|Python shape guard function:|Guard eval latency)"),
+    "bytecode": _BYTECODE,
+    "ir_pre_fusion": re.compile(r"^BEFORE FUSION"),
+    "ir_post_fusion": re.compile(r"^AFTER FUSION"),
+    "": re.compile(r"^(?:torchdynamo start compiling |Step 1: torchdynamo start tracing )"),
+    **dict.fromkeys(
+        ("graph_code", "aot_graphs", "aot_joint_graph", "pre_grad_graphs", "post_grad_graphs"),
+        re.compile(r"^TRACED GRAPH\s*$"),
+    ),
+}
+"""Topic → the first line of its messages."""
+
+
+def starts_message(line: LogLine) -> bool:
+    """Whether a line starts a message that becomes a record."""
+    head = _HEADS.get(line.topic)
+    return head is not None and head.search(line.text[:2000]) is not None
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message while its lines come."""
+
+    line: LogLine
+    """Its first line."""
+    number: int
+    last: int
+    texts: list[str] = field(default_factory=list)
+    size: int = 0
+    cut: bool = False
+
+    def goes_on(self, line: LogLine) -> bool:
+        first = self.line
+        if first.topic == "guards" == line.topic:  # a call of the logger for each guard
+            return first.compile_id == line.compile_id and not line.text.startswith("Guard eval")
+        return (
+            (first.topic, first.place, first.compile_id)
+            == (line.topic, line.place, line.compile_id)
+            and first.attempt == line.attempt
+            and first.time == line.time
+        )
+
+    def add(self, text: str, number: int) -> None:
+        self.last = number
+        self.size += len(text) + 1
+        if self.size > LIMITS.payload:
+            self.cut = True
+        else:
+            self.texts.append(text)
+
+
+class TextLog:
+    """The messages of one process in a TORCH_LOGS text, with the interface of `TraceLog`."""
+
+    def __init__(
+        self, stream: Readable, process: Process | None = None, max_bytes: int | None = None
+    ) -> None:
+        """`process`: whose messages are read; None for all."""
+        self.dropped: dict[str, Dropped] = {}
+        self.strings: dict[int, str] = {}
+        """Always empty: stacks name their files."""
+        self.removed: Counter[str] = Counter()
+        """Always empty: secrets were removed from the file before."""
+        self.number = 0
+        self._stream = stream
+        self._process = process
+        self._max_bytes = max_bytes
+        self._others: Counter[str] = Counter()
+        self._recompiles = False
+        self._starts = False
+
+    def __iter__(self) -> Iterator[LogRecord]:
+        return (piece.record for piece in self.pieces() if piece.record is not None)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yields the records. Their pieces have no bytes: the text is stored as a file."""
+        message: _Message | None = None
+        done = offset = 0
+        for text, size in lines_of(self._stream, self._ended, self._max_bytes):
+            self.number += 1
+            offset += size
+            line = read_line(text)
+            if line is None:
+                if message is not None and message.line.old and message.last == self.number - 1:
+                    message.add(without_timestamp(text), self.number)
+                continue
+            if self._process is not None and (line.rank, line.pid) != self._process:
+                continue
+            if starts_message(line) or message is None or not message.goes_on(line):
+                if message is not None:
+                    yield from self._piece(message, offset - done)
+                    done = offset
+                message = None
+                if starts_message(line):
+                    message = _Message(line, self.number, self.number)
+                elif line.topic not in READ_ELSEWHERE and line.topic not in _HEADS:
+                    self._others[line.topic] += 1
+            if message is not None:
+                message.add(line.text, self.number)
+        if message is not None:
+            yield from self._piece(message, offset - done)
+        for topic, count in sorted(self._others.items()):
+            self._drop(f"lines of TORCH_LOGS={topic}: no page shows them; the text is kept", count)
+
+    def _ended(self, reason: str) -> None:
+        self._drop(reason, 1)
+
+    def _drop(self, reason: str, count: int, number: int | None = None) -> None:
+        self.dropped[reason] = Dropped(reason, count, number or self.number, "")
+
+    def _piece(self, message: _Message, size: int) -> Iterator[Piece]:
+        if message.cut:
+            self._drop("a message of more than 64 MiB, read in part", 1, message.number)
+        record = self._record(message)
+        if record is not None:
+            yield Piece(b"", message.number, 0, 0, record, size=size)
+
+    def _record(self, message: _Message) -> LogRecord | None:
+        line = message.line
+        made = self._made(line, message.texts)
+        if made is None:
+            return None
+        metadata, payload = made
+        place, _, at = line.place.rpartition(":")
+        prefix = (b"", b"", line.time.encode(), place.encode("utf-8", "replace"), at.encode())
+        attempt = line.attempt if line.attempt is not None else 0 if line.compile_id else None
+        record = LogRecord(
+            next(iter(metadata)), message.number, line.pid, line.rank, line.compile_id, attempt,
+            None, lines=message.last - message.number + 1, prefix=prefix, _metadata=metadata,
+        )  # fmt: skip
+        if payload is not None:
+            record.payload = payload.encode("utf-8", "replace")
+        return record
+
+    def _made(self, line: LogLine, texts: list[str]) -> tuple[dict[str, Any], str | None] | None:
+        """The metadata and the payload of a message's record; None if it becomes none."""
+        head, rest = texts[0], texts[1:]
+        match line.topic:
+            case "output_code":
+                return ({OUTPUT_CODE: {}}, "\n".join(rest)) if _CODE.match(head) else None
+            case "graph_breaks":
+                return _artifact(GRAPH_BREAK), "\n".join(texts)
+            case "recompiles":
+                self._recompiles = True
+                return _artifact(RECOMPILED), _guards_failed(rest)
+            case "recompiles_verbose":
+                return None if self._recompiles else (_artifact(RECOMPILED), _guards_failed(rest))
+            case "guards":
+                return _guards(rest) if head.startswith("GUARDS:") else None
+            case "bytecode":
+                named = _BYTECODE.match(head)
+                assert named is not None
+                kind, function = named.groups()
+                return _artifact(f"{function}_{kind}_BYTECODE"), "\n".join(texts)
+            case "ir_pre_fusion" | "ir_post_fusion":
+                return {line.topic: {}}, "\n".join(rest)
+            case "":
+                return self._start(texts)
+        return _graph(line.topic, rest)
+
+    def _start(self, texts: list[str]) -> tuple[dict[str, Any], None] | None:
+        """A compile starts; `Step 1` says so where the more detailed message is off."""
+        start = _START.match(texts[0])
+        match = start or (None if self._starts else _STEP.match(texts[0]))
+        if match is None:
+            return None
+        self._starts = self._starts or start is not None
+        function, file, at = match.groups()
+        stack = [*_frames(texts[1:]), {"filename": file, "line": int(at), "name": function}]
+        return {DYNAMO_START: {"stack": stack}}, None
+
+
+def _artifact(name: str) -> dict[str, Any]:
+    return {ARTIFACT: {"name": name, "encoding": "string"}}
+
+
+def _graph(topic: str, texts: list[str]) -> tuple[dict[str, Any], str] | None:
+    """A graph, without the lines before its class."""
+    title = ""
+    for number, text in enumerate(texts[:10]):
+        titled, classed = _TITLE.match(text), _CLASS.search(text[:2000])
+        if titled is not None:
+            title = titled.group(1).lower()
+        if classed is not None:
+            graph = "\n".join([classed.group(1), *texts[number + 1 :]])
+            return _of_graph(topic, title), graph.rstrip("\n") + "\n"
+    return None
+
+
+def _of_graph(topic: str, title: str) -> dict[str, Any]:
+    before = "before" in title
+    match topic:
+        case "graph_code":
+            return {"dynamo_output_graph": {}}
+        case "aot_joint_graph":
+            return {"aot_joint_graph": {}}
+        case "aot_graphs":
+            for word in ("joint", "backward"):
+                if word in title:
+                    return {f"aot_{word}_graph": {}}
+            return {"aot_forward_graph": {}}
+        case "pre_grad_graphs":
+            return _artifact("before_pre_grad_graph" if before else "after_pre_grad_graph")
+    return _artifact("before_post_grad_graph" if before else "inductor_post_grad_graph")
+
+
+def _guards_failed(texts: list[str]) -> str:
+    return "\n".join(
+        text.strip().removeprefix("- ")
+        for text in texts
+        if text.strip() and "triggered by the following" not in text
+    )
+
+
+def _guards(texts: list[str]) -> tuple[dict[str, Any], str]:
+    """A tree of guards, or a guard a line in versions before 2.5."""
+    tree = [number for number, text in enumerate(texts) if text.startswith("TREE_GUARD_MANAGER")]
+    if tree:
+        return {"dynamo_cpp_guards_str": {}}, "\n".join(texts[tree[0] :])
+    return {"dynamo_guards": {}}, "\n".join(texts)
+
+
+def _frames(texts: list[str]) -> list[dict[str, Any]]:
+    frames: list[dict[str, Any]] = []
+    for text in texts:
+        frame = _FRAME.match(text)
+        if frame is not None and len(frames) < MOST_FRAMES:
+            file, line, name = frame.groups()
+            frames.append({"filename": file, "line": int(line), "name": name})
+        elif frames and "loc" not in frames[-1] and text.strip():
+            frames[-1]["loc"] = text.strip()[:1000]
+    return frames
+
+
+def lines_of(
+    stream: Readable, ended: Callable[[str], None], max_bytes: int | None = None
+) -> Iterator[tuple[str, int]]:
+    """The lines of a plain stream with their sizes; a line longer than a block is cut into several.
+    `ended` gets the reason when it ends early, also after `max_bytes`."""
+    rest = b""
+    count = 0
+    try:
+        while block := stream.read(BLOCK):
+            count += len(block)
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                yield line.decode("utf-8", "replace").rstrip("\r"), len(line) + 1
+            if len(rest) > BLOCK:
+                yield rest.decode("utf-8", "replace"), len(rest)
+                rest = b""
+            if max_bytes is not None and count > max_bytes:
+                ended(f"only the first {count:,} bytes were read")
+                break
+    except (DamagedError, OSError, EOFError) as error:
+        ended(f"the log ends early: {error}")
+    if rest:
+        yield rest.decode("utf-8", "replace").rstrip("\r"), len(rest)

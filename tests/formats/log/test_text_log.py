@@ -1,0 +1,156 @@
+"""Messages of TORCH_LOGS texts become the records that TORCH_TRACE writes of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from inductorscope.formats.log.guard_failures import read_guard_failures
+from inductorscope.formats.log.record import LogRecord
+from inductorscope.formats.log.text_log import TextLog
+from inductorscope.formats.log.torch_logs import TorchLogs
+from inductorscope.intake.recognise import recognise
+from inductorscope.intake.sniff import role_of
+
+from tests.support.readings import Database, database
+
+LINE = re.compile(
+    r"^([VI])\d{4} (\S+) (\d+) (\S+?)\.py:\d+\](?: \[(\S+)\])?(?: \[__(\w+)\])? ?", re.M
+)
+
+
+@pytest.fixture(scope="module")
+def mix(fixtures: Path) -> str:
+    return gzip.decompress((fixtures / "torch-logs-mixed" / "mix.log.gz").read_bytes()).decode()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    made = database(tmp_path / "data")
+    yield made
+    made.close()
+
+
+def read(text: str) -> list[LogRecord]:
+    return list(TextLog(io.BytesIO(text.encode())))
+
+
+def what(records: list[LogRecord]) -> Counter[str]:
+    return Counter(record.name or record.kind for record in records)
+
+
+def seen(records: list[LogRecord]) -> list[tuple[object, ...]]:
+    return [
+        (record.kind, record.name, record.compile_id, record.attempt, record.payload)
+        for record in records
+    ]
+
+
+def as_before_2_3(text: str) -> str:
+    def old(match: re.Match[str]) -> str:
+        level, time, _, module, compile_id, topic = match.groups()
+        logger = module.replace("/", ".") + (f".__{topic}" if topic else "")
+        placed = f" [{compile_id}]" if compile_id else ""
+        written = {"V": "DEBUG", "I": "INFO"}[level]
+        return f"[2024-02-06 {time[:8]},{time[9:12]}]{placed} {logger}: [{written}] "
+
+    return LINE.sub(old, text)
+
+
+def each_line(before: str) -> Callable[[str], str]:
+    return lambda text: re.sub("^", before, text, flags=re.M)
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "GitHub": each_line("2026-11-22T23:55:01.6730000Z "),
+    "torchrun": each_line("[default0]:"),
+    "a rank": lambda text: re.sub(r"^([VI]\d{4} )", r"[rank0]:\1", text, flags=re.M),
+    "vLLM": each_line("(EngineCore_0 pid=4711) "),
+    "pytest": lambda text: "----- Captured stderr call -----\n" + text,
+    "Windows": lambda text: text.replace("\n", "\r\n"),
+    "colours": lambda text: LINE.sub(lambda match: f"\x1b[32m{match.group()}\x1b[0m", text),
+    "torch 2.2": as_before_2_3,
+}
+
+
+def test_every_message_becomes_its_record(mix: str) -> None:
+    records = read(mix)
+    topics = Counter(re.findall(r"\[__(\w+)\] (?:Output code: |TRACED GRAPH)$", mix, re.M))
+    assert topics == {"graph_code": 5, "aot_graphs": 10, "post_grad_graphs": 10, "output_code": 10}
+    assert what(records) == {
+        "dynamo_start": 5,
+        "dynamo_output_graph": 5,
+        "aot_forward_graph": 5,
+        "aot_backward_graph": 5,
+        "inductor_post_grad_graph": 10,
+        "inductor_output_code": 10,
+        "dynamo_graph_break_reason": 3,
+        "recompile_reasons": 3,
+        "dynamo_cpp_guards_str": 5,
+        "forward_ORIGINAL_BYTECODE": 3,
+        "forward_MODIFIED_BYTECODE": 3,
+        "torch_dynamo_resume_in_forward_at_8_ORIGINAL_BYTECODE": 2,
+        "torch_dynamo_resume_in_forward_at_8_MODIFIED_BYTECODE": 2,
+    }
+    code = next(record for record in records if record.kind == "inductor_output_code")
+    assert code.payload_text.startswith("# AOT ID: ['0_forward']\n")
+    assert (code.compile_id, code.attempt) == ("0/0", 1)
+    (failure,) = read_guard_failures(
+        next(record for record in records if record.name == "recompile_reasons").payload_text
+    )[:1]
+    assert (failure.earlier, failure.subject, failure.old) == ("0/0", "n", "2")
+    graph = next(record for record in records if record.kind == "dynamo_output_graph")
+    assert graph.payload_text.startswith("class GraphModule(torch.nn.Module):\n    def forward(")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_whatever_stands_before_the_lines(mix: str, way: str) -> None:
+    text = WAYS[way](mix)
+    assert role_of("output.txt", text[: 64 * 1024].encode()) == "torch_logs"
+    assert seen(read(text)) == seen(read(mix))
+
+
+def test_lines_of_several_ranks_interleave(mix: str) -> None:
+    lines = [line for line in mix.split("\n") if LINE.match(line)]
+    both = "\n".join(f"[rank{rank}]:{line}" for line in lines for rank in (0, 1))
+    log = TorchLogs()
+    for line in both.split("\n"):
+        log.add(line)
+    assert [rank for rank, _ in log.processes] == [0, 1]
+    for process in log.processes:
+        records = list(TextLog(io.BytesIO(both.encode()), process))
+        assert seen(records) == seen(read("\n".join(lines)))
+        assert {record.rank for record in records} == {process[0]}
+
+
+def test_two_ranks_are_two_processes_of_a_run(mix: str, db: Database, tmp_path: Path) -> None:
+    lines = [line for line in mix.split("\n") if LINE.match(line)]
+    file = tmp_path / "stderr.txt"
+    file.write_text("\n".join(f"[rank{rank}]:{line}" for line in lines for rank in (0, 1)))
+    result = db.read(file)
+    assert (result.graphs, result.kernels) == (20, 26)
+    assert {entry.rank for entry in db.entries(result)} == {0, 1}
+    run = db.run(result)
+    assert (run.graph_breaks, run.recompiles) == (6, 6)
+
+
+def test_a_log_that_starts_late_is_recognised(mix: str, tmp_path: Path) -> None:
+    (tmp_path / "ci.txt").write_text("Collecting torch\n" * 100_000 + mix)
+    assert [file.role for file in recognise(tmp_path / "ci.txt").files] == ["torch_logs"]
+
+
+def test_continued_lines_of_torch_2_1_have_no_prefix() -> None:
+    text = (
+        "[2023-10-10 15:32:31,234] [0/0] torch._inductor.graph.__output_code: [DEBUG] "
+        "Output code: \n"
+        "import torch\n\ndef call(args):\n    return args\n"
+        "[2023-10-10 15:32:31,400] [0/0] torch._inductor.graph: [INFO] Step 3\nlost\n"
+    )
+    (record,) = read(text)
+    assert record.kind == "inductor_output_code"
+    assert record.payload_text == "import torch\n\ndef call(args):\n    return args"
