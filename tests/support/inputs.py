@@ -48,6 +48,10 @@ INPUTS: tuple[Input, ...] = (
         "a graph with its code; loop bodies are rebuilt from the kernels", graphs=1, kernels=4,
     ),
     Input(
+        CODE, "a single FX graph, of torch 2.0 on; lines that are not understood are listed",
+        "fx-unquoted", "read", "a graph with one stage", graphs=1,
+    ),
+    Input(
         CODE, "a C++ wrapper, `.py`", "output-code/cpu-cppwrap.py", "read",
         "a graph with its code", graphs=1, kernels=5,
     ),

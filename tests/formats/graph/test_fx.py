@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from inductorscope.formats.graph.fx import parse_annotation, parse_file_comment, parse_fx
 from inductorscope.formats.log.trace_log import read_trace_log
 
@@ -224,3 +225,49 @@ def test_graphs_in_a_table_without_indentation(shared: Path) -> None:
         ("Repro~2", "relu", ["add"]),
         ("Repro~2", "output", ["relu"]),
     ]
+
+
+@pytest.mark.parametrize("name", ["cpu-ops-zoo", "cuda-adam"])
+def test_annotations_without_quotes_and_comments_without_functions(
+    fixtures: Path, name: str
+) -> None:
+    """As torch wrote graphs until 2.2."""
+    for path in (fixtures / name).rglob("fx_graph_*able.py"):
+        new = path.read_text()
+        old = re.sub(r'(\w: )"([^"]*)"', r"\1\2", new)
+        old = re.sub(r"(# File: .*:\d+) in [^,]*, code: ", r"\1, code: ", old)
+        assert old != new
+        read = parse_fx(old)
+        assert read.problems == []
+        stripped = parse_fx(new)
+        for node in stripped.nodes:
+            node.stack_function = ""
+        assert read == stripped
+
+
+def test_symbols_without_quotes() -> None:
+    text = (
+        "class <lambda>(torch.nn.Module):\n"
+        "    def forward(self, arg0_1: Sym(s0), arg1_1: f32[s0, 3]):\n"
+        "        # File: /a/b.py:9, code: y = x.view(-1)\n"
+        "        mul: Sym(3*s0) = arg0_1 * 3;  arg0_1 = None\n"
+        "        view: f32[3*s0] = torch.ops.aten.view.default(arg1_1, [mul]);  mul = None\n"
+        "        return (view,)\n"
+    )
+    nodes = {node.name: node for node in parse_fx(text).nodes}
+    assert list(nodes) == ["arg0_1", "arg1_1", "mul", "view", "output"]
+    assert (nodes["mul"].annotation, nodes["view"].shape) == ("Sym(3*s0)", ("3*s0",))
+    assert (nodes["view"].stack_file, nodes["view"].stack_line) == ("/a/b.py", 9)
+    assert nodes["view"].inputs == ["arg1_1", "mul"]
+
+
+def test_lines_that_are_not_understood_are_listed() -> None:
+    lines = [
+        "class G(torch.nn.Module):",
+        "    def forward(self, x):",
+        "  y <- relu x",
+        "  return y",
+    ]
+    text = "\n".join(lines)
+    assert [problem.line for problem in parse_fx(text).problems] == [3]
+    assert [problem.line for problem in parse_fx("hello\nworld\n").problems] == [1, 2, None]

@@ -31,8 +31,8 @@ __all__ = ["FxText", "FxTextNode", "parse_annotation", "parse_file_comment", "pa
 _CLASS = re.compile(r"class\s+([^\s(:]+)\(")
 _GRAPH_ID = re.compile(r"# graph id: \d+(?=class )")
 _FORWARD = re.compile(r"def (?=\w*forward)(\w++)\(")
-# `neg: "u8[1, 8]" = ` or `neg = `; an annotation never holds a quote.
-_ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*"([^"]*)")?\s*=(?!=)\s*')
+# `neg: "u8[1, 8]" = `, until 2.2 `neg: u8[1, 8] = `, or `neg = `; annotations hold no quotes.
+_ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*(?:"([^"]*)"|([^="\']*+)))?\s*=(?!=)\s*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # A name in use: neither a keyword (`index=0`) nor an attribute (`torch.index`).
 _USED = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*+(?!\s*=(?!=))")
@@ -54,6 +54,13 @@ _FLAT_ARGUMENTS = re.compile(rf"{_WORDS}(?:, {_WORDS})*+")
 _TYPED = re.compile(r'([A-Za-z_]\w*): "([^"]*)"(?:;\s*|\s*#.*|$)')
 # `primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)`
 _TAKEN_APART = re.compile(r"((?:[A-Za-z_]\w*, ?)+)= fx_pytree\.tree_flatten_spec\(")
+
+# What is left of a statement over several lines, and what a graph holds besides nodes.
+_CLOSED = re.compile(r"[)\]}]|pass\b|del\b|assert\b|global\b|import\b|from\b|@")
+
+UNKNOWN = "a line of a graph in a form that is not known: it has no node"
+MOST = 10_000
+"""The most problems of one text."""
 
 _Stack = tuple[str, int, str, str]
 _NO_STACK: _Stack = ("", 0, "", "")
@@ -110,6 +117,8 @@ class _Reader:
                     self._plain(match, number)
             else:
                 number = self._line(line, number - 1) + 1
+        if not self.result.nodes and any(line.strip() for line in lines):
+            self.result.problems.append(Problem(None, "no node of a graph was found"))
         return self.result
 
     def _line(self, line: str, number: int) -> int:
@@ -277,7 +286,7 @@ class _Reader:
         right = pieces[0] if pieces else ""
         if right == "None":  # a line that only frees names
             return last
-        name, annotation = match.group(1), match.group(2) or ""
+        name, annotation = match.group(1), match.group(2) or (match.group(3) or "").strip()
         kind, op, target, args = right_side(right)
         self._add(name, kind, op, target, args, split_top(args), number + 1, last + 1, annotation)
         return last
@@ -290,6 +299,8 @@ class _Reader:
             self._taken_apart(apart, line, number)
             return
         match = _TYPED.match(line)
+        if match is None and _CLOSED.match(line) is None and len(self.result.problems) < MOST:
+            self.result.problems.append(Problem(number, UNKNOWN))
         while match is not None:
             self.types_ahead[match.group(1)] = match.group(2), number
             match = _TYPED.match(line, match.end()) if match.end() < len(line) else None

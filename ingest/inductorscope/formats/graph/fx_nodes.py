@@ -10,9 +10,9 @@ from inductorscope.formats.text import Problem, call_arguments, closing, split_t
 
 Kind = Literal["placeholder", "call", "output", "get_attr"]
 
-# `# File: /a/b.py:9 in foo1, code: a = torch.neg(x1)`
+# `# File: /a/b.py:9 in foo1, code: a = torch.neg(x1)`; until 2.2 without the function
 _FILE = re.compile(r"#\s*File: ")
-_FILE_LINE = re.compile(r":(\d+) in ")
+_FILE_LINE = re.compile(r":(\d+)(?: in |(?=, code: )|$)")
 # `f32[4, 256][256, 1]cuda:0`
 _DTYPE = re.compile(r"([a-z]+[0-9]*(?:e\d+m\d\w*+)?)\[")
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
