@@ -81,10 +81,12 @@ CPU_OP: Final = "cpu_op"
 ANNOTATION: Final = "annotation"
 ROW_TITLES = {KERNEL: "kernel", CPU_OP: "operator", ANNOTATION: "annotation"}
 
-# Families of library calls. In compiled code they are categories: `extern_gemm`.
+# Families of library kernels, parts of categories: `extern_gemm` in compiled code, `eager_gemm`
+# elsewhere.
 GEMM: Final = "gemm"
 CONVOLUTION: Final = "convolution"
 ATTENTION: Final = "attention"
+CACHE: Final = "cache"
 
 # Directions of a graph.
 FORWARD: Final = "forward"
@@ -323,11 +325,16 @@ CATEGORIES: tuple[Category, ...] = (
     Category("extern_gemm", "library GEMM", "gemm"),
     Category("extern_convolution", "library convolution", "gemm"),
     Category("extern_attention", "library attention", "attention"),
+    Category("extern_cache", "library KV cache", "attention"),
     Category("extern_other", "library, other", "gemm"),
     Category(COMMUNICATION, "communication"),
     Category(MEMCPY, "memcpy"),
     Category(MEMSET, "memset"),
-    Category(EAGER, "eager"),
+    Category("eager_gemm", "eager GEMM", "gemm"),
+    Category("eager_convolution", "eager convolution", "gemm"),
+    Category("eager_attention", "eager attention", "attention"),
+    Category("eager_cache", "eager KV cache", "attention"),
+    Category(EAGER, "eager, other"),
     Category(OVERHEAD, "compiled code's overhead"),
 )  # fmt: skip
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.analyze.compile.difference import MOST_TOGETHER, difference
 from inductorscope.analyze.compile.metrics import group_metrics
-from inductorscope.analyze.compile.ranks import Item, compare_items, plain
+from inductorscope.analyze.compile.ranks import (
+    Item,
+    collectives_apart,
+    compare_items,
+    plain,
+)
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d = 1", "e"]), max_size=40)
 
@@ -65,6 +73,55 @@ def test_addresses_say_nothing() -> None:
         "___check_obj_id(G['torch'], 139775379674736)"
     )
     assert plain("size=[4, 8]") != plain("size=[9, 8]")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('arg0_1: "f32[4, 8][8, 1]cuda:0"', 'arg0_1: "f32[4, 8][8, 1]cuda:7"'),
+        ("full = ops.full(device = device(type='cuda', index=0))",
+         "full = ops.full(device = device(type='cuda', index=3))"),
+        ("| +- EQUALS_MATCH: L['rank'] == 0", "| +- EQUALS_MATCH: L['rank'] == 5"),
+        ("EQUALS_MATCH: G['dist'].local_rank == 0", "EQUALS_MATCH: G['dist'].local_rank == 12"),
+        ("torch.ops._c10d_functional.all_reduce.default(x, 'sum', '3')",
+         "torch.ops._c10d_functional.all_reduce.default(x, 'sum', '4')"),
+        ('"estimated_runtime_ns": 1520.5,', '"estimated_runtime_ns": 1.2e+3,'),
+        ("# kernel path: /scratch/a/lw/clwxdfvy3k6rhw2m4zhixrk2mkd5vlfcfsjz6syx3zkcvqrkbhhy.py",
+         "# kernel path: /scratch/b/ab/cabxdfvy3k6rhw2m4zhixrk2mkd5vlfcfsjz6syx3zkcvqrkbhhy.py"),
+        ("stream0 = get_raw_stream(0)", "stream2 = get_raw_stream(2)"),
+    ],
+)  # fmt: skip
+def test_what_differs_between_ranks_of_a_healthy_job(one: str, other: str) -> None:
+    assert plain(one) == plain(other)
+
+
+def test_what_matters_between_ranks() -> None:
+    assert plain("'sum', '3')") != plain("'avg', '3')")
+    assert plain("L['x'].size()[0] == 4") != plain("L['x'].size()[0] == 5")
+
+
+WAIT = "torch.ops._c10d_functional.wait_tensor.default"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "text"),
+    [
+        (["all_reduce_", "reduce_scatter_tensor", "all_gather"], ["all_reduce_", "all_gather"],
+         "rank 1 lacks reduce_scatter_tensor, which rank 0 runs as collective 2"),
+        (["all_reduce_"], ["all_reduce_", "broadcast", "broadcast"],
+         "rank 0 lacks broadcast and 1 more, which rank 1 runs as collective 2"),
+        (["all_reduce_", "all_gather"], ["broadcast", "all_gather"],
+         "as collective 1, rank 0 runs all_reduce, rank 1 broadcast"),
+        (["all_reduce_"], ["all_reduce_"], None),
+    ],
+)  # fmt: skip
+def test_schedules_of_collectives(one: list[str], other: list[str], text: str | None) -> None:
+    def logged(names: list[str]) -> bytes:
+        full = [[f"torch.ops._c10d_functional.{name}.default", WAIT] for name in names]
+        return json.dumps([each for pair in full for each in pair]).encode()
+
+    assert collectives_apart(logged(one), logged(other), "rank 0", "rank 1") == text
+    assert collectives_apart(b"{}", logged(other), "rank 0", "rank 1") is None
 
 
 def item(what: str, digest: str, nth: int = 0) -> Item:

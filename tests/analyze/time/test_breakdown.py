@@ -155,10 +155,10 @@ EXPECTED = {
         "extern_attention", "extern_gemm", "triton_pointwise", "triton_reduction",
     },
     "profiles/a100-old-triton-names": {
-        "communication", "eager", "extern_gemm", "extern_other", "memcpy", "memset",
-        "triton_other",
+        "communication", "eager", "eager_gemm", "extern_gemm", "extern_other", "memcpy",
+        "memset", "triton_other",
     },
-    "profiles/h100-bert-small-eager": {"eager", "memcpy"},
+    "profiles/h100-bert-small-eager": {"eager", "eager_attention", "eager_gemm", "memcpy"},
     "cpu-gpt-train/compiled": {
         "cpp_fused", "eager", "extern_attention", "extern_gemm", "extern_other", "overhead",
     },

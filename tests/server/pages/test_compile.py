@@ -177,7 +177,9 @@ def test_ranks_name_their_first_difference(
     )
     assert [row["rank"] for row in page["ranks"]] == [0, 1, 2]
     assert page["ranks"][2]["same_as"] == 0
-    assert page["first_apart"]["text"] == ("inductor_collective_schedule of compile 0/0 differs")
+    assert page["first_apart"]["text"] == (
+        "in compile 0/0, rank 1 lacks reduce_scatter_tensor, which rank 0 runs as collective 3"
+    )
     gone = [line["text"] for hunk in page["difference"]["hunks"] for line in hunk
             if line["kind"] == "gone"]  # fmt: skip
     assert '"torch.ops._c10d_functional.reduce_scatter_tensor.default",' in gone

@@ -2,7 +2,7 @@
 code called that operator.
 
 Inductor puts the category into the name (`triton_poi_fused_…`). Names in libraries change with
-every version, so the operator is tried first, and the name only if no operator is known.
+every version, so the operator is tried before them; `kernel_names.py` has the table of names.
 """
 
 from __future__ import annotations
@@ -10,54 +10,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from inductorscope.analyze.time.kernel_names import family_of_name, generated_category
 from inductorscope.formats.vocabulary import (
     ATTENTION,
-    CATEGORIES,
+    CACHE,
     COMMUNICATION,
     CONVOLUTION,
-    CPP_FUSED,
     EAGER,
     EXTERN,
     GEMM,
     MEMCPY,
     MEMSET,
     OTHER,
-    TRITON_OTHER,
-    TRITON_TEMPLATE,
     USER_TRITON,
 )
 
-_TRITON_CATEGORIES = {category.short: category.id for category in CATEGORIES if category.short}
-
-# triton_poi_fused_add_0, model_triton_red_fused_sum_1 (AOTInductor puts a model's name in front)
-_TRITON = re.compile(rf"^(?:\w*?_)?triton_({'|'.join(_TRITON_CATEGORIES)})_")
-# triton_, triton__0d1d2d (2023, without unique names), triton_fused_add_1, triton_0
-_TRITON_UNNAMED = re.compile(r"^triton_(?:$|_?\d|fused_)")
-# triton_mm, triton_bmm_3, triton_flex_attention_backward_7
-_TRITON_TEMPLATE = re.compile(r"^triton_(?:mm|bmm|addmm|convolution|conv\d|flex_)")
 # add_kernel_0d1d2d3de: Triton of 2023 wrote down which arguments divide by 16
 _TRITON_SUFFIX = re.compile(r"^[A-Za-z_]\w*_0d1[0-9dec]*$")
-_CPP = re.compile(r"^(?:graph_\d+_)?cpp_\w*fused")
-
-_COMMUNICATION = re.compile(
-    r"nccl|rccl|msccl|oneccl|nvshmem|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
-    r"|cross_device_reduce|quick_?reduce|multimem_|deep_ep",
-    re.IGNORECASE,
-)
-_ATTENTION = re.compile(
-    r"flash|fmha|sdpa|attention|(?:^|_|::)attn_|_attn(?:_|$)|mha_(?:fwd|bwd|varlen)|mem_eff",
-    re.IGNORECASE,
-)
-_CONVOLUTION = re.compile(
-    r"conv(?!ert)|fprop|wgrad|dgrad|winograd|(?:^|_)igemm_|im2col|implicit_gemm|nchwtonhwc"
-    r"|nhwctonchw|batched_transpose_\d|subtensorop|col2im|xdlops_conv",
-    re.IGNORECASE,
-)
-_GEMM = re.compile(
-    r"gemm|gemv|nvjet|^cijk_|^custom_cijk|cublas|splitk|cutlass|matmul|xmma|wvsplitk|tensile"
-    r"|dot_kernel|_scaled_mm",
-    re.IGNORECASE,
-)
 
 # aten::addmm, mkl::_mkl_linear, aten::addmm_ (in place)
 _OPERATOR = re.compile(r"^(?:\w+::)?_?_?(\w+?)_?(?:\.\w+)?$")
@@ -70,6 +39,10 @@ _GEMM_OPERATOR = re.compile(
 _CONVOLUTION_OPERATOR = re.compile(r"conv(?!ert)|im2col|col2im|slow_conv")
 _ATTENTION_OPERATOR = re.compile(r"attention|fmha|(?:^|_)sdpa")
 _COMMUNICATION_OPERATOR = re.compile(r"^(?:nccl:|gloo:|mpi:|c10d::|_?c10d_functional::|symm_mem::)")
+
+
+SAME_ANYWHERE = (COMMUNICATION, MEMCPY, MEMSET)
+"""Families that are categories, whoever calls their kernels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,42 +68,30 @@ def category_of(work: Work) -> str:
     if generated is not None:
         return generated
     family = family_of(work.name, work.op)
-    if family == COMMUNICATION:
-        return COMMUNICATION
-    if work.triton or (work.op is None and _TRITON_SUFFIX.match(work.name)):
+    own = work.triton or (work.op is None and _TRITON_SUFFIX.match(work.name))
+    if own and family not in SAME_ANYWHERE:
         return USER_TRITON
-    return f"{EXTERN}_{family}" if work.compiled else EAGER
+    return library_category(family, compiled=work.compiled)
 
 
-def generated_category(name: str) -> str | None:
-    """The category of a kernel that Inductor generated, by its name; None for others."""
-    if _CPP.match(name):
-        return CPP_FUSED
-    match = _TRITON.match(name)
-    if match:
-        return _TRITON_CATEGORIES[match.group(1)]
-    if _TRITON_TEMPLATE.match(name):
-        return TRITON_TEMPLATE
-    return TRITON_OTHER if _TRITON_UNNAMED.match(name) else None
+def library_category(family: str, *, compiled: bool) -> str:
+    """The category of a family's kernels, by whether compiled code calls them."""
+    if family in SAME_ANYWHERE:
+        return family
+    if compiled:
+        return f"{EXTERN}_{family}"
+    return EAGER if family == OTHER else f"{EAGER}_{family}"
 
 
 def family_of(name: str, op: str | None) -> str:
-    """'gemm', 'convolution', 'attention', 'communication' or 'other'."""
-    if _COMMUNICATION.search(name) or (op is not None and _COMMUNICATION_OPERATOR.match(op)):
-        return COMMUNICATION
-    facts = None if op is None else operator_family(op)
-    if facts is not None and facts != OTHER:
-        return facts
-    if name.startswith("void at::native::") and facts == OTHER:
+    """The family of a library's kernel, by the operator that launched it or else by its name."""
+    named = family_of_name(name)
+    if named in (*SAME_ANYWHERE, CACHE) or op is None:
+        return named
+    launched = operator_family(op)
+    if launched == OTHER and name.startswith("void at::native::"):
         return OTHER  # one of torch's own, for any types
-    for family, pattern in (
-        (ATTENTION, _ATTENTION),
-        (CONVOLUTION, _CONVOLUTION),
-        (GEMM, _GEMM),
-    ):
-        if pattern.search(name):
-            return family
-    return OTHER
+    return named if launched == OTHER else launched
 
 
 def operator_family(op: str) -> str:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inductorscope.analyze.time.categories import operator_family
+from inductorscope.analyze.time.categories import library_category, operator_family
 from inductorscope.analyze.time.intervals import Floats, cover, fitted
 from inductorscope.analyze.time.timeline import GUARDS, OUTSIDE, PROLOGUE, Timeline, parts_of
 from inductorscope.formats.trace.event_columns import NOWHERE, Events, Numbers, Truths
 from inductorscope.formats.trace.kineto import CPU_KERNEL, TraceEvents, grouped
 from inductorscope.formats.trace.regions import AT_ONCE, innermost
-from inductorscope.formats.vocabulary import CPP_FUSED, EAGER, EXTERN, OVERHEAD
+from inductorscope.formats.vocabulary import CPP_FUSED, OVERHEAD
 
 """Events of Dynamo and of the runtime of compiled code: guards, prologues, the call itself."""
 _OVERHEAD = (*GUARDS, *PROLOGUE)
@@ -92,7 +92,7 @@ def cpu_category(name: str, *, compiled: bool) -> str:
         return CPP_FUSED
     if name in _OVERHEAD or name.startswith((_REGION, _FUNCTION)):
         return OVERHEAD
-    return f"{EXTERN}_" + operator_family(name) if compiled else EAGER
+    return library_category(operator_family(name), compiled=compiled)
 
 
 def own_times(ops: Events) -> Floats:

@@ -11,11 +11,19 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.difference import Difference
 from inductorscope.analyze.compile.model import Compile, LogFacts, Story
-from inductorscope.analyze.compile.ranks import Apart, Compared, Item, compare_items, plain
+from inductorscope.analyze.compile.ranks import (
+    Apart,
+    Compared,
+    Item,
+    collectives_apart,
+    compare_items,
+    plain,
+)
+from inductorscope.answers.compile.collectives import LateCollectives, late_collectives
 from inductorscope.answers.compile.diff import compared
 from inductorscope.answers.compile.parts import RunStory, read_run_story
 from inductorscope.answers.parts import RunName
-from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, name_of
+from inductorscope.formats.log.kinds import BY_NAME, DYNAMO_START, SCHEDULE, name_of
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.tables.models import Artifact, LogEntry
 
@@ -26,9 +34,10 @@ LARGEST = 4 * 1024 * 1024
 
 AREAS = {kind.name: kind.ranks for kind in BY_NAME.values() if kind.ranks}
 ORDER = (
-    "compiles", "graph breaks", "recompiles", "graphs", "guards", "collectives",
-    "tensor metadata", "caches", "code", "failures", "order of graphs",
+    "compiles", "collectives", "failures", "graph breaks", "recompiles", "graphs",
+    "order of graphs", "tensor metadata", "guards", "code",
 )  # fmt: skip
+"""Areas of differences, the most important first: one often causes those after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,8 @@ class ApartRow:
     """Artifact of the first rank."""
     other: int | None
     text: str
+    line: int
+    """Line of its record in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,8 @@ class RanksPage:
     why_not: str
     aparts: list[ApartRow]
     more: bool
+    late: LateCollectives | None
+    """Who comes late to collectives; None without traces of two ranks."""
 
 
 def ranks_page(session: Session, run_id: str) -> RanksPage:
@@ -96,7 +109,9 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
     items = {
         number: _items(run_story, story, number) for number, log in logs if log.same_as is None
     }
-    rows, aparts = [], []
+    rows: list[RankRow] = []
+    aparts: list[ApartRow] = []
+    texts = _Texts(session)
     reference = _read_of(*logs[0]) if logs else 0
     first = logs[0][1].rank if logs else None
     for number, log in logs:
@@ -104,17 +119,22 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         result = (
             Compared()
             if read == reference
-            else compare_items(items[reference], items[read], _Same(session), most=MOST_APART)
+            else compare_items(items[reference], items[read], texts.same, most=MOST_APART)
         )
         pair = _Pair(story, first, log.rank, reference, read)
-        mine = [_apart(pair, apart) for apart in result.differences]
+        mine = [_apart(pair, apart, texts) for apart in result.differences]
+        mine.sort(key=_importance)
         rows.append(_rank(story, number, log, mine))
         aparts += mine
+    aparts.sort(key=_importance)
     start = aparts[0] if aparts else None
     shown = next((apart for apart in aparts if apart.one and apart.other), None)
     difference, why = None, ""
     if shown is not None and shown.one is not None and shown.other is not None:
         difference, why = compared(session, shown.one, shown.other, without_noise=True)
+    by_compile: dict[tuple[int | None, str | None], str] = {}
+    for apart in aparts:
+        by_compile.setdefault((apart.rank, apart.compile_id), apart.text)
     return RanksPage(
         run=run_story.name,
         known=run_story.story is not None,
@@ -128,6 +148,7 @@ def ranks_page(session: Session, run_id: str) -> RanksPage:
         why_not=why,
         aparts=aparts[:MOST_APART],
         more=len(aparts) > MOST_APART,
+        late=late_collectives(run_story, by_compile),
     )
 
 
@@ -136,17 +157,21 @@ def _read_of(number: int, log: LogFacts) -> int:
     return number if log.same_as is None else log.same_as
 
 
-class _Same:
-    """Compares two texts, ignoring addresses and the like."""
+class _Texts:
+    """Payloads of records."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[str, str] = {}
 
-    def __call__(self, left: Item, right: Item) -> bool:
+    def same(self, left: Item, right: Item) -> bool:
+        """Compares two texts, ignoring what differs between ranks of a healthy job."""
         if left.artifact is None or right.artifact is None:
             return False
         return self._short(left.digest) == self._short(right.digest)
+
+    def read(self, item: Item) -> bytes:
+        return read_blob(self._session, item.digest) or b""
 
     def _short(self, digest: str) -> str:
         known = self._known.get(digest)
@@ -200,11 +225,17 @@ def _items(run_story: RunStory, story: Story, log: int) -> list[Item]:
 
 
 def _in_every_log(what: str) -> bool:
-    return what in AREAS or what.endswith("_graph") or "_cache_" in what
+    return what in AREAS or what.endswith("_graph")
 
 
 def _area(what: str) -> str:
-    return AREAS.get(what) or ("caches" if "_cache_" in what else "graphs")
+    return AREAS.get(what) or "graphs"
+
+
+def _importance(row: ApartRow) -> tuple[int, int, int]:
+    """For sorting: the area, then the place in the log."""
+    place = len(ORDER) if row.area not in ORDER else ORDER.index(row.area)
+    return place, row.line, -1 if row.rank is None else row.rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +249,7 @@ class _Pair:
     read: int
 
 
-def _apart(pair: _Pair, apart: Apart) -> ApartRow:
+def _apart(pair: _Pair, apart: Apart, texts: _Texts) -> ApartRow:
     left, right = apart.one, apart.other
     where = f"compile {apart.compile_id}" if apart.compile_id else "no compile"
     if apart.what == DYNAMO_START:
@@ -228,12 +259,18 @@ def _apart(pair: _Pair, apart: Apart) -> ApartRow:
         )
     elif left is not None and right is not None:
         text = f"{apart.what} of {where} differs"
+        if apart.what == SCHEDULE:
+            told = collectives_apart(
+                texts.read(left), texts.read(right), _name(pair.first), _name(pair.rank)
+            )
+            text = f"in {where}, {told}" if told else text
     else:
         has, lacks = (pair.first, pair.rank) if right is None else (pair.rank, pair.first)
         text = f"{_name(has)} has {apart.what} of {where}, {_name(lacks)} has none"
     return ApartRow(
         _area(apart.what), apart.what, apart.compile_id, pair.rank,
         None if left is None else left.artifact, None if right is None else right.artifact, text,
+        next((item.line for item in (left, right) if item is not None), 0),
     )  # fmt: skip
 
 

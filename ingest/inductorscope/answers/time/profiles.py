@@ -13,7 +13,7 @@ from inductorscope.analyze.verdicts import Busy
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import share
 from inductorscope.formats.vocabulary import MEMCPY, MEMSET
-from inductorscope.store.tables.models import Profile, Run
+from inductorscope.store.tables.models import COLLECTIVES, Profile, Run
 from inductorscope.store.tables.times import TraceKernel
 
 ORDER = {"eager": 0, "compiled": 1}
@@ -90,7 +90,7 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
         device_kind=profile.device_kind,
         steps=profile.steps,
         artifact_id=profile.artifact_id,
-        facts=profile.facts,
+        facts={name: fact for name, fact in profile.facts.items() if name != COLLECTIVES},
         over_wall=over_wall,
         wall_us=None if wall_ms is None else wall_ms * 1000,
     )

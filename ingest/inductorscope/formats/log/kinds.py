@@ -46,6 +46,7 @@ BACKWARD_METRICS: Final = "bwd_compilation_metrics"
 OUTPUT_CODE: Final = "inductor_output_code"
 RUNNABLE: Final = "fx_graph_runnable"
 UNBACKED_SYMBOL: Final = "create_unbacked_symbol"
+SCHEDULE: Final = "inductor_collective_schedule"
 TENSOR: Final = "describe_tensor"
 PHASE: Final = "chromium_event"
 STRING: Final = "str"
@@ -244,7 +245,7 @@ ARTIFACTS: tuple[Kind, ...] = (
         text=Text(PROVENANCE_KERNELS, "after code")),
     Kind("inductor_generated_kernel_to_post_grad_nodes", "nodes of each kernel", "Explorer, links",
         text=Text(PROVENANCE_KERNELS, "after code")),
-    Kind("inductor_collective_schedule", "collectives in the order they run",
+    Kind(SCHEDULE, "collectives in the order they run",
         "Ranks, *collectives*; records of a compile", ranks="collectives"),
     Kind("inductor_runtime_and_tensor_meta", "estimated run times, metadata of tensors",
         "Ranks, *tensor metadata*; records of a compile", ranks="tensor metadata"),

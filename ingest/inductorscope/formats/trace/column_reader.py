@@ -14,6 +14,7 @@ import numpy as np
 from inductorscope.formats.trace.categories import (
     ANNOTATION,
     COUNTED,
+    DEVICE,
     MTIA_WORK,
     OPERATOR,
     RUNTIME,
@@ -23,6 +24,7 @@ from inductorscope.formats.trace.categories import (
 )
 from inductorscope.formats.trace.event_columns import (
     NOWHERE,
+    Collective,
     Events,
     Integers,
     Lane,
@@ -71,6 +73,7 @@ class ColumnReader:
         self._compiled: list[Span] = []
         self._compiled_functions: list[Span] = []
         self._steps: list[Span] = []
+        self._collectives: list[Collective] = []
 
     def add(self, batch: list[TraceEvent]) -> None:
         self.events += len(batch)
@@ -83,8 +86,26 @@ class ColumnReader:
                 alike[event.cat, process, name].append(event)
         for key, events in alike.items():
             group = self._group(*key, len(events))
-            if group is not None and not self._add_regular(events, *group):
+            if group is None:
+                continue
+            if group.columns == DEVICE:
+                self._add_collectives(events)
+            if not self._add_regular(events, *group):
                 self._add_each(events, *group)
+
+    def _add_collectives(self, events: list[TraceEvent]) -> None:
+        for event in events:
+            args = event.args
+            if args is None or args.collective is None or event.ts is None:
+                continue
+            (lane,) = _numbered(self._lanes, [(event.pid, event.tid)])
+            elements = _number(args.elements)
+            self._collectives.append(
+                Collective(
+                    lane, event.ts, _shown(args.collective), _shown(args.group),
+                    None if elements < 0 else elements,
+                )
+            )  # fmt: skip
 
     def _add_regular(self, events: list[TraceEvent], group_number: int, kind: int) -> bool:
         """Adds events of one kind together. Returns False and adds nothing if one of them is
@@ -233,6 +254,7 @@ class ColumnReader:
             compiled=self._compiled,
             compiled_functions=self._compiled_functions,
             steps=self._steps,
+            collectives=self._collectives,
         )
 
 

@@ -117,6 +117,18 @@ class Span:
 
 
 @dataclass(slots=True)
+class Collective:
+    """What a device's event says about the collective that it is part of."""
+
+    lane: int
+    ts: float
+    name: str
+    group: str
+    """The process group."""
+    elements: int | None
+
+
+@dataclass(slots=True)
 class TraceColumns:
     """All events of a trace that matter for time."""
 
@@ -137,3 +149,4 @@ class TraceColumns:
     """Autograd functions that call compiled code, its only trace in torch 2.0."""
     steps: list[Span] = field(default_factory=list)
     """Steps of the profiler."""
+    collectives: list[Collective] = field(default_factory=list)

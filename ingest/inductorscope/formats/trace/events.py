@@ -39,7 +39,7 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 
 class EventArgs(msgspec.Struct, gc=False):
-    """The arguments that identify a kernel's launch. Types vary between versions."""
+    """The arguments that identify a kernel's launch, or a collective. Their types vary."""
 
     external_id: Any = msgspec.field(default=None, name="External id")
     old_external_id: Any = msgspec.field(default=None, name="external id")
@@ -49,6 +49,9 @@ class EventArgs(msgspec.Struct, gc=False):
     kernel_backend: Any = None
     kernel_num_gb: Any = None
     kernel_flop: Any = None
+    collective: Any = msgspec.field(default=None, name="Collective name")
+    group: Any = msgspec.field(default=None, name="Process Group Name")
+    elements: Any = msgspec.field(default=None, name="In msg nelems")
 
 
 class TraceEvent(msgspec.Struct, gc=False):

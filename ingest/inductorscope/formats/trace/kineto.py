@@ -41,6 +41,11 @@ CPU_KERNEL = re.compile(r"^graph_(\d+)_(cpp_.+)$")
 _DEVICES = re.compile(rb'"deviceProperties"\s*:\s*\[([^\]]*)')
 _NAME = re.compile(rb'"name"\s*:\s*"([^"]{0,200})"')
 
+# "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8, …}
+_RANK = re.compile(rb'"distributedInfo"\s{0,9}:[^\]]{0,400}?"rank"\s{0,9}:\s{0,9}(\d{1,7})\b')
+_HOST = re.compile(rb'"host_name"\s{0,9}:\s{0,9}"([^"]{1,200})"')
+_BASE = re.compile(rb'"baseTimeNanoseconds"\s{0,9}:\s{0,9}(\d{1,19})\b')
+
 
 @dataclass(slots=True)
 class KernelTime:
@@ -122,6 +127,10 @@ class ChromeTrace:
     events: int = 0
     counted: int = 0
     """Kernels without durations: their hardware counters were read."""
+    rank: int | None = None
+    host: str | None = None
+    base_ns: int = 0
+    """The moment that times count from, in ns since 1970."""
     repairs: list[Repair] = field(default_factory=list)
     """Repairs to the file, with counts."""
     detail: TraceEvents | None = field(default=None, repr=False, compare=False)
@@ -182,6 +191,13 @@ def read_chrome_stream(
     trace.kind = next((kind for kind in columns.kinds if kind is not None), None)
     trace.devices = _device_names(reader.header) or _device_names(reader.trailer)
     trace.repairs = list(reader.repairs.values())
+    around = reader.header[:DEVICES_SIZE] + reader.trailer[:DEVICES_SIZE]
+    if match := _RANK.search(around):
+        trace.rank = int(match.group(1))
+    if match := _HOST.search(around):
+        trace.host = match.group(1).decode("utf-8", "replace")
+    if match := _BASE.search(around):
+        trace.base_ns = int(match.group(1))
     return trace
 
 

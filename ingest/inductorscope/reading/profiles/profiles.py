@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from inductorscope.analyze.time.cpu import SelfTime
 from inductorscope.formats.capture_facts import CaptureFacts
@@ -28,10 +31,12 @@ from inductorscope.intake.files import File
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.traces import LONGEST_NAME, TraceRead, keep_trace
 from inductorscope.store.runs.draft import ProfileDraft, ProfilerRowDraft
-from inductorscope.store.tables.models import JsonObject
+from inductorscope.store.tables.models import COLLECTIVES, JsonObject
 
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)
+# rank3.trace.json, rank-3.Jul_15.pt.trace.json.gz, rank_3/trace.json
+_RANK = re.compile(r"rank[-_ ]?(\d{1,6})", re.I)
 MOVES = (MEMCPY, MEMSET)
 """Work of a device that is no kernel, as a trace's events call it too."""
 
@@ -137,8 +142,15 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     if trace is not None:
         profile.facts.setdefault("events", trace.events)
         profile.facts.setdefault("joined_us", trace.joined_us())
-    if profile.kept is not None:
+    if profile.kept is not None and trace is not None:
         profile.facts["breakdown"] = profile.kept.facts()
+        if (rank := _rank(profile)) is not None and profile.kept.collectives.calls:
+            profile.facts[COLLECTIVES] = {
+                "rank": rank,
+                "host": trace.host,
+                "base_ns": trace.base_ns,
+                **msgspec.to_builtins(profile.kept.collectives),
+            }
     rows = [_row(row) for row in profile.rows or []]
     if not rows and trace is not None:
         rows = _rows_of_trace(trace, profile.kept.breakdown.cpu if profile.kept else [])
@@ -153,6 +165,14 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     if profile.kept is not None:
         draft.kernels, draft.chunks = profile.kept.kernels, profile.kept.chunks
     return draft
+
+
+def _rank(profile: ProfileRead) -> int | None:
+    """The rank whose trace it is, by the trace or else by the name of its file."""
+    if profile.trace is not None and profile.trace.rank is not None:
+        return profile.trace.rank
+    found = _RANK.search(profile.trace_file.path) if profile.trace_file is not None else None
+    return int(found.group(1)) if found else None
 
 
 def _label(file: File, facts: CaptureFacts | None) -> str:

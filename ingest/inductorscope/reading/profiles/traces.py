@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
+from inductorscope.analyze.time.collectives import CollectiveCalls, collective_calls
 from inductorscope.analyze.time.order import LaunchOrder, launch_orders
 from inductorscope.formats.trace.kineto import ChromeTrace
 from inductorscope.store.runs.draft import EventChunk, KernelDraft, TraceKernelDraft
@@ -29,6 +30,7 @@ class TraceRead:
     """In what order each call of a graph launched its work."""
     lanes: list[list[str]] = field(default_factory=list)
     """Of devices, [device, stream]; else [process, thread]."""
+    collectives: CollectiveCalls = field(default_factory=CollectiveCalls)
     work: list[list[float | None]] = field(default_factory=list)
     """Of kernels whose launch records Inductor's estimates: [position, bytes, operations], per
     launch."""
@@ -66,6 +68,7 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     found = break_down(trace)
     kernels = _kernels(trace, found)
     read = TraceRead(found, kernels, orders=launch_orders(trace))
+    read.collectives = collective_calls(trace, found.kernel_category)
     read.work = [
         [position, None if kernel.gigabytes is None else kernel.gigabytes * 1e9, kernel.flop]
         for position, kernel in enumerate(trace.kernels)

@@ -326,6 +326,10 @@ class Links(Base):
     """Sentences on what could not be linked, and why."""
 
 
+COLLECTIVES = "collectives"
+"""The fact of a profile that holds the collectives of a rank's trace."""
+
+
 class Profile(Base):
     """A profiled execution: eager or compiled."""
 

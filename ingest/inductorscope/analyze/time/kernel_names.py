@@ -1,0 +1,143 @@
+"""What a kernel does, by its name: the one table of names that Inductor and libraries give.
+
+Libraries hide what a kernel does in different places of its C++ name. Torch's own kernels are known
+by the function alone; their template arguments name anything. Libraries of templates have one
+function for everything (`cutlass::Kernel2<…>`), so there the template arguments count too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from inductorscope.formats.vocabulary import (
+    ATTENTION,
+    CACHE,
+    CATEGORIES,
+    COMMUNICATION,
+    CONVOLUTION,
+    CPP_FUSED,
+    GEMM,
+    MEMCPY,
+    MEMSET,
+    OTHER,
+    TRITON_OTHER,
+    TRITON_TEMPLATE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Names that match the pattern belong to the category, or to the family of library kernels."""
+
+    category: str
+    pattern: re.Pattern[str]
+
+
+def _row(category: str, *patterns: str) -> Row:
+    return Row(category, re.compile("|".join(patterns), re.IGNORECASE))
+
+
+# triton_poi_fused_add_0, model_triton_red_fused_sum_1 (AOTInductor puts a model's name in front)
+_TRITON = tuple(
+    Row(category.id, re.compile(rf"^(?:\w*?_)?triton_{category.short}_"))
+    for category in CATEGORIES
+    if category.short
+)
+GENERATED = (
+    Row(CPP_FUSED, re.compile(r"^(?:graph_\d+_)?cpp_\w*fused")),
+    *_TRITON,
+    # triton_mm, triton_bmm_3, triton_flex_attention_backward_7
+    Row(TRITON_TEMPLATE, re.compile(r"^triton_(?:mm|bmm|addmm|convolution|conv\d|flex_)")),
+    # triton_, triton__0d1d2d (2023, without unique names), triton_fused_add_1, triton_0
+    Row(TRITON_OTHER, re.compile(r"^triton_(?:$|_?\d|fused_)")),
+)
+"""Kernels that Inductor generates."""
+
+LIBRARIES = (
+    _row(MEMSET, r"^__amd_rocclr_fill"),
+    _row(MEMCPY, r"^__amd_rocclr_copy"),
+    _row(
+        COMMUNICATION,
+        r"nccl|rccl|msccl|oneccl|oneapi::ccl|nvshmem|deep_ep::|userbuffers",
+        r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all",
+        r"cross_device_reduce|quick_?reduce|multimem_|symmetric_memory::barrier",
+        r"(?:one|two)_?shot|stream_write_value",
+    ),
+    # Writes of keys and values. Named like attention: reshape_and_cache_flash_kernel
+    _row(
+        CACHE,
+        r"(?:reshape|concat|quant|rope|norm)_and_cache|store_kv_?cache|(?:append|update)\w*kv_?cache",
+        r"set_(?:mla_)?kv_(?:buffer|scale)|copy_blocks_(?:mla_)?kernel|gather_(?:and_maybe_dequant_)?cache",
+        r"write_kv_?cache|copy_\w*kv_cache|kv_?cache_(?:copy|store|write|update|scatter)",
+        r"fused_set_kv|swap_blocks",
+    ),
+    # Of libraries for attention, but no attention.
+    _row(
+        OTHER,
+        r"flashinfer::(?:norm|sampling|activation|quantization|group_?norm)",
+        r"flashinfer::\w*(?:rope|rotary|rmsnorm|topk|softmax|sampl)",
+        r"kv_indices|kv_indptr|page_indices|index_?page_?table",
+    ),
+    _row(
+        ATTENTION,
+        r"flash(?!_?attn::(?:layer|rms|rotary)|infer::)|fmha|sdpa|sdp_micro|attention",
+        r"flashinfer::\w*(?:batch|single|prefill|decode|merge|kvcache|mla)",
+        r"(?:^|_|::)attn_|_attn(?:_|$)|mha_(?:fwd|bwd|varlen|fprop|dgrad)|kernel_mha|mem_eff|mmha::",
+        r"sage_(?:fwd|quant)|qk_int\d_?sv|quant_per_(?:block|warp|thread)_int8|sageattn",
+        r"(?:^|::|_)mla_(?:fwd|combine|reduce|pfl|a\d|prefill|dec|stage)|flash_?mla|mla_metadata",
+        r"(?:^|::)pa_(?:fwd|bf16|fp16|fp8|decode|prefill|ragged)|paged_attn|prefix_prefill",
+        r"^_(?:fwd|bwd)(?:_grouped)?_kernel(?:_stage\d|_dk_?dv|_dq|_destindex)?(?:$|_\d)",
+        r"^_?bwd_(?:kernel_fuse|kernel_dk_?dv|kernel_dq|preprocess)|^reduce_segments$|kn_mla",
+        r"merge_(?:attn_)?states?_kernel|selective_attn|natten|compute_dot_do_o|convert_dq",
+    ),
+    _row(
+        CONVOLUTION,
+        r"conv(?!ert)|fprop|wgrad|dgrad|winograd|(?:^|_)igemm_|im2d?2?col|im2col|col2im|vol2col",
+        r"implicit_gemm|nchwtonhwc|nhwctonchw|batched_transpose_\d|transpose_(?:nchw|cnhw)2",
+        r"subtensorop|scudnn|h\d+cudnn|s\d+cudnn|xdlops_(?:bwd|fwd|conv)|cask_cudnn|cutlass_cudnn",
+        r"miopen(?:gcn|sp\d|conv|cv)|gcnasm|cudnn::gemm::compute|fft2d_[rc]2[rc]|tensortransform",
+        r"kern_precompute_indices",
+    ),
+    _row(
+        GEMM,
+        r"(?<!fb)gemm|gemv|nvjet|^cijk_|^custom_cijk|cublas|splitk|matmul|xmma|wvsplitk|tensile",
+        r"marlin|machete|_scaled_mm|mul_mat_(?:vec_)?q|cutlass(?!::(?:bfloat|half|tfloat))",
+        r"^epilogue::impl|^dot_kernel|^reduce_1block_kernel|^scal_kernel|rocblas_dot|^bmm_\w*_t\d|fused_moe_kernel",
+        r"^_?\w{0,20}grouped_mm|moe_mmk|fmoe_|^_fused_moe|_mm_kernel|mfma_moe",
+    ),
+)
+"""Kernels of libraries and their families; the first row that matches counts."""
+
+_ANONYMOUS = "(anonymous namespace)::"
+_TYPE = ">::type "
+_RETURNS = ("void ", "__global__ ")
+# cutlass::Kernel2<…>, cutlass::device_kernel<…>, ck_tile::kentry<…>, xmma_new::gemm::kernel<…>
+_WRAPPER = re.compile(
+    r"(?:^|::)(?:kernel\d?|device_kernel|kentry|globalkernel|run_kernel|trampoline_kernel)$", re.I
+)
+_TORCH = re.compile(r"^(?:at::|at_cuda_detail::|c10::|cub::|hipcub::|rocprim::|thrust::)")
+
+
+def generated_category(name: str) -> str | None:
+    """The category of a kernel that Inductor generated; None for others."""
+    return next((row.category for row in GENERATED if row.pattern.match(name)), None)
+
+
+def family_of_name(name: str) -> str:
+    """The family of a library's kernel, 'gemm' or another; 'memcpy' or 'memset'; else 'other'."""
+    told = telling(name)
+    return next((row.category for row in LIBRARIES if row.pattern.search(told)), OTHER)
+
+
+def telling(name: str) -> str:
+    """The part of a name that says what the kernel does, in plain C++ without its arguments."""
+    short = name.replace(_ANONYMOUS, "")
+    if short.startswith("std::enable_if<"):
+        short = short.partition(_TYPE)[2]
+    for word in _RETURNS:
+        short = short.removeprefix(word)
+    head = short.partition("<")[0].partition("(")[0]
+    if _WRAPPER.search(head) and not _TORCH.match(head):
+        return short.partition(">(")[0]
+    return head

@@ -1,0 +1,101 @@
+"""Who comes late to the collectives of a job, by the traces of its ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from inductorscope.analyze.compile.lateness import Call, LateCall, Lateness, RankCalls, lateness
+from inductorscope.analyze.compile.model import Story
+from inductorscope.answers.compile.parts import RunStory
+from inductorscope.store.tables.models import COLLECTIVES, Profile
+
+MOST_SHOWN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LateRow:
+    """A collective, the rank that came last, and the compile that called it there."""
+
+    call: LateCall
+    compile: int | None
+    """Number of the compile, if a log has it."""
+    differs: str
+    """How the last rank compiled it differently from the first rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateCollectives:
+    """The collectives that traces of several ranks have in common."""
+
+    traces: int
+    lateness: Lateness
+    rows: list[LateRow]
+    """The latest first."""
+    more: int
+    """Collectives that are not listed."""
+    cut: bool
+    """Whether a trace has more collectives than are compared."""
+
+
+def late_collectives(
+    run_story: RunStory, differences: dict[tuple[int | None, str | None], str]
+) -> LateCollectives | None:
+    """None without traces of two ranks that have collectives. `differences`: the first one of each
+    rank and compile id."""
+    query = select(Profile.facts).where(Profile.run_id == run_story.run.id).order_by(Profile.id)
+    kept = [
+        facts[COLLECTIVES] for facts in run_story.session.scalars(query) if COLLECTIVES in facts
+    ]
+    by_rank: dict[int, RankCalls] = {}
+    for fact in kept:
+        by_rank.setdefault(fact["rank"], _calls(fact))
+    if len(by_rank) < 2:
+        return None
+    found = lateness([by_rank[rank] for rank in sorted(by_rank)])
+    numbers = _numbers(run_story.story or Story())
+    rows = [
+        LateRow(
+            call,
+            numbers.get((call.last, call.compile_id)),
+            differences.get((call.last, call.compile_id), "") if call.compile_id else "",
+        )
+        for call in found.calls[:MOST_SHOWN]
+    ]
+    more = len(found.calls) - len(rows)
+    found.calls = []
+    return LateCollectives(len(by_rank), found, rows, more, any(fact["cut"] for fact in kept))
+
+
+def _calls(fact: dict[str, Any]) -> RankCalls:
+    names, groups, compiles = fact["names"], fact["groups"], fact["compiles"]
+    return RankCalls(
+        fact["rank"],
+        fact["host"],
+        fact["base_ns"],
+        [
+            Call(
+                names[name],
+                groups[group],
+                None if inside < 0 else compiles[inside],
+                start,
+                us,
+                None if elements < 0 else elements,
+            )
+            for name, group, inside, start, us, elements in fact["calls"]
+        ],
+        fact["on_device"],
+    )
+
+
+def _numbers(story: Story) -> dict[tuple[int | None, str | None], int]:
+    """Numbers of compiles by rank and id; logs with the same content are read once."""
+    found: dict[tuple[int | None, str | None], int] = {}
+    for number, log in enumerate(story.logs):
+        read = number if log.same_as is None else log.same_as
+        for place, compile_ in enumerate(story.compiles):
+            if compile_.log == read:
+                found.setdefault((log.rank, compile_.id), place)
+    return found

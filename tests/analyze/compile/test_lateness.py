@@ -1,0 +1,88 @@
+"""Collectives matched across ranks: who is late, also with clocks that disagree."""
+
+from __future__ import annotations
+
+import pytest
+from inductorscope.analyze.compile.lateness import Call, RankCalls, lateness
+from inductorscope.analyze.time.collectives import name_of
+
+NAMES = ("all_reduce", "reduce_scatter", "all_gather")
+S = 1_000_000_000
+
+
+def rank(
+    number: int,
+    late: float = 0,
+    *,
+    host: str = "a",
+    base_ns: int = 0,
+    names: tuple[str, ...] = NAMES,
+) -> RankCalls:
+    """Three collectives, one a millisecond; the rank is late to the second."""
+    calls = [
+        Call(name, "0", "0/0", 1000 * at + (late if at == 1 else 0),
+             500 - (late if at == 1 else 0), 64)
+        for at, name in enumerate(names)
+    ]  # fmt: skip
+    shifted = [
+        Call(call.name, call.group, call.compile_id, call.start_us - base_ns / 1000, call.us, 64)
+        for call in calls
+    ]
+    return RankCalls(number, host, base_ns, shifted, on_device=True)
+
+
+def test_the_last_to_arrive() -> None:
+    found = lateness([rank(0), rank(1, late=40), rank(2)])
+    first = found.calls[0]
+    assert (first.number, first.name, first.last) == (2, "reduce_scatter", 1)
+    assert (first.late_us, first.waited_us) == pytest.approx((40, 80))
+    assert (first.ranks, first.compile_id, found.clocks) == (3, "0/0", "host")
+    worst = found.ranks[0]
+    assert (worst.rank, worst.waited_us) == (1, pytest.approx(80))
+    assert [call.late_us for call in found.calls[1:]] == [0, 0]
+
+
+def test_traces_that_count_from_different_moments() -> None:
+    found = lateness([rank(0, base_ns=5 * S), rank(1, late=40, base_ns=9 * S)])
+    assert found.calls[0].late_us == pytest.approx(40)
+
+
+def test_clocks_of_other_hosts_agree_at_the_ends() -> None:
+    """Rank 1's clock is three seconds ahead; all ranks leave a collective together."""
+    other = rank(1, late=40, host="b")
+    other.calls = [
+        Call(call.name, "0", "0/0", call.start_us + 3e6, call.us, 64) for call in other.calls
+    ]
+    found = lateness([rank(0), rank(2), other])
+    assert found.clocks == "ends"
+    assert found.calls[0].last == 1
+    assert found.calls[0].late_us == pytest.approx(40)
+
+
+def test_a_collective_that_one_rank_lacks() -> None:
+    found = lateness([rank(0), rank(1, names=("all_reduce", "all_gather"))])
+    assert [call.name for call in found.calls] == ["all_reduce"]
+    assert found.parting == [
+        "as collective 2 of group 0, rank 0 calls reduce_scatter and rank 1 all_gather"
+    ]
+
+
+def test_nothing_to_compare() -> None:
+    assert lateness([]).calls == []
+    assert lateness([rank(0)]).calls == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgs)", "all_reduce"),
+        ("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL", "reduce_scatter"),
+        ("allgather_into_tensor_coalesced_", "all_gather"),
+        ("_allgather_base", "all_gather"), ("reduce_scatter_tensor_coalesced_", "reduce_scatter"),
+        ("alltoall_base_", "all_to_all"), ("broadcast_", "broadcast"),
+        ("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", "send_recv"),
+        ("mscclKernel_Sum_float", "mscclKernel_Sum_float"),
+    ],
+)  # fmt: skip
+def test_names_of_collectives(text: str, name: str) -> None:
+    assert name_of(text) == name
