@@ -86,6 +86,18 @@ INPUTS: tuple[Input, ...] = (
         graphs=2, says="lines of TORCH_LOGS=kernel_code: no page shows them",
     ),
     Input(
+        LOGS, "tlparse's folder with `raw.log`", "tlparse-folder/with-log.tar.xz", "read",
+        "the log is read; the other files repeat it", graphs=1, kernels=1, breaks=0, recompiles=0,
+        says="made by tlparse from the log",
+    ),
+    Input(
+        LOGS, "tlparse's folder without `raw.log`, of old versions or in part",
+        "tlparse-folder/dynamic.tar.xz", "partly",
+        "graphs, codes (also those in colours), graph breaks and recompiles; figures, phases and "
+        "stacks are only in the log: upload `raw.log` or the log itself too",
+        graphs=6, kernels=6, breaks=4, recompiles=3, says="a record of the log",
+    ),
+    Input(
         PROFILES, "the profiler's trace, `export_chrome_trace`, also compressed",
         "cuda-foo1/compiled.trace.json.gz", "read", "*Time*, *Roofline*", profile=True,
     ),

@@ -40,6 +40,8 @@ KERNEL_COMPILES: Final = "kernel_compiles"
 TRACE_LOG: Final = "trace_log"
 LOG_ARTIFACT: Final = "log_artifact"
 TORCH_LOGS: Final = "torch_logs"
+TLPARSE_RECORD: Final = "tlparse_record"
+TLPARSE_PAGE: Final = "tlparse_page"
 DEBUG_LOG: Final = "debug_log"
 BENCHMARK_LOG: Final = "benchmark_log"
 CHROME_TRACE: Final = "chrome_trace"
@@ -247,6 +249,11 @@ ROLES: tuple[Role, ...] = (
     Role(TRACE_LOG, "TORCH_TRACE log"),
     Role(LOG_ARTIFACT, "Record of a log"),
     Role(TORCH_LOGS, "TORCH_LOGS text", "fusions and hints, on the page of compiling"),
+    Role(TLPARSE_RECORD, "Record in tlparse's folder", "a record of the log"),
+    Role(
+        TLPARSE_PAGE, "Page of tlparse",
+        "made by tlparse from the log, which has the same; kept to download",
+    ),
     Role(DEBUG_LOG, "Debug log", file="debug.log"),
     Role(BENCHMARK_LOG, "Benchmark log", file="wrapper_benchmark.log"),
     Role(CHROME_TRACE, "Profiler trace", "profiler trace"),

@@ -15,6 +15,7 @@ from inductorscope.intake.graphs import GraphFolder, find_graphs
 from inductorscope.intake.names import stored_text
 from inductorscope.intake.sniff import HEAD, NESTED, role_of, role_of_rest
 from inductorscope.intake.sources import mark_sources
+from inductorscope.intake.tlparse import mark_tlparse
 
 PIECE = MIB
 LARGE = 4 * MIB
@@ -93,6 +94,7 @@ def recognise(root: Path, *, hash_later: bool = False) -> Intake:
             dropped.setdefault(reason, []).append(file.path)
     intake.files = [file for file in intake.files if file.role != NESTED]
     mark_sources(intake.files)
+    mark_tlparse(intake.files)
     intake.graphs = find_graphs(intake.files, base)
     intake.dropped = [
         Dropped(names[0], reason, len(names)) for reason, names in sorted(dropped.items())

@@ -48,6 +48,11 @@ RUNNABLE: Final = "fx_graph_runnable"
 UNBACKED_SYMBOL: Final = "create_unbacked_symbol"
 SCHEDULE: Final = "inductor_collective_schedule"
 TENSOR: Final = "describe_tensor"
+RUNTIME_METRICS: Final = "compilation_metrics_runtime"
+GUARDS: Final = "dynamo_guards"
+GUARD_TREE: Final = "dynamo_cpp_guards_str"
+IR_BEFORE: Final = "ir_pre_fusion"
+IR_AFTER: Final = "ir_post_fusion"
 PHASE: Final = "chromium_event"
 STRING: Final = "str"
 
@@ -118,8 +123,8 @@ KINDS: tuple[Kind, ...] = (
         "Compiles; Stacks; *Where your program triggered it* of a compile", ranks="compiles"),
     Kind("dynamo_output_graph", "the graph Dynamo captured", KEPT, passes=True,
         text=Text(DYNAMO, "compile")),
-    Kind("dynamo_guards", "guards of a compiled frame", "*Guards* of a compile", ranks="guards"),
-    Kind("dynamo_cpp_guards_str", "guards of a compiled frame",
+    Kind(GUARDS, "guards of a compiled frame", "*Guards* of a compile", ranks="guards"),
+    Kind(GUARD_TREE, "guards of a compiled frame",
         "*Guards* of a compile, as a tree with search; difference from the compile before",
         ranks="guards"),
     Kind(DYNAMO_ERROR, "an error of a compile", "Story, *Failures*; its compile", ranks="failures"),
@@ -167,7 +172,7 @@ KINDS: tuple[Kind, ...] = (
         "restarts in Story, Compiles and Time", figures=True),
     Kind(BACKWARD_METRICS, "metrics of a backward's compile",
         "all fields on its compile; time of the backward", figures=True),
-    Kind("compilation_metrics_runtime", "metrics of a compile, from run time",
+    Kind(RUNTIME_METRICS, "metrics of a compile, from run time",
         "all fields on its compile", figures=True),
     Kind("bwd_compilation_metrics_runtime", "metrics of a backward's compile, from run time",
         "all fields on its compile", figures=True),
@@ -186,9 +191,9 @@ KINDS: tuple[Kind, ...] = (
     Kind("guard_on_data_dependent_error", "a condition that depends on data",
         "Symbols, as *undecidable*", guard="undecidable"),
     Kind("cudagraph", "a metric of CUDA graphs", "Log"),
-    Kind("ir_pre_fusion", "the IR before fusion, from a TORCH_LOGS text", KEPT,
+    Kind(IR_BEFORE, "the IR before fusion, from a TORCH_LOGS text", KEPT,
         text=Text(IR_PRE, "before code")),
-    Kind("ir_post_fusion", "the IR after fusion, from a TORCH_LOGS text", KEPT,
+    Kind(IR_AFTER, "the IR after fusion, from a TORCH_LOGS text", KEPT,
         text=Text(IR_POST, "before code")),
 )  # fmt: skip
 
@@ -271,10 +276,26 @@ BYTECODE: tuple[Kind, ...] = (
 )  # fmt: skip
 """Artifacts whose names start with the function's name, by the end of the name."""
 
+GRAPHS_OF_TOPICS: dict[str, dict[str, str]] = {
+    "graph_code": {"": "dynamo_output_graph"},
+    "aot_graphs": {
+        "joint": "aot_joint_graph", "backward": "aot_backward_graph", "": "aot_forward_graph",
+    },
+    "aot_joint_graph": {"": "aot_joint_graph"},
+    "pre_grad_graphs": {"before": "before_pre_grad_graph", "": "after_pre_grad_graph"},
+    "post_grad_graphs": {"before": "before_post_grad_graph", "": "inductor_post_grad_graph"},
+}  # fmt: skip
+"""Topic of TORCH_LOGS → a word of the graph's title → the record that TORCH_TRACE writes of it."""
+
 BY_NAME = {kind.name: kind for kind in (*ARTIFACTS, *KINDS)}
 COUNTED = frozenset(kind.name for kind in KINDS if kind.counted)
 _KINDS = {kind.name: kind for kind in KINDS}
 _ARTIFACTS = {kind.name: kind for kind in ARTIFACTS}
+
+
+def is_artifact(name: str) -> bool:
+    """Whether records of this name are artifacts."""
+    return name in _ARTIFACTS
 
 
 def name_of(kind: str, name: str | None) -> str:

@@ -19,6 +19,7 @@ from inductorscope.formats.log.kinds import (
 )
 from inductorscope.formats.log.record import integer
 from inductorscope.formats.log.text_log import TextLog
+from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import EXAMPLE, OTHERS, Dropped, LogRecord, TraceLog
 
 Item = TypeVar("Item", int, str)
@@ -110,7 +111,7 @@ class Summariser:
         self.recompiles: dict[str, Recompile] = {}
         self.beyond: dict[str, Dropped] = {}
 
-    def finish(self, log: TraceLog | TextLog) -> LogSummary:
+    def finish(self, log: TraceLog | TextLog | FolderLog) -> LogSummary:
         self.summary.compile_ids = list(self.compile_ids)
         self.summary.ranks = list(self.ranks)
         self.summary.pids = list(self.pids)

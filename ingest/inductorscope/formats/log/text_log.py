@@ -3,7 +3,7 @@
     V1121 11:13:16 … torch/_inductor/graph.py:2722] [0/0] [__output_code] Output code:
     V1121 11:13:16 … torch/_inductor/graph.py:2722] [0/0] [__output_code] import torch
 
-becomes a record of kind `inductor_output_code` with the code as its payload. A text of several
+becomes the record of an output code, with the code as its payload. A text of several
 processes is read once for each of them.
 """
 
@@ -19,8 +19,14 @@ from inductorscope.formats.log.kinds import (
     ARTIFACT,
     DYNAMO_START,
     GRAPH_BREAK,
+    GRAPHS_OF_TOPICS,
+    GUARD_TREE,
+    GUARDS,
+    IR_AFTER,
+    IR_BEFORE,
     OUTPUT_CODE,
     RECOMPILED,
+    is_artifact,
 )
 from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.segments import LIMITS
@@ -53,13 +59,10 @@ _HEADS: dict[str, re.Pattern[str]] = {
     "recompiles_verbose": re.compile(r"^Recompiling function "),
     "guards": re.compile(r"^(?:GUARDS:|Python shape guard function:|Guard eval latency)"),
     "bytecode": _BYTECODE,
-    "ir_pre_fusion": re.compile(r"^BEFORE FUSION"),
-    "ir_post_fusion": re.compile(r"^AFTER FUSION"),
+    IR_BEFORE: re.compile(r"^BEFORE FUSION"),
+    IR_AFTER: re.compile(r"^AFTER FUSION"),
     "": re.compile(r"^(?:torchdynamo start compiling |Step 1: torchdynamo start tracing )"),
-    **dict.fromkeys(
-        ("graph_code", "aot_graphs", "aot_joint_graph", "pre_grad_graphs", "post_grad_graphs"),
-        re.compile(r"^TRACED GRAPH\s*$"),
-    ),
+    **dict.fromkeys(GRAPHS_OF_TOPICS, re.compile(r"^TRACED GRAPH\s*$")),
 }
 """Topic → the first line of its messages."""
 
@@ -205,10 +208,10 @@ class TextLog:
                 assert named is not None
                 kind, function = named.groups()
                 return _artifact(f"{function}_{kind}_BYTECODE"), "\n".join(texts)
-            case "ir_pre_fusion" | "ir_post_fusion":
-                return {line.topic: {}}, "\n".join(rest)
             case "":
                 return self._start(texts)
+        if line.topic in (IR_BEFORE, IR_AFTER):
+            return {line.topic: {}}, "\n".join(rest)
         return _graph(line.topic, rest)
 
     def _start(self, texts: list[str]) -> tuple[dict[str, Any], None] | None:
@@ -241,20 +244,9 @@ def _graph(topic: str, texts: list[str]) -> tuple[dict[str, Any], str] | None:
 
 
 def _of_graph(topic: str, title: str) -> dict[str, Any]:
-    before = "before" in title
-    match topic:
-        case "graph_code":
-            return {"dynamo_output_graph": {}}
-        case "aot_joint_graph":
-            return {"aot_joint_graph": {}}
-        case "aot_graphs":
-            for word in ("joint", "backward"):
-                if word in title:
-                    return {f"aot_{word}_graph": {}}
-            return {"aot_forward_graph": {}}
-        case "pre_grad_graphs":
-            return _artifact("before_pre_grad_graph" if before else "after_pre_grad_graph")
-    return _artifact("before_post_grad_graph" if before else "inductor_post_grad_graph")
+    kinds = GRAPHS_OF_TOPICS[topic]
+    name = next(name for word, name in kinds.items() if word in title)
+    return _artifact(name) if is_artifact(name) else {name: {}}
 
 
 def _guards_failed(texts: list[str]) -> str:
@@ -269,8 +261,8 @@ def _guards(texts: list[str]) -> tuple[dict[str, Any], str]:
     """A tree of guards, or a guard a line in versions before 2.5."""
     tree = [number for number, text in enumerate(texts) if text.startswith("TREE_GUARD_MANAGER")]
     if tree:
-        return {"dynamo_cpp_guards_str": {}}, "\n".join(texts[tree[0] :])
-    return {"dynamo_guards": {}}, "\n".join(texts)
+        return {GUARD_TREE: {}}, "\n".join(texts[tree[0] :])
+    return {GUARDS: {}}, "\n".join(texts)
 
 
 def _frames(texts: list[str]) -> list[dict[str, Any]]:

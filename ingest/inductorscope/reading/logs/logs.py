@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.text_log import TextLog
+from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import TraceLog
-from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
+from inductorscope.formats.vocabulary import TLPARSE_RECORD, TORCH_LOGS, TRACE_LOG
 from inductorscope.intake.files import File
+from inductorscope.intake.tlparse import folder_of_record, record_of
 from inductorscope.reading.context import Reading
 from inductorscope.reading.graphs.texts_of import GraphSource
 from inductorscope.reading.logs.graphs import rank_of
@@ -154,8 +157,38 @@ def read_logs(reading: Reading) -> LogFacts:
     texts = reading.having(TORCH_LOGS)
     for file in texts:
         _read_text(reading, file, facts, story)
+    for folder, files in _tlparse_folders(reading).items():
+        _read_folder(reading, folder, files, facts, story)
     facts.story = story if texts or facts.logs else None
     return facts
+
+
+def _tlparse_folders(reading: Reading) -> dict[str, list[File]]:
+    """Path of a folder → the records in it."""
+    folders: dict[str, list[File]] = {}
+    for file in reading.having(TLPARSE_RECORD):
+        folders.setdefault(folder_of_record(file.path), []).append(file)
+    return folders
+
+
+def _read_folder(
+    reading: Reading, folder: str, files: list[File], facts: LogFacts, story: StoryGatherer
+) -> None:
+    records = [
+        (record, partial(_head_of, file))
+        for file in files
+        if (record := record_of(file)) is not None
+    ]
+    size = sum(file.size for file in files)
+    file = replace(files[0], path=folder, size=size)
+    one = LogTaking(reading, file, story.log(folder, rank_of(folder)), FolderLog(records))
+    with closing(one):
+        facts.logs.append(_OneLog(reading, file, one).read())
+
+
+def _head_of(file: File, size: int) -> bytes:
+    with file.absolute.open("rb") as stream:
+        return stream.read(size)
 
 
 def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGatherer) -> None:
@@ -214,7 +247,7 @@ class _OneLog:
         self._take_all()
         if self._file.role == TRACE_LOG:
             self._keep_log(taking.log, self._unchanged())
-        else:
+        elif self._file.role == TORCH_LOGS:
             self.stored = self._file.path
         taking.story.finish(taking.log.strings)
         summary = taking.summariser.finish(taking.log)
@@ -284,7 +317,7 @@ class _OneLog:
             done = taking.raw.tell()
             self._reading.progress(f"Reading {self._file.path}", done, self._file.size, "bytes")
 
-    def _keep_log(self, log: TraceLog | TextLog, unchanged: bool) -> None:
+    def _keep_log(self, log: TraceLog | TextLog | FolderLog, unchanged: bool) -> None:
         try:
             content = self._taking.store.finish(self._file.digest)
         except TooLarge as error:

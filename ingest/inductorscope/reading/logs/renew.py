@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -13,9 +14,11 @@ from sqlalchemy import Engine, select
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
 from inductorscope.formats.log.text_log import TextLog
+from inductorscope.formats.log.tlparse_folder import FolderFile, FolderLog
 from inductorscope.formats.log.trace_log import read_trace_log
 from inductorscope.formats.unpacking import open_plain
-from inductorscope.formats.vocabulary import TORCH_LOGS, TRACE_LOG
+from inductorscope.formats.vocabulary import TLPARSE_RECORD, TORCH_LOGS, TRACE_LOG
+from inductorscope.intake.tlparse import folder_of_record, record_in
 from inductorscope.progress import Progress, silent
 from inductorscope.reading.logs.graphs import rank_of
 from inductorscope.reading.logs.torch_logs import read_torch_log
@@ -52,8 +55,13 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> Parts | None
         report = session.scalar(select(Run.report).where(Run.id == run_id)) or {}
     story, spoken = StoryGatherer(), Story()
     logs: dict[str, str] = {}
+    folders: dict[str, list[tuple[FolderFile, Callable[[int], bytes]]]] = {}
     for file in report.get("files", ()):
         path, role, stored = file["path"], file["role"], file["stored"]
+        of_folder = record_in(path) if role == TLPARSE_RECORD else None
+        if of_folder is not None:
+            read = partial(_head_of, reading, run_id, stored)
+            folders.setdefault(folder_of_record(path), []).append((of_folder, read))
         if role not in (TRACE_LOG, TORCH_LOGS):
             continue
         if stored in logs:
@@ -70,9 +78,19 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> Parts | None
             for record in log:
                 gatherer.add(record)
             gatherer.finish(log.strings)
+    for path, records in folders.items():
+        gatherer = story.log(path, rank_of(path))
+        for each in FolderLog(records):
+            gatherer.add(each)
+        gatherer.finish({})
     whole, chunks = story.finish()
     whole.spoken += spoken.spoken
     return pack_story(whole, chunks)
+
+
+def _head_of(reading: Sessions, run_id: str, path: str | None, size: int) -> bytes:
+    with _stored(reading, None, run_id, path) as raw:
+        return b"" if raw is None else raw.read(size)
 
 
 def _gather_text(path: str, raw: BinaryIO, story: StoryGatherer, spoken: Story) -> None:

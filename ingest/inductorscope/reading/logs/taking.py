@@ -16,6 +16,7 @@ from inductorscope.analyze.compile.gather import LogGatherer
 from inductorscope.formats.log.kinds import COUNTED, is_of_graph, name_of, role_of
 from inductorscope.formats.log.summary import Summariser
 from inductorscope.formats.log.text_log import Process, TextLog
+from inductorscope.formats.log.tlparse_folder import FolderLog
 from inductorscope.formats.log.trace_log import LogRecord, Piece, TraceLog, read_trace_log
 from inductorscope.formats.unpacking import open_plain
 from inductorscope.formats.vocabulary import CODE, FX_RUNNABLE, STAGES
@@ -47,6 +48,7 @@ HEAD = 16
 PACKERS = 2
 """Threads that compress payloads."""
 LONGEST_NAME = 200
+Source = Process | FolderLog
 PYTHON = {stage.role for stage in STAGES if stage.language == "python"} | {FX_RUNNABLE}
 """Roles of payloads that are Python."""
 
@@ -71,9 +73,10 @@ class LogTaking:
     """Takes one log in as far as it is asked to."""
 
     def __init__(
-        self, reading: Reading, file: File, story: LogGatherer, process: Process | None = None
+        self, reading: Reading, file: File, story: LogGatherer, source: Source | None = None
     ) -> None:
-        """`process`: of a TORCH_LOGS text, whose messages are taken."""
+        """`source`: what is taken in place of a TORCH_TRACE log: a process of a TORCH_LOGS text, or
+        a folder."""
         self.path = file.path
         self.raw = raw = file.absolute.open("rb")
         self.packed = kind_of(raw.peek(HEAD)[:HEAD]) is not None
@@ -83,13 +86,16 @@ class LogTaking:
         self.graphs = LogGraphs(file.path)
         self.store = LogStore(reading.folder, hashed=not self.packed)
         most = reading.max_unpacked if self.packed else None
-        self.log: TraceLog | TextLog = (
-            read_trace_log(raw, most)
-            if process is None
-            else TextLog(open_plain(raw), process, most)
-        )
-        self._folder = file.path if process is None else f"{file.path}/{_named(process)}"
+        self.log: TraceLog | TextLog | FolderLog
+        self._folder = file.path
         """Where the payloads are kept."""
+        if source is None:
+            self.log = read_trace_log(raw, most)
+        elif isinstance(source, FolderLog):
+            self.log = source
+        else:
+            self.log = TextLog(open_plain(raw), source, most)
+            self._folder = f"{file.path}/{_named(source)}"
         self.rows: Counter[str] = Counter()
         """Records of each kind that could have got a row."""
         self.files: set[int] = set()

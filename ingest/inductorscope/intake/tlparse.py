@@ -1,0 +1,54 @@
+"""Finds folders that tlparse wrote, whose files are records of a log or pages made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from inductorscope.formats.log.tlparse_folder import PAGES, FolderFile, file_of, is_known
+from inductorscope.formats.vocabulary import TLPARSE_PAGE, TLPARSE_RECORD, TRACE_LOG
+from inductorscope.intake.files import File
+
+
+def mark_tlparse(files: list[File]) -> None:
+    """Gives the files of such folders their roles. With the log itself, the rest repeats it."""
+    records: dict[Path, list[File]] = {}
+    known: set[Path] = set()
+    for file in files:
+        record = record_of(file)
+        if record is not None and file.role != TRACE_LOG:
+            root = file.absolute.parent.parent
+            records.setdefault(root, []).append(file)
+            if is_known(record):
+                known.add(root)
+    for root in known:
+        below = [file for file in files if root in file.absolute.parents]
+        logged = any(file.role == TRACE_LOG and file.absolute.parent == root for file in below)
+        for file in below:
+            if file.role == TRACE_LOG:
+                continue
+            if record_of(file) is not None:
+                file.role = TLPARSE_PAGE if logged else TLPARSE_RECORD
+            elif _is_page(file, root):
+                file.role = TLPARSE_PAGE
+
+
+def _is_page(file: File, root: Path) -> bool:
+    name, ending = file.absolute.name, file.absolute.suffix
+    return name in PAGES or ending == ".html" or file.absolute.parent == root / "payloads"
+
+
+def record_of(file: File) -> FolderFile | None:
+    """The record that a file was."""
+    return file_of(file.absolute.parent.name, file.absolute.name)
+
+
+def record_in(path: str) -> FolderFile | None:
+    """The record that a file at this path of an upload was."""
+    place = PurePosixPath(path)
+    return file_of(place.parent.name, place.name)
+
+
+def folder_of_record(path: str) -> str:
+    """The path of tlparse's folder, under which its records are listed."""
+    folder = str(PurePosixPath(path).parent.parent)
+    return "tlparse" if folder == "." else folder
