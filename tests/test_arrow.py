@@ -27,9 +27,10 @@ ARROW = {
     for room, allowed in _ROWS
 } | {"": {"cli"}}
 
-# Modules that something outside the product loads: Alembic, whoever changes the tables, and the
-# front end's type checker.
+# Modules that something outside the product loads: Python at its start, Alembic, whoever changes
+# the tables, and the front end's type checker.
 LOADED_FROM_OUTSIDE = (
+    "inductorscope.capture.script.startup.sitecustomize",
     "inductorscope.store.migrations",
     "inductorscope.store.database.revise",
     "inductorscope_server.describe",

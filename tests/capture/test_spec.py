@@ -108,7 +108,7 @@ def test_kinds_and_titles(model: str, kind: str, title: str) -> None:
     assert kind_of(model) == kind
     spec = CaptureSpec(model=model)
     assert spec.title == title
-    assert spec.profiles == (kind != "script")
+    assert spec.profiles
 
 
 def test_training_and_given_names_show_in_the_title() -> None:

@@ -11,14 +11,13 @@ import argparse
 import shutil
 import tempfile
 import time
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from inductorscope.capture.inside import environment, sources
+from inductorscope.capture.inside.errors import describe_error, is_compile_error
 from inductorscope.capture.inside.leaving import leave
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.inside.untyped import Call, Untyped
@@ -27,17 +26,9 @@ from inductorscope.capture.spec import CaptureSpec, SpecError, from_json
 from inductorscope.formats.capture_facts import (
     COMPILED,
     EAGER,
-    CaptureError,
     CaptureFacts,
-    RecordFacts,
     State,
 )
-
-if TYPE_CHECKING:
-    from inductorscope.capture.record.install import Installed
-
-LONGEST_MESSAGE = 20_000
-LONGEST_TRACE = 20_000
 
 
 class CompileFailed(Exception):
@@ -76,64 +67,23 @@ class Capture:
 
     def _capture(self) -> None:
         self.report.progress("importing torch")
+        from inductorscope.capture.inside.compiling import Compiling
         from inductorscope.capture.inside.instructions import try_instructions
         from inductorscope.capture.inside.logging_text import keep_logs
         from inductorscope.capture.inside.machine import describe_machine
         from inductorscope.capture.inside.options import apply_options
-        from inductorscope.capture.inside.vectorising import follow_vectorising
 
         self.facts.config = apply_options(self.spec, trusted=self.loading.trusted)
         self.facts.env = environment.recorded()
         describe_machine(self.facts, self.spec.device)
         try_instructions(self.spec.device)
-        script = self.spec.kind == "script"
-        if script and self.facts.gpu_name is not None:
-            environment.limit_memory(self.memory, "cuda")  # the script may use it
-        else:
-            environment.limit_memory(self.memory, self.facts.device)
-        record = self._start_record()
-        vectors = follow_vectorising()
+        environment.limit_memory(self.memory, self.facts.device)
+        compiling = Compiling(self.spec)
         keep_logs(self.out)
         try:
-            if script:
-                self._run_script()
-            else:
-                self._measure()
+            self._measure()
         finally:
-            self.facts.vectors = vectors.facts()
-            if record is not None:
-                self.facts.record = record.write(self.out)
-
-    def _start_record(self) -> Installed | None:
-        """Records which operation writes which line, if this torch allows it."""
-        if not self.spec.record:
-            self.facts.record = RecordFacts(made=False, reason="It was left out on request.")
-            return None
-        try:
-            from inductorscope.capture.record.install import install
-
-            started = install()
-        except (
-            ImportError,
-            AttributeError,
-        ) as error:  # torch's internals differ from its version number
-            started = RecordFacts(made=False, reason=f"This torch does not support it: {error}.")
-        if isinstance(started, RecordFacts):
-            self.facts.record = started
-            return None
-        return started
-
-    def _run_script(self) -> None:
-        import torch
-
-        from inductorscope.capture.inside.scripts import run_script
-
-        self.report.progress("running the script")
-        try:
-            run_script(self.spec, self.loading, self.facts, self.out)
-        finally:
-            if torch.cuda.is_initialized():
-                self.facts.device, self.facts.device_name = "cuda", self.facts.gpu_name
+            compiling.write(self.facts, self.out)
 
     def _measure(self) -> None:
         from inductorscope.capture.inside import explaining, loading, profiling, timing
@@ -208,28 +158,6 @@ def compiled(spec: CaptureSpec, function: Untyped) -> Untyped:
 
     options = {"mode": spec.mode} if spec.backend == "inductor" else {}
     return torch.compile(function, backend=spec.backend, dynamic=spec.dynamic, **options)
-
-
-def is_compile_error(error: BaseException) -> bool:
-    """Whether a script's exception, or a cause of it, comes from the compiler."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        if type(cause).__module__.startswith(("torch._dynamo", "torch._inductor")):
-            return True
-        cause = cause.__cause__
-    return False
-
-
-def describe_error(error: BaseException) -> CaptureError:
-    """Returns the exception's type, message and the end of its traceback."""
-    kind = type(error)
-    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-    if isinstance(error, SpecError):
-        return CaptureError(name, str(error))
-    trace = "".join(traceback.format_exception(error))
-    return CaptureError(name, str(error)[:LONGEST_MESSAGE], trace[-LONGEST_TRACE:])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from inductorscope.capture.spec import CaptureSpec, SpecError
+from inductorscope.capture.spec import LAUNCHERS, CaptureSpec, SpecError
 
 
 class NotAllowed(SpecError):
@@ -42,6 +42,13 @@ def permit(spec: CaptureSpec, folders: list[Path], trusted: bool) -> Loading:
     """Returns how to load the spec's model. Raises SpecError if it is missing or not permitted."""
     if spec.kind == "built-in":
         return Loading(trusted=trusted)
+    if spec.model in LAUNCHERS:
+        if not trusted:
+            raise NotAllowed(
+                f"{spec.model} may not be started from the web. Run it from the command line on "
+                f"the machine (inductorscope capture {spec.model} -- …)."
+            )
+        return Loading(trusted=True)
     reference = spec.model if spec.kind == "script" else spec.model.rpartition(":")[0]
     if reference.endswith(".py"):
         return _permit_file(reference, folders, trusted)

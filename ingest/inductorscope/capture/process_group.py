@@ -1,4 +1,4 @@
-"""Measures and ends a child's process group. Torch-free."""
+"""Measures and ends the processes of a capture. Torch-free."""
 
 from __future__ import annotations
 
@@ -7,18 +7,46 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGESIZE")
 _GRACE_S = 5.0
 
 
-def resident_bytes(group: int) -> int:
-    """Returns the resident memory of all processes of a group.
+@dataclass(frozen=True)
+class Member:
+    """A running process."""
+
+    parent: int
+    group: int
+    resident: int
+
+
+def members(leader: int) -> dict[int, Member]:
+    """Returns the processes of a group and their descendants, some of which may have left it:
+    torchrun starts each rank in a group of its own."""
+    running = dict(_running())
+    found = {pid: one for pid, one in running.items() if one.group == leader or pid == leader}
+    added = found
+    while added:
+        added = {
+            pid: one for pid, one in running.items() if one.parent in added and pid not in found
+        }
+        found |= added
+    return found
+
+
+def resident_bytes(leader: int) -> int:
+    """Returns the resident memory of a group and of the descendants of its processes.
 
     Shared pages count once per process, so the sum is never too small.
     """
-    total = 0
+    return sum(one.resident for one in members(leader).values())
+
+
+def _running() -> Iterator[tuple[int, Member]]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -28,19 +56,22 @@ def resident_bytes(group: int) -> int:
             continue
         # "pid (name, perhaps with spaces) state ppid pgrp …": count from the last parenthesis
         fields = stat.rpartition(")")[2].split()
-        if int(fields[2]) == group:
-            total += int(fields[21]) * _PAGE
-    return total
+        yield int(entry.name), Member(int(fields[1]), int(fields[2]), int(fields[21]) * _PAGE)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kills every process of the child's group and waits until the child has ended.
+    """Kills every process of the child's group, and what descends from these, and waits until the
+    child has ended.
 
     SIGKILL without warning: an interrupted capture has nothing to clean up, and compilers in native
     code would ignore other signals.
     """
+    descendants = members(process.pid)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+    for pid in descendants:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + _GRACE_S
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)

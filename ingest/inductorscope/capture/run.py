@@ -14,6 +14,7 @@ import msgspec
 
 from inductorscope.capture import process_group
 from inductorscope.capture.permission import Loading, model_folders, permit
+from inductorscope.capture.script.run import capture_script
 from inductorscope.capture.spec import CaptureSpec
 from inductorscope.capture.watch import (
     CaptureFailed,
@@ -23,7 +24,7 @@ from inductorscope.capture.watch import (
     last_lines,
 )
 from inductorscope.formats.capture_facts import LOG, CaptureFacts, read_facts
-from inductorscope.processes.programs import needed_variables, variables_without_settings
+from inductorscope.processes.programs import variables_for
 from inductorscope.progress import Progress
 from inductorscope.settings import Settings
 
@@ -38,27 +39,34 @@ def run_capture(
     cancelled: Callable[[], bool] | None = None,
     trusted: bool = False,
     cache: Path | None = None,
+    measured: Callable[[Path], None] | None = None,
 ) -> CaptureFacts:
     """Captures into the folder `out` and returns the facts.
 
     A model that fails to compile is a result too: the facts' state says so, and `out` contains the
-    files written so far. Raises SpecError for a model that is missing or not permitted,
-    CaptureCancelled if `cancelled()` becomes true, CaptureFailed for everything else; `out` then
-    contains the log. `trusted` permits models outside the configured folders and options that could
-    run commands or write anywhere (a user at the command line). `cache` keeps compiled kernels for
-    the next capture, whose first call is then faster than a real compile.
+    files written so far. So is a script that fails after something was recorded. Raises SpecError
+    for a model that is missing or not permitted, CaptureCancelled if `cancelled()` becomes true,
+    CaptureFailed for everything else; `out` then contains the log. `trusted` permits models outside
+    the configured folders and options that could run commands or write anywhere (a user at the
+    command line). `cache` keeps compiled kernels for the next capture, whose first call is then
+    faster than a real compile. `measured` is called with a folder to read when a script that runs
+    to its end is measured.
     """
     loading = permit(spec, model_folders(settings.model_folders), trusted)
     limits = Limits(settings.capture_seconds, settings.capture_bytes)
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
-        watch = Watch("capture", limits, progress, log, cancelled=cancelled)
-        process = _start(spec, loading, out, limits, Path(scratch), cache, watch)
-        try:
-            watch.follow(process)
-        finally:
-            process_group.end_group(process)
-            watch.close()
+    watch = Watch("capture", limits, progress, log, cancelled=cancelled)
+    try:
+        if spec.kind == "script":
+            return capture_script(spec, loading, out, watch, cache, measured)
+        with tempfile.TemporaryDirectory(prefix="inductorscope-capture-") as scratch:
+            process = _start(spec, loading, out, limits, Path(scratch), cache, watch)
+            try:
+                watch.follow(process)
+            finally:
+                process_group.end_group(process)
+    finally:
+        watch.close()
     return _outcome(out, process.returncode)
 
 
@@ -88,15 +96,10 @@ def _start(
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
-            env=_variables(loading.trusted) | {"PYTHONUNBUFFERED": "1"},
+            env=variables_for(loading.trusted) | {"PYTHONUNBUFFERED": "1"},
             pass_fds=(watch.write_end,),
             start_new_session=True,
         )
-
-
-def _variables(trusted: bool) -> dict[str, str]:
-    """Returns the environment: a trusted user's program needs it unchanged."""
-    return variables_without_settings() if trusted else needed_variables()
 
 
 def _outcome(out: Path, status: int) -> CaptureFacts:
@@ -106,10 +109,8 @@ def _outcome(out: Path, status: int) -> CaptureFacts:
         return facts
     if facts is not None and facts.error is not None:
         kind, message = facts.error.kind, facts.error.message
-        if kind.endswith(("SpecError", "NotAllowed", "ScriptFailed")):
-            raise CaptureFailed(
-                message + (last_lines(out / LOG) if kind.endswith("ScriptFailed") else "")
-            )
+        if kind.endswith(("SpecError", "NotAllowed")):
+            raise CaptureFailed(message)
         raise CaptureFailed(f"The model failed with {kind}: {message or 'no message'}")
     if status < 0:
         name = signal.Signals(-status).name

@@ -17,12 +17,19 @@ from inductorscope.capture.builtin import BY_NAME, NAMES
 
 ModelKind = Literal["built-in", "factory", "script"]
 
+LAUNCHERS = {
+    "python": (),
+    "torchrun": ("-m", "torch.distributed.run"),
+    "accelerate": ("-m", "accelerate.commands.accelerate_cli"),
+}
+"""Programs that start scripts, and how Python runs them."""
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 LONGEST_SECONDS = 600.0
 MOST_REPEATS = 10_000
 MOST_ENTRIES = 200
 LONGEST_TEXT = 4096
+LONGEST_TITLE = 100
 
 _DEVICE = re.compile(r"cpu|cuda(:\d{1,2})?")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -39,9 +46,10 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """A capture: a model and the options with which it is compiled and measured."""
 
     model: str
-    """A built-in model's name, `package.module:factory`, `file.py:factory`, or a script's path."""
+    """A built-in model's name, `package.module:factory`, `file.py:factory`, a script's path, or a
+    launcher of scripts."""
     args: tuple[str, ...] = ()
-    """Arguments of the script, or text arguments of the factory."""
+    """Arguments of the script or launcher, or text arguments of the factory."""
     name: str | None = None
     """Name of the run; None: the model's name."""
     device: str = "cpu"
@@ -65,11 +73,17 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     record: bool = True
     """Record exactly which operation wrote which line of the generated code."""
     profile: bool | None = None
-    """Profile eager and compiled. None: yes for models, no for scripts (profiled as a whole)."""
+    """Profile eager and compiled; None: yes."""
     seconds: float = 10.0
     """Time to spend on timing eager and compiled together."""
     repeats: int | None = None
     """Exact number of samples, instead of as many as fit into `seconds`."""
+    eager: bool | None = None
+    """Run a script again without torch.compile. None: if it takes less than a minute."""
+    steps_after: int = 0
+    """Steps that a script may run when everything is measured; then it is ended."""
+    full: bool = False
+    """Let a script run to its end."""
 
     def __post_init__(self) -> None:
         _check_text("model", self.model)
@@ -92,12 +106,16 @@ class CaptureSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         """Default name of the run."""
         if self.name:
             return self.name
-        base = self.model.replace("\\", "/").rsplit("/", 1)[-1]
+        model = self.model
+        if model in LAUNCHERS:
+            named = (word for word in self.args if word.endswith(".py"))
+            model = next(named, " ".join([model, *self.args])[:LONGEST_TITLE])
+        base = model.replace("\\", "/").rsplit("/", 1)[-1]
         return f"{base} training" if self.train else base
 
     @property
     def profiles(self) -> bool:
-        return self.kind != "script" if self.profile is None else self.profile
+        return self.profile is not False
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
@@ -124,8 +142,11 @@ def from_builtins(values: dict[str, Any]) -> CaptureSpec:
 
 
 def kind_of(model: str) -> ModelKind:
-    """Returns a model's kind: scripts end in .py, factories have a colon, others are built in."""
-    if model.endswith(".py"):
+    """Returns a model's kind: scripts end in .py, factories have a colon, others are built in.
+
+    A launcher is the script that it starts.
+    """
+    if model.endswith(".py") or model in LAUNCHERS:
         return "script"
     return "factory" if ":" in model else "built-in"
 
@@ -185,6 +206,10 @@ def _check_measuring(spec: CaptureSpec) -> None:
         raise SpecError(
             f"The timing budget is {spec.seconds:g} s; it must be above 0 and at most "
             f"{LONGEST_SECONDS:g} s."
+        )
+    if spec.steps_after < 0:
+        raise SpecError(
+            f"The number of steps after is {spec.steps_after}; it must not be negative."
         )
     if spec.repeats is not None and not 1 <= spec.repeats <= MOST_REPEATS:
         raise SpecError(f"The number of repeats is {spec.repeats}; it must be 1 to {MOST_REPEATS}.")

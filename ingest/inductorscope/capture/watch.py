@@ -78,7 +78,7 @@ class Watch:
             while process.poll() is None:
                 if selector.select(LOOK_EVERY_S) and not self._forward():
                     time.sleep(LOOK_EVERY_S / 10)  # pipe closed, process about to end
-                self._check(process.pid, deadline)
+                self.check(process.pid, deadline)
             while self._forward():
                 pass
 
@@ -87,7 +87,8 @@ class Watch:
             if descriptor >= 0:
                 os.close(descriptor)
 
-    def _check(self, group: int, deadline: float) -> None:
+    def check(self, group: int, deadline: float) -> None:
+        """Raises if the processes must be stopped."""
         if self.cancelled():
             raise CaptureCancelled(f"The {self.what} was cancelled.")
         if time.monotonic() > deadline:

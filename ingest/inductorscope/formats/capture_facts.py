@@ -143,6 +143,56 @@ class VectorFacts(msgspec.Struct):
     nests: list[LoopFacts] = msgspec.field(default_factory=list)
 
 
+class CompileEvent(msgspec.Struct):
+    """A compile, or the recording of a CUDA graph, while a script ran."""
+
+    step: int
+    """The step it happened in; the first is 1, and 0 is before it."""
+    compile_id: str
+    """As the log names it, such as `0/1`."""
+    what: str
+    """'compile', 'backward' or 'cuda graph'."""
+    seconds: float
+
+
+class CudaGraphs(msgspec.Struct):
+    """What became of CUDA graphs."""
+
+    recorded: int = 0
+    re_recorded: int = 0
+    """How many of them record a function again."""
+    replayed: int = 0
+    skipped: list[str] = msgspec.field(default_factory=list)
+    """Why functions run without one, as torch says it."""
+
+
+class ScriptSteps(msgspec.Struct):
+    """The steps of one process of a script."""
+
+    rank: int | None = None
+    pid: int = 0
+    from_what: str = ""
+    """What begins a step: a step of the optimizer, or a call of the compiled function."""
+    count: int = 0
+    kinds: list[tuple[str, int, int]] = msgspec.field(default_factory=list)
+    """What the steps were used for: kind, first and last step. The kinds are 'compiles',
+    'warm-up', 'timed', 'profiled' and 'not timed'."""
+    first_ms: list[float] = msgspec.field(default_factory=list)
+    """Times of the first steps, whatever their kind; a step without a known begin has 0."""
+    compiles: list[CompileEvent] = msgspec.field(default_factory=list)
+    inputs: list[str] = msgspec.field(default_factory=list)
+    """Types and shapes of the tensors that the compiled function was called with."""
+    optimizer: str = ""
+    """The optimizer's class and how many parameters it updates."""
+    allocated_bytes: int | None = None
+    """The most that torch's CUDA allocator gave out at one time."""
+    reserved_bytes: int | None = None
+    """The most that it reserved."""
+    resident_bytes: int | None = None
+    """The most memory that the process used on the host."""
+    cuda_graphs: CudaGraphs | None = None
+
+
 class CaptureFacts(msgspec.Struct, omit_defaults=False):
     """The content of `capture.json`."""
 
@@ -170,7 +220,8 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     timings: dict[str, Timing] = msgspec.field(default_factory=dict)
     """Keys are 'eager' and 'compiled'."""
     first_call_s: float | None = None
-    """Time of the first compiled call, which compiles; of a script, the whole script."""
+    """Time of the first compiled call, which compiles; of a script, of its first step that
+    compiles."""
     profiles: dict[str, ProfileFacts] = msgspec.field(default_factory=dict)
     sources: list[str] = msgspec.field(default_factory=list)
     """Paths of the source files kept, as stack frames name them."""
@@ -180,6 +231,12 @@ class CaptureFacts(msgspec.Struct, omit_defaults=False):
     compile_times: CompileTimes | None = None
     explained: Explained | None = None
     vectors: VectorFacts | None = None
+    script: list[ScriptSteps] = msgspec.field(default_factory=list)
+    """The steps of a script, one entry for each process that compiled or trained; rank 0 first."""
+    eager_script: ScriptSteps | None = None
+    """The steps of the same script without torch.compile."""
+    differs: list[str] = msgspec.field(default_factory=list)
+    """How the eager script's work differs from the compiled one's, as sentences."""
     missing: list[str] = msgspec.field(default_factory=list)
     """What this capture lacks and why, as sentences."""
 

@@ -62,3 +62,8 @@ def needed_variables() -> dict[str, str]:
 def variables_without_settings() -> dict[str, str]:
     """The environment that a person's own program finds: theirs, without settings of ours."""
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+
+
+def variables_for(trusted: bool) -> dict[str, str]:
+    """The environment of a captured program: unchanged if a person at the machine runs it."""
+    return variables_without_settings() if trusted else needed_variables()

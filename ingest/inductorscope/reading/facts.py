@@ -120,6 +120,12 @@ def _fill_environment(run: RunDraft, logs: LogFacts, facts: CaptureFacts | None)
             "options", "config", "env", "record", "peaks", "missing",
         )  # fmt: skip
         run.environment = {name: whole[name] for name in shown if whole.get(name) not in (None, [])}
+        if facts.script:
+            run.environment["script"] = {
+                "processes": whole["script"],
+                "eager": whole["eager_script"],
+                "differs": facts.differs,
+            }
     if logs.summaries:
         run.environment["log"] = logs.json()
 

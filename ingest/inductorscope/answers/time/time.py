@@ -38,6 +38,7 @@ from inductorscope.answers.time.profiles import (
     profile_tables,
     shown_profile,
 )
+from inductorscope.answers.time.script import ScriptShown, script_shown
 from inductorscope.answers.time.tables import TRACE, Asked, TraceRow, times_table
 from inductorscope.formats.vocabulary import SOURCE, TRITON_OTHER
 from inductorscope.store.contents.texts import stored_text
@@ -73,6 +74,8 @@ class TimePage:
     compiled_ms: float | None
     speed_up: float | None
     timings: dict[str, Any]
+    script: ScriptShown | None
+    """The steps of a captured script."""
     kernel_time_us: float | None
     held_up: str | None
     """Warns if the profile contradicts the timings."""
@@ -107,6 +110,7 @@ def time_page(session: Session, run_id: str, profile: str = "") -> TimePage:
         compiled_ms=run.compiled_ms,
         speed_up=speed_up(run),
         timings=run.timings,
+        script=script_shown(run),
         kernel_time_us=kernels_us,
         held_up=slowdown_warning(kernels_us, run.compiled_ms),
         unattributed_us=_unattributed(profiles),

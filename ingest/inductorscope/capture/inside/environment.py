@@ -36,8 +36,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> None:
-    """Sets the variables that torch reads at import."""
-    variables = {
+    """Sets the variables that torch reads at import, and makes the folder of its logs."""
+    os.environ.update(variables(spec, out, cache, reuse_cache))
+    (out / TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
+
+
+def variables(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> dict[str, str]:
+    """Returns the variables with which torch records what it compiles."""
+    wanted = {
         "TORCH_COMPILE_DEBUG": "1",
         "TORCH_COMPILE_DEBUG_DIR": str(out),
         "TORCH_TRACE": str(out / TRACE_FOLDER),
@@ -47,16 +53,15 @@ def prepare(spec: CaptureSpec, out: Path, cache: Path, reuse_cache: bool) -> Non
         "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1",
     }
     if reuse_cache:  # compiled kernels may be reused, but code must be generated again
-        variables["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
-        variables["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
+        wanted["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
+        wanted["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
     if spec.function is not None:
-        variables["TORCHDYNAMO_DEBUG_FUNCTION"] = spec.function
+        wanted["TORCHDYNAMO_DEBUG_FUNCTION"] = spec.function
     if spec.replay_record:
-        variables["TORCH_COMPILE_REPLAY_RECORD"] = "1"
+        wanted["TORCH_COMPILE_REPLAY_RECORD"] = "1"
     if spec.kind == "built-in":
-        variables["HF_HUB_OFFLINE"] = "1"
-    os.environ.update(variables)
-    (out / TRACE_FOLDER).mkdir(parents=True, exist_ok=True)
+        wanted["HF_HUB_OFFLINE"] = "1"
+    return wanted
 
 
 def forget_settings() -> None:

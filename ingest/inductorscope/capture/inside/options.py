@@ -68,7 +68,7 @@ def apply_options(spec: CaptureSpec, *, trusted: bool) -> dict[str, str]:
     }
     for key, value in values.items():
         _set_everywhere(config, key, value)
-    return _effective(config, spec)
+    return effective_config(spec)
 
 
 def parse_value(config: Untyped, key: str, text: str, *, trusted: bool) -> Untyped:
@@ -181,7 +181,10 @@ def _set_everywhere(config: Untyped, key: str, value: Untyped) -> None:
         entry.default = value
 
 
-def _effective(config: Untyped, spec: CaptureSpec) -> dict[str, str]:
+def effective_config(spec: CaptureSpec) -> dict[str, str]:
+    """Returns the config keys to record: the relevant ones and those that the spec sets."""
+    from torch._inductor import config
+
     now = config.get_config_copy()
     keys = sorted({*_RELEVANT, *spec.config} & now.keys())
     return {key: str(now[key]) for key in keys}

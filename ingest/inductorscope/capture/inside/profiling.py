@@ -23,20 +23,12 @@ LONG_STEP_S = 5.0
 
 def profile_calls(name: str, call: Call, steps: int, device: str, out: Path) -> ProfileFacts:
     """Profiles some calls and writes `<name>.trace.json.gz` and `<name>.key_averages.json`."""
-    with _profiler(device, steps) as profiler:
+    with make_profiler(device, steps) as profiler:
         for _ in range(1 + steps):  # the first warms up the profiler and is not recorded
             call()
             synchronizer(device)()
             profiler.step()
-    return _write(name, profiler, steps, out)
-
-
-def profile_whole(name: str, run: Call, device: str, out: Path) -> ProfileFacts:
-    """Profiles a run that must not be repeated: a script."""
-    with torch.profiler.profile(activities=_activities(device), acc_events=True) as profiler:
-        run()
-        synchronizer(device)()
-    return _write(name, profiler, 1, out)
+    return write(name, profiler, steps, out)
 
 
 def synchronizer(device: str) -> Callable[[], None]:
@@ -64,7 +56,8 @@ def rows(profiler: Untyped) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: -max(row["self_cpu_us"], row["self_device_us"]))
 
 
-def _profiler(device: str, steps: int) -> Untyped:
+def make_profiler(device: str, steps: int) -> Untyped:
+    """Returns a profiler that warms up for one step and records the following ones."""
     return torch.profiler.profile(
         activities=_activities(device),
         schedule=torch.profiler.schedule(wait=0, warmup=1, active=steps, repeat=1),
@@ -80,7 +73,8 @@ def _activities(device: str) -> list[Any]:
     return activities
 
 
-def _write(name: str, profiler: Untyped, steps: int, out: Path) -> ProfileFacts:
+def write(name: str, profiler: Untyped, steps: int, out: Path) -> ProfileFacts:
+    """Writes the trace and the rows, and returns what they cover."""
     facts = ProfileFacts(steps, f"{name}.trace.json.gz", f"{name}.key_averages.json")
     profiler.export_chrome_trace(str(out / facts.trace))
     averages = {"schema": 1, "steps": steps, "rows": rows(profiler)}

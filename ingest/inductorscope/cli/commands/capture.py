@@ -33,11 +33,11 @@ def capture(
         str,
         typer.Argument(
             help="A built-in model (see `models`), package.module:factory, file.py:factory, "
-            "or a script.py."
+            "a script.py, or what starts a script: python, torchrun or accelerate."
         ),
     ],
     args: Annotated[
-        list[str] | None, typer.Argument(help="Arguments of the script, after `--`.")
+        list[str] | None, typer.Argument(help="Arguments of the script or launcher, after `--`.")
     ] = None,
     data: Data = None,
     server: Annotated[
@@ -92,9 +92,27 @@ def capture(
     ] = True,
     seconds: Annotated[float, typer.Option(help="Seconds to spend on timing.")] = 10.0,
     repeats: Annotated[int | None, typer.Option(help="Exact number of timing samples.")] = None,
+    eager: Annotated[
+        bool | None,
+        typer.Option(
+            "--eager/--no-eager",
+            help="Run a script again without torch.compile. Default: for at most a minute.",
+        ),
+    ] = None,
+    steps_after: Annotated[
+        int,
+        typer.Option(help="Steps that a script runs on after it is measured, before it is ended."),
+    ] = 0,
+    full: Annotated[
+        bool, typer.Option("--full", help="Let a script run to its end instead of ending it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a model, time it against eager, profile it, and store everything Inductor wrote."""
+    """Compile a model, time it against eager, profile it, and store everything Inductor wrote.
+
+    A script runs unchanged: its steps are found, timed and profiled while it runs. Then it is ended
+    between two steps, without its exit handlers, and run once more without torch.compile.
+    """
     settings = load_settings(data=data)
     try:
         spec = CaptureSpec(
@@ -114,6 +132,9 @@ def capture(
             source=source,
             seconds=seconds,
             repeats=repeats,
+            eager=eager,
+            steps_after=steps_after,
+            full=full,
         )
     except SpecError as error:
         fail(str(error), USAGE)
@@ -121,23 +142,38 @@ def capture(
     from inductorscope.capture.watch import CaptureFailed
     from inductorscope.cli.progress import Progress
     from inductorscope.cli.results import ingest_and_print, push_and_print
+    from inductorscope.cli.watch.early import EarlyRun
     from inductorscope.store.database.private import make_private_folder
 
     make_private_folder(settings.data)
     make_private_folder(settings.captures)
     with tempfile.TemporaryDirectory(dir=settings.captures) as out:
         with Progress(quiet=as_json) as progress:
+            early = EarlyRun(settings, spec.title, server, token, progress.log) if full else None
             try:
-                run_capture(spec, Path(out), settings, progress, log=progress.log, trusted=True)
+                facts = run_capture(
+                    spec,
+                    Path(out),
+                    settings,
+                    progress,
+                    log=progress.log,
+                    trusted=True,
+                    measured=early.read if early else None,
+                )
             except (CaptureFailed, SpecError) as error:
                 progress.stop()
                 fail(str(error), FAILED)
+        tags = [*(tag or []), *(early.tags if early else [])]
         if server:
-            push_and_print(server, token, [Path(out)], spec.title, tag or [], as_json)
+            push_and_print(server, token, [Path(out)], spec.title, tags, as_json)
         else:
             ingest_and_print(
-                settings, [Path(out)], spec.title, tag or [], origin="capture", as_json=as_json
+                settings, [Path(out)], spec.title, tags, origin="capture", as_json=as_json
             )
+        if early:
+            early.forget()
+    if spec.kind == "script" and facts.state != "complete":
+        raise typer.Exit(FAILED)
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:

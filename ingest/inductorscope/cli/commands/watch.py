@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from inductorscope.cli.app import FAILED, REFUSED, SERVER, USAGE, Data, app, fail, load_settings
-
-if TYPE_CHECKING:
-    from inductorscope.cli.watch.loop import Forget, Read
-    from inductorscope.settings import Settings
 
 
 @app.command()
@@ -54,6 +50,7 @@ def watch(
     from inductorscope.cli.client import ServerError
     from inductorscope.cli.watch.files import NothingToWatch, folder_of_process
     from inductorscope.cli.watch.loop import Watch
+    from inductorscope.cli.watch.readers import local_reader, server_reader
 
     if (folder is None) == (pid is None):
         fail("Name either a folder or a process (--pid).", USAGE)
@@ -65,7 +62,7 @@ def watch(
         fail(f"{place} is a file. Name the folder that contains it.", USAGE)
     settings = load_settings(data=data)
     base = server or f"http://{settings.host}:{settings.port}"
-    read, forget = _server_reader(server, token) if server else _local_reader(settings)
+    read, forget = server_reader(server, token) if server else local_reader(settings)
     watched = Watch(
         place, read, forget, typer.echo, every=every, until_quiet=until_quiet, all_logs=all_logs
     )
@@ -78,52 +75,3 @@ def watch(
         fail(str(error), SERVER)
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}.", FAILED)
-
-
-def _local_reader(settings: Settings) -> tuple[Read, Forget]:
-    from inductorscope.cli.local import align_lines, read_paths
-    from inductorscope.cli.watch.loop import UnreadableYetError
-    from inductorscope.intake.unpack import Refused
-    from inductorscope.reading import NothingToRead
-    from inductorscope.store.database.engine import make_engine, sessions
-    from inductorscope.store.runs.runs import delete_run
-
-    def silent(step: str, done: int, total: int | None, unit: str | None) -> None:
-        pass
-
-    def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
-        try:
-            result = read_paths(
-                settings, [root], name=name, tags=[tag], origin="ingest", progress=silent
-            )
-        except (Refused, NothingToRead) as error:
-            raise UnreadableYetError(str(error)) from error
-        align_lines(settings, result.run_id, silent)
-        return result.run_id, not result.duplicate
-
-    def forget(run: str) -> None:
-        engine = make_engine(settings)
-        try:
-            with sessions(engine).begin() as session:
-                delete_run(session, run)
-        finally:
-            engine.dispose()
-
-    return read, forget
-
-
-def _server_reader(server: str, token: str) -> tuple[Read, Forget]:
-    from inductorscope.cli.client import Client
-    from inductorscope.cli.watch.loop import UnreadableYetError
-
-    client = Client(server, token)
-
-    def read(root: Path, name: str, tag: str) -> tuple[str, bool]:
-        done = client.push([root], name, [tag], lambda step, sent, total: None)
-        if done.run is None:
-            raise UnreadableYetError(
-                done.message or f"The server's job ended with the state {done.state}."
-            )
-        return done.run, not done.duplicate
-
-    return read, client.delete

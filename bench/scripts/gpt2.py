@@ -1,0 +1,39 @@
+"""Trains a GPT-2 of transformers with AdamW on random tokens, and prints its own step times."""
+
+import argparse
+import statistics
+import time
+
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=60)
+parser.add_argument("--device", default="cpu")
+parser.add_argument("--layers", type=int, default=4)
+parser.add_argument("--width", type=int, default=256)
+parser.add_argument("--batch", type=int, default=4)
+parser.add_argument("--length", type=int, default=128)
+parser.add_argument("--mode")
+options = parser.parse_args()
+
+torch.manual_seed(0)
+config = GPT2Config(
+    n_layer=options.layers, n_embd=options.width, n_head=4, n_positions=options.length,
+    vocab_size=4096, use_cache=False,
+)  # fmt: skip
+model = GPT2LMHeadModel(config).to(options.device).train()
+optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
+compiled = torch.compile(model, mode=options.mode)
+times = []
+for step in range(1, options.steps + 1):
+    began = time.perf_counter()
+    tokens = torch.randint(4096, (options.batch, options.length), device=options.device)
+    loss = compiled(input_ids=tokens, labels=tokens).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    value = loss.item()
+    times.append(1000 * (time.perf_counter() - began))
+    median = statistics.median(times[4:] or times)
+    print(f"step {step}: loss {value:.4f}, {times[-1]:.3f} ms, median {median:.3f} ms")

@@ -1,0 +1,130 @@
+"""The steps of a captured script: what each was used for, and what compiled while it ran."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+import msgspec
+
+from inductorscope.formats.capture_facts import CompileEvent, CudaGraphs, ScriptSteps
+from inductorscope.store.tables.models import Run
+
+SHOWN_COMPILES = 200
+
+
+class Script(msgspec.Struct):
+    """What `environment` keeps of a script."""
+
+    processes: list[ScriptSteps] = msgspec.field(default_factory=list)
+    eager: ScriptSteps | None = None
+    differs: list[str] = msgspec.field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Steps in a row that were used for the same."""
+
+    kind: str
+    first: int
+    last: int
+    median_ms: float | None
+    """None if no time of them is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileAtStep:
+    """A compile while the script ran."""
+
+    rank: int | None
+    step: int
+    compile_id: str
+    what: str
+    ms: float
+    in_steps: float | None
+    """Its cost in steady steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessShown:
+    """One process of the script."""
+
+    rank: int | None
+    steps: int
+    compiles: int
+    allocated_bytes: int | None
+    reserved_bytes: int | None
+    resident_bytes: int | None
+    graphs_recorded: int | None
+    """CUDA graphs; None if torch used none."""
+    graphs_recorded_again: int | None
+    graphs_replayed: int | None
+    graphs_skipped: list[str]
+    """Why functions run without a CUDA graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptShown:
+    """The steps of a captured script."""
+
+    from_what: str
+    """What begins a step."""
+    phases: list[Phase]
+    """Of the first process."""
+    compiles: list[CompileAtStep]
+    processes: list[ProcessShown]
+    eager_steps: int | None
+    """Steps of the script without torch.compile; None if it did not run."""
+    differs: list[str]
+    """How the eager script's work differs."""
+
+
+def script_shown(run: Run) -> ScriptShown | None:
+    """Returns None for a run that is no script's."""
+    try:
+        script = msgspec.convert(run.environment.get("script") or {}, type=Script)
+    except msgspec.ValidationError:
+        return None
+    if not script.processes:
+        return None
+    first = script.processes[0]
+    return ScriptShown(
+        from_what=first.from_what,
+        phases=[_phase(kind, begin, end, first.first_ms) for kind, begin, end in first.kinds],
+        compiles=[
+            _compile(process.rank, event, run.compiled_ms)
+            for process in script.processes
+            for event in process.compiles
+        ][:SHOWN_COMPILES],
+        processes=[_process(process) for process in script.processes],
+        eager_steps=None if script.eager is None else script.eager.count,
+        differs=script.differs,
+    )
+
+
+def _phase(kind: str, first: int, last: int, times: list[float]) -> Phase:
+    known = [ms for ms in times[first - 1 : last] if ms]
+    return Phase(kind, first, last, statistics.median(known) if known else None)
+
+
+def _compile(rank: int | None, event: CompileEvent, step_ms: float | None) -> CompileAtStep:
+    ms = 1000 * event.seconds
+    return CompileAtStep(
+        rank, event.step, event.compile_id, event.what, ms, ms / step_ms if step_ms else None
+    )
+
+
+def _process(steps: ScriptSteps) -> ProcessShown:
+    graphs: CudaGraphs | None = steps.cuda_graphs
+    return ProcessShown(
+        rank=steps.rank,
+        steps=steps.count,
+        compiles=len(steps.compiles),
+        allocated_bytes=steps.allocated_bytes,
+        reserved_bytes=steps.reserved_bytes,
+        resident_bytes=steps.resident_bytes,
+        graphs_recorded=None if graphs is None else graphs.recorded,
+        graphs_recorded_again=None if graphs is None else graphs.re_recorded,
+        graphs_replayed=None if graphs is None else graphs.replayed,
+        graphs_skipped=[] if graphs is None else graphs.skipped,
+    )

@@ -1,0 +1,371 @@
+"""Observes a script from inside its process: its steps, its compiles, and some steps' profile.
+
+Nothing here changes what the script does. Steps are seen where torch calls back: after each step of
+an optimizer, and before each call of a compiled function.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Never
+
+import msgspec
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from inductorscope.capture.inside import environment
+from inductorscope.capture.inside.errors import describe_error, is_compile_error
+from inductorscope.capture.inside.untyped import Untyped
+from inductorscope.capture.script.measured import Clock, Graphs, Profiles, memory_of
+from inductorscope.capture.script.order import STATUS, STOP, Order, Status, read_order
+from inductorscope.capture.script.steps import PROFILED, TIMED, Plan, Steps
+from inductorscope.capture.spec import SpecError
+from inductorscope.formats.capture_facts import (
+    COMPILED,
+    EAGER,
+    CaptureFacts,
+    CompileEvent,
+    ScriptSteps,
+)
+
+MOST_COMPILES = 2000
+MOST_FIRST = 500
+MOST_INPUTS = 20
+MOST_CALLED = 100
+WRAPPER = "compile_wrapper"
+"""Name of torch's function around a compiled one."""
+WHAT = {"LAZY_BACKWARD": "backward", "CUDAGRAPH_RECORDING": "cuda graph"}
+WAIT_S = 0.02
+
+
+class Observer:
+    """Observes this process."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.pid = os.getpid()
+        self.facts = CaptureFacts(
+            name=order.spec.title, model=order.spec.model, options=order.spec.to_builtins()
+        )
+        self.steps_facts = ScriptSteps(pid=self.pid)
+        self.profiles = Profiles(order.label, order.folder, self.facts)
+        self.clock = Clock()
+        self.graphs = Graphs()
+        self.steps = self._new_steps()
+        self.optimizer: int | None = None
+        self.function: Untyped = None
+        """The compiled function whose calls begin steps, until an optimizer takes a step."""
+        self._called: list[Untyped] = []
+        self._inputs_of = 0
+        self._first_call: tuple[Untyped, float] | None = None
+        self._compiling: Untyped = None
+        self._compile_began = 0.0
+        self._first_compile: float | None = None
+        self._stop = Path(order.out) / STOP
+        self._status = Status("")
+
+    def _new_steps(self) -> Steps[Untyped]:
+        spec = self.order.spec
+        processes = int(os.environ.get("WORLD_SIZE", "1") or 1)
+        plan = Plan(spec.seconds, spec.profiles, processes > 1, spec.steps_after)
+        return Steps(plan, self.profiles, self._measured)
+
+    # --- what torch calls ---
+
+    def torch_imported(self) -> None:
+        from inductorscope.capture.inside.logging_text import keep_logs
+        from inductorscope.capture.inside.options import apply_options
+
+        if self.order.spec.config:
+            try:
+                apply_options(self.order.spec, trusted=self.order.trusted)
+            except SpecError as error:
+                self._refuse(error)
+        if self.order.label == COMPILED and os.environ.get("RANK", "0") == "0":
+            keep_logs(Path(self.order.out))
+        register_optimizer_step_post_hook(_optimizer_stepped)
+        os.register_at_fork(after_in_child=_forget)
+        atexit.register(self._exit)
+        self._follow_errors()
+        self.facts.torch_version = str(torch.__version__)
+
+    def _refuse(self, error: SpecError) -> Never:
+        """Ends the process, which must not run with other options than those asked for."""
+        self.facts.error = describe_error(error)
+        self.order.folder.mkdir(parents=True, exist_ok=True)
+        self.facts.write(self.order.folder)
+        os._exit(2)
+
+    def dynamo_imported(self, dynamo: Untyped) -> None:
+        """Follows calls of compiled functions, and compiles."""
+        eval_frame = dynamo.eval_frame
+        original = eval_frame._callback_from_stance
+
+        def callback_from_stance(callback: Untyped) -> Untyped:
+            if callback is not None and callback is not False:
+                self.called(callback)
+            return original(callback)
+
+        eval_frame._callback_from_stance = callback_from_stance
+        handler = dynamo.callback.callback_handler
+        handler.register_start_callback(self._compile_starts)
+        handler.register_end_callback(self._compile_ends)
+        if self.order.label == EAGER:
+            torch.compiler.set_stance("force_eager")
+
+    def called(self, function: Untyped) -> None:
+        """Something called a compiled function, which torch names by its callback."""
+        if self.pid != os.getpid():
+            return
+        if self._compiling is None:
+            self._start_compiling()
+        if threading.current_thread() is not threading.main_thread():
+            return
+        if self.optimizer is None and function is not self.function:
+            self._first_calls(function)
+        elif function is self.function and self.optimizer is None:
+            self._boundary()
+        if self.steps.kind in (TIMED, PROFILED) and self._inputs_of != self.steps.step:
+            self._inputs_of = self.steps.step
+            self._keep_inputs()
+
+    def _first_calls(self, function: Untyped) -> None:
+        """Chooses the function whose calls begin steps: the first one, or the first that is called
+        again; not one that another compiled function calls."""
+        frame: FrameType | None = sys._getframe(4)
+        while frame is not None:
+            if frame.f_code.co_name == WRAPPER:
+                return
+            frame = frame.f_back
+        if self.function is None or function in self._called:
+            self.function = function
+            self._first_call = (self.clock.mark(), time.perf_counter())
+            self.steps = self._new_steps()
+            self.steps.begin(*self._first_call)
+            self.steps_facts.from_what = f"a call of {_name_of_wrapper(sys._getframe(3))}"
+            self._report("compiling" if self.order.label == COMPILED else "warming up")
+        elif len(self._called) < MOST_CALLED:
+            self._called.append(function)
+
+    def optimizer_stepped(self, optimizer: Untyped) -> None:
+        if self.pid != os.getpid():
+            return
+        if self.optimizer is None:
+            self._first_optimizer_step(optimizer)
+        elif self.optimizer != id(optimizer):
+            return
+        self._boundary()
+
+    def _first_optimizer_step(self, optimizer: Untyped) -> None:
+        """From now on, steps end with those of this optimizer."""
+        if self.steps.kind == PROFILED:
+            self.profiles.stop(keep=False)
+        compiling = self.steps.step == 1 and self.steps.compiling
+        compiling = compiling or bool(self.steps_facts.compiles)
+        self.optimizer = id(optimizer)
+        self.steps = self._new_steps()
+        self.steps.begin(*(self._first_call or (None, time.perf_counter())))
+        self.steps.compiling = compiling
+        for event in self.steps_facts.compiles:
+            event.step = 1
+        self.steps_facts.inputs = []
+        parameters = [one for group in optimizer.param_groups for one in group["params"]]
+        numbers = sum(one.numel() for one in parameters)
+        name = type(optimizer).__name__
+        self.steps_facts.optimizer = f"{name} of {len(parameters):,} tensors, {numbers:,} numbers"
+        self.steps_facts.from_what = f"the end of {name}.step"
+
+    def _boundary(self) -> None:
+        """One step ends, and the next begins."""
+        now = time.perf_counter()
+        steps = self.steps
+        before = steps.kind
+        steps.end(self.clock.mark(), now)
+        if self._first_compile is not None and self.facts.first_call_s is None:
+            self.facts.first_call_s = now - self._first_compile
+        if steps.kind != before:
+            self._report(f"{_DOING.get(steps.kind, 'running')} from step {steps.step + 1}")
+        if steps.done and self._stop.exists():
+            self._wait()
+        steps.begin(self.clock.mark(), time.perf_counter())
+
+    # --- compiles ---
+
+    def _start_compiling(self) -> None:
+        """Prepares the record of what is compiled, before the first compile."""
+        self._compiling = False
+        if self.order.label != COMPILED:
+            return
+        from inductorscope.capture.inside.compiling import Compiling
+        from inductorscope.capture.inside.instructions import try_instructions
+
+        try_instructions("cuda" if torch.cuda.is_initialized() else "cpu")
+        self._compiling = Compiling(self.order.spec)
+
+    def _compile_starts(self, args: Untyped = None) -> None:
+        self.steps.compiling = True
+        self._compile_began = time.perf_counter()
+        if self._first_compile is None:
+            self._first_compile = self._compile_began
+
+    def _compile_ends(self, args: Untyped = None) -> None:
+        trigger = getattr(getattr(args, "callback_trigger", None), "name", "")
+        event = CompileEvent(
+            step=self.steps.step,
+            compile_id=str(getattr(args, "compile_id", "")),
+            what=WHAT.get(trigger, "compile"),
+            seconds=time.perf_counter() - self._compile_began,
+        )
+        if len(self.steps_facts.compiles) < MOST_COMPILES:
+            self.steps_facts.compiles.append(event)
+
+    def _keep_inputs(self) -> None:
+        """Keeps types and shapes of the call's tensors, by which eager and compiled compare."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_name != WRAPPER:
+            frame = frame.f_back
+        if frame is None or len(self.steps_facts.inputs) >= MOST_INPUTS:
+            return
+        values = frame.f_locals
+        shown = ", ".join(_tensors([*values.get("args", ()), *values.get("kwargs", {}).values()]))
+        if shown and shown not in self.steps_facts.inputs:
+            self.steps_facts.inputs.append(shown)
+
+    # --- the end ---
+
+    def _measured(self) -> None:
+        self._write()
+        self._report("letting the script finish", measured=True)
+
+    def _wait(self) -> None:
+        """Waits to be ended, at a place where the script writes no file."""
+        self._report("waiting", measured=True, waiting=True)
+        while self._stop.exists():
+            time.sleep(WAIT_S)
+
+    def _exit(self) -> None:
+        if self.pid == os.getpid() and self._status.doing:
+            self.profiles.stop(keep=True)
+            self._write()
+            self._report("ended", measured=True, waiting=True)
+
+    def _write(self) -> None:
+        """Writes what is known so far."""
+        from inductorscope.capture.inside.machine import describe_machine
+        from inductorscope.capture.inside.options import effective_config
+
+        facts, mine, folder = self.facts, self.steps_facts, self.order.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        if facts.error is None:
+            facts.state = "complete"
+        facts.env = environment.recorded()
+        describe_machine(facts, "cuda" if torch.cuda.is_initialized() else "cpu")
+        if self._compiling:
+            facts.config = effective_config(self.order.spec)
+            facts.compile_times = None
+            self._compiling.write(facts, folder)
+        steps = self.steps
+        mine.rank = _rank()
+        mine.count, mine.kinds = steps.step if steps.done else max(0, steps.step - 1), steps.kinds
+        self.clock.wait()
+        times = {step: self.clock.ms(*marks) for step, marks in steps.marks.items()}
+        mine.first_ms = [
+            times.get(step) or 0.0 for step in range(1, min(len(times), MOST_FIRST) + 1)
+        ]
+        samples = [ms for step in steps.samples() if (ms := times.get(step)) is not None]
+        if samples:
+            from inductorscope.capture.inside.timing import summarize
+
+            facts.timings[self.order.label] = summarize(samples, 1)
+        memory_of(mine)
+        mine.cuda_graphs = self.graphs.facts(Path(self.order.out))
+        facts.script = [mine]
+        facts.write(folder)
+
+    def _report(self, doing: str, *, measured: bool = False, waiting: bool = False) -> None:
+        processes = int(os.environ.get("WORLD_SIZE", "1") or 1)
+        self._status = Status(doing, measured or self._status.measured, waiting, processes)
+        folder = self.order.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / f".{STATUS}"
+        part.write_bytes(msgspec.json.encode(self._status))
+        part.replace(folder / STATUS)
+
+    def _follow_errors(self) -> None:
+        """Keeps the exception that ends the script."""
+        before = sys.excepthook
+
+        def excepthook(
+            kind: type[BaseException], error: BaseException, trace: TracebackType | None
+        ) -> None:
+            self.facts.state = "failed to compile" if is_compile_error(error) else "failed"
+            self.facts.error = describe_error(error)
+            self._status.doing = self._status.doing or "failed"
+            before(kind, error, trace)
+
+        sys.excepthook = excepthook
+
+
+_DOING = {TIMED: "timing", PROFILED: "profiling", "warm-up": "warming up"}
+_observer: Observer | None = None
+
+
+def imported(name: str) -> None:
+    """A module of torch has been imported."""
+    global _observer
+    if name == "torch":
+        order = read_order()
+        if os.getppid() == order.parent or "LOCAL_RANK" in os.environ:
+            environment.die_with(os.getppid())
+        _observer = Observer(order)
+        _observer.torch_imported()
+    elif _observer is not None and name == "torch._dynamo":
+        _observer.dynamo_imported(sys.modules[name])
+    elif _observer is not None:
+        _observer.graphs.follow(sys.modules[name])
+
+
+def _optimizer_stepped(optimizer: Untyped, args: Untyped, kwargs: Untyped) -> None:
+    if torch.compiler.is_compiling():  # a compiled step must not contain this
+        return
+    if _observer is not None:
+        _observer.optimizer_stepped(optimizer)
+
+
+def _forget() -> None:
+    """A forked process, such as a data loader's, is no process of the script's steps."""
+    global _observer
+    _observer = None
+
+
+def _name_of_wrapper(frame: FrameType) -> str:
+    function = frame.f_locals.get("fn")
+    owner = getattr(function, "__self__", None)
+    if owner is not None:
+        return type(owner).__name__
+    return str(getattr(function, "__qualname__", "the compiled function"))
+
+
+def _rank() -> int | None:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return int(torch.distributed.get_rank())
+    text = os.environ.get("RANK", "")
+    return int(text) if text.isdigit() else None
+
+
+def _tensors(values: list[Untyped]) -> list[str]:
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}")
+        elif isinstance(value, dict):
+            found += _tensors(list(value.values()))
+        elif isinstance(value, list | tuple):
+            found += _tensors(list(value))
+    return found

@@ -1,0 +1,154 @@
+"""Decides what each step of a script is used for. Torch-free.
+
+After a compile, one step warms up, two are timed, a few are profiled, and further ones are timed.
+Profiling comes early because nobody knows how many steps there will be. A recompile starts this
+again: figures are those of the code that runs in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+COMPILES, WARM_UP, TIMED, PROFILED, NOT_TIMED = (
+    "compiles", "warm-up", "timed", "profiled", "not timed",
+)  # fmt: skip
+TIMED_FIRST = 2
+FEWEST, MOST = 5, 300
+FIXED = 20
+"""Steps to time when several processes must agree on how many."""
+MOST_RESTARTS = 5
+LONG_STEP_S = 5.0
+"""Only one step is profiled if a step takes longer."""
+PROFILED_STEPS = 3
+MOST_STEPS = 10_000
+"""Steps after which measuring ends, whatever it has."""
+
+Mark = TypeVar("Mark")
+
+
+class Profiler(Protocol):
+    """Profiles some steps."""
+
+    def start(self, steps: int) -> bool: ...
+    def step(self) -> None: ...
+    def stop(self, *, keep: bool) -> None: ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to measure."""
+
+    seconds: float
+    """Time for timed steps."""
+    profile: bool = True
+    several: bool = False
+    """Whether several processes run the steps together, which must not depend on their clocks."""
+    after: int = 0
+    """Steps to let pass when everything is measured."""
+
+
+@dataclass
+class Steps(Generic[Mark]):
+    """The steps so far. `end` and `begin` are called at each boundary, in this order."""
+
+    plan: Plan
+    profiler: Profiler
+    finished: Callable[[], None]
+    """Called once, when everything is measured."""
+
+    step: int = 0
+    """The step that runs; 0 before the first."""
+    kind: str = WARM_UP
+    compiling: bool = False
+    """Set when something compiles in the step that runs."""
+    kinds: list[tuple[str, int, int]] = field(default_factory=list)
+    marks: dict[int, tuple[Mark | None, Mark]] = field(default_factory=dict)
+    """Where steps begin and end, on the clock of the device."""
+    timed: list[int] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
+    """Those timed before a recompile."""
+    profiled: bool = False
+    done: bool = False
+
+    _begin: Mark | None = None
+    _began_s: float = 0.0
+    _spent_s: float = 0.0
+    _longest_s: float = 0.0
+    _left: int = 0
+    _restarts: int = 0
+
+    def begin(self, mark: Mark | None, now_s: float) -> None:
+        self.step += 1
+        self._begin, self._began_s = mark, now_s
+
+    def end(self, mark: Mark, now_s: float) -> None:
+        """Ends the running step, and decides what the next is for."""
+        compiled, self.compiling = self.compiling, False
+        self._note(COMPILES if compiled else self.kind)
+        if self.done:
+            return
+        self.marks[self.step] = (self._begin, mark)
+        if compiled and self._restarts < MOST_RESTARTS:
+            self._restart()
+        elif self.kind == WARM_UP:
+            self.kind = TIMED
+        elif self.kind == PROFILED:
+            self._profile_on()
+        elif self.kind == TIMED and not compiled:
+            self.timed.append(self.step)
+            self._spent_s += now_s - self._began_s
+            self._longest_s = max(self._longest_s, now_s - self._began_s)
+            self._after_timed()
+        elif self.kind == NOT_TIMED:
+            self._left -= 1
+        if (self.kind == NOT_TIMED and self._left <= 0) or self.step >= MOST_STEPS:
+            self.done = True
+            self.finished()
+
+    def samples(self) -> list[int]:
+        """The timed steps: the last ones without a recompile between them, if they are enough."""
+        return self.timed if len(self.timed) >= TIMED_FIRST else self.before or self.timed
+
+    def _note(self, kind: str) -> None:
+        if self.kinds and self.kinds[-1][0] == kind:
+            self.kinds[-1] = (kind, self.kinds[-1][1], self.step)
+        else:
+            self.kinds.append((kind, self.step, self.step))
+
+    def _restart(self) -> None:
+        self._restarts += 1
+        if self.kind == PROFILED:
+            self.profiler.stop(keep=False)
+        if len(self.timed) >= TIMED_FIRST:
+            self.before = self.timed
+        self.timed, self._spent_s, self.profiled, self.kind = [], 0.0, False, WARM_UP
+
+    def _after_timed(self) -> None:
+        if self.plan.profile and not self.profiled:
+            if len(self.timed) >= TIMED_FIRST:
+                self._start_profile()
+        elif self._enough():
+            self.kind, self._left = NOT_TIMED, self.plan.after
+
+    def _enough(self) -> bool:
+        count = len(self.timed)
+        if self.plan.several:
+            return count >= FIXED
+        return count >= MOST or (
+            self._spent_s >= self.plan.seconds
+            and (count >= FEWEST or self._longest_s >= self.plan.seconds)
+        )
+
+    def _start_profile(self) -> None:
+        steps = 1 if self._longest_s > LONG_STEP_S and not self.plan.several else PROFILED_STEPS
+        if self.profiler.start(steps):
+            self.kind, self._left = PROFILED, 1 + steps  # the first warms the profiler up
+
+    def _profile_on(self) -> None:
+        self._left -= 1
+        self.profiler.step()
+        if self._left == 0:
+            self.profiler.stop(keep=True)
+            self.profiled, self.kind = True, WARM_UP

@@ -1,0 +1,20 @@
+# mypy: ignore-errors
+"""A script for the tests: a graph break, and a recompile in step 3."""
+
+import sys
+
+import torch
+
+
+@torch.compile
+def scale(x: torch.Tensor) -> torch.Tensor:
+    y = torch.softmax(x * 2, -1)
+    print(end="")  # a graph break
+    return (y + x).relu().sum(-1)
+
+
+print("arguments", sys.argv[1:], __name__)
+for step in range(1, int(sys.argv[1]) + 1):
+    print("step", step, float(scale(torch.rand(32 if step < 3 else 64, 128)).sum()))
+if "fail" in sys.argv:
+    sys.exit(3)

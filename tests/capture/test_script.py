@@ -1,0 +1,211 @@
+"""Scripts captured as they are: their steps, what compiles at which step, failures, launchers."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from inductorscope.answers.time.time import time_page
+from inductorscope.capture.permission import NotAllowed
+from inductorscope.capture.run import run_capture
+from inductorscope.capture.script.gather import add_eager, gather
+from inductorscope.capture.script.run import STARTUP
+from inductorscope.capture.script.steps import MOST_RESTARTS, Plan, Steps
+from inductorscope.capture.spec import CaptureSpec
+from inductorscope.capture.watch import CaptureFailed
+from inductorscope.formats.capture_facts import CaptureFacts, ScriptSteps, read_facts
+from inductorscope.reading import read_run
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.database.migrate import migrate
+
+SCRIPT = Path(__file__).with_name("small_script.py")
+
+
+def capture(
+    out: Path, model: str, *args: str, trusted: bool = True, cache: Path | None = None
+) -> CaptureFacts:
+    spec = CaptureSpec(model=model, args=args, seconds=0.2)
+    settings = Settings(data=out, database_url="")
+    return run_capture(spec, out, settings, trusted=trusted, cache=cache)
+
+
+@pytest.fixture(scope="session")
+def captured_script(between: Path, cache: Path) -> Path:
+    """The script of the tests, captured once for all workers."""
+    out = between / "script"
+    with (between / "script.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (out / "capture.json").exists():
+            capture(out, str(SCRIPT), "100000", cache=cache)
+    return out
+
+
+@pytest.mark.torch
+def test_a_scripts_steps_are_found_timed_and_profiled(captured_script: Path) -> None:
+    facts = read_facts(captured_script)
+    assert facts is not None
+    assert (facts.state, facts.error, facts.differs) == ("complete", None, [])
+    (steps,) = facts.script
+    assert steps.from_what == "a call of scale"
+    assert steps.kinds[:3] == [("compiles", 1, 1), ("warm-up", 2, 2), ("compiles", 3, 3)]
+    assert {"timed", "profiled"} <= {kind for kind, _, _ in steps.kinds}
+    assert {event.step for event in steps.compiles} == {1, 3}
+    assert all(event.seconds > 0 for event in steps.compiles)
+    assert facts.profiles["compiled"].steps == facts.profiles["eager"].steps == 3
+    for timing in facts.timings.values():
+        assert len(timing.samples) >= 5
+    assert set(facts.timings) == {"eager", "compiled"}
+    assert facts.eager_script is not None
+    assert facts.eager_script.compiles == []
+    assert steps.inputs == facts.eager_script.inputs == ["float32[64, 128]"]
+    assert facts.peaks is not None
+
+
+@pytest.mark.torch
+def test_a_script_runs_as_it_would_and_ends_when_it_is_measured(captured_script: Path) -> None:
+    lines = (captured_script / "capture.log").read_text().splitlines()
+    assert lines[0] == "arguments ['100000'] __main__"
+    assert 10 < len(lines) < 100_000
+    assert not (captured_script / "processes").exists()
+
+
+@pytest.mark.torch
+def test_a_captured_scripts_times_reach_its_lines(captured_script: Path, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, database_url="")
+    migrate(settings)
+    engine = make_engine(settings)
+    made = sessions(engine)
+    run = read_run(captured_script, session_factory=made, origin="capture").run_id
+    with made() as session:
+        page = time_page(session, run)
+    engine.dispose()
+    assert page.script is not None
+    assert [one.step for one in page.script.compiles] == [1, 1, 3, 3]
+    assert page.kernel_time_us
+    assert page.speed_up
+    lines = {line.line for line in page.source_lines if line.path == str(SCRIPT)}
+    assert {11, 13} <= lines
+
+
+@pytest.mark.torch
+def test_what_a_failing_script_recorded_is_kept(tmp_path: Path, cache: Path) -> None:
+    facts = capture(tmp_path, str(SCRIPT), "1", "fail", cache=cache)
+    assert facts.state == "failed"
+    assert facts.error is not None
+    assert facts.error.message == "The script ended with exit status 3."
+    assert len(facts.script[0].compiles) == 2
+
+
+def test_a_script_that_fails_early_is_reported_at_once(tmp_path: Path) -> None:
+    script = tmp_path / "early.py"
+    script.write_text("print('no such file')\nraise SystemExit(2)\n")
+    began = time.monotonic()
+    with pytest.raises(CaptureFailed, match=r"(?s)exit status 2.*last printed.*no such file"):
+        capture(tmp_path / "out", str(script))
+    assert time.monotonic() - began < 5
+
+
+def test_a_module_is_run_by_its_launcher(tmp_path: Path) -> None:
+    shown = "import sys; print(sys.argv); sys.exit(4)"
+    with pytest.raises(CaptureFailed, match=r"(?s)exit status 4.*\['-c', '--steps', '3'\]"):
+        capture(tmp_path, "python", "-c", shown, "--steps", "3")
+    with pytest.raises(NotAllowed, match="may not be started from the web"):
+        capture(tmp_path, "torchrun", "train.py", trusted=False)
+    assert CaptureSpec(model="torchrun", args=("a/train.py", "--x")).title == "train.py"
+
+
+def test_another_sitecustomize_is_still_imported(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('mine')\n")
+    path = os.pathsep.join([str(STARTUP), str(tmp_path)])
+    program = "import sys; print(sys.modules['sitecustomize'].__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": path},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["mine", str(tmp_path / "sitecustomize.py")]
+
+
+@dataclass
+class Recorded:
+    """A profiler that records what is asked of it."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def start(self, steps: int) -> bool:
+        self.asked.append(f"start {steps}")
+        return True
+
+    def step(self) -> None:
+        self.asked.append("step")
+
+    def stop(self, *, keep: bool) -> None:
+        self.asked.append("keep" if keep else "drop")
+
+
+def walk(plan: Plan, compiling: set[int], step_s: float = 1.0) -> tuple[Steps[float], list[str]]:
+    """Takes steps of equal length until everything is measured."""
+    profiler, now = Recorded(), 0.0
+    steps: Steps[float] = Steps(plan, profiler, lambda: None)
+    while not steps.done:
+        steps.begin(now, now)
+        steps.compiling = steps.step in compiling
+        now += step_s
+        steps.end(now, now)
+    return steps, profiler.asked
+
+
+def test_steady_steps_are_timed_profiled_and_timed_again() -> None:
+    steps, asked = walk(Plan(seconds=6), {1})
+    assert steps.kinds == [
+        ("compiles", 1, 1), ("warm-up", 2, 2), ("timed", 3, 4), ("profiled", 5, 8),
+        ("warm-up", 9, 9), ("timed", 10, 13),
+    ]  # fmt: skip
+    assert steps.samples() == [3, 4, 10, 11, 12, 13]
+    assert asked == ["start 3", "step", "step", "step", "step", "keep"]
+
+
+def test_a_recompile_starts_again() -> None:
+    steps, asked = walk(Plan(seconds=4), {1, 6})
+    assert asked[:3] == ["start 3", "step", "drop"]
+    assert asked[-1] == "keep"
+    assert min(steps.samples()) > 6
+    endless, _ = walk(Plan(seconds=4), set(range(1, 2000, 2)))
+    assert sum(kind == "compiles" for kind, _, _ in endless.kinds) > MOST_RESTARTS
+
+
+def test_processes_that_run_together_count_steps_and_not_seconds() -> None:
+    fast, _ = walk(Plan(seconds=9, several=True), {1}, 0.001)
+    slow, _ = walk(Plan(seconds=9, several=True), {1}, 9.0)
+    assert fast.kinds == slow.kinds
+    after, _ = walk(Plan(seconds=9, several=True, profile=False, after=7), {1})
+    assert after.kinds[-1][0] == "not timed"
+    assert after.kinds[-1][2] - after.kinds[-1][1] == 6
+
+
+def test_ranks_become_one_capture_and_differences_are_named(tmp_path: Path) -> None:
+    for pid, rank in ((7, 1), (9, 0)):
+        folder = tmp_path / "processes" / str(pid)
+        folder.mkdir(parents=True)
+        CaptureFacts(state="complete", script=[ScriptSteps(rank, pid)]).write(folder)
+        (folder / "compiled.trace.json.gz").write_text(str(rank))
+    gathered = gather(tmp_path, CaptureSpec(model="torchrun"), "compiled")
+    assert [steps.rank for steps in gathered.facts.script] == [0, 1]
+    assert (tmp_path / "compiled.trace.json.gz").read_text() == "0"
+    assert (tmp_path / "rank_1" / "compiled.trace.json.gz").read_text() == "1"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["compiled.trace.json.gz", "rank_1"]
+    gathered.facts.script[0].inputs = ["float32[8]"]
+    eager = gather(tmp_path / "none", CaptureSpec(model="torchrun"), "eager")
+    eager.facts.script = [ScriptSteps(inputs=["float32[4]"], optimizer="SGD")]
+    add_eager(eager, tmp_path, gathered.facts)
+    assert gathered.facts.differs == [
+        "The optimizer is SGD in eager, none compiled.",
+        "Only eager steps have the inputs float32[4].",
+        "Only compiled steps have the inputs float32[8].",
+    ]
