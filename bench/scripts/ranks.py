@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Trains with DistributedDataParallel; start it with torchrun. Rank 1 recompiles in step 6."""
 
 import argparse
@@ -6,6 +7,19 @@ import os
 import torch
 import torch.distributed
 from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(torch.nn.Module):
+    """Two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = torch.nn.Linear(256, 512)
+        self.narrow = torch.nn.Linear(512, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.narrow(torch.nn.functional.gelu(self.wide(x)))
+
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=80)
@@ -18,8 +32,7 @@ device = f"cuda:{os.environ['LOCAL_RANK']}" if options.device == "cuda" else "cp
 if options.device == "cuda":
     torch.cuda.set_device(device)
 torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 8))
-model = torch.compile(DistributedDataParallel(model.to(device)))
+model = torch.compile(DistributedDataParallel(Net().to(device)))
 optimizer = torch.optim.AdamW(model.parameters())
 for step in range(1, options.steps + 1):
     rows = 48 if rank == 1 and step >= 6 else 32

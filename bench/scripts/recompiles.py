@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Runs a function with a graph break, which recompiles in step 3, when its input grows."""
 
 import argparse

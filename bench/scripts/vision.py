@@ -1,4 +1,5 @@
-"""Trains a small ResNet of torchvision from a data loader with worker processes."""
+# mypy: ignore-errors
+"""Trains a small ResNet of transformers from a data loader with worker processes."""
 
 import argparse
 import statistics
@@ -6,8 +7,8 @@ import time
 
 import torch
 import torch.nn.functional as F
-import torchvision
 from torch.utils.data import DataLoader, Dataset
+from transformers import ResNetConfig, ResNetForImageClassification
 
 
 class Pictures(Dataset):
@@ -35,14 +36,18 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     pictures = Pictures(options.batch * options.steps, options.size)
     loader = DataLoader(pictures, options.batch, num_workers=options.workers)
-    model = torchvision.models.resnet18(num_classes=10).to(options.device).train()
+    config = ResNetConfig(
+        embedding_size=16, hidden_sizes=[16, 32, 64], depths=[2, 2, 2], layer_type="basic",
+        num_labels=10,
+    )  # fmt: skip
+    model = ResNetForImageClassification(config).to(options.device).train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     compiled = torch.compile(model)
     times = []
     began = time.perf_counter()
     for step, (batch, labels) in enumerate(loader, 1):
         batch, labels = batch.to(options.device), labels.to(options.device)
-        loss = F.cross_entropy(compiled(batch), labels)
+        loss = F.cross_entropy(compiled(batch).logits, labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -179,6 +180,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     out = options.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
+    if spec.kind == "script":
+        return _capture_script(spec, out, options.cache)
     cache = options.cache or Path(tempfile.mkdtemp(prefix="inductorscope-"))
     environment.prepare(spec, out, cache, reuse_cache=options.reuse)
     if options.loading is None:
@@ -191,6 +194,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.cache is None:
             shutil.rmtree(cache, ignore_errors=True)
     return 0 if state == "complete" else 1
+
+
+def _capture_script(spec: CaptureSpec, out: Path, cache: Path | None) -> int:
+    """Captures a script, for a user who starts the child by hand; it runs in its own process."""
+    from inductorscope.capture.script.run import capture_script
+    from inductorscope.capture.watch import CaptureFailed, Limits, Watch
+
+    unlimited = Limits(seconds=sys.maxsize, memory=sys.maxsize)
+    watch = Watch("capture", unlimited, log=print)
+    try:
+        facts = capture_script(spec, _load_anything(spec), out, watch, cache, None)
+    except CaptureFailed as failed:
+        print(failed, file=sys.stderr)
+        return 1
+    return 0 if facts.state == "complete" else 1
 
 
 def _load_anything(spec: CaptureSpec) -> Loading:

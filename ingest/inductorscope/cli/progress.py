@@ -47,4 +47,4 @@ class Progress:
         self(step, done, total or None, "bytes")
 
     def log(self, text: str) -> None:
-        self._bars.console.print(text, markup=False)
+        self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -24,9 +24,14 @@ class Clock:
     def __init__(self) -> None:
         self._last: Untyped = None
 
+    @property
+    def capturing(self) -> bool:
+        """Whether the program records a CUDA graph."""
+        return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
+
     def mark(self) -> tuple[float, Untyped]:
         event = None
-        if torch.cuda.is_initialized() and not torch.cuda.is_current_stream_capturing():
+        if torch.cuda.is_initialized() and not self.capturing:
             event = torch.cuda.Event(enable_timing=True)
             event.record()
             self._last = event

@@ -73,7 +73,7 @@ class Observer:
     def _new_steps(self) -> Steps[Untyped]:
         spec = self.order.spec
         processes = int(os.environ.get("WORLD_SIZE", "1") or 1)
-        plan = Plan(spec.seconds, spec.profiles, processes > 1, spec.steps_after)
+        plan = Plan(spec.seconds, spec.profiles, processes > 1, spec.steps_after, self.order.first)
         return Steps(plan, self.profiles, self._measured)
 
     # --- what torch calls ---
@@ -109,7 +109,10 @@ class Observer:
 
         def callback_from_stance(callback: Untyped) -> Untyped:
             if callback is not None and callback is not False:
-                self.called(callback)
+                try:
+                    self.called(callback)
+                except Exception as error:  # noqa: BLE001  # see give_up
+                    self.give_up(error)
             return original(callback)
 
         eval_frame._callback_from_stance = callback_from_stance
@@ -118,6 +121,15 @@ class Observer:
         handler.register_end_callback(self._compile_ends)
         if self.order.label == EAGER:
             torch.compiler.set_stance("force_eager")
+
+    def give_up(self, error: Exception) -> None:
+        """Stops observing: whatever goes wrong here must not fail the script."""
+        self.pid = 0
+        self.facts.missing.append(f"Observing the script stopped: {error!r}.")
+        print(self.facts.missing[-1], file=sys.stderr)
+        self.order.folder.mkdir(parents=True, exist_ok=True)
+        self.facts.script = [self.steps_facts]
+        self.facts.write(self.order.folder)
 
     def called(self, function: Untyped) -> None:
         """Something called a compiled function, which torch names by its callback."""
@@ -183,6 +195,8 @@ class Observer:
 
     def _boundary(self) -> None:
         """One step ends, and the next begins."""
+        if self.clock.capturing:  # the script records a CUDA graph, in which nothing else may run
+            return
         now = time.perf_counter()
         steps = self.steps
         before = steps.kind
@@ -253,7 +267,7 @@ class Observer:
         if self.pid == os.getpid() and self._status.doing:
             self.profiles.stop(keep=True)
             self._write()
-            self._report("ended", measured=True, waiting=True)
+            self._report("ending", ended=True)
 
     def _write(self) -> None:
         """Writes what is known so far."""
@@ -288,9 +302,11 @@ class Observer:
         facts.script = [mine]
         facts.write(folder)
 
-    def _report(self, doing: str, *, measured: bool = False, waiting: bool = False) -> None:
+    def _report(
+        self, doing: str, *, measured: bool = False, waiting: bool = False, ended: bool = False
+    ) -> None:
         processes = int(os.environ.get("WORLD_SIZE", "1") or 1)
-        self._status = Status(doing, measured or self._status.measured, waiting, processes)
+        self._status = Status(doing, measured or self._status.measured, waiting, ended, processes)
         folder = self.order.folder
         folder.mkdir(parents=True, exist_ok=True)
         part = folder / f".{STATUS}"
@@ -335,7 +351,10 @@ def _optimizer_stepped(optimizer: Untyped, args: Untyped, kwargs: Untyped) -> No
     if torch.compiler.is_compiling():  # a compiled step must not contain this
         return
     if _observer is not None:
-        _observer.optimizer_stepped(optimizer)
+        try:
+            _observer.optimizer_stepped(optimizer)
+        except Exception as error:  # noqa: BLE001  # see give_up
+            _observer.give_up(error)
 
 
 def _forget() -> None:

@@ -28,6 +28,8 @@ class Order(msgspec.Struct, frozen=True):
     trusted: bool
     parent: int
     """The process that follows the capture, and with which the script ends."""
+    first: int = 0
+    """The first step that may be timed."""
 
     def variables(self) -> dict[str, str]:
         return {VARIABLE: msgspec.json.encode(self).decode()}
@@ -46,6 +48,8 @@ class Status(msgspec.Struct):
     measured: bool = False
     waiting: bool = False
     """Whether it waits at the end of a step to be ended."""
+    ended: bool = False
+    """Whether it ends by itself."""
     processes: int = 1
     """How many processes run the script's steps together."""
 

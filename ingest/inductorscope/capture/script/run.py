@@ -24,6 +24,7 @@ from inductorscope.capture.inside import environment, sources
 from inductorscope.capture.permission import Loading
 from inductorscope.capture.script.gather import add_eager, gather
 from inductorscope.capture.script.order import STOP, Order, statuses
+from inductorscope.capture.script.steps import COMPILES, PROFILED
 from inductorscope.capture.spec import LAUNCHERS, CaptureSpec
 from inductorscope.capture.watch import (
     CaptureCancelled,
@@ -38,6 +39,7 @@ from inductorscope.formats.capture_facts import (
     CaptureError,
     CaptureFacts,
     PeakFacts,
+    ScriptSteps,
 )
 from inductorscope.processes.programs import program, variables_for
 
@@ -68,6 +70,8 @@ class Running:
     reuse_cache: bool = False
     measured: Callable[[Path], None] | None = None
     """Called with a folder to read when a script that runs to its end is measured."""
+    first: int = 0
+    """The first step that may be timed."""
 
     @property
     def full(self) -> bool:
@@ -85,7 +89,9 @@ class Running:
 
     @property
     def variables(self) -> dict[str, str]:
-        order = Order(self.spec, str(self.out), self.label, self.loading.trusted, os.getpid())
+        order = Order(
+            self.spec, str(self.out), self.label, self.loading.trusted, os.getpid(), self.first
+        )
         own = variables_for(self.loading.trusted)
         path = os.pathsep.join([str(STARTUP), *filter(None, [own.get("PYTHONPATH")])])
         own |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | order.variables()
@@ -119,7 +125,13 @@ def capture_script(
         if facts.error is not None:
             watch.log(facts.error.message)
         if facts.state == "complete" and spec.eager is not False and facts.script:
-            _run_eager(replace(running, out=Path(scratch) / EAGER, label=EAGER), out, facts)
+            eager = replace(
+                running,
+                out=Path(scratch) / EAGER,
+                label=EAGER,
+                first=_first_steady(facts.script[0]),
+            )
+            _run_eager(eager, out, facts)
     if facts.profiles:
         watch.progress("measuring the machine's peaks", 0, None, None)
         facts.peaks = _peaks(facts.device, loading.trusted)
@@ -175,7 +187,7 @@ def _follow(running: Running, process: subprocess.Popen[bytes], log: Path | None
         if now - checked >= CHECK_S:
             watch.check(process.pid, deadline)
             checked = now
-        found = statuses(out)
+        found = [one for one in statuses(out) if not one.ended]
         if found:
             watch.progress(f"{label}: {found[0].doing}", 0, None, None)
         measured = [one for one in found if one.measured]
@@ -197,7 +209,7 @@ def _let_wait(out: Path, process: subprocess.Popen[bytes]) -> None:
     (out / STOP).touch()
     deadline = time.monotonic() + WAITING_S
     while time.monotonic() < deadline and process.poll() is None:
-        if all(one.waiting for one in statuses(out)):
+        if all(one.waiting or one.ended for one in statuses(out)):
             return
         time.sleep(LOOK_S / 10)
 
@@ -253,6 +265,14 @@ def _judge(facts: CaptureFacts, failure: str | None, out: Path) -> None:
     recorded = any((out / environment.TRACE_FOLDER).iterdir()) or facts.timings or facts.profiles
     if not recorded:
         raise CaptureFailed(failure + last_lines(out / LOG))
+
+
+def _first_steady(steps: ScriptSteps) -> int:
+    """Returns the step from which the compiled script was steady, so that eager times the same
+    steps: inputs may differ between steps."""
+    profiled = max((first for kind, first, _ in steps.kinds if kind == PROFILED), default=0)
+    compiles = [last for kind, _, last in steps.kinds if kind == COMPILES and last < profiled]
+    return compiles[-1] + 2 if compiles else 0
 
 
 def _run_eager(running: Running, out: Path, facts: CaptureFacts) -> None:

@@ -47,6 +47,8 @@ class Plan:
     """Whether several processes run the steps together, which must not depend on their clocks."""
     after: int = 0
     """Steps to let pass when everything is measured."""
+    first: int = 0
+    """The first step that may be timed."""
 
 
 @dataclass
@@ -92,7 +94,7 @@ class Steps(Generic[Mark]):
         self.marks[self.step] = (self._begin, mark)
         if compiled and self._restarts < MOST_RESTARTS:
             self._restart()
-        elif self.kind == WARM_UP:
+        elif self.kind == WARM_UP and self.step + 1 >= self.plan.first:
             self.kind = TIMED
         elif self.kind == PROFILED:
             self._profile_on()
