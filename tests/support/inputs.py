@@ -102,6 +102,24 @@ INPUTS: tuple[Input, ...] = (
         "cuda-foo1/compiled.trace.json.gz", "read", "*Time*, *Roofline*", profile=True,
     ),
     Input(
+        PROFILES, "traces of the profiler before Kineto (torch 1.x), "
+        "`profiler.function_events.export_chrome_trace`", "traces/before-kineto.json", "read",
+        "*Time*; they have no launches, so nothing says what the device waited for", profile=True,
+    ),
+    Input(
+        PROFILES, "traces of MTIA devices", "traces/mtia.json", "read", "*Time*", profile=True,
+    ),
+    Input(
+        PROFILES, "traces with hardware counters (CUPTI ranges)", "traces/hardware-counters.json",
+        "partly", "*Time* of the processor; such traces have no durations of kernels",
+        profile=True, says="hardware counters instead of a duration",
+    ),
+    Input(
+        PROFILES, "traces of several ranks, with or without their `TORCH_TRACE` logs",
+        "ranks/straggler.tar.xz", "read", "*Time* of each; *Ranks*: who is late to collectives",
+        graphs=2, kernels=6, profile=True, breaks=0, recompiles=0,
+    ),
+    Input(
         PROFILES, "the profiler's table, `key_averages().table()`", "cuda-foo1/compiled.table.txt",
         "read", "*Time*", profile=True,
     ),

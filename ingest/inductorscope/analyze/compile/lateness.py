@@ -80,7 +80,7 @@ class Lateness:
     parting: list[str] = field(default_factory=list)
     """Where ranks of one group call different collectives."""
     clocks: str = "host"
-    """How the clocks agree: 'host' (one host), 'ends' or 'starts' of collectives."""
+    """How the clocks agree: 'host' (one host), 'ends' or 'starts' of collectives, or 'unknown'."""
 
 
 def lateness(traces: Sequence[RankCalls]) -> Lateness:
@@ -127,9 +127,12 @@ def _shifts(
     shifts = {
         trace.rank: (trace.base_ns - reference.base_ns) / 1000 for trace in traces
     }  # exact: differences of integers
-    if len({trace.host for trace in traces}) == 1:
+    hosts = {trace.host for trace in traces}
+    if len(hosts) == 1 and None not in hosts:
         return shifts, "host"
     by_end = all(trace.on_device for trace in traces)
+    if not by_end and None in hosts:
+        return shifts, "unknown"
     moments: dict[int, list[float]] = defaultdict(list)
     for calls in matched:
         at = {

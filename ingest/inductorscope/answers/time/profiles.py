@@ -34,6 +34,8 @@ class ProfileTable:
     over_wall: float | None
     """Kernel time of a step divided by the wall time of a step without the profiler."""
     wall_us: float | None
+    rank: int | None
+    """The rank whose collectives it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def _profile(profile: Profile, run: Run) -> ProfileTable:
         facts={name: fact for name, fact in profile.facts.items() if name != COLLECTIVES},
         over_wall=over_wall,
         wall_us=None if wall_ms is None else wall_ms * 1000,
+        rank=(profile.facts.get(COLLECTIVES) or {}).get("rank"),
     )
 
 

@@ -35,6 +35,7 @@ from inductorscope.store.tables.models import COLLECTIVES, JsonObject
 
 EAGER, COMPILED = "eager", "compiled"
 LABELS = (EAGER, COMPILED)
+NO_DURATIONS = "a kernel has hardware counters instead of a duration"
 # rank3.trace.json, rank-3.Jul_15.pt.trace.json.gz, rank_3/trace.json
 _RANK = re.compile(r"rank[-_ ]?(\d{1,6})", re.I)
 MOVES = (MEMCPY, MEMSET)
@@ -85,6 +86,8 @@ def read_profiles(
                 profile.trace, profile.kept = read
             for repair in profile.trace.repairs if profile.trace is not None else []:
                 notes.add(file.path, f"{repair.reason} (such as {repair.example})", repair.count)
+            if profile.trace is not None and profile.trace.counted:
+                notes.add(file.path, NO_DURATIONS, profile.trace.counted)
         if (file := profile.table_file) is not None:
             profile.rows = notes.attempt(
                 file.path, "Reading the table", partial(_read_rows, file), None
