@@ -32,10 +32,12 @@ const picture = {
 } as unknown as GraphPicture;
 
 test("a page opens on the dearest line, else on the first that a kernel computes", () => {
-  assert.deepEqual(openingTarget(picture, index), { stage: "source", file: "/a.py", line: 5 });
+  assert.deepEqual(openingTarget(picture, index, []), { stage: "source", file: "/a.py", line: 5 });
   const timed = { ...picture, opens: { path: "/a.py", line: 6 } };
-  assert.deepEqual(openingTarget(timed, index), { stage: "source", file: "/a.py", line: 6 });
-  assert.equal(openingTarget(picture, new LinkIndex({ ...links, stages: {} })), null);
+  assert.deepEqual(openingTarget(timed, index, []), { stage: "source", file: "/a.py", line: 6 });
+  assert.equal(openingTarget(picture, new LinkIndex({ ...links, stages: {} }), []), null);
+  const error = { line: 12, start: 0, end: 4, message: "no such function", kernel: "k" };
+  assert.deepEqual(openingTarget(timed, index, [error]), { stage: "kernel", line: 12 });
 });
 
 test("all lines that one source line became have its colour", () => {

@@ -5,6 +5,7 @@ import { fxGraph } from "../src/explorer/picture/fx-graph";
 import { around, complete, type Group, giverFor, newNode } from "../src/explorer/picture/graph";
 import { irGraph } from "../src/explorer/picture/ir-graph";
 import { litNodes, targetOf, targetOfGroup } from "../src/explorer/picture/lit";
+import { giversOf, takersOf, whyApart } from "../src/explorer/picture/neighbours";
 import { overview } from "../src/explorer/picture/overview";
 import type { Kernel } from "../src/explorer/shapes";
 import { LinkIndex } from "../src/explorer/state/links";
@@ -197,4 +198,38 @@ test("zooming keeps the place under the pointer", () => {
   camera.scale(3, 120, 90);
   const after = camera.toScene(120, 90);
   assert.ok(Math.hypot(before[0] - after[0], before[1] - after[1]) < 1e-9);
+});
+
+test("neighbours are found through views, with what runs between and why they are apart", () => {
+  // one computes neg; two and three take it, two through a view; only the last is generated too
+  const columns = {
+    names: ["x", "neg", "view", "mm", "cos"],
+    targets: ["x", "torch.ops.aten.neg.default", "torch.ops.aten.view.default"].concat([
+      "torch.ops.aten.mm.default",
+      "torch.ops.aten.cos.default",
+    ]),
+    types: ["", "", "", "", ""],
+    lines: [1, 2, 3, 4, 5],
+    inputs: [[], [0], [1], [2, 2], [1]],
+  };
+  const graph = fxGraph(columns, [
+    kernel("triton_poi_fused_neg_0", [[10, ["neg"]]]),
+    { ...kernel("extern_kernels.mm", [[20, ["mm"]]]), first: null },
+    kernel("triton_poi_fused_cos_1", [[30, ["cos"]]]),
+  ]);
+  const takers = takersOf(graph, 0);
+  assert.deepEqual(
+    takers.map(({ group, between }) => [group, between]),
+    [
+      [1, []],
+      [2, [1]],
+    ],
+  );
+  assert.equal(whyApart(graph, 0, 2), null);
+  assert.match(whyApart(graph, 0, 1) ?? "", /^mm is a call of a library/);
+  assert.deepEqual(
+    giversOf(graph, 2).map(({ group, given }) => [group, given]),
+    [[0, 1]],
+  );
+  assert.deepEqual(giversOf(graph, 0), []);
 });

@@ -57,6 +57,9 @@ def test_a_kernel_that_does_not_compile_names_neg(page: Page, neg: str) -> None:
         expect(way.nth(step)).to_contain_text(text)
     way.nth(3).locator("a").click()
     expect(page).to_have_url(re.compile("sel=kernel"))
+    # In the explorer the error stands at its place in the code.
+    expect(page.locator("[data-stage=kernel] .squiggled").first).to_be_visible()
+    expect(page.locator(".compile-error")).to_contain_text("no matching function for call to")
 
 
 def test_the_report_is_copied(page: Page, neg: str) -> None:

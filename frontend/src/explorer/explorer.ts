@@ -20,6 +20,7 @@ import { Pictures } from "./picture/pictures";
 import type { GraphPicture, Kernel } from "./shapes";
 import { type PaneAddress, read, type Target, write } from "./state/address";
 import type { LinkPlace } from "./state/chain";
+import type { CompileError } from "./state/compile-errors";
 import { fileOf } from "./state/content";
 import { KernelFigures } from "./state/kernel-figures";
 import { type KernelName, kernelNames } from "./state/kernel-names";
@@ -34,6 +35,7 @@ import { ChainView } from "./views/chain-view";
 import { describeCoverage } from "./views/coverage";
 import { elsewhere } from "./views/elsewhere";
 import { KernelList } from "./views/kernel-list";
+import { NeighboursView } from "./views/neighbours-view";
 import { ReasonsView } from "./views/reasons-view";
 import { StatusLine } from "./views/status";
 import { UnmappedView } from "./views/unmapped-view";
@@ -57,7 +59,9 @@ export class Explorer implements RowHost {
   readonly tints: Tints;
   readonly names: ReadonlyMap<string, KernelName>;
   readonly figures: KernelFigures;
+  readonly errors: readonly CompileError[];
   readonly pictures = new Pictures(this);
+  readonly neighbours = new NeighboursView(this);
   readonly list: KernelList;
   readonly chain: ChainView;
   readonly reasons: ReasonsView;
@@ -78,7 +82,9 @@ export class Explorer implements RowHost {
     index: LinkIndex,
     texts: Texts,
     nonce: string,
+    errors: readonly CompileError[],
   ) {
+    this.errors = errors;
     this.root = root;
     this.picture = picture;
     this.index = index;
@@ -127,7 +133,8 @@ export class Explorer implements RowHost {
     const held = this.picture.stages.filter(({ files }) => files.length > 0).map(({ id }) => id);
     const address = read(location.search, stages, held);
     // An address that says nothing opens on something; from then on it says so.
-    const opening = location.search === "" ? openingTarget(this.picture, this.index) : null;
+    const opening =
+      location.search === "" ? openingTarget(this.picture, this.index, this.errors) : null;
     if (opening) address.selected = opening;
     this.state.restore(address);
     if (opening) history.replaceState(null, "", write(this.state.address(null)));

@@ -8,6 +8,7 @@ import { Commands } from "./commands";
 import { Explorer } from "./explorer";
 import { followAligning, followReading, readingStep } from "./reading";
 import type { GraphPicture, Links } from "./shapes";
+import { compileErrors } from "./state/compile-errors";
 import { LinkIndex } from "./state/links";
 import { withPictures } from "./state/picture-stages";
 import { Texts } from "./state/texts";
@@ -25,12 +26,16 @@ async function start(root: HTMLElement): Promise<void> {
       ask<GraphPicture>(explorerUrl),
       ask<Links>(linksUrl),
     ]);
+    const { failuresUrl } = root.dataset;
+    const errors = failuresUrl
+      ? await compileErrors(failuresUrl, picture.graph.slug).catch(() => [])
+      : [];
     picture.stages = withPictures(picture.stages);
     panes?.replaceChildren();
     const run = picture.run.id;
     const isHalf = links.engine === "" || !picture.kernels.length;
     picture.reading = isHalf ? await readingStep(run).catch(() => null) : null;
-    const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce);
+    const explorer = new Explorer(root, picture, new LinkIndex(links), texts, nonce, errors);
     const commands = new Commands(explorer);
     new Palette(explorer, commands.keys);
     if (picture.reading) {

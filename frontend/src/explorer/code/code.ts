@@ -10,6 +10,7 @@ import {
   type Text,
 } from "@codemirror/state";
 import { EditorView, highlightActiveLineGutter, keymap } from "@codemirror/view";
+import type { CompileError } from "../state/compile-errors";
 import { isDark, type Marks, NO_MARKS } from "../state/marks";
 import { coloured } from "./colour";
 import { docOf } from "./documents";
@@ -24,6 +25,7 @@ import { levelled } from "./level-view";
 import { firstLine, setMarks } from "./lit-lines";
 import { Ruler } from "./ruler";
 import { ScrollPosition } from "./scroll-position";
+import { squiggled } from "./squiggles";
 import { type TintOf, tinted } from "./tinted";
 import { wrapperSigns } from "./wrapper-kinds";
 
@@ -50,6 +52,7 @@ export interface CodeText {
   wrapper: boolean;
   /** The colour that a line shares with those of other panes. */
   tintOf?: TintOf;
+  errors?: readonly CompileError[];
 }
 
 export interface CodeOptions {
@@ -199,6 +202,7 @@ export class Code {
       shown.wrapper ? wrapperSigns : [],
       shown.timed ? heatStrip : [],
       shown.tintOf ? tinted(shown.tintOf) : [],
+      squiggled(shown.errors ?? []),
       this.folding.of(this.folds(shown, options)),
       this.wrapping.of(options.wrapped ? EditorView.lineWrapping : []),
       EditorView.updateListener.of((update) => {

@@ -1,5 +1,5 @@
 // Where a kernel pane leads: the kernel's page with its figures, its test case, the roofline.
-import { make } from "../../shared/elements";
+import { button, make } from "../../shared/elements";
 import { share } from "../../shared/figures";
 import type { GraphPicture, Kernel } from "../shapes";
 import type { KernelFigures } from "../state/kernel-figures";
@@ -12,6 +12,7 @@ export interface KernelMenuHost {
     readonly handle: number | null;
   };
   readonly figures: KernelFigures;
+  readonly neighbours: { open(kernel: Kernel): Promise<void> };
 }
 
 const SIGN = "↗";
@@ -62,18 +63,20 @@ export class KernelMenu {
       if (found) line.textContent = `${found.words}.`;
     });
     const loops = kernel.kind.startsWith("cpp");
-    const [node] = kernel.calls[0]?.fx ?? [];
-    const fusing = `/runs/${id}/compile/fusing`;
+    const why = button("Why is it not fused with its neighbours?", { class: "menu-entry" }, () => {
+      this.menu.hidePopover();
+      void this.host.neighbours.open(kernel);
+    });
     return [
       line,
       link(page, "The kernel's page: figures, calls, nodes"),
       link(`/api${page}/case.py`, "Download its test case", true),
       link(`${page}#alone`, "Benchmark it"),
       link(`/runs/${id}/roofline`, "All kernels against the roofline"),
-      node
-        ? link(`${fusing}?a=${encodeURIComponent(node)}`, "Why is it not fused with others?")
+      why,
+      loops
+        ? link(`/runs/${id}/compile/fusing#loops`, "Why is a loop of it not vectorised?")
         : null,
-      loops ? link(`${fusing}#loops`, "Which of its loops are vectorised?") : null,
     ];
   }
 }

@@ -11,6 +11,7 @@ import type { Pictures } from "../picture/pictures";
 import type { PictureView } from "../picture/view";
 import type { Kernel, KernelCall, Stage } from "../shapes";
 import type { PaneAddress } from "../state/address";
+import type { CompileError } from "../state/compile-errors";
 import type { Content } from "../state/content";
 import type { KernelFigures } from "../state/kernel-figures";
 import type { KernelName } from "../state/kernel-names";
@@ -31,6 +32,8 @@ export interface PaneHost {
   readonly tints: Tints;
   readonly names: ReadonlyMap<string, KernelName>;
   readonly figures: KernelFigures;
+  readonly errors: readonly CompileError[];
+  readonly neighbours: { open(kernel: Kernel): Promise<void> };
   /** Times of the lines of a source; empty when none are known. */
   heatOf(path: string): Promise<Heat>;
   hovered(pane: Pane, line: number | null): void;
@@ -230,8 +233,20 @@ export class Pane {
     const timed = this.address.stage === "source";
     const rebuilt = content.file.derived;
     const wrapper = this.address.stage === "wrapper";
+    const errors = content.key === "code" ? this.host.errors : [];
     const tintOf = (line: number) => this.host.tints.of(content.key, line);
-    const shown = { text, first, language, label, annotated, rebuilt, timed, wrapper, tintOf };
+    const shown = {
+      text,
+      first,
+      language,
+      label,
+      annotated,
+      rebuilt,
+      timed,
+      wrapper,
+      tintOf,
+      errors,
+    };
     const start = startOf(text, this.address.stage);
     this.code.show(shown, this.host.options, start > 0 ? first + start : null);
     if (timed) void this.warm(content.file.path);

@@ -64,6 +64,7 @@ export function fxGraph(all: NodeColumns, kernels: readonly Kernel[]): Graph {
     title: titleOf(kernel),
     kernel: kernel.name,
     handle: call.handle,
+    library: kernel.first === null,
     hue: hueOf(kernel.category),
     time_us: kernel.time_us === null ? null : kernel.time_us / Math.max(1, kernel.calls.length),
     nodes: call.fx.flatMap((name) => places.get(name) ?? []),

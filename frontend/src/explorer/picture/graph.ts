@@ -22,6 +22,8 @@ export interface Group {
   /** Name of its kernel, and the number of the call; null for what is no kernel. */
   kernel: string | null;
   handle: number | null;
+  /** Whether a library has its code. */
+  library?: boolean;
   hue: string;
   time_us: number | null;
   nodes: number[];

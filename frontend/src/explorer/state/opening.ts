@@ -2,14 +2,22 @@
 import { POST_GRAD } from "../../shared/vocabulary";
 import type { GraphPicture } from "../shapes";
 import type { Target } from "./address";
+import type { CompileError } from "./compile-errors";
 import { kernelsOf } from "./follow";
 import type { LinkIndex } from "./links";
 
 /** Lines of one text that are looked at. */
 const MOST = 200;
 
-/** The line of the user's that costs most, where times are known; else the first that a kernel computes. */
-export function openingTarget(picture: GraphPicture, index: LinkIndex): Target | null {
+/** What does not compile; else the line of the user's that costs most, where times are known; else the
+ * first that a kernel computes. */
+export function openingTarget(
+  picture: GraphPicture,
+  index: LinkIndex,
+  errors: readonly CompileError[],
+): Target | null {
+  const [error] = errors;
+  if (error) return { stage: "kernel", line: error.line };
   const { opens } = picture;
   if (opens && index.linkedLines(`source:${opens.path}`).includes(opens.line)) {
     return { stage: "source", file: opens.path, line: opens.line };

@@ -17,6 +17,7 @@ from inductorscope.answers.parts import (
     graph_of,
     graphs_of,
     run_name,
+    run_of,
     share,
 )
 from inductorscope.answers.time.lines import SLOWEST_LINES
@@ -141,6 +142,8 @@ class ExplorerHead:
     graph: GraphName
     graphs: list[GraphName]
     """All graphs of the run, to switch between."""
+    failed: bool
+    """Whether a compile of the run failed: its errors stand in the code then."""
     state: ExplorerState
 
 
@@ -155,7 +158,14 @@ class ExplorerPage(Explorer):
 
 def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerHead:
     graph = graph_of(session, run, slug)
-    return ExplorerHead(run_name(session, run), graph_name(graph), graphs_of(session, run), state)
+    owner = run_of(session, run)
+    return ExplorerHead(
+        run=RunName(owner.id, owner.name),
+        graph=graph_name(graph),
+        graphs=graphs_of(session, run),
+        failed=owner.failure is not None,
+        state=state,
+    )
 
 
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:

@@ -1,0 +1,57 @@
+// Errors of the compiler, at their place in the generated code.
+import { type Extension, Facet } from "@codemirror/state";
+import { Decoration, EditorView, WidgetType } from "@codemirror/view";
+import type { CompileError } from "../state/compile-errors";
+import { firstLine } from "./lit-lines";
+import { visibleLines } from "./visible-lines";
+
+const errorsOf = Facet.define<readonly CompileError[], readonly CompileError[]>({
+  combine: ([errors]) => errors ?? [],
+});
+
+class Message extends WidgetType {
+  private readonly words: string;
+
+  constructor(words: string) {
+    super();
+    this.words = words;
+  }
+
+  override eq(other: Message): boolean {
+    return other.words === this.words;
+  }
+
+  override toDOM(): HTMLElement {
+    const message = document.createElement("div");
+    message.className = "compile-error";
+    message.textContent = this.words;
+    return message;
+  }
+}
+
+const squiggles = visibleLines((add, { text, from, number }, { state }) => {
+  const line = number + state.facet(firstLine) - 1;
+  const error = state.facet(errorsOf).find((each) => each.line === line);
+  if (!error) return;
+  const { start, end, message } = error;
+  const [first, last] = end > start ? [start, Math.min(end, text.length)] : [0, text.length];
+  const attributes = { title: message };
+  if (last > first) {
+    add(from + first, from + last, Decoration.mark({ class: "squiggled", attributes }));
+  }
+});
+
+/** What the compiler says, below its line. */
+const messages = EditorView.decorations.compute(["doc", firstLine, errorsOf], (state) => {
+  const ranges = state.facet(errorsOf).flatMap(({ line, message }) => {
+    const number = line - state.facet(firstLine) + 1;
+    if (number < 1 || number > state.doc.lines) return [];
+    const widget = Decoration.widget({ widget: new Message(message), block: true, side: 1 });
+    return [widget.range(state.doc.line(number).to)];
+  });
+  return Decoration.set(ranges, true);
+});
+
+export function squiggled(errors: readonly CompileError[]): Extension {
+  return errors.length ? [errorsOf.of(errors), squiggles, messages] : [];
+}

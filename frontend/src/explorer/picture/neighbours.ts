@@ -1,0 +1,77 @@
+// Which calls take what a kernel's call computes, which give what it takes, and what runs between. Pure.
+import { type Graph, giverFor } from "./graph";
+
+export interface Neighbour {
+  /** Place of its group in the graph. */
+  group: number;
+  /** A node of the one that gives, and one of the other that takes it. */
+  given: number;
+  taken: number;
+  values: number;
+  /** Groups that run between the two. */
+  between: number[];
+}
+
+function between(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(0, last - first - 1) }, (_, at) => first + 1 + at);
+}
+
+function gathered(found: readonly Omit<Neighbour, "values">[]): Neighbour[] {
+  const byGroup = new Map<number, Neighbour>();
+  for (const one of found) {
+    const before = byGroup.get(one.group);
+    if (before) before.values++;
+    else byGroup.set(one.group, { ...one, values: 1 });
+  }
+  return [...byGroup.values()];
+}
+
+/** Nodes that a step leads to, through those that no call computes, such as views. */
+function through(graph: Graph, from: number, step: "users" | "inputs"): number[] {
+  const found = new Set<number>();
+  const seen = new Set<number>();
+  const open = [from];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const next of graph.nodes[at]?.[step] ?? []) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      if (graph.nodes[next]?.groups.length) found.add(next);
+      else open.push(next);
+    }
+  }
+  return [...found];
+}
+
+/** Calls that take what a call computes, the next first. */
+export function takersOf(graph: Graph, group: number): Neighbour[] {
+  const found = (graph.groups[group]?.nodes ?? []).flatMap((given) =>
+    through(graph, given, "users").flatMap((taken) =>
+      (graph.nodes[taken]?.groups ?? [])
+        .filter((taker) => taker > group && giverFor(graph, given, taker) === group)
+        .map((taker) => ({ group: taker, given, taken, between: between(group, taker) })),
+    ),
+  );
+  return gathered(found.sort((one, other) => one.group - other.group));
+}
+
+/** Calls that compute what a call takes, the last before it first. */
+export function giversOf(graph: Graph, group: number): Neighbour[] {
+  const found = (graph.groups[group]?.nodes ?? []).flatMap((taken) =>
+    through(graph, taken, "inputs").flatMap((given) => {
+      const giver = giverFor(graph, given, group);
+      const isInside = graph.nodes[given]?.groups.includes(group);
+      if (giver === null || isInside) return [];
+      return [{ group: giver, given, taken, between: between(giver, group) }];
+    }),
+  );
+  return gathered(found.sort((one, other) => other.group - one.group));
+}
+
+/** Why two calls are not one kernel, as far as their kinds tell. */
+export function whyApart(graph: Graph, one: number, other: number): string | null {
+  const library = [one, other].filter((at) => graph.groups[at]?.library);
+  const names = [...new Set(library.map((at) => graph.groups[at]?.title ?? ""))];
+  if (!names.length) return null;
+  const are = names.length > 1 ? "are calls of libraries" : "is a call of a library";
+  return `${names.join(" and ")} ${are}: Inductor fuses only what it generates code for.`;
+}

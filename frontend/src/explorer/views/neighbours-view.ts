@@ -1,0 +1,114 @@
+// "Why is it not fused?": a kernel's neighbours, what runs between them, and where Inductor says why.
+import { button, make } from "../../shared/elements";
+import { count } from "../../shared/figures";
+import { POST_GRAD } from "../../shared/vocabulary";
+import type { Graph } from "../picture/graph";
+import { giversOf, type Neighbour, takersOf, whyApart } from "../picture/neighbours";
+import type { GraphPicture, Kernel } from "../shapes";
+import type { LinkPlace } from "../state/chain";
+import { callOf } from "../state/follow";
+import type { ExplorerState } from "../state/state";
+
+/** Neighbours, and calls between two, that are listed. */
+const LISTED = 5;
+
+export interface NeighboursHost {
+  readonly picture: GraphPicture;
+  readonly state: ExplorerState;
+  readonly pictures: { graphOf(stage: string): Promise<Graph> };
+  lead(place: LinkPlace): Promise<void>;
+}
+
+export class NeighboursView {
+  private readonly host: NeighboursHost;
+  private readonly body = make("div", { class: "unmapped", tabindex: "0" });
+  private readonly dialog = make(
+    "dialog",
+    { class: "wide", "aria-labelledby": "neighbours-title" },
+    make("h2", { id: "neighbours-title" }, "Why is it not fused with its neighbours?"),
+    this.body,
+    make(
+      "form",
+      { method: "dialog" },
+      make("button", { class: "button", value: "close" }, "Close"),
+    ),
+  );
+
+  constructor(host: NeighboursHost) {
+    this.host = host;
+  }
+
+  async open(kernel: Kernel): Promise<void> {
+    const { index, selected, handle } = this.host.state;
+    if (!this.dialog.isConnected) document.body.append(this.dialog);
+    this.body.replaceChildren(make("p", {}, "Fetching the graph …"));
+    this.dialog.showModal();
+    const call = callOf(index, selected, kernel, handle) ?? kernel.calls[0];
+    const graph = await this.host.pictures.graphOf(POST_GRAD).catch(() => null);
+    const at = graph?.groups.findIndex(
+      (group) => group.kernel === kernel.name && group.handle === call?.handle,
+    );
+    if (!graph || at === undefined || at < 0) {
+      this.body.replaceChildren(make("p", {}, "The nodes of this call are not known."));
+      return;
+    }
+    const title = graph.groups[at]?.title ?? kernel.name;
+    this.body.replaceChildren(
+      make("p", {}, `${title}, called in wrapper line ${call?.line}.`),
+      this.part(graph, at, "Takes its results", takersOf(graph, at)),
+      this.part(graph, at, "Gives what it takes", giversOf(graph, at)),
+    );
+  }
+
+  private part(graph: Graph, at: number, title: string, all: readonly Neighbour[]): HTMLElement {
+    const part = make("section", {}, make("h3", {}, title));
+    if (!all.length) part.append(make("p", { class: "soft" }, "No other call does."));
+    const list = make("ul", {}, ...all.slice(0, LISTED).map((one) => this.row(graph, at, one)));
+    if (all.length > LISTED) {
+      list.append(make("li", { class: "soft" }, `and ${all.length - LISTED} more`));
+    }
+    part.append(list);
+    return part;
+  }
+
+  private row(graph: Graph, at: number, one: Neighbour): HTMLElement {
+    const { group, given, taken, values, between } = one;
+    const [node, user] = [graph.nodes[given]?.name ?? "", graph.nodes[taken]?.name ?? ""];
+    const passes = `${node}${values > 1 ? ` and ${count(values - 1, "more value")}` : ""}`;
+    const row = make("li", {}, this.link(graph, group), ` by ${passes}. `);
+    const why = whyApart(graph, at, group);
+    if (why) row.append(why, " ");
+    else {
+      const { id } = this.host.picture.run;
+      const query = new URLSearchParams({ a: node, b: user });
+      const href = `/runs/${id}/compile/fusing?${query}`;
+      row.append(make("a", { href }, "What Inductor said of the two"), ". ");
+    }
+    if (!between.length) row.append("Nothing runs between them.");
+    else {
+      row.append(
+        `${count(between.length, "call")} ${between.length === 1 ? "runs" : "run"} between: `,
+      );
+      between.slice(0, LISTED).forEach((each, nth) => {
+        row.append(nth ? ", " : "", this.link(graph, each));
+      });
+      const more = between.length - LISTED;
+      row.append(more > 0 ? ` and ${more} more.` : ".");
+    }
+    return row;
+  }
+
+  /** Leads to the call in the wrapper. */
+  private link(graph: Graph, at: number): HTMLElement {
+    const group = graph.groups[at];
+    const kernel = this.host.picture.kernels.find(({ name }) => name === group?.kernel);
+    const call = kernel?.calls.find(({ handle }) => handle === group?.handle);
+    const go = button(group?.title ?? "", { class: "link", title: kernel?.name ?? "" }, () => {
+      this.dialog.close();
+      if (!kernel || !call) return;
+      const place = { stage: "wrapper", key: "code", file: null, handle: call.handle };
+      void this.host.lead({ ...place, line: call.line, kernel });
+    });
+    return go;
+  }
+}
