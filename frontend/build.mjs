@@ -42,6 +42,7 @@ const bundle = {
     memory: "src/charts/memory.ts",
     numbers: "src/charts/numbers.ts",
     roofline: "src/charts/roofline.ts",
+    timeline: "src/timeline/main.ts",
     "time-table": "src/charts/time-table.ts",
     styles: "styles/app.css",
   },

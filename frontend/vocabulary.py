@@ -63,6 +63,7 @@ def load() -> ModuleType:
 FIELDS = {
     "STAGES": ("StageEntry", re.findall(r"^  (\w+):", TYPES.split("CategoryEntry")[0], re.M)),
     "CATEGORIES": ("CategoryEntry", ["id", "title", "hue"]),
+    "HOST_WORK": ("CategoryEntry", ["id", "title", "hue"]),
     "WORKS": ("CategoryEntry", ["id", "title", "hue"]),
     "CERTAINTIES": ("CertaintyEntry", ["level", "id", "title", "meaning", "tone"]),
 }

@@ -57,6 +57,11 @@ def time_table(run_id: str, **query: str | int | None) -> str:
     return with_query(f"{time(run_id)}/table", **query)
 
 
+def timeline(run_id: str, **query: str | int | None) -> str:
+    """A trace, event by event; `profile`, `start`, `end`, `event`, `q` and `mark` are its state."""
+    return run_page(run_id, "timeline", **query)
+
+
 def read(run_id: str) -> str:
     return run_page(run_id, "read")
 

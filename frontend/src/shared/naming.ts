@@ -3,6 +3,7 @@ import {
   CATEGORIES,
   CERTAINTIES,
   type CertaintyEntry,
+  HOST_WORK,
   KERNEL_KINDS,
   STAGES,
   type StageEntry,
@@ -11,7 +12,9 @@ import {
 
 const STAGE_BY_ID = new Map(STAGES.map((stage) => [stage.id, stage]));
 const HUE_OF_WORK = new Map(WORKS.map(({ id, hue }) => [id, hue]));
-const CATEGORY_BY_ID = new Map(CATEGORIES.map((category) => [category.id, category]));
+const CATEGORY_BY_ID = new Map(
+  [...CATEGORIES, ...HOST_WORK].map((category) => [category.id, category]),
+);
 
 export function stageNamed(id: string): StageEntry | null {
   return STAGE_BY_ID.get(id) ?? null;

@@ -83,6 +83,11 @@ CPU_OP: Final = "cpu_op"
 ANNOTATION: Final = "annotation"
 ROW_TITLES = {KERNEL: "kernel", CPU_OP: "operator", ANNOTATION: "annotation"}
 
+# Work of threads that is no operator.
+DRIVER: Final = "driver"
+PYTHON: Final = "python"
+OTHER_EVENT: Final = "other_event"
+
 # Families of library kernels, parts of categories: `extern_gemm` in compiled code, `eager_gemm`
 # elsewhere.
 GEMM: Final = "gemm"
@@ -345,6 +350,14 @@ CATEGORIES: tuple[Category, ...] = (
     Category(OVERHEAD, "compiled code's overhead"),
 )  # fmt: skip
 
+HOST_WORK: tuple[Category, ...] = (
+    Category(DRIVER, "driver call", "accent"),
+    Category(ANNOTATION, "annotation", "keyword"),
+    Category(PYTHON, "Python function", "edge"),
+    Category(OTHER_EVENT, "other event", "edge"),
+)
+"""Categories of a trace's events that are neither kernels nor operators."""
+
 KERNEL_KINDS = {"combo": "combo kernel", "multi": "multi-kernel"}
 """Titles of kernels that contain others; other kernels need only their category's title."""
 
@@ -437,7 +450,7 @@ ROLE_TITLES = {stage.id: stage.title for stage in STAGES if not stage.part_of} |
 """All roles of stored files, with titles."""
 FORMER_ROLES = _aliases(STAGES, ROLES)
 """Names of roles in earlier versions, which addresses may still use."""
-CATEGORY_BY_ID = {category.id: category for category in CATEGORIES}
+CATEGORY_BY_ID = {category.id: category for category in (*CATEGORIES, *HOST_WORK)}
 FORMER_CATEGORIES = _aliases(CATEGORIES)
 WORK_BY_ID = {work.id: work for work in WORKS}
 FUSED = frozenset(category.id for category in CATEGORIES if category.fused)

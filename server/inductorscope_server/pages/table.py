@@ -19,6 +19,7 @@ from inductorscope_server.pages import (
     runs,
     search,
     time,
+    timeline,
 )
 from inductorscope_server.web.openapi import FILES, GRAPHS, JOBS, RUNS
 from inductorscope_server.web.pages import Page
@@ -48,6 +49,8 @@ PAGES = (
          "Graphs to open in the explorer", nav="Explorer", show=explorer.show_first),
     Page(RUN + "/time", time.load_time, "time.html", RUNS, "Where the time goes", nav="Time"),
     Page(RUN + "/time/table", time.load_table, "time_table.html", RUNS, "Times, row by row"),
+    Page(RUN + "/timeline", timeline.load, "timeline.html", RUNS, "A trace, event by event",
+         nav="Timeline", fragment="fragments/_timeline.html"),
     Page(RUN + "/roofline", time.load_roofline, "roofline.html", RUNS,
          "Kernels compared with the machine's limits", nav="Roofline"),
     Page(RUN + "/memory", memory.load_first, "memory_empty.html", RUNS,

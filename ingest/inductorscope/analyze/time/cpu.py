@@ -42,7 +42,7 @@ def processor_times(events: TraceEvents) -> tuple[list[SelfTime], Numbers, Timel
     ops = events.columns.ops
     if not len(ops):
         return [], np.zeros(0, np.int32), None
-    own, compiled = own_times(ops), _compiled(events)
+    own, compiled = own_times(ops), compiled_ops(events)
     return (
         *_self_times(events, own, compiled),
         _thread_timeline(events.columns.names, ops, own, compiled),
@@ -118,7 +118,7 @@ def own_times(ops: Events) -> Floats:
     return np.maximum(own, 0.0, out=own)
 
 
-def _compiled(events: TraceEvents) -> Truths:
+def compiled_ops(events: TraceEvents) -> Truths:
     """Whether a compiled graph called each operator."""
     columns = events.columns
     spans = [*columns.graph_calls, *columns.compiled_functions] or columns.compiled

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from inductorscope.formats.trace.event_columns import KERNEL, MEMCPY, MEMSET
 
-DEVICE, RUNTIME, OPERATOR, ANNOTATION = range(4)
+DEVICE, RUNTIME, OPERATOR, ANNOTATION, OTHER = range(5)
 
 
 class Group(NamedTuple):
@@ -53,7 +53,7 @@ _DEVICE_KINDS = (
 
 
 def group_of(category: str | None, process: object, name: str | None) -> Group | None:
-    """The group of an event; None for events that say nothing about time."""
+    """The group of an event; None for one that is only shown on the timeline."""
     if category is None:
         return _BY_PROCESS.get(process.lower()) if isinstance(process, str) else None
     category = category.lower()

@@ -17,6 +17,7 @@ from inductorscope.formats.trace.categories import (
     DEVICE,
     MTIA_WORK,
     OPERATOR,
+    OTHER,
     RUNTIME,
     Group,
     device_kind_of,
@@ -36,6 +37,11 @@ from inductorscope.formats.trace.events import EventArgs, EventReader, TraceEven
 
 LONGEST_US = 7 * 24 * 3600 * 1e6
 """A week: a longer event has a broken time stamp."""
+
+MOST_CATEGORIES = 64
+"""Different categories of other events; the rest count as one."""
+MOST_NAMED = 10_000
+"""Processes and threads whose names are kept."""
 
 # ProfilerStep#550
 _STEP = re.compile(r"^ProfilerStep#\d+$")
@@ -68,7 +74,10 @@ class ColumnReader:
         self._lanes: dict[tuple[object, object], int] = {}
         self._launches: dict[Launch, int] = {}
         self._by_file: dict[tuple[str, str], int] = {}
-        self._rows = [Events(folder) for _ in range(4)]
+        self._others: dict[str, int] = {}
+        self._process_names: dict[object, str] = {}
+        self._thread_names: dict[tuple[object, object], str] = {}
+        self._rows = [Events(folder) for _ in range(5)]
         self._graph_calls: list[Span] = []
         self._compiled: list[Span] = []
         self._compiled_functions: list[Span] = []
@@ -84,14 +93,28 @@ class ColumnReader:
                 process = event.pid if event.cat is None else None
                 name = event.name if event.cat == MTIA_WORK else None
                 alike[event.cat, process, name].append(event)
+            elif event.ph == "M":
+                self._add_name(event)
         for key, events in alike.items():
             group = self._group(*key, len(events))
-            if group is None:
-                continue
             if group.columns == DEVICE:
                 self._add_collectives(events)
             if not self._add_regular(events, *group):
                 self._add_each(events, *group)
+
+    def _add_name(self, event: TraceEvent) -> None:
+        """Keeps the name of a process or thread; a device's label says more than its name."""
+        args = event.args
+        if args is None or len(self._process_names) + len(self._thread_names) >= MOST_NAMED:
+            return
+        if event.name == "process_labels" and isinstance(args.labels, str) and args.labels:
+            if args.labels != "CPU":
+                self._process_names[event.pid] = _shown(args.labels)
+        elif isinstance(args.name, str):
+            if event.name == "process_name":
+                self._process_names.setdefault(event.pid, _shown(args.name))
+            elif event.name == "thread_name":
+                self._thread_names[event.pid, event.tid] = _shown(args.name)
 
     def _add_collectives(self, events: list[TraceEvent]) -> None:
         for event in events:
@@ -116,13 +139,17 @@ class ColumnReader:
             return False
         # Any: events without arguments raise AttributeError, which is caught.
         arguments: list[Any] = [event.args for event in events]
+        external: Integers | None
         try:
             ts = np.array([event.ts for event in events], np.float64)
             us = np.array([event.dur for event in events], np.float64)
-            ids = [each.external_id for each in arguments]
-            if None in ids:
-                ids = [_external_id(each) for each in arguments]
-            external = _ids(ids)
+            if group_number == OTHER:
+                external = np.full(len(events), -1, np.int64)
+            else:
+                ids = [each.external_id for each in arguments]
+                if None in ids:
+                    ids = [_external_id(each) for each in arguments]
+                external = _ids(ids)
             if group_number <= RUNTIME:
                 correlation = _ids([each.correlation for each in arguments])
             else:
@@ -134,7 +161,7 @@ class ColumnReader:
         if not (np.isfinite(ts).all() and (us >= 0).all() and (us < LONGEST_US).all()):
             return False
         lanes = _numbered(self._lanes, [(event.pid, event.tid) for event in events])
-        if group_number >= OPERATOR:
+        if group_number in (OPERATOR, ANNOTATION):
             kinds = [self._launch_of(event) for event in events]
         else:
             kinds = [kind] * len(events)
@@ -142,7 +169,8 @@ class ColumnReader:
             np.array(_numbered(self._names, names), np.int32), np.array(lanes, np.int32),
             np.array(kinds, np.int32), ts, us, external, correlation,
         )  # fmt: skip
-        marks = set(filter(_is_mark, distinct)) if group_number >= OPERATOR else None
+        marked = group_number in (OPERATOR, ANNOTATION)
+        marks = set(filter(_is_mark, distinct)) if marked else None
         if not marks:
             self._rows[group_number].add(*columns)
             return True
@@ -193,21 +221,24 @@ class ColumnReader:
             external = _number(_external_id(event.args))
             if group <= RUNTIME:
                 correlation = _number(event.args.correlation)
-        if group >= OPERATOR:
+        if group in (OPERATOR, ANNOTATION):
             group = self._marked(group, lane, start, duration, name)
             kind = self._launch_of(event)
         (number,) = _numbered(self._names, [name])
         return group, (number, lane, kind, start, duration, external, correlation)
 
-    def _group(
-        self, category: str | None, process: object, name: str | None, count: int
-    ) -> Group | None:
-        """The group of events, or None for most."""
+    def _group(self, category: str | None, process: object, name: str | None, count: int) -> Group:
+        """The group of events, and their kind in it."""
         if category is not None:
             self.kinds.setdefault(device_kind_of(category))
             if category.lower() == COUNTED:
                 self.counted += count
-        return group_of(category, process, name)
+        known = group_of(category, process, name)
+        if known is not None:
+            return known
+        full = len(self._others) >= MOST_CATEGORIES
+        other = "" if category is None or full else category[:100]
+        return Group(OTHER, self._others.setdefault(other, len(self._others)))
 
     def _marked(self, group: int, lane: int, start: float, duration: float, name: str) -> int:
         """Records a span that structures the trace; returns its group."""
@@ -241,20 +272,30 @@ class ColumnReader:
         return number
 
     def finish(self) -> TraceColumns:
-        device, calls, ops, annotations = self._rows
+        device, calls, ops, annotations, others = self._rows
         return TraceColumns(
             names=list(self._names),
-            lanes=[Lane(_shown(process), _shown(thread)) for process, thread in self._lanes],
+            lanes=[self._lane(process, thread) for process, thread in self._lanes],
             device=device,
             ops=ops,
             calls=calls,
             launches=list(self._launches),
             annotations=annotations,
+            others=others,
+            other_categories=list(self._others),
             graph_calls=self._graph_calls,
             compiled=self._compiled,
             compiled_functions=self._compiled_functions,
             steps=self._steps,
             collectives=self._collectives,
+        )
+
+    def _lane(self, process: object, thread: object) -> Lane:
+        return Lane(
+            _shown(process),
+            _shown(thread),
+            self._process_names.get(process, ""),
+            self._thread_names.get((process, thread), "").strip(),
         )
 
 

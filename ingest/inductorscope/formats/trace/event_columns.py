@@ -1,7 +1,7 @@
 """Events of a trace as columns of numbers: a trace can have millions of them.
 
-Three kinds are kept: work of devices, operators and marked spans of CPU threads, and calls of the
-driver, with which threads launch device work.
+Kept are work of devices, operators and marked spans of CPU threads, calls of the driver, with which
+threads launch device work, and all other events that have a duration.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ class Lane:
 
     process: str
     thread: str
+    process_name: str = ""
+    """As the trace names it: "python"; of a device its label, "GPU 0"."""
+    thread_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class Events:
     @property
     def kind(self) -> Numbers:
         """For device work `KERNEL`, `MEMCPY` or `MEMSET`; for operators the index of a `Launch`, or
-        NOWHERE."""
+        NOWHERE; for other events the index of their category."""
         return self._kinds.numbers()
 
 
@@ -141,6 +144,9 @@ class TraceColumns:
     """Calls of the driver and its runtime."""
     launches: list[Launch]
     annotations: Events
+    others: Events
+    """Events of all other categories, such as Python functions."""
+    other_categories: list[str]
     graph_calls: list[Span]
     """Calls of compiled graphs; the text is the graph's key."""
     compiled: list[Span]

@@ -39,7 +39,8 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 
 class EventArgs(msgspec.Struct, gc=False):
-    """The arguments that identify a kernel's launch, or a collective. Their types vary."""
+    """The arguments that identify a kernel's launch or a collective, or name a thread. Their types
+    vary."""
 
     external_id: Any = msgspec.field(default=None, name="External id")
     old_external_id: Any = msgspec.field(default=None, name="external id")
@@ -52,6 +53,8 @@ class EventArgs(msgspec.Struct, gc=False):
     collective: Any = msgspec.field(default=None, name="Collective name")
     group: Any = msgspec.field(default=None, name="Process Group Name")
     elements: Any = msgspec.field(default=None, name="In msg nelems")
+    name: Any = None
+    labels: Any = None
 
 
 class TraceEvent(msgspec.Struct, gc=False):

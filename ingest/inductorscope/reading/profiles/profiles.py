@@ -167,6 +167,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     draft = ProfileDraft(profile.label, device, steps, rows, profile.facts)
     if profile.kept is not None:
         draft.kernels, draft.chunks = profile.kept.kernels, profile.kept.chunks
+        draft.timeline = profile.kept.timeline
     return draft
 
 

@@ -10,8 +10,15 @@ import numpy as np
 from inductorscope.analyze.time.breakdown import Breakdown, break_down
 from inductorscope.analyze.time.collectives import CollectiveCalls, collective_calls
 from inductorscope.analyze.time.order import LaunchOrder, launch_orders
+from inductorscope.analyze.timeline.tracks import lay_out
 from inductorscope.formats.trace.kineto import ChromeTrace
-from inductorscope.store.runs.draft import EventChunk, KernelDraft, TraceKernelDraft
+from inductorscope.store.runs.draft import (
+    EventChunk,
+    KernelDraft,
+    TimelineDraft,
+    TraceKernelDraft,
+)
+from inductorscope.store.runs.timelines import Packer
 from inductorscope.store.runs.trace_events import EventColumns, pack_events
 from inductorscope.store.tables.models import JsonObject
 
@@ -28,6 +35,7 @@ class TraceRead:
     chunks: list[EventChunk] = field(default_factory=list)
     orders: list[LaunchOrder] = field(default_factory=list)
     """In what order each call of a graph launched its work."""
+    timeline: TimelineDraft | None = None
     lanes: list[list[str]] = field(default_factory=list)
     """Of devices, [device, stream]; else [process, thread]."""
     collectives: CollectiveCalls = field(default_factory=CollectiveCalls)
@@ -75,6 +83,9 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
         if kernel.gigabytes is not None or kernel.flop is not None
     ]
     if trace.detail is not None:
+        packer = Packer()
+        layout = lay_out(trace.detail, found, packer.add)
+        read.timeline = None if layout is None else packer.draft(layout)
         columns = trace.detail.columns
         if found.on_device:
             events, row = columns.device, trace.detail.row

@@ -225,6 +225,30 @@ class EventChunk:
     payload: bytes
 
 
+@dataclass(slots=True)
+class TimelineChunkDraft:
+    """Packed bars of one level of a timeline, or names."""
+
+    level: int
+    number: int
+    first: int
+    count: int
+    first_row: int
+    last_row: int
+    begin_us: float
+    end_us: float
+    sums: list[list[float]]
+    payload: bytes
+
+
+@dataclass(slots=True)
+class TimelineDraft:
+    """The events of a trace, laid out."""
+
+    facts: JsonObject
+    chunks: list[TimelineChunkDraft]
+
+
 @dataclass(slots=True, eq=False)
 class ProfileDraft:
     label: str
@@ -237,6 +261,7 @@ class ProfileDraft:
     """Sums over the kernels of its trace."""
     chunks: list[EventChunk] = field(default_factory=list)
     """Packed events."""
+    timeline: TimelineDraft | None = None
 
 
 @dataclass(slots=True)

@@ -376,9 +376,9 @@ def insert_profiles(
     """Inserts profiles and returns their ids; `name_traces` adds their traces later."""
     if not profiles:
         return {}
-    from inductorscope.store.runs.trace_events import (
-        insert_trace,  # imports numpy, which runs without a profile do not need
-    )
+    # These import numpy, which runs without a profile do not need.
+    from inductorscope.store.runs.timelines import insert_timeline
+    from inductorscope.store.runs.trace_events import insert_trace
 
     ids = {}
     for profile in profiles:
@@ -394,6 +394,8 @@ def insert_profiles(
         profile_id = session.scalars(insert(Profile).returning(Profile.id), [values]).one()
         insert_records(session, ProfilerRow, profile.rows, profile_id=profile_id)
         insert_trace(session, profile_id, profile.kernels, profile.chunks)
+        if profile.timeline is not None:
+            insert_timeline(session, profile_id, profile.timeline)
         ids[profile] = profile_id
     return ids
 

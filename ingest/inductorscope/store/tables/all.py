@@ -8,11 +8,18 @@ from inductorscope.store.tables.logins import Login
 from inductorscope.store.tables.memory import KernelBenchmark
 from inductorscope.store.tables.models import Base
 from inductorscope.store.tables.secrets import FoundSecret
-from inductorscope.store.tables.times import LineCost, NodeCost, TraceChunk, TraceKernel
+from inductorscope.store.tables.times import (
+    LineCost,
+    NodeCost,
+    Timeline,
+    TimelineChunk,
+    TraceChunk,
+    TraceKernel,
+)
 
 BESIDE_MODELS = (
-    CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, Login, NodeCost, TraceChunk,
-    TraceKernel,
+    CompileStory, Diagnosis, FoundSecret, KernelBenchmark, LineCost, Login, NodeCost, Timeline,
+    TimelineChunk, TraceChunk, TraceKernel,
 )  # fmt: skip
 """Tables of modules other than `models`."""
 

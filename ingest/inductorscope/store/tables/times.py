@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from inductorscope.store.tables.models import Base
+from inductorscope.store.tables.models import Base, JsonObject
 
 
 class TraceKernel(Base):
@@ -54,6 +54,41 @@ class TraceChunk(Base):
     """Position of its first event in the trace."""
     count: Mapped[int]
     longest_us: Mapped[float]
+    payload: Mapped[bytes]
+
+
+class Timeline(Base):
+    """The timeline of a trace: its tracks, categories and levels."""
+
+    __tablename__ = "timelines"
+
+    profile_id: Mapped[int] = mapped_column(
+        ForeignKey("profiles.id", ondelete="CASCADE"), primary_key=True
+    )
+    facts: Mapped[JsonObject]
+    """As `store.runs.timelines` writes it."""
+
+
+class TimelineChunk(Base):
+    """Some thousands of bars of one level of a timeline, sorted by row and time and packed in
+    columns; or, of level -1, names."""
+
+    __tablename__ = "timeline_chunks"
+
+    profile_id: Mapped[int] = mapped_column(
+        ForeignKey("profiles.id", ondelete="CASCADE"), primary_key=True
+    )
+    level: Mapped[int] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    first: Mapped[int]
+    """Number of its first bar or name."""
+    count: Mapped[int]
+    first_row: Mapped[int]
+    last_row: Mapped[int]
+    begin_us: Mapped[float]
+    end_us: Mapped[float]
+    sums: Mapped[list[Any]]
+    """Of single events: [category, events, µs] (see `analyze.timeline.sums`)."""
     payload: Mapped[bytes]
 
 

@@ -1,0 +1,506 @@
+// Entry of the timeline page: a window of a trace on a canvas, and beside it what is selected.
+import type { Matches, Selected, TimelinePage, Track } from "../shared/api";
+import { count, microseconds, share } from "../shared/figures";
+import { categoryTitle } from "../shared/naming";
+import { ask, sentenceOf } from "../shared/server";
+import type { Bar } from "./bars";
+import { type Acts, listen } from "./input";
+import { laneAt, laneOut, rowAt, TITLE } from "./lanes";
+import { Loader } from "./loading";
+import { Painter, RULER } from "./paint";
+import { around, exact, inside, length, panned, showing, type View, zoomed } from "./view";
+
+const SETTLED_MS = 250;
+const HIT_PIXELS = 3;
+const NEVER = -1;
+
+class Timeline implements Acts {
+  private readonly canvas: HTMLCanvasElement;
+  private readonly frame: HTMLElement;
+  private readonly room: HTMLElement;
+  private readonly tip: HTMLElement;
+  private readonly status: HTMLElement;
+  private readonly panels: HTMLElement;
+  private readonly search: HTMLInputElement;
+  private readonly found: HTMLElement;
+  private readonly painter: Painter;
+  private readonly loader: Loader;
+  private readonly tracks: readonly Track[];
+  private readonly span: number;
+  private readonly folded = new Set<number>();
+  private lanes;
+  private view: View;
+  private mark: [number, number] | null;
+  private selected: Selected | null = null;
+  private number: number | null = null;
+  private matches: Matches | null;
+  private match: number | null = null;
+  private q: string;
+  private width = 1;
+  private drawing = false;
+  private settling = 0;
+  private asked = 0;
+
+  constructor(root: HTMLElement, page: TimelinePage) {
+    const part = <Kind extends Element>(name: string) =>
+      root.querySelector<Kind>(`[data-part="${name}"]`) as Kind;
+    this.canvas = part<HTMLCanvasElement>("canvas");
+    this.frame = part<HTMLElement>("frame");
+    this.room = part<HTMLElement>("room");
+    this.tip = part<HTMLElement>("tip");
+    this.status = part<HTMLElement>("status");
+    this.found = part<HTMLElement>("found");
+    this.search = part<HTMLInputElement>("search");
+    this.panels = document.querySelector("#timeline-panels") as HTMLElement;
+    this.tracks = page.tracks;
+    this.span = page.span_us;
+    this.view = { start: page.start_us, end: page.end_us };
+    this.mark = (page.mark_us as [number, number] | null) ?? null;
+    this.matches = page.matches;
+    this.q = page.q;
+    this.selected = page.event;
+    this.number = page.event?.event.number ?? null;
+    this.lanes = laneOut(this.tracks, this.folded);
+    this.painter = new Painter(this.canvas);
+    this.loader = new Loader(
+      (query) => this.twin(query),
+      this.span,
+      () => {
+        this.say("");
+        this.redraw();
+      },
+      (error) => this.say(sentenceOf(error)),
+    );
+    this.loader.begin(page);
+    listen(this.canvas, RULER, this);
+    this.frame.addEventListener("scroll", () => this.redraw());
+    new ResizeObserver(() => this.fit()).observe(this.frame);
+    document.addEventListener("themechange", () => {
+      this.painter.recolour();
+      this.redraw();
+    });
+    this.startSearch(root);
+    for (const button of root.querySelectorAll<HTMLButtonElement>("button[data-key]")) {
+      button.addEventListener("click", () => this.key(button.dataset.key ?? ""));
+    }
+    this.panels.addEventListener("click", (event) => this.followed(event));
+    this.fit();
+    if (this.selected) this.reveal(this.selected.event.row);
+    this.tellMatches();
+  }
+
+  // --- drawing ---
+
+  private fit(): void {
+    this.width = Math.max(50, this.frame.clientWidth);
+    this.room.style.height = `${this.lanes.height + RULER}px`;
+    const height = Math.min(this.lanes.height + RULER, this.frame.clientHeight);
+    this.canvas.style.height = `${height}px`;
+    this.painter.resize(this.width, height);
+    this.paint();
+    this.loader.want(this.view, this.width);
+  }
+
+  private redraw(): void {
+    if (this.drawing) return;
+    this.drawing = true;
+    requestAnimationFrame(() => this.paint());
+  }
+
+  private paint(): void {
+    this.drawing = false;
+    this.painter.draw({
+      view: this.view,
+      lanes: this.lanes,
+      bars: this.loader.bars,
+      top: this.frame.scrollTop,
+      selected: this.selected,
+      matches: this.matches,
+      match: this.match,
+      mark: this.mark,
+      folded: this.folded,
+    });
+  }
+
+  /** Shows another window; the address and the panels follow when it stays for a moment. */
+  private show(view: View): void {
+    this.view = view;
+    this.hide();
+    this.redraw();
+    this.loader.want(view, this.width);
+    this.settle();
+  }
+
+  private settle(): void {
+    clearTimeout(this.settling);
+    this.settling = window.setTimeout(() => void this.settled(), SETTLED_MS);
+  }
+
+  private async settled(): Promise<void> {
+    const address = this.address();
+    history.replaceState(null, "", address);
+    this.asked += 1;
+    const own = this.asked;
+    try {
+      const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+      const text = await answer.text();
+      if (own !== this.asked) return;
+      if (!answer.ok) throw new Error(`The server answered with status ${answer.status}.`);
+      const held = this.panels.contains(document.activeElement);
+      this.panels.innerHTML = text;
+      if (held) this.panels.querySelector<HTMLElement>("[data-event][aria-current]")?.focus();
+    } catch (error) {
+      if (own === this.asked) this.say(sentenceOf(error));
+    }
+  }
+
+  // --- addresses ---
+
+  private address(): string {
+    const query = new URLSearchParams();
+    const profile = new URLSearchParams(location.search).get("profile");
+    if (profile) query.set("profile", profile);
+    if (length(this.view) < this.span) {
+      query.set("start", this.view.start.toFixed(3));
+      query.set("end", this.view.end.toFixed(3));
+    }
+    if (this.number !== null) query.set("event", String(this.number));
+    if (this.q) query.set("q", this.q);
+    if (this.mark) query.set("mark", this.mark.map((each) => each.toFixed(3)).join("~"));
+    const words = query.toString().replaceAll("%7E", "~");
+    return location.pathname + (words ? `?${words}` : "");
+  }
+
+  private twin(query: Record<string, string>): string {
+    const all = new URLSearchParams(query);
+    const profile = new URLSearchParams(location.search).get("profile");
+    if (profile) all.set("profile", profile);
+    return `/api${location.pathname}?${all}`;
+  }
+
+  private say(words: string): void {
+    this.status.textContent = words;
+  }
+
+  // --- what keys and pointers do ---
+
+  zoom(factor: number, x: number): void {
+    const at = this.view.start + (x / this.width) * length(this.view);
+    this.show(zoomed(this.view, factor, at, this.span));
+  }
+
+  pan(pixels: number): void {
+    this.show(panned(this.view, pixels / this.width, this.span));
+  }
+
+  scroll(pixels: number): void {
+    this.frame.scrollTop += pixels;
+  }
+
+  private at(x: number): number {
+    return this.view.start + (x / this.width) * length(this.view);
+  }
+
+  private under(x: number, y: number): Bar | null {
+    const row = y < RULER ? null : rowAt(this.lanes, y - RULER + this.frame.scrollTop);
+    if (row === null) return null;
+    const pixel = length(this.view) / this.width;
+    return this.loader.bars?.near(row, this.at(x), HIT_PIXELS * pixel) ?? null;
+  }
+
+  hover(x: number, y: number): void {
+    const bar = this.under(x, y);
+    if (bar) this.describe(bar, x, y);
+    else {
+      const row = y < RULER ? null : rowAt(this.lanes, y - RULER + this.frame.scrollTop);
+      const gap = row === null ? null : this.loader.bars?.gap(row, this.at(x));
+      if (gap) this.tell(x, y, [`gap of ${microseconds(gap.us)}`, `from ${exact(gap.start)}`]);
+      else this.hide();
+    }
+    this.canvas.style.cursor = bar ? "pointer" : "default";
+  }
+
+  private describe(bar: Bar, x: number, y: number): void {
+    const lane = this.tracks.find(
+      (track) => bar.row >= track.first_row && bar.row < track.first_row + track.rows,
+    );
+    if (bar.count > 1) {
+      this.tell(x, y, [
+        `${count(bar.count, "event")} merged${bar.name ? `: ${bar.name}` : ""}`,
+        `${microseconds(bar.busy)} in ${microseconds(bar.us)} (${share(bar.us ? bar.busy / bar.us : 1)}), from ${exact(bar.start)}`,
+        `mostly ${categoryTitle(bar.category)}; zoom in to see each`,
+      ]);
+    } else {
+      this.tell(x, y, [
+        bar.name ?? "",
+        `${microseconds(bar.us)} from ${exact(bar.start)}`,
+        `${categoryTitle(bar.category)} · ${lane?.title ?? ""}`,
+      ]);
+    }
+  }
+
+  private tell(x: number, y: number, lines: string[]): void {
+    this.tip.replaceChildren(
+      ...lines.map((line, place) => {
+        const element = document.createElement(place ? "span" : "b");
+        element.textContent = line;
+        return element;
+      }),
+    );
+    this.tip.hidden = false;
+    const { clientWidth: wide, clientHeight: high } = this.tip;
+    const below = y + 18 + high < this.canvas.clientHeight || y < high + 18;
+    this.tip.style.left = `${Math.max(2, Math.min(x + 12, this.width - wide - 4))}px`;
+    this.tip.style.top = `${below ? y + 16 : y - high - 10}px`;
+  }
+
+  private hide(): void {
+    this.tip.hidden = true;
+  }
+
+  leave(): void {
+    this.hide();
+  }
+
+  click(x: number, y: number): void {
+    this.canvas.focus({ preventScroll: true });
+    const bar = this.under(x, y);
+    if (!bar) {
+      const top = y - RULER + this.frame.scrollTop;
+      const lane = y < RULER ? null : laneAt(this.lanes, top);
+      if (lane && top < lane.y + TITLE && lane.track.rows > 1) this.fold(lane.track.first_row);
+      else if (y >= RULER) this.select(null);
+      else if (this.mark) this.setMark(null);
+    } else if (bar.count > 1) this.show(around(bar.start, bar.us, this.span, 1.5));
+    else this.select(bar.event);
+  }
+
+  open(x: number, y: number): void {
+    const bar = this.under(x, y);
+    if (bar) this.show(around(bar.start, bar.us, this.span, 1.3));
+  }
+
+  private fold(row: number): void {
+    if (!this.folded.delete(row)) this.folded.add(row);
+    this.lanes = laneOut(this.tracks, this.folded);
+    this.fit();
+  }
+
+  /** Unfolds and scrolls to a row. */
+  private reveal(row: number): void {
+    const track = this.tracks.find(
+      (each) => row >= each.first_row && row < each.first_row + each.rows,
+    );
+    if (track && this.lanes.rowY[row] === NEVER) this.fold(track.first_row);
+    const y = this.lanes.rowY[row] ?? 0;
+    const high = this.frame.clientHeight - RULER;
+    if (y < this.frame.scrollTop || y > this.frame.scrollTop + high - 2 * TITLE) {
+      this.frame.scrollTop = y - high / 2;
+    }
+  }
+
+  markFrom(from: number, to: number): void {
+    const [start, end] = [this.at(Math.min(from, to)), this.at(Math.max(from, to))];
+    this.setMark([Math.max(0, start), Math.min(this.span, end)]);
+  }
+
+  private setMark(mark: [number, number] | null): void {
+    this.mark = mark;
+    this.redraw();
+    this.settle();
+  }
+
+  private select(number: number | null): void {
+    this.number = number;
+    if (number === null) {
+      this.selected = null;
+      this.redraw();
+      this.settle();
+    } else void this.loadSelected(number);
+  }
+
+  private async loadSelected(number: number, reveal = false): Promise<void> {
+    try {
+      const answer = await ask<TimelinePage>(this.twin({ event: String(number), width: "0" }));
+      if (this.number !== number) return;
+      this.selected = answer.event;
+      if (answer.event && reveal) {
+        this.reveal(answer.event.event.row);
+        const { start_us, us } = answer.event.event;
+        this.show(showing(this.view, start_us, us, this.span));
+      }
+      this.redraw();
+      this.settle();
+    } catch (error) {
+      this.say(sentenceOf(error));
+    }
+  }
+
+  /** A link to an event selects it here. */
+  private followed(event: Event): void {
+    const target = event.target instanceof Element ? event.target : null;
+    const link = target?.closest<HTMLElement>("[data-event]");
+    if (link?.dataset.event) {
+      event.preventDefault();
+      this.number = Number(link.dataset.event);
+      void this.loadSelected(this.number, true);
+    } else if (target?.closest("[data-unmark]")) {
+      event.preventDefault();
+      this.setMark(null);
+    } else if (target?.closest("[data-zoom]")) {
+      event.preventDefault();
+      this.key("f");
+    }
+  }
+
+  key(key: string): boolean {
+    const middle = this.middle();
+    const zoom = (factor: number) => this.show(zoomed(this.view, factor, middle, this.span));
+    const pan = (part: number) => this.show(panned(this.view, part, this.span));
+    const keys: Record<string, () => void> = {
+      w: () => zoom(0.67),
+      ArrowUp: () => zoom(0.67),
+      s: () => zoom(1.5),
+      ArrowDown: () => zoom(1.5),
+      a: () => pan(-0.15),
+      ArrowLeft: () => pan(-0.15),
+      d: () => pan(0.15),
+      ArrowRight: () => pan(0.15),
+      "0": () => this.show({ start: 0, end: this.span }),
+      f: () => this.zoomTo(),
+      m: () => this.markSelected(),
+      n: () => void this.visit(1),
+      N: () => void this.visit(-1),
+      "[": () => this.beside(-1),
+      "]": () => this.beside(1),
+      PageUp: () => this.scroll(-this.frame.clientHeight * 0.8),
+      PageDown: () => this.scroll(this.frame.clientHeight * 0.8),
+      Escape: () => {
+        if (this.mark) this.setMark(null);
+        else this.select(null);
+      },
+    };
+    keys[key]?.();
+    return key in keys;
+  }
+
+  /** What keys zoom to: the selected event, if it is in sight. */
+  private middle(): number {
+    const { start, end } = this.view;
+    const event = this.selected?.event;
+    const at = event ? event.start_us + event.us / 2 : start;
+    return at > start && at < end ? at : (start + end) / 2;
+  }
+
+  private zoomTo(): void {
+    if (this.mark) this.show(inside({ start: this.mark[0], end: this.mark[1] }, this.span));
+    else if (this.selected) {
+      const { start_us, us } = this.selected.event;
+      this.show(around(start_us, us, this.span, 1.3));
+    }
+  }
+
+  private markSelected(): void {
+    if (!this.selected) return;
+    const { start_us, us } = this.selected.event;
+    this.setMark([start_us, start_us + us]);
+  }
+
+  private beside(direction: number): void {
+    if (this.number === null) return;
+    const bar = this.loader.bars?.beside(this.number, direction);
+    if (!bar) return;
+    this.number = bar.event;
+    void this.loadSelected(bar.event, true);
+  }
+
+  // --- search ---
+
+  private startSearch(root: HTMLElement): void {
+    root.querySelector("form")?.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.visit(1);
+    });
+    let typing = 0;
+    this.search.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = window.setTimeout(() => void this.find(this.search.value.trim()), SETTLED_MS);
+    });
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") {
+        this.search.value = "";
+        void this.find("");
+        this.canvas.focus();
+      } else if (event.key === "Enter" && event.shiftKey) {
+        event.preventDefault();
+        void this.visit(-1);
+      }
+    });
+  }
+
+  private async find(q: string, from = 0): Promise<void> {
+    this.q = q;
+    this.match = null;
+    if (!q) {
+      this.matches = null;
+      this.tellMatches();
+    } else {
+      try {
+        const query = { q, width: "0", start: from.toFixed(3) };
+        const answer = await ask<TimelinePage>(this.twin(query));
+        if (this.q !== q) return;
+        this.matches = answer.matches;
+        this.tellMatches();
+      } catch (error) {
+        this.say(sentenceOf(error));
+      }
+    }
+    this.redraw();
+    this.settle();
+  }
+
+  private tellMatches(): void {
+    const { matches } = this;
+    if (!matches) this.found.textContent = "";
+    else if (!matches.total) this.found.textContent = "no match";
+    else {
+      const sum = microseconds(matches.us);
+      const which = this.match === null ? "" : `${this.match + 1} of `;
+      this.found.textContent = `${which}${count(matches.total, "match", "matches")}, ${sum}`;
+    }
+  }
+
+  /** Goes to the next or the last match, from the one visited or from the window's begin. */
+  private async visit(direction: number): Promise<void> {
+    const typed = this.search.value.trim();
+    if (typed !== this.q) await this.find(typed);
+    if (!this.matches?.total) return;
+    const listed = this.matches.start_us.length;
+    let next = this.match === null ? this.firstInView(direction) : this.match + direction;
+    if (listed < this.matches.total && (next < 0 || next >= listed)) {
+      const last = this.matches.start_us[listed - 1] ?? 0;
+      await this.find(this.q, next < 0 || last >= this.span ? 0 : last);
+      next = 0;
+    }
+    const size = this.matches.start_us.length;
+    this.match = (next + size) % size;
+    this.tellMatches();
+    this.number = this.matches.event[this.match] ?? null;
+    if (this.number !== null) void this.loadSelected(this.number, true);
+  }
+
+  private firstInView(direction: number): number {
+    const starts = this.matches?.start_us ?? [];
+    const first = starts.findIndex((start) => start >= this.view.start);
+    if (direction > 0) return first < 0 ? 0 : first;
+    return (first < 0 ? starts.length : first) - 1;
+  }
+}
+
+function start(): void {
+  const root = document.querySelector<HTMLElement>("#timeline");
+  const carried = document.querySelector("#timeline-data")?.textContent;
+  if (root && carried) new Timeline(root, JSON.parse(carried) as TimelinePage);
+}
+
+start();

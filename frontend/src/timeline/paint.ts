@@ -1,0 +1,344 @@
+// Draws the timeline on a canvas.
+import type { Matches, Selected } from "../shared/api";
+import { microseconds } from "../shared/figures";
+import { hueOf } from "../shared/naming";
+import { colourOf } from "../shared/theme";
+import type { Bars } from "./bars";
+import { type Lanes, ROW, TITLE } from "./lanes";
+import { ticks, type View } from "./view";
+
+export const RULER = 24;
+const LETTER = 6.1;
+const LEAST_TEXT = 26;
+const SHADES = 3;
+/** Narrower bars are drawn in a stronger colour. */
+const THIN = 3;
+
+type Rgb = [number, number, number];
+
+function rgb(token: string): Rgb {
+  const parts = colourOf(token).match(/[\d.]+/g) ?? [];
+  return [Number(parts[0]), Number(parts[1]), Number(parts[2])];
+}
+
+function mixed(one: Rgb, other: Rgb, part: number): string {
+  const of = (place: 0 | 1 | 2) => Math.round(one[place] * part + other[place] * (1 - part));
+  return `rgb(${of(0)},${of(1)},${of(2)})`;
+}
+
+interface Hue {
+  /** For wide bars: neighbours with other names differ a little. */
+  shades: string[];
+  strong: string;
+  pale: string;
+}
+
+/** The colours of the page's theme. */
+export class Palette {
+  readonly panel = rgb("panel");
+  readonly ink = colourOf("ink");
+  readonly soft = colourOf("soft");
+  readonly line = colourOf("line");
+  readonly sunk = colourOf("sunk");
+  readonly background = colourOf("panel");
+  readonly heat = colourOf("heat");
+  readonly accent = colourOf("accent");
+  readonly pin = colourOf("pin");
+  private readonly hues = new Map<string, Hue>();
+
+  of(category: string): Hue {
+    const token = hueOf(category);
+    let hue = this.hues.get(token);
+    if (!hue) {
+      const colour = rgb(token);
+      hue = {
+        shades: [0.34, 0.44, 0.54].map((part) => mixed(colour, this.panel, part)),
+        strong: mixed(colour, this.panel, 0.85),
+        pale: mixed(colour, this.panel, 0.2),
+      };
+      this.hues.set(token, hue);
+    }
+    return hue;
+  }
+}
+
+export interface Scene {
+  view: View;
+  lanes: Lanes;
+  bars: Bars | null;
+  /** How far the tracks are scrolled. */
+  top: number;
+  selected: Selected | null;
+  matches: Matches | null;
+  /** Number of the match that is visited. */
+  match: number | null;
+  mark: [number, number] | null;
+  folded: ReadonlySet<number>;
+}
+
+export class Painter {
+  private palette = new Palette();
+  private readonly pen: CanvasRenderingContext2D;
+  private width = 0;
+  private height = 0;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    const pen = canvas.getContext("2d", { alpha: false });
+    if (!pen) throw new Error("This browser cannot draw on a canvas.");
+    this.pen = pen;
+  }
+
+  recolour(): void {
+    this.palette = new Palette();
+  }
+
+  resize(width: number, height: number): void {
+    const ratio = window.devicePixelRatio || 1;
+    this.width = width;
+    this.height = height;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  }
+
+  draw(scene: Scene): void {
+    const { pen, palette, width, height } = this;
+    pen.fillStyle = palette.background;
+    pen.fillRect(0, 0, width, height);
+    const marks = ticks(scene.view, width);
+    pen.fillStyle = palette.line;
+    for (const { us } of marks) pen.fillRect(Math.round(this.x(scene, us)), 0, 1, height);
+    this.drawMark(scene);
+    this.drawTracks(scene);
+    this.drawMatches(scene);
+    this.drawSelected(scene);
+    this.drawRuler(scene, marks);
+  }
+
+  private x(scene: Scene, us: number): number {
+    return ((us - scene.view.start) / (scene.view.end - scene.view.start)) * this.width;
+  }
+
+  private y(scene: Scene, row: number): number | null {
+    const y = scene.lanes.rowY[row];
+    return y === undefined || y < 0 ? null : y - scene.top + RULER;
+  }
+
+  private drawMark(scene: Scene): void {
+    if (!scene.mark) return;
+    const [start, end] = scene.mark;
+    const x = this.x(scene, start);
+    this.pen.fillStyle = this.palette.pin;
+    this.pen.fillRect(x, 0, Math.max(1, this.x(scene, end) - x), this.height);
+  }
+
+  private drawRuler(scene: Scene, marks: { us: number; label: string }[]): void {
+    const { pen, palette, width } = this;
+    pen.fillStyle = palette.sunk;
+    pen.fillRect(0, 0, width, RULER);
+    if (scene.mark) {
+      const [start, end] = scene.mark;
+      const x = this.x(scene, start);
+      const wide = Math.max(1, this.x(scene, end) - x);
+      pen.fillStyle = palette.pin;
+      pen.fillRect(x, 0, wide, RULER);
+      pen.fillStyle = palette.accent;
+      pen.fillRect(x, RULER - 3, wide, 3);
+    }
+    pen.fillStyle = palette.line;
+    pen.fillRect(0, RULER - 1, width, 1);
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    for (const { us, label } of marks) {
+      const x = Math.round(this.x(scene, us));
+      pen.fillStyle = palette.line;
+      pen.fillRect(x, RULER - 7, 1, 7);
+      pen.fillStyle = palette.soft;
+      pen.fillText(label, x + 4, RULER / 2);
+    }
+    if (!scene.mark) return;
+    const [start, end] = scene.mark;
+    const x = this.x(scene, start);
+    const label = microseconds(end - start);
+    if (this.x(scene, end) - x > label.length * 7 + 8) {
+      pen.fillStyle = palette.pin;
+      const middle = (Math.max(0, x) + Math.min(width, this.x(scene, end))) / 2;
+      pen.fillRect(middle - label.length * 3.5 - 4, 2, label.length * 7 + 8, RULER - 6);
+      pen.fillStyle = palette.ink;
+      pen.textAlign = "center";
+      pen.fillText(label, middle, RULER / 2);
+      pen.textAlign = "left";
+    }
+  }
+
+  private drawTracks(scene: Scene): void {
+    const { pen, palette, width, height } = this;
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    for (const lane of scene.lanes.all) {
+      const y = lane.y - scene.top + RULER;
+      if (y > height || y + TITLE + lane.rows * ROW < RULER) continue;
+      if (scene.bars) {
+        for (let row = 0; row < lane.rows; row++) {
+          const top = y + TITLE + row * ROW;
+          if (top + ROW >= RULER && top <= height) {
+            this.drawRow(scene, scene.bars, lane.track.first_row + row, top);
+          }
+        }
+      }
+      pen.globalAlpha = 1;
+      pen.fillStyle = palette.sunk;
+      pen.fillRect(0, y, width, TITLE - 2);
+      pen.fillStyle = palette.line;
+      pen.fillRect(0, y, width, 1);
+      pen.fillStyle = palette.ink;
+      const folds = lane.track.rows > 1;
+      const sign = !folds ? "" : scene.folded.has(lane.track.first_row) ? "▸ " : "▾ ";
+      pen.fillText(`${sign}${lane.track.title}`, 6, y + TITLE / 2);
+    }
+  }
+
+  private drawRow(scene: Scene, bars: Bars, row: number, top: number): void {
+    const { pen, palette } = this;
+    const { view } = scene;
+    const scale = this.width / (view.end - view.start);
+    const [first, last] = bars.inRow(row, view.start, view.end);
+    const tall = ROW - 2;
+    const texts: [string, number, number][] = [];
+    pen.globalAlpha = scene.matches ? 0.4 : 1;
+    let colour = "";
+    const fill = (wanted: string) => {
+      if (wanted !== colour) {
+        pen.fillStyle = wanted;
+        colour = wanted;
+      }
+    };
+    for (let at = first; at < last; at++) {
+      const start = bars.starts[at] as number;
+      const exact = (bars.lengths[at] as number) * scale;
+      const from = Math.max(-2, (start - view.start) * scale);
+      const wide = Math.max(
+        0.8,
+        Math.min(this.width + 2, (start - view.start) * scale + exact) - from,
+      );
+      const name = bars.name[at] as number;
+      const hue = palette.of(bars.categories[bars.category[at] as number] ?? "");
+      const count = bars.count[at] as number;
+      if (count > 1) {
+        // Merged: as high as its events fill it.
+        const part = Math.min(1, (bars.busy[at] as number) / ((bars.lengths[at] as number) || 1));
+        const high = Math.max(3, Math.round(tall * part * 0.8));
+        fill(hue.pale);
+        pen.fillRect(from, top, wide, tall);
+        fill(hue.strong);
+        pen.fillRect(from, top + tall - high, wide, high);
+        if (wide > 40) texts.push([`${count} events`, from, wide]);
+      } else if (wide < THIN) {
+        fill(hue.strong);
+        pen.fillRect(from, top, wide, tall);
+      } else {
+        fill(hue.shades[name % SHADES] ?? hue.strong);
+        pen.fillRect(from, top, wide - 0.7, tall);
+        if (wide > LEAST_TEXT) texts.push([bars.names[name] ?? "", from, wide]);
+      }
+    }
+    pen.fillStyle = palette.ink;
+    for (const [text, from, wide] of texts) {
+      const begin = Math.max(0, from) + 4;
+      const room = Math.floor((from + wide - begin - 3) / LETTER);
+      if (room < 3) continue;
+      pen.fillText(text.length > room ? cut(text, room) : text, begin, top + tall / 2 + 0.5);
+    }
+    pen.globalAlpha = 1;
+  }
+
+  private drawMatches(scene: Scene): void {
+    const { matches, view } = scene;
+    if (!matches) return;
+    const { pen, palette } = this;
+    const starts = matches.start_us;
+    const scale = this.width / (view.end - view.start);
+    pen.fillStyle = palette.heat;
+    const last = new Map<number, number>();
+    for (let at = 0; at < starts.length; at++) {
+      const start = starts[at] as number;
+      const end = start + (matches.length_us[at] as number);
+      if (end < view.start || start > view.end) continue;
+      const row = matches.row[at] as number;
+      const y = this.y(scene, row);
+      if (y === null || y + ROW < RULER || y > this.height) continue;
+      const x = Math.max(-1, (start - view.start) * scale);
+      if (Math.floor(x) === last.get(row)) continue; // drawn already
+      last.set(row, Math.floor(x));
+      const wide = Math.max(2, Math.min(this.width + 1, (end - view.start) * scale) - x);
+      pen.globalAlpha = at === scene.match ? 0.9 : 0.45;
+      pen.fillRect(x, y, wide, ROW - 2);
+    }
+    pen.globalAlpha = 1;
+  }
+
+  private drawSelected(scene: Scene): void {
+    const { selected } = scene;
+    if (!selected) return;
+    const { pen, palette } = this;
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, RULER, this.width, this.height);
+    pen.clip();
+    pen.strokeStyle = palette.accent;
+    pen.lineWidth = 1.2;
+    const launch = selected.on_device ? selected.around.at(-1) : null;
+    const pairs: [Launching, Launching][] = selected.launched.map(({ event, by }) => [by, event]);
+    if (launch) pairs.push([launch, selected.event]);
+    for (const [by, event] of pairs) this.drawFlow(scene, by, event);
+    for (const around of selected.on_device ? selected.around : []) {
+      this.outline(scene, around, 1, palette.accent);
+    }
+    this.outline(scene, selected.event, 2, palette.ink);
+    pen.restore();
+  }
+
+  private drawFlow(scene: Scene, by: Launching, event: Launching): void {
+    const from = this.y(scene, by.row);
+    const to = this.y(scene, event.row);
+    if (from === null || to === null) return;
+    const x = this.x(scene, by.start_us + by.us);
+    const until = this.x(scene, event.start_us);
+    if (Math.max(x, until) < 0 || Math.min(x, until) > this.width) return;
+    const { pen } = this;
+    const bend = Math.max(20, Math.min(120, Math.abs(until - x) / 2));
+    const begin = from + (to > from ? ROW - 2 : 0);
+    const end = to + (to > from ? 0 : ROW - 2);
+    pen.beginPath();
+    pen.moveTo(x, begin);
+    pen.bezierCurveTo(x + bend, begin, until - bend, end, until, end);
+    pen.stroke();
+    pen.fillStyle = this.palette.accent;
+    pen.beginPath();
+    pen.arc(until, end, 2.5, 0, 7);
+    pen.fill();
+  }
+
+  private outline(scene: Scene, event: Launching, thick: number, colour: string): void {
+    const y = this.y(scene, event.row);
+    if (y === null) return;
+    const { pen } = this;
+    const x = Math.max(-4, this.x(scene, event.start_us));
+    const end = Math.min(this.width + 4, this.x(scene, event.start_us + event.us));
+    pen.strokeStyle = colour;
+    pen.lineWidth = thick;
+    pen.strokeRect(x, y - 0.5, Math.max(2, end - x), ROW - 1);
+  }
+}
+
+/** A name in little room, without the begin that many share. */
+function cut(name: string, room: number): string {
+  const short = name.replace(/^(triton_|aten::|void )/, "");
+  return short.length > room ? `${short.slice(0, room - 1)}…` : short;
+}
+
+interface Launching {
+  row: number;
+  start_us: number;
+  us: number;
+}

@@ -1,0 +1,1 @@
+"""The timeline of a trace: its events in tracks and rows, at several resolutions."""

@@ -1,0 +1,94 @@
+"""Bars: events as a timeline draws them, those too short to see merged into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from inductorscope.formats.trace.event_columns import NOWHERE, Floats, Integers, Numbers, Truths
+
+
+@dataclass(slots=True)
+class Bars:
+    """Bars as columns, sorted by row and time. Those of one row do not overlap."""
+
+    row: Numbers
+    ts: Floats
+    us: Floats
+    """From the begin of its first event to the end of its last."""
+    busy: Floats
+    """The sum of its events' durations."""
+    count: Numbers
+    """Number of events; more than 1 if it is merged."""
+    name: Numbers
+    """NOWHERE if its events differ."""
+    category: Numbers
+    """That with the most time."""
+    event: Numbers
+    """Number of its first event."""
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def taken(self, which: Integers | Truths | slice) -> Bars:
+        return Bars(*(getattr(self, field.name)[which] for field in fields(self)))
+
+
+def joined(pieces: Sequence[Bars]) -> Bars:
+    """All bars of the pieces, in order."""
+    if not pieces:
+        return Bars(*(np.zeros(0, kind) for kind in (int, float, float, float, int, int, int, int)))
+    if len(pieces) == 1:
+        return pieces[0]
+    return Bars(
+        *(np.concatenate([getattr(one, field.name) for one in pieces]) for field in fields(Bars))
+    )
+
+
+def merged(bars: Bars, resolution: float) -> Bars:
+    """Merges neighbours in a row that are shorter than the resolution and begin in the same
+    interval of that length. Counts and sums are kept."""
+    if len(bars) < 2:
+        return bars
+    short = bars.us < resolution
+    interval = np.floor(bars.ts / resolution)
+    begins = np.ones(len(bars), np.bool_)
+    begins[1:] = ~(
+        short[1:] & short[:-1]
+        & (interval[1:] == interval[:-1]) & (bars.row[1:] == bars.row[:-1])
+    )  # fmt: skip
+    first = np.flatnonzero(begins)
+    if len(first) == len(bars):
+        return bars
+    name = np.minimum.reduceat(bars.name, first)
+    name[name != np.maximum.reduceat(bars.name, first)] = NOWHERE
+    ts = bars.ts[first]
+    return Bars(
+        bars.row[first],
+        ts,
+        np.maximum.reduceat(bars.ts + bars.us, first) - ts,
+        np.add.reduceat(bars.busy, first),
+        np.add.reduceat(bars.count, first),
+        name,
+        _main_category(bars, begins, first),
+        bars.event[first],
+    )
+
+
+def _main_category(bars: Bars, begins: Truths, first: Integers) -> Numbers:
+    """The category that takes most of each merged bar."""
+    category = bars.category[first]
+    mixed = np.minimum.reduceat(bars.category, first) != np.maximum.reduceat(bars.category, first)
+    if not mixed.any():
+        return category
+    group = np.cumsum(begins) - 1
+    some = np.flatnonzero(mixed[group])
+    categories = int(bars.category.max()) + 1
+    pair, which = np.unique(group[some] * categories + bars.category[some], return_inverse=True)
+    busy = np.bincount(which, weights=bars.busy[some])
+    pair = pair[np.lexsort((-busy, pair // categories))]
+    groups, place = np.unique(pair // categories, return_index=True)
+    category[groups] = pair[place] % categories
+    return category

@@ -1,0 +1,179 @@
+"""The timeline page: a window of one trace of a run, and what is selected and searched in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from inductorscope.answers.missing import NotHere
+from inductorscope.answers.parts import RunName, run_of
+from inductorscope.answers.time.profiles import profile_tables, shown_profile
+from inductorscope.answers.timeline.selected import Selected, selected
+from inductorscope.answers.timeline.window import (
+    BarColumns,
+    CategorySum,
+    Laid,
+    LongEvent,
+    Track,
+    laid_out,
+    sums,
+    window,
+)
+from inductorscope.store.runs.timelines import names_with, read_matching
+from inductorscope.store.tables.times import Timeline
+
+MOST_MATCHES = 10_000
+SHORTEST_US = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is requested of a timeline."""
+
+    profile: str = ""
+    start: float = 0.0
+    end: float = 0.0
+    """0 for the end of the trace."""
+    width: int = 1200
+    """Pixels; 0 for no bars."""
+    event: int | None = None
+    q: str = ""
+    mark: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Events whose names contain the words that were searched for."""
+
+    total: int
+    us: float
+    """The sum of their times; events inside each other count several times."""
+    first_us: float
+    """The listed ones begin at this time or later."""
+    event: list[int]
+    row: list[int]
+    start_us: list[float]
+    length_us: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceName:
+    """A trace with a timeline."""
+
+    label: str
+    artifact_id: int | None
+    """The trace to download."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage:
+    """Timeline `/runs/{run}/timeline`. Times are in µs since the begin of the trace."""
+
+    run: RunName
+    traces: list[TraceName]
+    profile: str
+    """Label of the trace that is shown; empty if there is none."""
+    kept: bool
+    """False for runs that an older version read, which stored no timeline."""
+    span_us: float
+    events: int
+    left_out_tracks: int
+    """The tracks with the fewest events, if there are hundreds."""
+    left_out_events: int
+    start_us: float
+    end_us: float
+    resolution_us: float
+    """Events shorter than that are merged with their neighbours."""
+    tracks: list[Track]
+    categories: list[str]
+    names: list[str]
+    bars: BarColumns
+    longest: list[LongEvent]
+    sums: list[CategorySum]
+    """Of the marked stretch, or of the window."""
+    mark_us: tuple[float, float] | None
+    """Begin and end of the marked stretch."""
+    event: Selected | None
+    q: str
+    matches: Matches | None
+
+
+def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
+    run = run_of(session, run_id)
+    profiles = profile_tables(session, run)
+    query = select(Timeline.profile_id, Timeline.facts).where(
+        Timeline.profile_id.in_([each.id for each in profiles])
+    )
+    facts = {row.profile_id: row.facts for row in session.execute(query)}
+    with_timeline = [each for each in profiles if each.id in facts]
+    if asked.profile or with_timeline:
+        shown = shown_profile(run_id, profiles, asked.profile)
+        chosen = next((each for each in with_timeline if shown and each.id == shown.id), None)
+        if chosen is None and not asked.profile:
+            chosen = with_timeline[0]
+    else:
+        chosen = None
+    laid = laid_out(chosen.id, facts[chosen.id]) if chosen else Laid(0, _NOTHING, [])
+    span = float(laid.facts["span_us"])
+    start = min(max(0.0, asked.start), span)
+    end = min(asked.end, span) if asked.end > start else span
+    if end - start < SHORTEST_US:
+        start, end = max(0.0, end - SHORTEST_US), max(end, SHORTEST_US)
+    shown_window = window(session, laid, start, end, asked.width)
+    of_stretch = asked.mark or (start, end)
+    event = None
+    if asked.event is not None and chosen:
+        event = selected(session, laid, asked.event)
+        if event is None:
+            raise NotHere(
+                f"The timeline of {chosen.label} has no event {asked.event}.",
+                f"It is at /runs/{run_id}/timeline.",
+                run_id,
+            )
+    return TimelinePage(
+        run=RunName(run.id, run.name),
+        traces=[TraceName(each.label, each.artifact_id) for each in with_timeline],
+        profile=chosen.label if chosen else "",
+        kept=bool(with_timeline) or all(each.artifact_id is None for each in profiles),
+        span_us=span,
+        events=laid.facts["events"],
+        left_out_tracks=laid.facts["left_out"][0],
+        left_out_events=laid.facts["left_out"][1],
+        start_us=start,
+        end_us=end,
+        resolution_us=shown_window.resolution_us,
+        tracks=list(laid.tracks),
+        categories=laid.categories,
+        names=shown_window.names,
+        bars=shown_window.bars,
+        longest=shown_window.longest,
+        sums=sums(session, laid, *of_stretch) if asked.width or asked.mark else [],
+        mark_us=asked.mark,
+        event=event,
+        q=asked.q,
+        matches=_matches(session, laid, asked.q, start) if asked.q and chosen else None,
+    )
+
+
+_NOTHING: dict[str, Any] = {
+    "span_us": 0.0, "events": 0, "left_out": [0, 0], "categories": [], "resolutions_us": [0.0],
+}  # fmt: skip
+
+
+def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:
+    names = names_with(session, laid.profile, q)
+    bars = read_matching(session, laid.profile, names) if len(names) else None
+    if bars is None or not len(bars):
+        return Matches(0, 0.0, start, [], [], [], [])
+    order = np.argsort(bars.ts, kind="stable")
+    begin = int(np.searchsorted(bars.ts[order], start))
+    some = bars.taken(order[begin : begin + MOST_MATCHES] if len(bars) > MOST_MATCHES else order)
+    return Matches(
+        len(bars), float(bars.us.sum()), start if len(bars) > MOST_MATCHES else 0.0,
+        some.event.tolist(), some.row.tolist(), np.round(some.ts, 3).tolist(),
+        np.round(some.us, 3).tolist(),
+    )  # fmt: skip

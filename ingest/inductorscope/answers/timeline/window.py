@@ -1,0 +1,221 @@
+"""A window of a timeline: its bars, the longest events, and sums by category."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.timeline.bars import Bars, joined, merged
+from inductorscope.analyze.timeline.tracks import MARKS, STREAM, THREAD
+from inductorscope.answers.parts import share
+from inductorscope.store.runs.timelines import Span, count_bars, read_bars, read_names, read_sums
+
+MOST_BARS = 12_000
+"""Bars of an answer; with more, they are merged further."""
+MOST_READ = 400_000
+"""Bars that are read for an answer; with more, a coarser level is read."""
+LONGEST = 12
+"""Longest events, of devices and of threads each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A stream of a device, the spans marked on it, or a thread of a process."""
+
+    kind: str
+    """'stream', 'marks' or 'thread'."""
+    title: str
+    first_row: int
+    rows: int
+    """Events nest: one that runs inside another lies one row below it."""
+    events: int
+    busy_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class BarColumns:
+    """Bars as columns. A bar is one event, or several that are too short to be seen alone."""
+
+    row: list[int] = field(default_factory=list)
+    start_us: list[float] = field(default_factory=list)
+    us: list[float] = field(default_factory=list)
+    name: list[int] = field(default_factory=list)
+    """Index into the answer's `names`; -1 if its events differ."""
+    category: list[int] = field(default_factory=list)
+    """Index into the answer's `categories`."""
+    event: list[int] = field(default_factory=list)
+    """Number of its first event."""
+    merged: list[tuple[int, int, float]] = field(default_factory=list)
+    """Of each merged bar its index, the number of its events and the sum of their times in µs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongEvent:
+    """One of the longest events of the window."""
+
+    number: int
+    name: str
+    category: str
+    track: str
+    on_device: bool
+    start_us: float
+    us: float
+
+
+@dataclass(frozen=True, slots=True)
+class CategorySum:
+    """Time of one category in a stretch; a thread's time counts once, for the innermost event."""
+
+    on_device: bool
+    category: str
+    events: int
+    us: float
+    share: float | None
+    """Of all time in events, of devices or of threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What is in a stretch of a timeline."""
+
+    resolution_us: float
+    """Shorter neighbours are merged; 0 if no bar was asked for."""
+    names: list[str]
+    bars: BarColumns
+    longest: list[LongEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A timeline in the store."""
+
+    profile: int
+    facts: dict[str, Any]
+    tracks: Sequence[Track]
+
+    @property
+    def categories(self) -> list[str]:
+        listed: list[str] = self.facts["categories"]
+        return listed
+
+    def track_of(self, row: int) -> Track:
+        return next(track for track in self.tracks if row < track.first_row + track.rows)
+
+    def rows_of(self, kind: str) -> tuple[int, int] | None:
+        """First and last row of the tracks of a kind, which lie together."""
+        own = [track for track in self.tracks if track.kind == kind]
+        return (own[0].first_row, own[-1].first_row + own[-1].rows - 1) if own else None
+
+
+def window(session: Session, laid: Laid, start: float, end: float, width: int) -> Window:
+    if not width or not laid.tracks:
+        return Window(0.0, [], BarColumns(), [])
+    span, resolution = Span(start, end), (end - start) / width
+    bars = _read(session, laid, span, resolution)
+    bars = merged(bars, resolution)
+    while len(bars) > MOST_BARS:
+        resolution *= 2
+        bars = merged(bars, resolution)
+    longest = _longest(laid, bars)
+    names = read_names(session, laid.profile, bars.name)
+    numbers = np.array(sorted(names), np.int64)
+    name = np.searchsorted(numbers, bars.name)
+    name[bars.name < 0] = -1
+    several = np.flatnonzero(bars.count > 1)
+    columns = BarColumns(
+        bars.row.tolist(), _rounded(bars.ts), _rounded(bars.us), name.tolist(),
+        bars.category.tolist(), bars.event.tolist(),
+        list(
+            zip(several.tolist(), bars.count[several].tolist(), _rounded(bars.busy[several]),
+                strict=True)
+        ),
+    )  # fmt: skip
+    shown = [
+        LongEvent(
+            int(bars.event[place]), names.get(int(bars.name[place]), ""),
+            laid.categories[bars.category[place]], track.title, track.kind == STREAM,
+            float(bars.ts[place]), float(bars.us[place]),
+        )
+        for place, track in longest
+    ]  # fmt: skip
+    return Window(resolution, [names[number] for number in numbers.tolist()], columns, shown)
+
+
+def _read(session: Session, laid: Laid, span: Span, resolution: float) -> Bars:
+    resolutions: list[float] = laid.facts["resolutions_us"]
+    level = max(place for place, each in enumerate(resolutions) if each <= resolution)
+    while (
+        level + 1 < len(resolutions) and count_bars(session, laid.profile, level, span) > MOST_READ
+    ):
+        level += 1
+    return joined(list(read_bars(session, laid.profile, level, span)))
+
+
+def _longest(laid: Laid, bars: Bars) -> list[tuple[int, Track]]:
+    """The longest single events of streams, then of threads."""
+    found: list[tuple[int, Track]] = []
+    for kind in (STREAM, THREAD):
+        rows = laid.rows_of(kind)
+        if rows is not None:
+            own = (bars.row >= rows[0]) & (bars.row <= rows[1]) & (bars.count == 1)
+            which = np.flatnonzero(own)
+            order = which[np.argsort(-bars.us[which], kind="stable")][:LONGEST]
+            found += [(place, laid.track_of(int(bars.row[place]))) for place in order.tolist()]
+    return found
+
+
+def _rounded(values: np.ndarray[Any, Any]) -> list[float]:
+    """To nanoseconds."""
+    rounded: list[float] = np.round(values, 3).tolist()
+    return rounded
+
+
+def sums(session: Session, laid: Laid, start: float, end: float) -> list[CategorySum]:
+    """Of devices, then of threads, the longest first. Spans marked on devices are left out."""
+    found: list[CategorySum] = []
+    for kind in (STREAM, THREAD):
+        rows = laid.rows_of(kind)
+        if rows is None:
+            continue
+        total = read_sums(session, laid.profile, Span(start, end, *rows))
+        whole = sum(us for _, us in total.values())
+        found += [
+            CategorySum(
+                kind == STREAM, laid.categories[category], int(events), us, share(us, whole)
+            )
+            for category, (events, us) in sorted(total.items(), key=lambda each: -each[1][1])
+            if events
+        ]
+    return found
+
+
+def laid_out(profile: int, facts: dict[str, Any]) -> Laid:
+    tracks = [
+        Track(
+            each["kind"], _title(each), each["first_row"], each["rows"], each["events"],
+            each["busy_us"],
+        )
+        for each in facts["tracks"]
+    ]  # fmt: skip
+    return Laid(profile, facts, tracks)
+
+
+def _title(track: dict[str, Any]) -> str:
+    """Such as "GPU 0, stream 7", "thread 411 (python3)", "process 12, thread 13"."""
+    process = track["process_name"] or (f"process {track['process']}" if track["process"] else "")
+    thread: str = track["thread_name"] or track["thread"]
+    if track["kind"] == THREAD:
+        if track["thread_name"]:
+            return thread
+        return f"{process}, thread {thread}" if thread.lstrip("-").isdigit() else thread or process
+    if not track["process_name"] and track["process"].isdigit():
+        process = f"device {track['process']}"
+    if thread.isdigit():
+        thread = f"stream {thread}"
+    title = ", ".join(part for part in (process, thread) if part)
+    on_device = track["kind"] == MARKS and track["process_name"]
+    return f"{title}: annotations" if on_device else title

@@ -1,0 +1,346 @@
+"""Stores the timeline of a trace in chunks of some thousands of bars, so that a window reads little
+more than it shows, whatever its length.
+
+Bars are sorted by row and time, so a chunk covers a stretch of one row, or several short rows. Each
+column is compressed by itself: most answers need few of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy.orm import Session
+
+from inductorscope.analyze.timeline.bars import Bars, joined
+from inductorscope.analyze.timeline.sums import sums_of
+from inductorscope.analyze.timeline.tracks import Details, Layout
+from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers
+from inductorscope.store.database.bulk import insert_rows
+from inductorscope.store.runs.draft import TimelineChunkDraft, TimelineDraft
+from inductorscope.store.tables.times import Timeline, TimelineChunk
+
+Column = Any
+"""An array of a type that `_KINDS` names."""
+CHUNK = 4096
+NAMES = -1
+"""The level of chunks with names."""
+LONGEST_NAME = 4000
+COMPRESSION = 3
+WORTH = 0.6
+"""A level is kept if it has at most this share of the bars of the finer one."""
+
+_KINDS = {
+    "row": "<i4", "ts": "<f8", "us": "<f8", "busy": "<f8", "count": "<i4", "name": "<i4",
+    "category": "<i2", "event": "<i4", "parent": "<i2", "launcher": "<i4", "kernel": "<i4",
+}  # fmt: skip
+BAR = tuple(field.name for field in fields(Bars))
+_DERIVED = {"busy", "count", "event"}
+"""Columns of bars that single events do not need: they follow from the others."""
+_EVENT = tuple(name for name in BAR if name not in _DERIVED)
+_DETAILS = tuple(field.name for field in fields(Details))
+
+
+class Packer:
+    """Packs the bars of a trace while it is laid out."""
+
+    def __init__(self) -> None:
+        self._levels: dict[int, list[TimelineChunkDraft]] = {}
+
+    def add(self, level: int, bars: Bars, details: Details | None) -> None:
+        """Adds the bars of one track: no chunk has those of two."""
+        chunks = self._levels.setdefault(level, [])
+        begin = sum(chunk.count for chunk in chunks[-1:]) + (chunks[-1].first if chunks else 0)
+        for first in range(0, len(bars), CHUNK):
+            some = slice(first, first + CHUNK)
+            part = bars.taken(some)
+            sums: list[list[float]] = []
+            columns = {name: getattr(part, name) for name in (BAR if details is None else _EVENT)}
+            if details is not None:
+                columns |= {name: getattr(details, name)[some] for name in _DETAILS}
+                sums = sums_of(part.category, columns["parent"], part.us)
+            chunks.append(
+                TimelineChunkDraft(
+                    level, len(chunks), begin + first, len(part), int(part.row[0]),
+                    int(part.row[-1]), float(part.ts.min()), float((part.ts + part.us).max()),
+                    sums, _pack(columns),
+                )
+            )  # fmt: skip
+
+    def draft(self, layout: Layout) -> TimelineDraft:
+        resolutions: list[float] = []
+        chunks: list[TimelineChunkDraft] = []
+        before = sys.maxsize
+        for level, resolution in enumerate(layout.resolutions_us):
+            own = self._levels[level]
+            count = sum(chunk.count for chunk in own)
+            if count > before * WORTH:
+                continue
+            for chunk in own:
+                chunk.level = len(resolutions)
+            before = count
+            resolutions.append(resolution)
+            chunks += own
+        for number, first in enumerate(range(0, len(layout.names), CHUNK)):
+            names = [name[:LONGEST_NAME] for name in layout.names[first : first + CHUNK]]
+            payload = _compressed(json.dumps(names).encode())
+            chunks.append(
+                TimelineChunkDraft(NAMES, number, first, len(names), 0, 0, 0.0, 0.0, [], payload)
+            )
+        facts = {
+            "origin_us": layout.origin_us,
+            "span_us": layout.span_us,
+            "events": layout.events,
+            "left_out": list(layout.left_out),
+            "categories": layout.categories,
+            "resolutions_us": resolutions,
+            "tracks": [
+                {field.name: getattr(track, field.name) for field in fields(track)}
+                for track in layout.tracks
+            ],
+        }
+        return TimelineDraft(facts, chunks)
+
+
+def _compressed(plain: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=COMPRESSION).compress(plain)
+
+
+def _pack(columns: dict[str, npt.NDArray[Any]]) -> bytes:
+    """The length of each compressed column, then the columns."""
+    packed = [
+        _compressed(_shuffled(column.astype(_KINDS[name]))) for name, column in columns.items()
+    ]
+    return np.array([len(each) for each in packed], "<u4").tobytes() + b"".join(packed)
+
+
+def _shuffled(column: npt.NDArray[Any]) -> bytes:
+    """Puts the first bytes of all numbers first, then the second: similar bytes compress well."""
+    return column.view(np.uint8).reshape(len(column), -1).T.tobytes()
+
+
+def _unpack(payload: bytes, stored: Sequence[str], wanted: Sequence[str]) -> list[Column]:
+    lengths = np.frombuffer(payload, "<u4", len(stored))
+    begins = 4 * len(stored) + np.cumsum(lengths) - lengths
+    columns: list[Column] = []
+    for name in wanted:
+        place = stored.index(name)
+        begin = int(begins[place])
+        raw = zstandard.ZstdDecompressor().decompress(payload[begin : begin + int(lengths[place])])
+        kind = np.dtype(_KINDS[name])
+        stacked = np.frombuffer(raw, np.uint8).reshape(kind.itemsize, -1)
+        columns.append(np.ascontiguousarray(stacked.T).view(kind).reshape(-1))
+    return columns
+
+
+def insert_timeline(session: Session, profile_id: int, draft: TimelineDraft) -> None:
+    insert_rows(session, Timeline, [{"profile_id": profile_id, "facts": draft.facts}])
+    names = TimelineChunkDraft.__dataclass_fields__
+    rows = [
+        {"profile_id": profile_id} | {name: getattr(chunk, name) for name in names}
+        for chunk in draft.chunks
+    ]
+    insert_rows(session, TimelineChunk, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A window of a timeline, [start, end) in µs since its begin, and the rows in question."""
+
+    start: float
+    end: float
+    first_row: int = 0
+    last_row: int = 2**31 - 1
+
+
+def read_bars(session: Session, profile_id: int, level: int, span: Span) -> Iterator[Bars]:
+    """The bars of a level in the window, chunk by chunk."""
+    wanted = BAR if level else _EVENT
+    for first, columns in _columns(session, profile_id, level, span, wanted):
+        bars = Bars(*columns) if level else _events(first, columns)
+        inside = (bars.ts < span.end) & (bars.ts + bars.us > span.start)
+        inside |= (bars.us == 0) & (bars.ts >= span.start) & (bars.ts < span.end)
+        inside &= (bars.row >= span.first_row) & (bars.row <= span.last_row)
+        yield bars if inside.all() else bars.taken(inside)
+
+
+def _events(first: int, columns: Sequence[Column]) -> Bars:
+    """Bars of single events."""
+    named = dict(zip(_EVENT, columns, strict=True))
+    count = len(named["ts"])
+    named["busy"], named["count"] = named["us"], np.ones(count, np.int32)
+    named["event"] = np.arange(first, first + count, dtype=np.int32)
+    return Bars(**{name: named[name] for name in BAR})
+
+
+def _in(profile_id: int, level: int, span: Span) -> tuple[ColumnElement[bool], ...]:
+    """Chunks that can have bars in the window."""
+    return (
+        TimelineChunk.profile_id == profile_id,
+        TimelineChunk.level == level,
+        TimelineChunk.begin_us < span.end,
+        TimelineChunk.end_us >= span.start,
+        TimelineChunk.first_row <= span.last_row,
+        TimelineChunk.last_row >= span.first_row,
+    )
+
+
+def _columns(
+    session: Session,
+    profile_id: int,
+    level: int,
+    span: Span,
+    wanted: Sequence[str],
+    *more: ColumnElement[bool],
+) -> Iterator[tuple[int, list[Column]]]:
+    stored = BAR if level else (*_EVENT, *_DETAILS)
+    query = (
+        select(TimelineChunk.first, TimelineChunk.payload)
+        .where(*_in(profile_id, level, span), *more)
+        .order_by(TimelineChunk.number)
+    )
+    for first, payload in session.execute(query):
+        yield first, _unpack(payload, stored, wanted)
+
+
+def read_columns(
+    session: Session, profile_id: int, span: Span, wanted: Sequence[str]
+) -> Iterator[tuple[int, list[Column]]]:
+    """Columns of single events, chunk by chunk, with the number of each chunk's first event. A
+    chunk can have events outside the window."""
+    return _columns(session, profile_id, 0, span, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """All that is stored of one event."""
+
+    number: int
+    row: int
+    ts: float
+    us: float
+    name: int
+    category: int
+    parent: int
+    launcher: int
+    kernel: int
+
+
+def read_event(session: Session, profile_id: int, number: int) -> EventRow | None:
+    found = session.execute(
+        select(TimelineChunk.first, TimelineChunk.count, TimelineChunk.payload)
+        .where(
+            TimelineChunk.profile_id == profile_id,
+            TimelineChunk.level == 0,
+            TimelineChunk.first <= number,
+        )
+        .order_by(TimelineChunk.first.desc())
+        .limit(1)
+    ).one_or_none()
+    if found is None or number >= found.first + found.count:
+        return None
+    names = (*_EVENT, *_DETAILS)
+    columns = _unpack(found.payload, names, names)
+    values = {
+        name: column[number - found.first].item()
+        for name, column in zip(names, columns, strict=True)
+    }
+    return EventRow(number, **values)
+
+
+def count_bars(session: Session, profile_id: int, level: int, span: Span) -> int:
+    """Number of bars in the chunks that a window reads."""
+    query = select(func.sum(TimelineChunk.count)).where(*_in(profile_id, level, span))
+    return session.scalar(query) or 0
+
+
+def read_sums(session: Session, profile_id: int, span: Span) -> dict[int, list[float]]:
+    """Of the window, by category: number of events in it, and their time in it (see
+    `analyze.timeline.sums`). Chunks that lie in it whole are not unpacked."""
+    total: dict[int, list[float]] = {}
+
+    def add(sums: list[list[float]]) -> None:
+        for category, count, us in sums:
+            known = total.setdefault(int(category), [0, 0.0])
+            known[0] += count
+            known[1] += us
+
+    inside = (
+        *_in(profile_id, 0, span),
+        TimelineChunk.begin_us >= span.start,
+        TimelineChunk.end_us <= span.end,
+        TimelineChunk.first_row >= span.first_row,
+        TimelineChunk.last_row <= span.last_row,
+    )
+    for sums in session.scalars(select(TimelineChunk.sums).where(*inside)):
+        add(sums)
+    wanted = ("ts", "us", "category", "parent", "row")
+    for _, columns in _columns(session, profile_id, 0, span, wanted, ~and_(*inside)):
+        ts, us, category, parent, row = columns
+        within: Floats = np.minimum(ts + us, span.end) - np.maximum(ts, span.start)
+        which = (within > 0) | ((us == 0) & (ts >= span.start) & (ts < span.end))
+        which &= (row >= span.first_row) & (row <= span.last_row)
+        if which.any():
+            add(sums_of(category[which], parent[which], within[which]))
+    return total
+
+
+def read_matching(session: Session, profile_id: int, names: Integers) -> Bars:
+    """All events with one of the names, in order of rows."""
+    found: list[Bars] = []
+    wanted = np.zeros(int(names.max(initial=0)) + 2, np.bool_)
+    wanted[names] = True
+    stored = (*_EVENT, *_DETAILS)
+    query = select(TimelineChunk.first, TimelineChunk.payload).where(
+        TimelineChunk.profile_id == profile_id, TimelineChunk.level == 0
+    )
+    for first, payload in session.execute(query.order_by(TimelineChunk.number)):
+        (name,) = _unpack(payload, stored, ("name",))
+        which = np.flatnonzero(wanted[np.minimum(name, len(wanted) - 1)])
+        if len(which):
+            columns = _unpack(payload, stored, _EVENT)
+            found.append(_events(first, columns).taken(which))
+    return joined(found)
+
+
+def read_names(session: Session, profile_id: int, numbers: Integers | Numbers) -> dict[int, str]:
+    """Names by their number."""
+    wanted: Integers = np.unique(numbers[numbers >= 0].astype(np.int64))
+    names: dict[int, str] = {}
+    for first, listed in _names(session, profile_id, np.unique(wanted // CHUNK).tolist()):
+        inside = wanted[(wanted >= first) & (wanted < first + len(listed))]
+        names.update((number, listed[number - first]) for number in inside.tolist())
+    return names
+
+
+def names_with(session: Session, profile_id: int, words: str) -> Integers:
+    """Numbers of the names that contain the words, ignoring case."""
+    lower = words.lower()
+    return np.array(
+        [
+            first + place
+            for first, listed in _names(session, profile_id, None)
+            for place, name in enumerate(listed)
+            if lower in name.lower()
+        ],
+        np.int64,
+    )
+
+
+def _names(
+    session: Session, profile_id: int, chunks: list[int] | None
+) -> Iterator[tuple[int, list[str]]]:
+    query = select(TimelineChunk.first, TimelineChunk.payload).where(
+        TimelineChunk.profile_id == profile_id, TimelineChunk.level == NAMES
+    )
+    if chunks is not None:
+        query = query.where(TimelineChunk.number.in_(chunks))
+    for first, payload in session.execute(query.order_by(TimelineChunk.number)):
+        yield first, json.loads(zstandard.ZstdDecompressor().decompress(payload))
