@@ -6,11 +6,8 @@ each other and with Python.
 
 from __future__ import annotations
 
-import json
 import random
 import re
-import shutil
-import subprocess
 from collections import defaultdict
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -32,9 +29,9 @@ from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.graph.fx import parse_fx
 from inductorscope.formats.vocabulary import CODE
 
+from tests.support.bundled import answer, bundled
 from tests.support.places import FIXTURES, SHARED
 
-FRONT = Path(__file__).resolve().parent.parent / "frontend"
 SELECTIONS = 60
 FX_STEP, KERNEL_STEP, OTHER_WORDS = "FX post-grad", "Kernel lines", ("Dynamo", "Time a step")
 
@@ -102,14 +99,7 @@ def graph(request: pytest.FixtureRequest) -> Graph:
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The explorer's modules, bundled for Node."""
-    if not (FRONT / "node_modules" / "esbuild").is_dir():
-        pytest.skip("needs the packages of the front end")
-    bundle = tmp_path_factory.mktemp("selections") / "selections.mjs"
-    command = ["node_modules/.bin/esbuild", "test/selections.ts", "--bundle", "--format=esm"]
-    command += ["--platform=node", f"--outfile={bundle}", "--log-level=warning"]
-    subprocess.run(command, cwd=FRONT, check=True)
-    return bundle
+    return bundled("selections", tmp_path_factory.mktemp("selections"))
 
 
 def _picture(graph: Graph) -> dict[str, Any]:
@@ -168,12 +158,8 @@ def test_what_the_explorer_shows_agrees(graph: Graph, script: Path) -> None:
     asked = {
         "links": asdict(graph.links), "picture": _picture(graph), "selections": selections,
     }  # fmt: skip
-    done = subprocess.run(
-        [shutil.which("node") or "node", str(script)],
-        input=json.dumps(asked), capture_output=True, text=True, check=True,
-    )  # fmt: skip
     of_nodes = certainty_of_nodes(graph.nodes)
-    for selection, shown in zip(selections, json.loads(done.stdout), strict=True):
+    for selection, shown in zip(selections, answer(script, asked), strict=True):
         if shown is None:
             continue
         edges = {

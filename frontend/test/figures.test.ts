@@ -18,7 +18,7 @@ test("sizes, shares and counts read as people write them", () => {
   assert.equal(plain(share(1)), "100 %");
   assert.equal(plain(share(0.0004)), "< 0.1 %");
   assert.equal(count(1, "kernel"), "1 kernel");
-  assert.equal(count(1200, "line"), "1,200 lines");
+  assert.equal(count(1200, "line"), "1\u202f200 lines");
 });
 
 test("ages are coarse", () => {

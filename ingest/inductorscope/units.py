@@ -1,6 +1,6 @@
 """Formats figures with units, plurals and shortened names, for pages and the command line.
 
-A missing figure is a dash everywhere.
+A missing figure is a dash everywhere. `frontend/src/shared/figures.ts` formats the same way.
 """
 
 from __future__ import annotations
@@ -101,8 +101,12 @@ def percent(value: Figure) -> str:
     """Formats a share from 0 to 1 as a percentage."""
     if value is None or not _is_finite(value):
         return DASH
+    if value in (0, 1):
+        return f"{value * 100:.0f}{THIN}%"
     if 0 < value < 0.001:
         return f"<{THIN}0.1{THIN}%"
+    if 0.9995 <= value < 1:
+        return f">{THIN}99.9{THIN}%"
     return f"{value * 100:.1f}{THIN}%"
 
 

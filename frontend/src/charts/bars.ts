@@ -1,6 +1,6 @@
 // Bars of times: one below the other, or two beside one another.
 
-import { microseconds, unitOfTime } from "../shared/figures";
+import { microseconds, share as percent, unitOfTime } from "../shared/figures";
 import { categoryTitle, hueOf } from "../shared/naming";
 import type { Chart, Colours } from "./plot";
 import type { TimeData } from "./time-data";
@@ -98,10 +98,6 @@ function times(rows: readonly Row[], of: string): Drawn {
       },
     },
   });
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
 }
 
 export function byCategory({ categories, steps, per }: TimeData): Drawn {

@@ -1,6 +1,6 @@
 // The map of time: file → line → kernel, as areas or as an icicle. Each level sums to the one above.
 
-import { microseconds } from "../shared/figures";
+import { microseconds, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { type Drawn, plain } from "./bars";
 import type { Tile, TimeData } from "./time-data";
@@ -28,9 +28,9 @@ export function timeMap({ map }: TimeData, shape: Shape): Drawn {
         values: map.map((tile) => tile.us),
         branchvalues: "total",
         text: map.map((tile) => microseconds(tile.us)),
-        customdata: map.map((tile) => ((tile.us / (whole || 1)) * 100).toFixed(1)),
+        customdata: map.map((tile) => share(tile.us / (whole || 1))),
         texttemplate: "%{label}<br>%{text}",
-        hovertemplate: "%{label}<br>%{text} a step, %{customdata} %<extra></extra>",
+        hovertemplate: "%{label}<br>%{text} a step, %{customdata}<extra></extra>",
         marker: {
           colors: map.map((tile) => colours(hueOfTile(tile))),
           line: { color: colours("panel"), width: 1 },

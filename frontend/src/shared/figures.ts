@@ -1,27 +1,24 @@
-// Numbers as people read them: a unit on each, three figures, the same on every page.
+// Numbers with their units, as `inductorscope.units` formats them on the server.
 
 const SPACE = "\u202f";
 
-function threeFigures(value: number): string {
+function figure(value: number): string {
   const size = Math.abs(value);
+  if (size >= 1000) return thousands(Math.round(value));
   const places = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
   return value.toFixed(places);
 }
 
-function scaled(value: number, steps: readonly [number, string][]): string {
-  for (const [size, unit] of steps) {
-    if (Math.abs(value) >= size * 0.9995) return `${threeFigures(value / size)}${SPACE}${unit}`;
-  }
-  const [size, unit] = steps[steps.length - 1] as [number, string];
-  return value === 0 ? `0${SPACE}${unit}` : `${threeFigures(value / size)}${SPACE}${unit}`;
-}
-
 export function microseconds(value: number): string {
-  return scaled(value, [
-    [1e6, "s"],
-    [1e3, "ms"],
-    [1, "µs"],
-  ]);
+  const size = Math.abs(value);
+  const unit = (amount: number, name: string) => `${figure(amount)}${SPACE}${name}`;
+  if (value === 0) return `0${SPACE}µs`;
+  if (size < 0.1) return unit(value * 1e3, "ns");
+  if (size < 999.5) return unit(value, "µs");
+  if (size < 999.5e3) return unit(value / 1e3, "ms");
+  if (size < 120e6) return unit(value / 1e6, "s");
+  const seconds = Math.round(size / 1e6);
+  return `${Math.floor(seconds / 60)}${SPACE}min ${seconds % 60}${SPACE}s`;
 }
 
 /** The unit of time that suits a whole axis, and how many microseconds it has. */
@@ -30,13 +27,14 @@ export function unitOfTime(most: number): { unit: string; size: number } {
   return most >= 1e3 ? { unit: "ms", size: 1e3 } : { unit: "µs", size: 1 };
 }
 
+const UNITS = ["KiB", "MiB", "GiB", "TiB"];
+
 export function bytes(value: number): string {
-  if (value < 1024) return `${value}${SPACE}B`;
-  return scaled(value, [
-    [2 ** 30, "GiB"],
-    [2 ** 20, "MiB"],
-    [2 ** 10, "KiB"],
-  ]);
+  if (Math.abs(value) < 1024) return `${value.toFixed(0)}${SPACE}B`;
+  let size = value / 1024;
+  let at = 0;
+  for (; Math.abs(size) >= 999.5 && at < UNITS.length - 1; at++) size /= 1024;
+  return `${figure(size)}${SPACE}${UNITS[at]}`;
 }
 
 /** A rate: `1.65 TB/s`, `2.06 TFLOP/s`. */
@@ -50,14 +48,15 @@ export function perSecond(value: number, unit: string): string {
 
 /** A part of a whole, 0 to 1, in percent. */
 export function share(value: number): string {
-  const percent = value * 100;
-  if (percent > 0 && percent < 0.1) return `<${SPACE}0.1${SPACE}%`;
-  return `${percent >= 99.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}${SPACE}%`;
+  if (value === 0 || value === 1) return `${value * 100}${SPACE}%`;
+  if (value > 0 && value < 0.001) return `<${SPACE}0.1${SPACE}%`;
+  if (value >= 0.9995 && value < 1) return `>${SPACE}99.9${SPACE}%`;
+  return `${(value * 100).toFixed(1)}${SPACE}%`;
 }
 
 /** A whole number. Without what the browser has for all languages, which takes ten milliseconds to load. */
 function thousands(number: number): string {
-  return String(number).replace(/\B(?=(?:\d{3})+$)/g, ",");
+  return String(number).replace(/\B(?=(?:\d{3})+$)/g, SPACE);
 }
 
 export function count(number: number, one: string, many: string = `${one}s`): string {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from inductorscope.units import microseconds, milliseconds, percent, plural, ratio
+
 Level = Literal["good", "fact", "note", "warn", "bad"]
 
 SLOWER, FASTER = 0.97, 1.03
@@ -91,7 +93,7 @@ def _failure(facts: Facts) -> list[Verdict]:
 def _speed(facts: Facts) -> list[Verdict]:
     if not facts.eager_ms or not facts.compiled_ms:
         return []
-    ratio = facts.eager_ms / facts.compiled_ms
+    times = facts.eager_ms / facts.compiled_ms
     eager, compiled = facts.eager_spread, facts.compiled_spread
     if (
         eager is not None
@@ -103,17 +105,20 @@ def _speed(facts: Facts) -> list[Verdict]:
             Verdict(
                 "note",
                 "no difference measured",
-                f"Eager and compiled runs overlap: a step takes {_time(facts.compiled_ms)} "
-                f"compiled ({_range(compiled)}), {_time(facts.eager_ms)} eager ({_range(eager)}; "
-                "from 10 to 90 % of the runs).",
+                f"Eager and compiled runs overlap: a step takes {milliseconds(facts.compiled_ms)} "
+                f"compiled ({_range(compiled)}), {milliseconds(facts.eager_ms)} eager "
+                f"({_range(eager)}; from 10 to 90 % of the runs).",
             )
         ]
-    times = f"a step takes {_time(facts.compiled_ms)} compiled, {_time(facts.eager_ms)} eager."
-    if ratio < SLOWER:
-        return [Verdict("bad", "slower than eager", f"Compiled code is slower: {times}")]
-    if ratio < FASTER:
-        return [Verdict("note", "as fast as eager", f"Compiled code is about as fast: {times}")]
-    return [Verdict("good", "faster", f"{ratio:.2f}× faster: {times}")]
+    both = (
+        f"a step takes {milliseconds(facts.compiled_ms)} compiled, "
+        f"{milliseconds(facts.eager_ms)} eager."
+    )
+    if times < SLOWER:
+        return [Verdict("bad", "slower than eager", f"Compiled code is slower: {both}")]
+    if times < FASTER:
+        return [Verdict("note", "as fast as eager", f"Compiled code is about as fast: {both}")]
+    return [Verdict("good", "faster", f"{ratio(times)} faster: {both}")]
 
 
 def _profile(facts: Facts) -> list[Verdict]:
@@ -128,9 +133,8 @@ def _trace(facts: Facts) -> list[Verdict]:
         return []
     what = "device" if busy.on_device else "main thread"
     share = busy.busy_us / busy.span_us
-    part = "<1 %" if 0 < share < 0.01 else f"{share * 100:.0f} %"
-    label = f"{what.removeprefix('main ')} {part} busy"
-    times = f"{_time(busy.busy_us / 1000)} of the trace's {_time(busy.span_us / 1000)}"
+    label = f"{what.removeprefix('main ')} {percent(share)} busy"
+    times = f"{microseconds(busy.busy_us)} of the trace's {microseconds(busy.span_us)}"
     return [Verdict("fact", label, f"The {what} had work for {times}.")]
 
 
@@ -139,18 +143,18 @@ def slowdown_warning(kernel_us: float | None, compiled_ms: float | None) -> str 
     if not kernel_us or not compiled_ms or kernel_us < LONGER * compiled_ms * 1000:
         return None
     return (
-        f"Kernels of a profiled step took {_time(kernel_us / 1000)}, but a timed step takes only "
-        f"{_time(compiled_ms)}: something slowed the profiled run down. Trust shares rather than "
-        "times, or capture again while nothing else runs."
+        f"Kernels of a profiled step took {microseconds(kernel_us)}, but a timed step takes only "
+        f"{milliseconds(compiled_ms)}: something slowed the profiled run down. Trust shares rather "
+        "than times, or capture again while nothing else runs."
     )
 
 
 def _breaks(facts: Facts) -> list[Verdict]:
     parts = []
     if facts.graph_breaks:
-        parts.append(_count(facts.graph_breaks, "graph break"))
+        parts.append(plural(facts.graph_breaks, "graph break"))
     if facts.recompiles:
-        parts.append(_count(facts.recompiles, "recompile"))
+        parts.append(plural(facts.recompiles, "recompile"))
     if parts:
         both = " and ".join(parts)
         return [Verdict("warn", ", ".join(parts), f"The log has {both}.")]
@@ -163,26 +167,9 @@ def _dropped(facts: Facts) -> list[Verdict]:
     if not facts.dropped:
         return []
     were = "was" if facts.dropped == 1 else "were"
-    parts = _count(facts.dropped, "part")
+    parts = plural(facts.dropped, "part")
     return [Verdict("note", "partly read", f"{parts} of the files {were} left out.")]
 
 
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def _range(spread: Spread) -> str:
-    return f"{_time(spread[0])} to {_time(spread[1])}"
-
-
-def _time(milliseconds: float) -> str:
-    """Three digits, in a fitting unit."""
-    if milliseconds < 1:
-        return f"{_three(milliseconds * 1000)} µs"
-    return (
-        f"{_three(milliseconds)} ms" if milliseconds < 1000 else f"{_three(milliseconds / 1000)} s"
-    )
-
-
-def _three(number: float) -> str:
-    return f"{number:,.{max(0, 2 - len(str(int(number))) + 1)}f}"
+    return f"{milliseconds(spread[0])} to {milliseconds(spread[1])}"

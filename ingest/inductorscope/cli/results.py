@@ -16,6 +16,7 @@ from inductorscope.processes.allocation import return_large_blocks
 from inductorscope.reading import NothingToRead, ReadResult
 from inductorscope.reading.graphs.apart import cores
 from inductorscope.settings import Settings
+from inductorscope.units import seconds
 
 
 def ingest_and_print(
@@ -79,7 +80,9 @@ def _print_run(settings: Settings, result: ReadResult, as_json: bool) -> None:
             }
         )
         return
-    known = "already exists, unchanged" if result.duplicate else f"read in {result.seconds:.1f} s"
+    known = (
+        "already exists, unchanged" if result.duplicate else f"read in {seconds(result.seconds)}"
+    )
     typer.echo(f"Run {result.run_id} {known}: {result.read}.")
     if result.duplicate:
         typer.echo("Delete it first to have the files read anew.")

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from inductorscope.answers.runs.runs import RunRow
+from inductorscope.units import DASH, ratio
 
 WIDE_COLUMNS, WIDEST_COLUMNS = 130, 150
 PIPED_COLUMNS = 200
@@ -36,9 +37,7 @@ def print_runs(runs: Sequence[RunRow]) -> None:
     for heading in ("Graphs", "Kernels", "Speed-up", "When"):
         table.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
-        faster = (
-            f"{run.eager_ms / run.compiled_ms:.2f}×" if run.eager_ms and run.compiled_ms else "—"
-        )
+        faster = ratio(run.eager_ms / run.compiled_ms) if run.eager_ms and run.compiled_ms else DASH
         made_on = (run.torch_version or "—", run.device_name or run.device_kind or "—")
         table.add_row(
             run.id,

@@ -53,7 +53,7 @@ def test_other_figures() -> None:
     assert plain(units.bandwidth(136.2e9)) == "136 GB/s"
     assert plain(units.percent(0.176)) == "17.6 %"
     assert plain(units.percent(0.0001)) == "< 0.1 %"
-    assert plain(units.percent(0)) == "0.0 %"
+    assert [plain(units.percent(value)) for value in (0, 1, 0.9999)] == ["0 %", "100 %", "> 99.9 %"]
     assert units.ratio(1.2361) == "1.24×"
     assert plain(units.count(12_345)) == "12 345"
     assert plain(units.plural(1, "graph")) == "1 graph"

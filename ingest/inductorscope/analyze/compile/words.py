@@ -12,7 +12,7 @@ from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import Change, History, histories
 from inductorscope.analyze.compile.settle import resumed
 from inductorscope.formats.vocabulary import WORK_BY_ID
-from inductorscope.units import plural
+from inductorscope.units import percent, plural, seconds
 
 Level = Literal["good", "note", "warn", "bad"]
 Target = Literal["", "graphs", "breaks", "recompiles", "time", "caches", "failures", "symbols",
@@ -63,14 +63,6 @@ def overview(story: Story) -> list[Sentence]:
     ]
     order = ("bad", "warn", "note", "good")
     return sorted(sentences, key=lambda sentence: order.index(sentence.level))
-
-
-def seconds(value: float) -> str:
-    if value < 0.0995:
-        return f"{value * 1000:.1f} ms" if value < 0.00995 else f"{value * 1000:.0f} ms"
-    if value < 9.995:
-        return f"{value:.2f} s"
-    return f"{value:.1f} s" if value < 99.95 else f"{value:,.0f} s"
 
 
 def _graphs(story: Story) -> Sentence:
@@ -239,7 +231,7 @@ def _time(story: Story) -> list[Sentence]:
     if busy:
         kind, most = next(iter(kinds.items()))
         sentence.parts.append(
-            Part(f", {100 * most / busy:.0f} % of it in {WORK_BY_ID[kind].title}")
+            Part(f", {percent(most / busy)} of the work in {WORK_BY_ID[kind].title}")
         )
     if len(story.logs) > 1:
         sentence.parts.append(Part(f", over {len(story.logs)} processes"))

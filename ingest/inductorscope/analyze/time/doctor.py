@@ -9,6 +9,7 @@ import numpy as np
 from inductorscope.formats.trace.event_columns import NOWHERE, Events
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.vocabulary import CPP_FUSED
+from inductorscope.units import microseconds
 
 ROUNDING_US = 0.01
 """Resolution of timestamps on a machine that has been up for months."""
@@ -71,8 +72,8 @@ def _overlaps(events: TraceEvents) -> list[Finding]:
     return [
         Finding(
             "warn", "work on one stream overlaps", len(over), example,
-            f"{lost:,.1f} µs belong to two pieces of work: sums count them twice, the busy time "
-            "once.",
+            f"{microseconds(lost)} belong to two pieces of work: sums count them twice, the "
+            "busy time once.",
         )
     ]  # fmt: skip
 

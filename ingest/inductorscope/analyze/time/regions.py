@@ -16,6 +16,7 @@ from inductorscope.analyze.time.timeline import GUARDS, PROLOGUE
 from inductorscope.formats.trace.event_columns import NOWHERE, Numbers, Span, Truths
 from inductorscope.formats.trace.kineto import ChromeTrace, TraceEvents
 from inductorscope.formats.trace.regions import Region, innermost
+from inductorscope.units import microseconds, percent, plural
 
 BOUND = 0.6
 """A call that keeps the device busy for less than this share of its time is host bound."""
@@ -204,26 +205,25 @@ def _judge(time: RegionTime, *, has_device: bool) -> None:
     if time.replayed:
         time.verdict = "replayed"
         time.text = (
-            f"A recorded graph: one launch, and the device is busy for {busy:.0%} of the call."
+            f"A recorded graph: one launch, and the device is busy for {percent(busy)} of the call."
         )
         return
     if busy >= BOUND:
         time.verdict = "device bound"
-        time.text = f"The device is busy for {busy:.0%} of the call; faster kernels make it faster."
+        time.text = (
+            f"The device is busy for {percent(busy)} of the call; faster kernels make it faster."
+        )
         return
     floor = max(time.device_us, REPLAY_US)
     time.graphs_save_us = max(0.0, time.call_us - floor)
     time.verdict = "host bound"
     time.text = (
-        f"The device is busy for {busy:.0%} of the call and waits for the processor otherwise: "
-        f"{time.launching_us:,.0f} µs in the driver for {_launches(time.launches)}."
+        f"The device is busy for {percent(busy)} of the call and waits for the processor "
+        f"otherwise: {microseconds(time.launching_us)} in the driver for "
+        f"{plural(round(time.launches), 'launch', 'launches')}."
     )
     if time.graphs_save_us >= HELPS_US:
         time.text += (
-            f" CUDA graphs (mode='reduce-overhead') would save up to {time.graphs_save_us:,.0f} of "
-            f"{time.call_us:,.0f} µs per call."
+            " CUDA graphs (mode='reduce-overhead') would save up to "
+            f"{microseconds(time.graphs_save_us)} of {microseconds(time.call_us)} per call."
         )
-
-
-def _launches(number: float) -> str:
-    return f"{number:,.0f} launch{'' if round(number) == 1 else 'es'}"

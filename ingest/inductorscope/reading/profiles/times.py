@@ -20,6 +20,7 @@ from inductorscope.formats.trace.kineto import ChromeTrace, KernelTime, Region
 from inductorscope.formats.vocabulary import BACKWARD
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.store.runs.draft import CallTimeDraft, GraphDraft, KernelDraft
+from inductorscope.units import microseconds
 
 # graph_0_cpp_fused_add_1, as the profiler names what the code calls cpp_fused_add_1
 _CPU_PREFIX = re.compile(r"^graph_\d+_(?=cpp_)")
@@ -359,9 +360,12 @@ def _ambiguous(places: list[_Place], each_us: float) -> str:
     slugs = sorted({place.graph.source.slug for place in places})
     names = " and ".join(slugs[:3]) + (f" and {len(slugs) - 3} more" if len(slugs) > 3 else "")
     if len(slugs) == 1:
-        return f"{each_us:.3g} µs could belong to {len(places)} kernels of {names}: not attributed"
+        return (
+            f"{microseconds(each_us)} could belong to {len(places)} kernels of {names}: "
+            "not attributed"
+        )
     return (
-        f"{each_us:.3g} µs of this name could belong to {names}, "
+        f"{microseconds(each_us)} of this name could belong to {names}, "
         "nothing in the profile tells: not attributed"
     )
 

@@ -1,0 +1,22 @@
+"""A quantity reads the same wherever it stands: pages format in Python and in the browser."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from inductorscope import units
+
+from tests.support.bundled import answer, bundled
+
+
+def test_pages_and_scripts_format_figures_alike(tmp_path: Path) -> None:
+    chosen = random.Random(1)
+    values = [10 ** chosen.uniform(-5, 13) for _ in range(3000)]
+    values += [chosen.random() for _ in range(300)] + [0, 1, 0.9999, 999.6, 1023, 120e6, 157_300]
+    shown = answer(bundled("formatted", tmp_path), values)
+    for value, texts in zip(values, shown, strict=True):
+        expected = [units.microseconds(value), units.size_in_bytes(value), units.percent(value)]
+        # Beyond what is a share both are wrong in their own way.
+        assert texts[:2] == expected[:2], value
+        assert value > 1 or texts[2] == expected[2], value
