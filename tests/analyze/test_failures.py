@@ -13,6 +13,7 @@ from inductorscope.analyze.failures.environment import fix_for
 from inductorscope.analyze.failures.report import ReportParts, issue_markdown
 from inductorscope.analyze.failures.text import explain
 from inductorscope.formats.errors.compilers import Diagnostic
+from inductorscope.formats.errors.temporary import without_temporary
 
 KERNEL = """k = async_compile.cpp_pybinding(['const uint8_t*'], r'''
 #include <torch/csrc/inductor/cpp_prefix.h>
@@ -111,6 +112,12 @@ def test_types_are_inferred_as_cpp_does() -> None:
     ("text", "word"),
     [
         ("x.cpp:29:10: fatal error: Python.h: No such file or directory", "Python's headers"),
+        (
+            "CalledProcessError: Command '['/usr/bin/gcc', '/tmp/tmpq1w2e3r4/main.c', '-shared', "
+            "'-o', '/tmp/tmpq1w2e3r4/cuda_utils.cpython-311-x86_64-linux-gnu.so', '-lcuda']' "
+            "returned non-zero exit status 1.",
+            "a helper of Triton",
+        ),
         ("x.cpp:2:10: fatal error: 'omp.h' file not found", "OpenMP"),
         ("InvalidCxxCompiler: No working C++ compiler found in cpp.cxx", "C++ compiler"),
         ("sh: 1: g++: not found", "C++ compiler"),
@@ -129,6 +136,18 @@ def test_faults_of_the_machine_are_told_with_a_fix(text: str, word: str) -> None
     assert fix.do.endswith(".")
     assert fix.evidence in text
     assert explain(text).component == "environment"
+
+
+def test_the_same_fault_at_other_temporary_paths_is_the_same() -> None:
+    first, second = (
+        f"Command '['/usr/bin/gcc', '/tmp/{folder}/main.c', '-o', '/tmp/{folder}/cuda_utils.so', "
+        f"'-I/usr/include/python3.11']' returned 1; <function f at {address}>"
+        for folder, address in (("tmpq1w2e3r4", "0x7f0a1b2c"), ("tmpzzzzzzzz", "0x7fffffff"))
+    )
+    assert without_temporary(first) == without_temporary(second)
+    assert "/usr/bin/gcc" in without_temporary(first)
+    other = first.replace("/usr/bin/gcc", "/usr/bin/clang")
+    assert without_temporary(first) != without_temporary(other)
 
 
 def test_a_healthy_text_has_no_fault() -> None:

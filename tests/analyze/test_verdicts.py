@@ -47,7 +47,7 @@ def test_a_trace_says_how_busy_the_device_was_if_nothing_was_timed() -> None:
     (said,) = verdicts(replace(facts, busy=device))
     assert (said.level, said.label) == ("fact", "device 25.0\u202f% busy")
     assert plain(said.text) == "The device had work for 250 µs of the trace's 1.00 ms."
-    assert labels(replace(facts, busy=thread)) == [("fact", "thread 0.5\u202f% busy")]
+    assert labels(replace(facts, busy=thread)) == [("fact", "thread 0.1\u202f% busy")]
     assert labels(replace(FACTS, busy=device)) == [("good", "faster"), ("good", "healthy")]
 
 

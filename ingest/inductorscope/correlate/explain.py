@@ -177,7 +177,7 @@ def raised_reasons(
 ) -> dict[int, list[Reason]]:
     """Line → reasons, for a graph without dumped loop bodies."""
     post = read.post_grad
-    nodes = nodes_of_calls(code, read.provenance, {f"fx:{node.name}" for node in post.main()})
+    nodes = nodes_of_calls(code, read.provenance, post.main())
     result: dict[int, dict[tuple[str, str], Reason]] = {}
     for (kernel, handle), raised in RaisedWalk(FxGraph(post), code, lines, nodes).walk().items():
         for each in raised:

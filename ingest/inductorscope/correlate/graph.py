@@ -48,7 +48,7 @@ def graph_links(
     code = read.code
     if texts.code is not None and code is not None:
         text_stages.link_code(collector, texts.code, code, known)
-        nodes = nodes_of_calls(code, read.provenance, known)
+        nodes = nodes_of_calls(code, read.provenance, post.main())
         link_kernels(collector, code, nodes)
         recorded = link_record(collector, code, texts.line_record)
         origins = Origins()

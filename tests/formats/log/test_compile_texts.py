@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inductorscope.formats.log.cache_records import read_cache_answer
-from inductorscope.formats.log.graph_breaks import read_graph_break
+from inductorscope.formats.log.graph_breaks import plain_reason, read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures, source_as_written
 from inductorscope.formats.log.guard_tree import read_guard_tree
 from inductorscope.formats.log.phase_events import PhaseEvents
@@ -67,6 +67,33 @@ def test_a_graph_break_of_an_older_build() -> None:
     assert text.title.startswith("Unsupported: call_function")
     assert [frame.function for frame in text.stack] == ["<module>", "run"]
     assert text.hints == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "plain"),
+    [
+        ("builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False",
+         "builtin `print`"),
+        ("Unsupported: call_function BuiltinVariable(print) [ConstantVariable(str)] {}",
+         "builtin `print`"),
+        ("call_method TensorVariable() item () {}", "`Tensor.item`"),
+        ("call_method UserDefinedObjectVariable(Pool) get [] {}", "method `get`"),
+        ("Tensor.item", "`Tensor.item`"),
+        ("call_function UserDefinedClassVariable(<class 'x.Y'>) [] {}", "function `x.Y`"),
+        ("inline in skipfiles: Thread.start | start /usr/lib/python3.11/threading.py",
+         "skipped function `start`"),
+        ("'skip function graph_break in file /site-packages/torch/_dynamo/decorators.py'",
+         "skipped function `graph_break`"),
+        ("call torch._dynamo.disable() wrapped function <function g at 0x7f0>",
+         "function `g`, which torch._dynamo.disable marks"),
+        ("generic_jump TensorVariable()", "branch that depends on a tensor"),
+        ("dynamic shape operator: aten.nonzero.default",
+         "dynamic shape operator `aten.nonzero.default`"),
+        ("Data-dependent branching", "Data-dependent branching"),
+    ],
+)  # fmt: skip
+def test_reasons_of_older_builds_lose_types_and_addresses(reason: str, plain: str) -> None:
+    assert plain_reason(reason) == plain
 
 
 def test_without_a_place_the_last_frame_is_it() -> None:

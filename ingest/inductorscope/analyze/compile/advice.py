@@ -13,7 +13,7 @@ from inductorscope.formats.log.guard_failures import GuardFailure
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.I), text)
     for pattern, text in (
-        (r"`print`|builtin `?print|logging",
+        (r"`print`|builtin:? `?print|BuiltinVariable\(print\)|logging",
          "Move it out of the compiled function, or let Dynamo move it behind the graph: "
          "torch._dynamo.config.reorderable_logging_functions.add(print)."),
         (r"data-dependent (?:branching|jump)|dynamic control flow|generic_jump",

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from inductorscope.analyze.compile.advice import advice_for_break
 from inductorscope.analyze.compile.model import Frame, GraphBreak, Story
-from inductorscope.analyze.compile.settle import resumed
+from inductorscope.analyze.compile.resumptions import resumed
+from inductorscope.formats.log.graph_breaks import plain_reason
 
 _QUOTED = re.compile(r"`([^`\n]{1,80})`")
 _CALLED = re.compile(r"([A-Za-z_][\w.]{0,80})\(")
@@ -43,18 +44,20 @@ class BreakPlace:
 
     @property
     def name(self) -> str:
-        return f"{(self.file or 'an unknown file').rsplit('/', 1)[-1]}:{self.line or '?'}"
+        if not self.file:
+            return f"an unknown line of `{self.function}`" if self.function else "an unknown line"
+        end = self.file.rsplit("/", 1)[-1]
+        return f"{end}:{self.line}" if self.line else f"an unknown line of {end}"
 
 
 def break_places(story: Story) -> list[BreakPlace]:
     """The most frequent break first."""
     places: dict[tuple[str | None, int | None, str], BreakPlace] = {}
     for graph_break in story.breaks:
-        place = places.get((graph_break.file, graph_break.at, graph_break.title))
+        key = graph_break.file, graph_break.at, plain_reason(graph_break.title)
+        place = places.get(key)
         if place is None:
-            place = places[graph_break.file, graph_break.at, graph_break.title] = _place(
-                story, graph_break
-            )
+            place = places[key] = _place(story, graph_break)
         place.count += 1
         if graph_break.compile >= 0 and graph_break.compile not in place.compiles:
             place.compiles.append(graph_break.compile)
@@ -67,17 +70,20 @@ def break_places(story: Story) -> list[BreakPlace]:
 def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:
     stack = [story.frames[number] for number in graph_break.stack]
     function, code = "", None
+    title = plain_reason(graph_break.title)
+    if not stack and graph_break.compile >= 0:
+        function = resumed(story.compiles[graph_break.compile].function or "")[0]
     if stack:
         function, code = resumed(stack[-1].function)[0], stack[-1].code
     return BreakPlace(
         graph_break.file,
         graph_break.at,
         function,
-        graph_break.title,
-        _short(graph_break, code),
+        title,
+        _short(graph_break, title, code),
         graph_break.explanation,
         graph_break.hints,
-        graph_break.context,
+        graph_break.context or ("" if title == graph_break.title else graph_break.title),
         graph_break.link,
         code,
         0,
@@ -87,8 +93,10 @@ def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:
     )
 
 
-def _short(graph_break: GraphBreak, code: str | None) -> str:
+def _short(graph_break: GraphBreak, title: str, code: str | None) -> str:
     """The user's code that breaks: `print`, `item()`; else the reason."""
+    if title != graph_break.title and (quoted := _QUOTED.search(title)):
+        return f"`{quoted.group(1)}`"
     for text in (graph_break.explanation.split("\n")[0], *graph_break.hints[:1]):
         if "function" in text or "operator" in text or "method" in text or "builtin" in text:
             quoted = _QUOTED.search(text)
@@ -98,7 +106,7 @@ def _short(graph_break: GraphBreak, code: str | None) -> str:
         called = _CALLED.findall(code)
         if called:
             return f"`{called[-1]}`"
-    title = graph_break.title.split(":")[0].strip() or "a reason that is not in the log"
+    title = title.split(":")[0].strip() or "a reason that is not in the log"
     return title[:1].lower() + title[1:] if title[:2].istitle() else title
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from inductorscope.analyze.compile.advice import advice_for_guard
 from inductorscope.analyze.compile.model import BecameDynamic, Compile, Story
-from inductorscope.analyze.compile.settle import resumed
+from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.formats.log.guard_failures import GuardFailure
 
 USUAL_LIMIT = 8

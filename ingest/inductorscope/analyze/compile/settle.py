@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
 from inductorscope.analyze.compile.model import Compile, Story
-
-_RESUMED = re.compile(r"^torch_dynamo_resume_in_(.{1,300})_at_(\d{1,9})$")
+from inductorscope.analyze.compile.resumptions import place_breaks
 
 
 def settle(story: Story) -> None:
     for compile_ in story.compiles:
         _outcome(compile_)
         _place(story, compile_)
+    place_breaks(story)
     _new_values(story)
     for number, facts in enumerate(story.logs):
         seconds = [
@@ -24,16 +21,6 @@ def settle(story: Story) -> None:
             if value is not None
         ]
         facts.seconds = sum(seconds) if seconds else None
-
-
-@lru_cache(4096)
-def resumed(function: str) -> tuple[str, int | None]:
-    """The user's function of a frame, and the line after which it resumes."""
-    match = _RESUMED.match(function)
-    if match is None:
-        return function, None
-    name, line = match.groups()
-    return resumed(name)[0], int(line)
 
 
 def _outcome(compile_: Compile) -> None:

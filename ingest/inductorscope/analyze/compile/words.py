@@ -10,7 +10,8 @@ from typing import Literal
 from inductorscope.analyze.compile.breaks import BreakPlace, break_places
 from inductorscope.analyze.compile.model import Story
 from inductorscope.analyze.compile.recompiles import Change, History, histories
-from inductorscope.analyze.compile.settle import resumed
+from inductorscope.analyze.compile.resumptions import resumed
+from inductorscope.formats.errors.temporary import without_temporary
 from inductorscope.formats.vocabulary import WORK_BY_ID
 from inductorscope.units import percent, plural, seconds
 
@@ -70,6 +71,11 @@ def _graphs(story: Story) -> Sentence:
     names = Counter(
         resumed(compile_.function)[0] for compile_ in story.compiles if compile_.function
     )
+    functions = {
+        (compile_.file, resumed(compile_.function)[0])
+        for compile_ in story.compiles
+        if compile_.function
+    }
     pieces = {
         (compile_.file, compile_.function) for compile_ in story.compiles if compile_.function
     }
@@ -81,8 +87,8 @@ def _graphs(story: Story) -> Sentence:
     if names:
         shown = ", ".join(f"`{name}`" for name, _ in names.most_common(SHOWN))
         more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-        sentence.parts.append(Part(f" from {plural(len(names), 'function')} ({shown}{more})"))
-        if len(pieces) > len(names):
+        sentence.parts.append(Part(f" from {plural(len(functions), 'function')} ({shown}{more})"))
+        if len(pieces) > len(functions):
             sentence.parts.append(
                 Part(f", which graph breaks cut into {plural(len(pieces), 'piece')}")
             )
@@ -110,11 +116,13 @@ def _failures(story: Story) -> list[Sentence]:
     sentence = Sentence(
         "bad", "failed", [Part(plural(len(failed), "compile") + " failed", "failures")]
     )
-    kinds = Counter((failure.kind.rsplit(".", 1)[-1], failure.message.strip().split("\n")[-1][:120])
-                    for failure in failed)  # fmt: skip
-    causes = "; ".join(f"{kind}: {message}" if message else kind
-                     for (kind, message), _ in kinds.most_common(SHOWN))  # fmt: skip
-    sentence.parts.append(Part(f": {causes}"))
+    causes: dict[str, str] = {}
+    for failure in failed:
+        kind = failure.kind.rsplit(".", 1)[-1]
+        message = failure.message.strip().split("\n")[-1][:120]
+        cause = f"{kind}: {message}" if message else kind
+        causes.setdefault(without_temporary(cause), cause)
+    sentence.parts.append(Part(": " + "; ".join(list(causes.values())[:SHOWN])))
     place = next(
         ((failure.file, failure.at) for failure in failed if failure.file and failure.at), None
     )
@@ -202,6 +210,10 @@ def change_in_words(change: Change) -> str:
 
 def _times(number: int) -> str:
     return "once" if number == 1 else "twice" if number == 2 else f"{number:,} times"
+
+
+def recompile_count(story: Story) -> int:
+    return sum(compile_.recompile for compile_ in story.compiles)
 
 
 def total_seconds(story: Story) -> float | None:

@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile
-from inductorscope.analyze.compile.settle import resumed
+from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.answers.compile.parts import CompileRef, read_run_story, ref_of
 from inductorscope.answers.logs.log import CompileGraph, graphs_of_compiles
 from inductorscope.answers.parts import RunName

@@ -13,7 +13,7 @@ from inductorscope.analyze.compile.metrics import MetricGroup, group_metrics
 from inductorscope.analyze.compile.model import Compile, Story
 from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.records import metrics_of
-from inductorscope.analyze.compile.settle import resumed
+from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.answers.compile.parts import (
     CompileRef,
     FrameRow,

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import Compile, Frame, Story
-from inductorscope.analyze.compile.settle import resumed
+from inductorscope.analyze.compile.resumptions import resumed
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.formats.vocabulary import SOURCE
 from inductorscope.store.contents.texts import stored_text

@@ -12,6 +12,7 @@ from inductorscope.analyze.compile.recompiles import histories
 from inductorscope.analyze.compile.words import (
     graph_count,
     overview,
+    recompile_count,
     saved_seconds,
     total_seconds,
     work,
@@ -120,7 +121,7 @@ def compile_page(session: Session, run_id: str) -> CompilePage:
         functions=len({(each.file, each.function) for each in story.compiles if each.function}),
         seconds=total_seconds(story),
         breaks=len(story.breaks),
-        recompiles=sum(each.recompile for each in story.compiles),
+        recompiles=recompile_count(story),
         hits=hits,
         asked=asked,
         saved_seconds=saved_seconds(story),

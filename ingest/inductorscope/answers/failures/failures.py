@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,12 +19,14 @@ from inductorscope.answers.explorer.benchmark import is_captured_here
 from inductorscope.answers.failures.graphs import known_graphs
 from inductorscope.answers.limits import NotAnalysed, begin
 from inductorscope.answers.parts import RunName
+from inductorscope.formats.errors.temporary import without_temporary
 from inductorscope.store.contents.texts import read_blob
 from inductorscope.store.runs.diagnoses import DiagnosisLine, diagnoses_of
 from inductorscope.store.tables.models import Artifact, Job
 
 MOST_FAILURES = 20
 LONGEST_RECORD = 2_000_000
+LONGEST_KEY = 20_000
 KINDS = ("components", "numbers", "minify", "values")
 ACTIVE = ("queued", "running")
 NOT_CAPTURED_HERE = (
@@ -205,13 +208,15 @@ def _record(session: Session, artifact: int | None) -> str:
 
 
 def _same(first: _Failure, second: _Failure) -> bool:
-    """Whether two describe the same failure: one message contains the other."""
+    """Whether two describe the same failure: one message contains the other, apart from temporary
+    paths."""
     key_a, key_b = _key(first.message), _key(second.message)
     return bool(key_a and key_b) and (key_a in key_b or key_b in key_a)
 
 
+@lru_cache(512)
 def _key(message: str) -> str:
-    lines = [line.strip() for line in message.split("\n")]
+    lines = [line.strip() for line in without_temporary(message[:LONGEST_KEY]).split("\n")]
     errors = [line for line in lines if " error: " in line or line.startswith("target: ")]
     return (errors or [line for line in lines if line] or [""])[0].rpartition("error: ")[2][:300]
 

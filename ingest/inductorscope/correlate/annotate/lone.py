@@ -35,8 +35,7 @@ def lone_links(text: str, graph: FxText) -> GraphLinks:
     collector.stage("code")
     code = parse_output_code(text)
     lines = lines_of(text)
-    known = {f"fx:{node.name}" for node in graph.nodes}
-    nodes = nodes_of_calls(code, Provenance(), known)
+    nodes = nodes_of_calls(code, Provenance(), graph.nodes)
     if len(code.kernels) == 1:  # then it computes the whole graph
         for call in code.calls:
             key = (call.kernel, call.handle)

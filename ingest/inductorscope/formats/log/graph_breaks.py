@@ -57,6 +57,37 @@ class BreakText:
     """What Dynamo was about to do, such as `CALL: a function call`."""
 
 
+# Reasons as torch until 2.6 writes them: `builtin: print [<class '…'>] False`.
+_OLD_REASONS = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"builtin: ([\w.]{1,100}) \[", r"builtin `\1`"),
+        (r"call_function BuiltinVariable\(([\w.]{1,100})\)", r"builtin `\1`"),
+        (r"call_method TensorVariable\([^)]{0,200}\) (\w{1,100})", r"`Tensor.\1`"),
+        (r"call_method .{1,200}?\) (\w{1,100}) [\[(]", r"method `\1`"),
+        (r"^(Tensor\.\w{1,100})", r"`\1`"),
+        (r"call_function \w{1,60}Variable\((?:<[\w -]{1,40} '?)?([\w.]{1,200})", r"function `\1`"),
+        (r"inline in skipfiles: (?:[\w.]{1,200}\.)?(\w{1,100})", r"skipped function `\1`"),
+        (r"'?skip function (\w{1,100})", r"skipped function `\1`"),
+        (r"call torch\._dynamo\.disable\(\) wrapped function <function ([\w.<>]{1,200}) at",
+         r"function `\1`, which torch._dynamo.disable marks"),
+        (r"generic_jump TensorVariable", "branch that depends on a tensor"),
+        (r"(data dependent|dynamic shape) operator: (\S{1,200})", r"\1 operator `\2`"),
+    )
+)  # fmt: skip
+_LONGEST_REASON = 120
+
+
+def plain_reason(title: str) -> str:
+    """A reason without types of arguments and addresses; reasons of today's torch as they are."""
+    reason = title.removeprefix("torch._dynamo.exc.").removeprefix("Unsupported: ")
+    for pattern, words in _OLD_REASONS:
+        match = pattern.search(reason[:1000])
+        if match is not None:
+            return match.expand(words)
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
+
+
 def read_graph_break(text: str) -> BreakText:
     """Reads the text of a graph break; missing parts stay empty."""
     text = text[:LONGEST]

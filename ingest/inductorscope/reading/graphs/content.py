@@ -247,9 +247,7 @@ class _Reading:
         self.code = code
         result.aot_id = code.aot_id or None
         result.wrapper = (code.wrapper_first or None, code.wrapper_last or None)
-        post = self.fx.get(POST_GRAD, FxText())
-        known = {f"fx:{node.name}" for node in post.main()}
-        nodes = nodes_of_calls(code, provenance, known)
+        nodes = nodes_of_calls(code, provenance, self.fx.get(POST_GRAD, FxText()).main())
         # Of the file's bytes: a permalink must not depend on how we decode them.
         digest = self.task.texts[CODE].digest
         result.kernels = kernel_drafts(code, nodes, digest, label, self.notes)

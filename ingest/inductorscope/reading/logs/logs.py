@@ -10,7 +10,7 @@ from functools import partial
 
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
-from inductorscope.analyze.compile.words import total_seconds
+from inductorscope.analyze.compile.words import recompile_count, total_seconds
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.tlparse_folder import FolderLog
@@ -79,7 +79,10 @@ class LogFacts:
     copies: dict[str, str] = field(default_factory=dict)
     """Path of a log → path of the same log under another name, which was read."""
     compile_seconds: float | None = None
-    """All that compiling took, as the story of the run tells it: known once that is stored."""
+    """All that compiling took. This, graph breaks and recompiles come from the story of compiling,
+    and are known once that is stored."""
+    graph_breaks: int | None = None
+    recompiles: int | None = None
     story: StoryGatherer | None = None
     """What is to be told of the compiles, until `store_story`."""
     torch_logs: Story | None = None
@@ -92,23 +95,6 @@ class LogFacts:
     @property
     def graphs(self) -> list[GraphSource]:
         return [graph for log in self.logs for graph in log.graphs]
-
-    @property
-    def graph_breaks(self) -> int | None:
-        return self._count("graph_breaks")
-
-    @property
-    def recompiles(self) -> int | None:
-        return self._count("recompiles")
-
-    def _count(self, what: str) -> int | None:
-        """None if unknown: without any, a TORCH_LOGS text may just not have been asked for them."""
-        counts = [
-            count
-            for log in self.logs
-            if (count := len(getattr(log.summary, what))) or log.file.role == TRACE_LOG
-        ]
-        return sum(counts) if counts else None
 
     def first(self, name: str) -> str | None:
         """The first log's answer, such as its `torch_version`."""
@@ -212,6 +198,10 @@ def store_story(facts: LogFacts, writer: RunWriter) -> None:
     whole, chunks = facts.story.finish()
     whole.spoken += facts.torch_logs.spoken
     facts.compile_seconds = total_seconds(whole)
+    # Without any, a TORCH_LOGS text may just not have been asked for them.
+    none = 0 if any(log.file.role == TRACE_LOG for log in facts.logs) else None
+    facts.graph_breaks = len(whole.breaks) or none
+    facts.recompiles = recompile_count(whole) or none
     writer.add_story(pack_story(whole, chunks))
     facts.story = None  # stored now, and of no more use here
 

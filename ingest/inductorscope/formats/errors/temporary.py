@@ -1,0 +1,18 @@
+"""Messages without what differs each time: temporary paths and addresses."""
+
+from __future__ import annotations
+
+import re
+
+_PATH = re.compile(r"[\w.@+~/\\-]{2,}+")
+_TEMPORARY = re.compile(r"/tmp\b|torchinductor_|\.triton/|[/\\]Temp[/\\]|/tmp\w{8}\b")  # noqa: S108 (a pattern)
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,16}\b")
+
+
+def without_temporary(message: str) -> str:
+    """Two messages about the same fault are equal after this."""
+    return _ADDRESS.sub("0x…", _PATH.sub(_kept, message))
+
+
+def _kept(path: re.Match[str]) -> str:
+    return "…" if _TEMPORARY.search(path.group()) else path.group()
