@@ -17,6 +17,6 @@ def test_pages_and_scripts_format_figures_alike(tmp_path: Path) -> None:
     shown = answer(bundled("formatted", tmp_path), values)
     for value, texts in zip(values, shown, strict=True):
         expected = [units.microseconds(value), units.size_in_bytes(value), units.percent(value)]
-        # Beyond what is a share both are wrong in their own way.
         assert texts[:2] == expected[:2], value
-        assert value > 1 or texts[2] == expected[2], value
+        assert value > 1 or texts[2] == expected[2], value  # larger ones are no share
+        assert texts[3] == units.bandwidth(value), value

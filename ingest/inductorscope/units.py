@@ -81,8 +81,10 @@ def size_in_bytes(value: Figure) -> str:
 
 
 def bandwidth(value: Figure) -> str:
-    """Formats bytes per second as GB/s, as data sheets do."""
-    return _with(value / 1e9, "GB/s") if value is not None and _is_finite(value) else DASH
+    """Formats bytes per second in decimal units, as data sheets do."""
+    if value is None or not _is_finite(value):
+        return DASH
+    return f"0{THIN}B/s" if value == 0 else f"{operations(value)}B/s"
 
 
 def operations(value: Figure) -> str:

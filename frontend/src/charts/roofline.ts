@@ -1,7 +1,7 @@
 // Entry of the roofline page: kernels below the limits of memory and arithmetic.
 
 import type { KernelWork as Kernel, Peaks } from "../shared/api";
-import { microseconds, share } from "../shared/figures";
+import { microseconds, perSecond, share } from "../shared/figures";
 import { hueOf } from "../shared/naming";
 import { startTableDownloads } from "./download";
 import { offer } from "./offer";
@@ -69,7 +69,7 @@ function chart(data: Roofline, placed: Dot[]) {
         x: [left, top / data.peaks.memory],
         y: [left * data.peaks.memory, top],
         line: { color: colours("edge"), width: 1.5 },
-        hovertemplate: `memory: ${(data.peaks.memory / 1e9).toFixed(0)} GB/s<extra></extra>`,
+        hovertemplate: `memory: ${perSecond(data.peaks.memory, "B")}<extra></extra>`,
       },
       ...limits.map(([dtype, rate]) => ({
         type: "scatter",

@@ -39,11 +39,10 @@ export function bytes(value: number): string {
 
 /** A rate: `1.65 TB/s`, `2.06 TFLOP/s`. */
 export function perSecond(value: number, unit: string): string {
-  const steps: [number, string][] = ["T", "G", "M", "k"].map((prefix, at) => [
-    10 ** (12 - 3 * at),
-    `${prefix}${unit}/s`,
-  ]);
-  return scaled(value, steps);
+  const steps = [12, 9, 6, 3].map((power) => 10 ** power);
+  const at = steps.findIndex((step) => Math.abs(value) >= step * 0.9995);
+  const scaled = value === 0 ? "0" : figure(value / (steps[at] ?? 1));
+  return `${scaled}${SPACE}${["T", "G", "M", "k"][at] ?? ""}${unit}/s`;
 }
 
 /** A part of a whole, 0 to 1, in percent. */
