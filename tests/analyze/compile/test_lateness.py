@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
+
 import pytest
 from inductorscope.analyze.compile.lateness import Call, RankCalls, lateness
-from inductorscope.analyze.time.collectives import name_of
+from inductorscope.analyze.time.breakdown import break_down
+from inductorscope.analyze.time.collectives import collective_calls, name_of
+from inductorscope.formats.trace.kineto import read_chrome_stream
 
 NAMES = ("all_reduce", "reduce_scatter", "all_gather")
 S = 1_000_000_000
@@ -72,6 +77,30 @@ def test_a_collective_that_one_rank_lacks() -> None:
 def test_nothing_to_compare() -> None:
     assert lateness([]).calls == []
     assert lateness([rank(0)]).calls == []
+
+
+def test_the_collectives_of_a_device() -> None:
+    """Kernels say which collective and group they are; their launch, which compile called them."""
+    said = {"Collective name": "_allgather_base", "Process Group Name": "3", "In msg nelems": 640}
+    where = {"ph": "X", "pid": 1, "tid": 1}
+    events = [
+        where | {"cat": "cpu_op", "name": "Torch-Compiled Region: 1/0", "ts": 0, "dur": 90,
+                 "args": {"External id": 1}},
+        where | {"cat": "cpu_op", "name": "c10d::_allgather_base_", "ts": 10, "dur": 5,
+                 "args": {"External id": 7}},
+        where | {"cat": "kernel", "name": "gemm", "pid": 0, "ts": 12, "dur": 9, "args": {}},
+        where | {"cat": "kernel", "name": "ncclDevKernel_Generic(ncclDevKernelArgs)", "pid": 0,
+                 "tid": 9, "ts": 30, "dur": 20.5, "args": said | {"External id": 7}},
+    ]  # fmt: skip
+    info = {"backend": "nccl", "rank": 5, "world_size": 8}
+    text = {"distributedInfo": info, "host_name": "h", "baseTimeNanoseconds": 17,
+            "traceEvents": events}  # fmt: skip
+    trace = read_chrome_stream(io.BytesIO(json.dumps(text).encode()))
+    assert (trace.rank, trace.host, trace.base_ns) == (5, "h", 17)
+    found = collective_calls(trace, break_down(trace).kernel_category)
+    assert (found.names, found.groups, found.compiles) == (["all_gather"], ["3"], ["1/0"])
+    assert found.calls == [(0, 0, 0, 30.0, 20.5, 640)]
+    assert found.on_device
 
 
 @pytest.mark.parametrize(
