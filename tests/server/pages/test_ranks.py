@@ -14,7 +14,7 @@ from inductorscope.settings import Settings
 from starlette.testclient import TestClient
 
 SLEPT_US = 20_000
-STRAGGLER = 1
+STRAGGLER = 5
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def job(
 def test_ranks_of_a_healthy_job_do_not_differ(job: tuple[TestClient, str, str]) -> None:
     client, run, _ = job
     page = client.get("/api" + urls.compile_part(run, "ranks")).json()
-    assert len(page["ranks"]) == len({row["log"] for row in page["ranks"]})
+    assert [row["rank"] for row in page["ranks"]] == list(range(8))
     assert page["aparts"] == []
     assert page["same"]
     assert "compiled the same graphs" in client.get(urls.compile_part(run, "ranks")).text
