@@ -390,7 +390,7 @@ def test_what_logging_printed(foo: Path, tmp_path: Path) -> None:
 
 def test_kernels_of_the_cache_and_saved_tensors_by_their_names(tmp_path: Path) -> None:
     cached = "cfqn54ec6ehs2nkfza4ngx5yorsokicv3iwkxz7ktkbzvqmlxi7c.py"
-    assert role_of_lone(tmp_path, f"import triton\n{JIT}", cached) == "other"
+    assert role_of(cached, f"import triton\n{JIT}".encode()) == "kernel_file"
     tensor = io.BytesIO()
     with zipfile.ZipFile(tensor, "w") as archive:
         archive.writestr("archive/data/0", b"\0" * 32)

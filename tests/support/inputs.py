@@ -56,6 +56,22 @@ INPUTS: tuple[Input, ...] = (
         "a graph with its code", graphs=1, kernels=5,
     ),
     Input(
+        CODE, "one kernel in a file of Inductor's cache folder",
+        "inputs/cfqn54ec6ehs2nkfza4ngx5yorsokicv3iwkxz7ktkbzvqmlxi7c.py", "read",
+        "a graph with this kernel; beside the code that calls it, it is kept as text",
+        graphs=1, kernels=1,
+    ),
+    Input(
+        CODE, "Triton's cache folder: `.ttir`, `.ptx`, `.cubin`, …", "inputs/triton-cache",
+        "refused", "upload `output_code.py`, Inductor's cache folder or a `TORCH_TRACE` log, which "
+        "have the kernel's source", says="not read: what a compiler made of a kernel",
+    ),
+    Input(
+        CODE, "depyf's folder", "inputs/depyf", "partly",
+        "graphs with their stages and kernels; the decompiled bytecode is shown as source files, "
+        "passes in between are kept as text", graphs=2, kernels=2, says="kept as text",
+    ),
+    Input(
         CODE, "AOTInductor for CPU: wrapper and kernels, `.cpp`", "aoti-cpu", "read",
         "one graph with the code of both files", graphs=1, kernels=1,
     ),
@@ -122,5 +138,25 @@ INPUTS: tuple[Input, ...] = (
     Input(
         PROFILES, "the profiler's table, `key_averages().table()`", "cuda-foo1/compiled.table.txt",
         "read", "*Time*", profile=True,
+    ),
+    Input(
+        OTHERS, "memory snapshot, pickled (never unpickled here)", "inputs/memory_snapshot.pickle",
+        "refused", "docs.pytorch.org/memory_viz shows it; the page *Memory* shows the plan of "
+        "compiled graphs, from `output_code.py` or a `TORCH_TRACE` log",
+        says="not read: allocations over time, which docs.pytorch.org/memory_viz shows",
+    ),
+    Input(
+        OTHERS, "memory snapshot, JSON", "inputs/memory_snapshot.json", "refused", "the same",
+        says="not read: allocations over time, which docs.pytorch.org/memory_viz shows",
+    ),
+    Input(
+        OTHERS, "PyTorch execution trace (`ExecutionTraceObserver`)", "inputs/execution_trace.json",
+        "refused", "it has no times: upload the profiler's trace of the same run",
+        says="Upload the profiler's trace of the same run",
+    ),
+    Input(
+        OTHERS, "tritonparse's log, `.ndjson`", "inputs/dedicated_log_triton_trace_user_.ndjson",
+        "refused", "tritonparse shows it; for the kernels upload `output_code.py` or a "
+        "`TORCH_TRACE` log of the same run", says="not read: stages of Triton's compiler",
     ),
 )  # fmt: skip

@@ -52,6 +52,11 @@ CAPTURE_LOG: Final = "capture_log"
 SOURCE_LIST: Final = "source_list"
 LINE_RECORD: Final = "line_record"
 INTERMEDIATE_VALUES: Final = "intermediate_values"
+KERNEL_FILE: Final = "kernel_file"
+COMPILED_KERNEL: Final = "compiled_kernel"
+MEMORY_SNAPSHOT: Final = "memory_snapshot"
+EXECUTION_TRACE: Final = "execution_trace"
+TRITONPARSE_LOG: Final = "tritonparse_log"
 BEST_CONFIG: Final = "best_config"
 DIAGRAM: Final = "diagram"
 OTHER: Final = "other"
@@ -228,6 +233,8 @@ class Role:
     file: str = ""
     """The file's name in Inductor's or a capture's folder."""
     formerly: tuple[str, ...] = ()
+    refused: bool = False
+    """Whether it is not read. `became` then says what to do."""
 
 
 ROLES: tuple[Role, ...] = (
@@ -275,6 +282,34 @@ ROLES: tuple[Role, ...] = (
         file="line_record.json",
     ),
     Role(INTERMEDIATE_VALUES, "Values of buffers", "values of buffers, kept to download"),
+    Role(
+        KERNEL_FILE, "Kernel in a file of its own",
+        "a kernel, which the code that calls it contains too; kept as text",
+    ),
+    Role(
+        COMPILED_KERNEL, "Compiled kernel",
+        "not read: what a compiler made of a kernel. Upload output_code.py, Inductor's cache "
+        "folder or a TORCH_TRACE log, which have the kernel's source",
+        refused=True,
+    ),
+    Role(
+        MEMORY_SNAPSHOT, "Memory snapshot",
+        "not read: allocations over time, which docs.pytorch.org/memory_viz shows. The page Memory "
+        "shows the plan of compiled graphs: upload their output_code.py or a TORCH_TRACE log",
+        refused=True,
+    ),
+    Role(
+        EXECUTION_TRACE, "Execution trace",
+        "not read: operators without times. Upload the profiler's trace of the same run "
+        "(export_chrome_trace)",
+        refused=True,
+    ),
+    Role(
+        TRITONPARSE_LOG, "Log of tritonparse",
+        "not read: stages of Triton's compiler, which tritonparse shows. Upload output_code.py or "
+        "a TORCH_TRACE log of the same run for its kernels",
+        refused=True,
+    ),
     Role(BEST_CONFIG, "Autotuning result", "an autotuning result, kept as text"),
     Role(DIAGRAM, "Diagram", "kept as a picture to download"),
     Role(OTHER, "Other file", "not recognised; kept to download"),
@@ -454,6 +489,8 @@ CATEGORY_BY_ID = {category.id: category for category in (*CATEGORIES, *HOST_WORK
 FORMER_CATEGORIES = _aliases(CATEGORIES)
 WORK_BY_ID = {work.id: work for work in WORKS}
 FUSED = frozenset(category.id for category in CATEGORIES if category.fused)
+REFUSED = frozenset(role.id for role in ROLES if role.refused)
+"""Roles of files that are known but not read."""
 SEARCHED = (*(stage.id for stage in STAGES if not stage.part_of), KERNEL_STACKS)
 """Roles whose texts can be searched, in the order of the stages."""
 ROLES_OF_GRAPHS = frozenset(

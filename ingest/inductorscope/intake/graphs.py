@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inductorscope.formats.units import KIB
-from inductorscope.formats.vocabulary import CODE, ROLES_OF_GRAPHS, WRAPPER_PART
+from inductorscope.formats.vocabulary import CODE, KERNEL_FILE, ROLES_OF_GRAPHS, WRAPPER_PART
 from inductorscope.intake.files import File
 from inductorscope.intake.names import stored_text
 
@@ -40,10 +40,21 @@ class GraphFolder:
     """Files with the kernels of a C++ wrapper, read together with it."""
 
 
-def find_graphs(files: list[File], base: Path) -> list[GraphFolder]:
-    """Returns the graphs in the order they were compiled; marks the files of each with its slug."""
+def keep_lone_kernels(files: list[File]) -> None:
+    """Makes kernels in files of their own graphs where no code contains them."""
+    if all(file.role != CODE for file in files):
+        for file in files:
+            if file.role == KERNEL_FILE:
+                file.role = CODE
+
+
+def find_graphs(files: list[File], base: Path, named: dict[str, str]) -> list[GraphFolder]:
+    """Returns the graphs in the order they were compiled; marks the files of each with its slug.
+
+    `named`: path of a file → name of its graph, where the folder holds several.
+    """
     groups: list[tuple[GraphFolder, list[File]]] = []
-    for folder, members in _by_folder(files).items():
+    for folder, members in _by_folder(files, named).items():
         groups += _graphs_of_folder(folder, members, base)
     groups.sort(key=lambda group: _order(group[0]))
     taken: set[str] = set()
@@ -55,11 +66,14 @@ def find_graphs(files: list[File], base: Path) -> list[GraphFolder]:
     return [graph for graph, _ in groups]
 
 
-def _by_folder(files: list[File]) -> dict[Path, list[File]]:
+def _by_folder(files: list[File], named: dict[str, str]) -> dict[Path, list[File]]:
     folders: dict[Path, list[File]] = {}
     for file in files:
         if file.role in ROLES_OF_GRAPHS:
-            folders.setdefault(file.absolute.parent, []).append(file)
+            folder = file.absolute.parent
+            if file.path in named:
+                folder /= named[file.path]
+            folders.setdefault(folder, []).append(file)
     return folders
 
 

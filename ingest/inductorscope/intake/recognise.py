@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from inductorscope.formats.units import MIB
-from inductorscope.formats.vocabulary import OTHER, SOURCE, TRACE_LOG
+from inductorscope.formats.vocabulary import OTHER, REFUSED, SOURCE, TRACE_LOG
+from inductorscope.intake.depyf import mark_depyf
 from inductorscope.intake.files import File
-from inductorscope.intake.graphs import GraphFolder, find_graphs
+from inductorscope.intake.graphs import GraphFolder, find_graphs, keep_lone_kernels
 from inductorscope.intake.names import stored_text
 from inductorscope.intake.sniff import HEAD, NESTED, role_of, role_of_rest
 from inductorscope.intake.sources import mark_sources
@@ -22,6 +23,9 @@ LARGE = 4 * MIB
 """Size in bytes from which a log is hashed in a thread while it is read."""
 LARGE_PIECE = 4 * MIB
 """Bytes hashed at a time in the thread: large pieces wait less often for the interpreter lock."""
+
+UNREAD = {OTHER, SOURCE, *REFUSED}
+"""Roles that make no run."""
 
 JUNK_NAMES = {".ds_store", "thumbs.db", "desktop.ini"}
 JUNK_FOLDERS = {"__macosx", "__pycache__", ".git"}
@@ -59,7 +63,12 @@ class Intake:
     @property
     def known(self) -> bool:
         """Whether a run can be made of any of the files."""
-        return any(file.role not in {OTHER, SOURCE} for file in self.files)
+        return any(file.role not in UNREAD for file in self.files)
+
+    @property
+    def refused(self) -> list[File]:
+        """Files of known kinds that are not read."""
+        return [file for file in self.files if file.role in REFUSED]
 
 
 def _digest_of(path: Path) -> tuple[str, int]:
@@ -95,7 +104,8 @@ def recognise(root: Path, *, hash_later: bool = False) -> Intake:
     intake.files = [file for file in intake.files if file.role != NESTED]
     mark_sources(intake.files)
     mark_tlparse(intake.files)
-    intake.graphs = find_graphs(intake.files, base)
+    keep_lone_kernels(intake.files)
+    intake.graphs = find_graphs(intake.files, base, mark_depyf(intake.files))
     intake.dropped = [
         Dropped(names[0], reason, len(names)) for reason, names in sorted(dropped.items())
     ]

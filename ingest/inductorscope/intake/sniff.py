@@ -18,17 +18,21 @@ from inductorscope.formats.vocabulary import (
     BEST_CONFIG,
     CHROME_TRACE,
     CODE,
+    COMPILED_KERNEL,
     DEBUG_LOG,
     DIAGRAM,
     DYNAMO,
+    EXECUTION_TRACE,
     FX_RUNNABLE,
     INTERMEDIATE_VALUES,
     IR_POST,
     IR_PRE,
     JOINT,
+    KERNEL_FILE,
     KERNEL_INFORMATION,
     KERNEL_STACKS,
     KEY_AVERAGES,
+    MEMORY_SNAPSHOT,
     OTHER,
     POST_GRAD,
     PRE_GRAD,
@@ -41,6 +45,7 @@ from inductorscope.formats.vocabulary import (
     STAGES,
     TORCH_LOGS,
     TRACE_LOG,
+    TRITONPARSE_LOG,
 )
 from inductorscope.intake import magic
 
@@ -112,7 +117,7 @@ _BARE_KERNEL = re.compile(
     re.M,
 )
 # cfqn54ec6ehs2nkfza4ngx5yorsokicv3iwkxz7ktkbzvqmlxi7c.py: a kernel in Inductor's own cache
-_CACHED = re.compile(r"^c[a-z2-7]{40,60}\.\w+$")
+_CACHED = re.compile(r"^c[a-z2-7]{40,60}(?:\.main)?\.\w{1,20}$")
 # [  before_launch - aoti_torch_cpu_addmm_out - buf0  ]:
 _PRINTED = re.compile(
     rb"^\[ +(?:before_launch|after_launch|aoti_model_inputs)(?: - |: )|"
@@ -134,6 +139,25 @@ _PROVENANCE = re.compile(
 _INFORMATION = re.compile(rb'"post_grad_nodes"\s*:|"stack_traces"\s*:')
 # {"triton_poi_fused_mul_1:2": ["  File \\"/a.py\\", line 8, …"], …}
 _STACKS = re.compile(rb'^\{\s*"[^"\n]{1,400}:\d+"\s*:\s*\[\s*" *File \\"')
+# What Triton and other compilers make of a kernel
+_COMPILED = (".cubin", ".fatbin", ".hsaco", ".ptx", ".amdgcn", ".ttir", ".ttgir", ".llir", ".spv",
+             ".metallib")  # fmt: skip
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_REFUSED_JSON = (
+    # {"segments": [{"device": 0, "address": …, "total_size": …, "blocks": […]}], "device_traces": …
+    (
+        re.compile(rb'"segments"\s*:\s*\[[^\]]{0,4000}?"(?:total_size|blocks)"'
+                   rb'|^\{\s*"device_traces"\s*:'),
+        MEMORY_SNAPSHOT,
+    ),
+    # {"schema": "1.1.1-chakra.0.0.4", "pid": 7, "time": …, "nodes": […]}
+    (
+        re.compile(rb'^\{\s*"schema"\s*:\s*"[\d.]{1,20}(?:-chakra[\w.-]{0,20})?"[^\[]{0,4000}"nodes"'),
+        EXECUTION_TRACE,
+    ),
+    # {"event_type":"compilation","pid":7,"stack":[…],"payload":{…}}
+    (re.compile(rb'^\{[^\[]{0,400}"event_type"\s*:\s*"(?:compilation|launch)'), TRITONPARSE_LOG),
+)  # fmt: skip
 _BEST = re.compile(rb'"(?:configs_hash|found_by_coordesc)"\s*:')
 _TRACE = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
 _RESULT = re.compile(rb'"(?:eager_ms|compiled_ms)"\s*:')
@@ -191,6 +215,10 @@ def _without_packing(name: str) -> str:
 
 def _role_of_text(name: str, head: bytes) -> str:
     lower = name.lower()
+    if lower.endswith(_COMPILED):
+        return COMPILED_KERNEL
+    if _PICKLE.match(head) and b"segments" in head and b"device_traces" in head:
+        return MEMORY_SNAPSHOT
     text = head.removeprefix(b"\xef\xbb\xbf")
     if _TRACE_LOG.search(text):  # also with a run of NULs, which a crash may leave
         return TRACE_LOG
@@ -214,6 +242,9 @@ def _named(name: str, text: bytes) -> bool:
 
 
 def _role_of_json(name: str, text: bytes) -> str | None:
+    for pattern, role in _REFUSED_JSON:
+        if pattern.search(text):
+            return role
     if _PROVENANCE.search(text):
         return PROVENANCE
     if _ROWS.search(text) or name.endswith(".key_averages.json"):
@@ -269,7 +300,7 @@ def _role_of_piece(name: str, text: bytes) -> str | None:
     if _DRAWN.search(text[:4096]):
         return DIAGRAM
     if _CACHED.match(name):
-        return OTHER if _GENERATED.search(text) or _BARE_KERNEL.search(text) else None
+        return KERNEL_FILE if _GENERATED.search(text) or _BARE_KERNEL.search(text) else None
     if _CODE_LINES.search(text) or _BARE_KERNEL.search(text):
         return CODE
     if _FX_LINES.search(text):

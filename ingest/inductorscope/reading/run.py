@@ -36,7 +36,7 @@ from inductorscope.reading.notes import Notes
 from inductorscope.reading.owner import Owner, owner_here
 from inductorscope.reading.profiles.benchmarks import read_benchmarks
 from inductorscope.reading.profiles.tensors import read_saved
-from inductorscope.reading.report import read_in_words, report_of
+from inductorscope.reading.report import BECAME, read_in_words, report_of
 from inductorscope.reading.scrubbing import CleanFiles
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import Sessions
@@ -248,6 +248,9 @@ def _earlier(reading: Reading) -> ReadResult:
 
 
 def _nothing(intake: Intake) -> str:
+    if intake.refused:
+        first = intake.refused[0]
+        return f"{first.path}: {BECAME[first.role]}."
     looked = (
         "Nothing here can be read. Looked for folders of TORCH_COMPILE_DEBUG (output_code.py, "
         "fx_graph_*.py, ir_*_fusion.txt), TORCH_TRACE logs, profiler traces and key_averages "
