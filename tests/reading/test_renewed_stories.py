@@ -15,6 +15,7 @@ from inductorscope.store.database.migrate import migrate
 from inductorscope.store.runs import compile_story
 from inductorscope.store.runs.compile_story import load_story, outdated_stories
 from inductorscope.store.tables.compile import CompileStory
+from inductorscope.store.tables.models import Run
 from sqlalchemy import select, update
 
 
@@ -46,6 +47,9 @@ def test_a_renewed_story_is_the_one_that_reading_stores(settings: Settings, uplo
         assert outdated_stories(session) == []
         older = update(CompileStory).where(CompileStory.part == compile_story.STORY)
         session.execute(older.values(part="story of another version", payload=b"unreadable"))
+        counted = session.get_one(Run, run)
+        counts = counted.graph_breaks, counted.recompiles
+        counted.graph_breaks = counted.recompiles = 99
     with factory() as session:
         assert outdated_stories(session) == [run]
         assert load_story(session, run) is None
@@ -53,5 +57,7 @@ def test_a_renewed_story_is_the_one_that_reading_stores(settings: Settings, uplo
     with factory() as session:
         assert sorted(map(tuple, session.execute(parts.where(CompileStory.run_id == run)))) == first
         assert outdated_stories(session) == []
+        renewed = session.get_one(Run, run)
+        assert (renewed.graph_breaks, renewed.recompiles) == counts == (4, 3)
     assert renew_stories(engine, run) == 0
     engine.dispose()

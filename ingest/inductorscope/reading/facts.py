@@ -66,7 +66,7 @@ def fill_run(
     result = _result(files, notes)
     told = facts or CaptureFacts(device="")
     runnable = _runnables(files)
-    run.graph_breaks, run.recompiles = logs.graph_breaks, logs.recompiles
+    run.graph_breaks, run.recompiles = logs.counts.graph_breaks, logs.counts.recompiles
     run.compile_seconds = logs.compile_seconds
     run.torch_version = _first(
         told.torch_version,

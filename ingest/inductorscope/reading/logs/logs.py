@@ -10,7 +10,7 @@ from functools import partial
 
 from inductorscope.analyze.compile.gather import StoryGatherer
 from inductorscope.analyze.compile.model import Story
-from inductorscope.analyze.compile.words import recompile_count, total_seconds
+from inductorscope.analyze.compile.words import total_seconds
 from inductorscope.formats.log.summary import LogSummary
 from inductorscope.formats.log.text_log import TextLog
 from inductorscope.formats.log.tlparse_folder import FolderLog
@@ -25,7 +25,7 @@ from inductorscope.reading.logs.taking import LogTaking
 from inductorscope.reading.logs.torch_logs import read_torch_log
 from inductorscope.reading.notes import Notes
 from inductorscope.store.contents.blobs import TooLarge
-from inductorscope.store.runs.compile_story import pack_story
+from inductorscope.store.runs.compile_story import Counts, counts_of, pack_story
 from inductorscope.store.runs.draft import artifact_of
 from inductorscope.store.runs.writer import RunWriter
 from inductorscope.store.tables.models import JsonObject
@@ -81,8 +81,7 @@ class LogFacts:
     compile_seconds: float | None = None
     """All that compiling took. This, graph breaks and recompiles come from the story of compiling,
     and are known once that is stored."""
-    graph_breaks: int | None = None
-    recompiles: int | None = None
+    counts: Counts = field(default_factory=Counts)
     story: StoryGatherer | None = None
     """What is to be told of the compiles, until `store_story`."""
     torch_logs: Story | None = None
@@ -198,10 +197,8 @@ def store_story(facts: LogFacts, writer: RunWriter) -> None:
     whole, chunks = facts.story.finish()
     whole.spoken += facts.torch_logs.spoken
     facts.compile_seconds = total_seconds(whole)
-    # Without any, a TORCH_LOGS text may just not have been asked for them.
-    none = 0 if any(log.file.role == TRACE_LOG for log in facts.logs) else None
-    facts.graph_breaks = len(whole.breaks) or none
-    facts.recompiles = recompile_count(whole) or none
+    complete = any(log.file.role == TRACE_LOG for log in facts.logs)
+    facts.counts = counts_of(whole, complete=complete)
     writer.add_story(pack_story(whole, chunks))
     facts.story = None  # stored now, and of no more use here
 

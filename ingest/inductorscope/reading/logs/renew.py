@@ -26,7 +26,9 @@ from inductorscope.reading.notes import Notes
 from inductorscope.store.contents.texts import stored_text
 from inductorscope.store.database.engine import Sessions, bulk_write, folder_of, sessions
 from inductorscope.store.runs.compile_story import (
+    Counts,
     Parts,
+    counts_of,
     outdated_stories,
     pack_story,
     replace_story,
@@ -42,14 +44,14 @@ def renew_stories(engine: Engine, run: str | None = None, progress: Progress = s
     renewed = 0
     for number, run_id in enumerate(runs):
         progress("Reading logs again", number, len(runs), "runs")
-        parts = _gather(reading, folder_of(engine), run_id)
-        if parts is not None:
+        gathered = _gather(reading, folder_of(engine), run_id)
+        if gathered is not None:
             with bulk_write(engine), writing.begin() as session:
-                renewed += replace_story(session, run_id, parts)
+                renewed += replace_story(session, run_id, *gathered)
     return renewed
 
 
-def _gather(reading: Sessions, folder: Path | None, run_id: str) -> Parts | None:
+def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts, Counts] | None:
     """The story as reading the upload gathers it; None if a log is not stored."""
     with reading() as session:
         report = session.scalar(select(Run.report).where(Run.id == run_id)) or {}
@@ -85,7 +87,7 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> Parts | None
         gatherer.finish({})
     whole, chunks = story.finish()
     whole.spoken += spoken.spoken
-    return pack_story(whole, chunks)
+    return pack_story(whole, chunks), counts_of(whole, complete=bool(logs))
 
 
 def _head_of(reading: Sessions, run_id: str, path: str | None, size: int) -> bytes:

@@ -4,6 +4,7 @@ compiles in pieces of some thousands."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 import zstandard
@@ -12,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from inductorscope.analyze.compile.model import STORY_VERSION, Compile, Story
 from inductorscope.analyze.compile.phases import Chunk
+from inductorscope.analyze.compile.words import recompile_count
 from inductorscope.store.database import storable
 from inductorscope.store.tables.compile import CompileStory
 from inductorscope.store.tables.models import COMPLETE, Run
@@ -23,6 +25,15 @@ LEVEL = 6
 
 Parts = dict[str, tuple[int, bytes]]
 """Name of a part → number of its items, and the packed part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts of a story that its run repeats."""
+
+    graph_breaks: int | None = None
+    recompiles: int | None = None
+
 
 _story = msgspec.json.Decoder(Story)
 _spans = msgspec.json.Decoder(Chunk)
@@ -37,6 +48,13 @@ def pack_story(story: Story, chunks: Sequence[Chunk]) -> Parts:
     return parts
 
 
+def counts_of(story: Story, *, complete: bool) -> Counts:
+    """`complete`: whether a log has all records. A TORCH_LOGS text without graph breaks may just
+    not have been asked for them."""
+    none = 0 if complete else None
+    return Counts(len(story.breaks) or none, recompile_count(story) or none)
+
+
 def insert_story(session: Session, run_id: str, parts: Parts) -> None:
     rows = [
         {"run_id": run_id, "part": part, "count": count, "payload": payload}
@@ -45,10 +63,12 @@ def insert_story(session: Session, run_id: str, parts: Parts) -> None:
     session.execute(insert(CompileStory), rows)
 
 
-def replace_story(session: Session, run_id: str, parts: Parts) -> bool:
+def replace_story(session: Session, run_id: str, parts: Parts, counts: Counts) -> bool:
     """Replaces a run's story; returns False if the run was deleted."""
-    if session.get(Run, run_id) is None:
+    run = session.get(Run, run_id)
+    if run is None:
         return False
+    run.graph_breaks, run.recompiles = counts.graph_breaks, counts.recompiles
     session.execute(delete(CompileStory).where(CompileStory.run_id == run_id))
     insert_story(session, run_id, parts)
     return True
