@@ -91,10 +91,10 @@ def _answers() -> list[object]:
 
 def _add_routes(app: FastAPI, templates: Pages) -> None:
     turn = [Depends(in_turn, scope="function")]
+    for page in PAGES:
+        add_page(app, page, turn, templates)
     html = APIRouter(include_in_schema=False, dependencies=turn)
     api = APIRouter(prefix=urls.API, dependencies=turn)
-    for page in PAGES:
-        add_page(page, html, api, templates)
     for actions in ACTIONS:
         html.include_router(actions.html)
         api.include_router(actions.api)

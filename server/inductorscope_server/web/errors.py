@@ -100,9 +100,14 @@ Documented = dict[int | str, dict[str, Any]]
 
 
 def documented(*statuses: int) -> Documented:
-    """Returns OpenAPI's `responses` for these error statuses."""
+    """Returns OpenAPI's `responses` for these error statuses.
+
+    They refer to a schema that the route of `/healthz` brings along by naming the model. If every
+    route did, FastAPI would build it anew for each status, a third of what a start costs.
+    """
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}
     return {
-        status: {"model": ErrorAnswer, "description": http.HTTPStatus(status).phrase}
+        status: {"description": http.HTTPStatus(status).phrase, "content": content}
         for status in sorted(statuses)
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from fastapi import APIRouter
+from fastapi import FastAPI
 from inductorscope import urls
 from inductorscope.answers.compile.diff import DiffPage
 from inductorscope.cli.local import read_paths
@@ -124,7 +124,7 @@ def test_a_page_that_cannot_work_stops_the_start(
 ) -> None:
     page = Page(path, load, template, "tag", "summary")
     with pytest.raises((TypeError, FileNotFoundError), match=message):
-        add_page(page, APIRouter(), APIRouter(), Pages(own_settings))
+        add_page(FastAPI(), page, [], Pages(own_settings))
 
 
 def test_the_run(filled: TestClient, run: str) -> None:
