@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support.attacking import Health, an_upload, bearer, close, connect, head, is_closed
-from tests.support.serving import serve
+from tests.support.serving import Served
 
 STREAMS = 300
 KINDS = ("/api/jobs/{}/events", "/jobs/{}/row", "/jobs/{}/panel")
@@ -43,20 +42,18 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
         close(opened)
 
 
-def test_streams_hold_up_nobody(database_url: str, tmp_path: Path) -> None:
-    env = {"INDUCTORSCOPE_DATABASE_URL": database_url}
-    with serve(tmp_path / "data", "--workers", "0", env=env) as served:
-        job = a_queued_job(served.url)
-        opened = [stream(served.url, "", job, number) for number in range(STREAMS)]
-        try:
-            with Health(served.url) as health:
-                for _ in range(20):
-                    assert httpx.get(served.url, timeout=20).elapsed.total_seconds() < 1
-            assert not health.failures
-            assert health.slowest < 1
-            _cancel_and_read(served.url, job, opened[-len(KINDS) :])
-        finally:
-            close(opened)
+def test_streams_hold_up_nobody(served: Served) -> None:
+    job = a_queued_job(served.url)
+    opened = [stream(served.url, "", job, number) for number in range(STREAMS)]
+    try:
+        with Health(served.url) as health:
+            for _ in range(20):
+                assert httpx.get(served.url, timeout=20).elapsed.total_seconds() < 1
+        assert not health.failures
+        assert health.slowest < 1
+        _cancel_and_read(served.url, job, opened[-len(KINDS) :])
+    finally:
+        close(opened)
 
 
 def a_queued_job(url: str) -> str:

@@ -17,7 +17,7 @@ from tests.support.serving import Served, serve
 
 TOKEN = "the-token-of-the-tests"
 AT_ONCE = 8
-SECONDS = 8.0
+SECONDS = 5.0
 UPLOAD = {"files": [{"path": "a.txt", "size": 1}]}
 
 

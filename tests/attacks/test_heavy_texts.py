@@ -14,6 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 from inductorscope.cli.client import Client
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
 
 from tests.support.attacking import Health, bearer, web_process
 from tests.support.places import FIXTURES
@@ -73,16 +75,16 @@ def child_of(web: int) -> int:
     raise AssertionError("no process analyses texts")
 
 
-def test_an_analysis_that_hangs_holds_up_nobody(database_url: str, tmp_path: Path) -> None:
-    env = {
-        "INDUCTORSCOPE_DATABASE_URL": database_url,
-        "INDUCTORSCOPE_ANALYSIS_SECONDS": "3",
-    }
-    with serve(tmp_path / "data", env=env) as served, Health(served.url) as health:
-        runs = [
-            Client(served.url).push([FIXTURES / name], name, [], lambda *_: None).run
-            for name in ("cuda-foo1", "cuda-adam")
-        ]
+def test_an_analysis_that_hangs_holds_up_nobody(tmp_path: Path) -> None:
+    data, env = tmp_path / "data", {"INDUCTORSCOPE_ANALYSIS_SECONDS": "3"}
+    runs = [
+        read_paths(
+            Settings(data=data, database_url=""), [FIXTURES / name], name=name, tags=[],
+            origin="ingest", progress=lambda *_: None,
+        ).run_id
+        for name in ("cuda-foo1", "cuda-adam")
+    ]  # fmt: skip
+    with serve(data, "--workers", "0", env=env) as served, Health(served.url) as health:
         client = httpx.Client(base_url=served.url, timeout=60)
         assert client.get(f"/runs/{runs[0]}/roofline").status_code == 200
         web = web_process(served.process.pid)

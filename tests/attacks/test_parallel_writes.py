@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from pathlib import Path
 
 import httpx
 import pytest
 from inductorscope.formats.units import MIB
 
 from tests.support.attacking import Health, an_upload, bearer, close, connect, head
-from tests.support.serving import serve
+from tests.support.serving import Served
 
 REQUESTS = 100
 
@@ -43,23 +42,21 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
         close(opened)
 
 
-def test_requests_that_wait_for_a_file_hold_up_nobody(database_url: str, tmp_path: Path) -> None:
-    env = {"INDUCTORSCOPE_DATABASE_URL": database_url}
-    with serve(tmp_path / "data", "--workers", "0", env=env) as served:
-        path = an_upload(served.url, "")
-        opened = [patch(served.url, "", path) for _ in range(REQUESTS)]
-        try:
-            with Health(served.url) as health:
-                for _ in range(20):
-                    assert httpx.get(served.url, timeout=20).status_code == 200
-            assert not health.failures
-            assert health.slowest < 1
-            opened[-1].settimeout(20)
-            answer = opened[-1].recv(1000)
-            assert b" 409 " in answer.partition(b"\r\n")[0]
-        finally:
-            close(opened)
-        whole = httpx.patch(
-            f"{served.url}{path}", content=b"\0" * MIB, headers={"Upload-Offset": "0"}, timeout=20
-        )
-        assert whole.status_code in {204, 409}
+def test_requests_that_wait_for_a_file_hold_up_nobody(served: Served) -> None:
+    path = an_upload(served.url, "")
+    opened = [patch(served.url, "", path) for _ in range(REQUESTS)]
+    try:
+        with Health(served.url) as health:
+            for _ in range(20):
+                assert httpx.get(served.url, timeout=20).status_code == 200
+        assert not health.failures
+        assert health.slowest < 1
+        opened[-1].settimeout(20)
+        answer = opened[-1].recv(1000)
+        assert b" 409 " in answer.partition(b"\r\n")[0]
+    finally:
+        close(opened)
+    whole = httpx.patch(
+        f"{served.url}{path}", content=b"\0" * MIB, headers={"Upload-Offset": "0"}, timeout=20
+    )
+    assert whole.status_code in {204, 409}

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import socket
 import threading
-from pathlib import Path
+from collections.abc import Callable
 
 import httpx
 import pytest
 from inductorscope.formats.units import MIB
 
 from tests.support.attacking import Health, a_large_file, close, connect, head, is_closed
-from tests.support.serving import serve
+from tests.support.serving import Served
 
 READERS = 40
-PATIENCE_SECONDS = "2"
 LARGE = 8 * MIB
 
 pytestmark = pytest.mark.slow
+
+LargeFile = Callable[[Served, int], str]
 
 
 def reader(url: str, token: str, path: str) -> socket.socket:
@@ -42,35 +43,31 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
         close(readers)
 
 
-def test_readers_that_do_not_read_hold_up_nobody(database_url: str, tmp_path: Path) -> None:
-    env = {"INDUCTORSCOPE_DATABASE_URL": database_url}
-    with serve(tmp_path / "data", env=env) as served:
-        path = a_large_file(served.url, "", LARGE)
-        readers = [reader(served.url, "", path) for _ in range(READERS)]
-        try:
-            with Health(served.url) as health:
-                for _ in range(10):
-                    assert httpx.get(served.url, timeout=20).status_code == 200
-            assert not health.failures
-            assert health.slowest < 1
-        finally:
-            close(readers)
+def test_readers_that_do_not_read_hold_up_nobody(served: Served, large_file: LargeFile) -> None:
+    path = large_file(served, LARGE)
+    readers = [reader(served.url, "", path) for _ in range(READERS)]
+    try:
+        with Health(served.url) as health:
+            for _ in range(10):
+                assert httpx.get(served.url, timeout=20).status_code == 200
+        assert not health.failures
+        assert health.slowest < 1
+    finally:
+        close(readers)
 
 
-def test_a_reader_that_takes_nothing_is_ended(tmp_path: Path) -> None:
-    env = {"INDUCTORSCOPE_CLIENT_SECONDS": PATIENCE_SECONDS}
-    with serve(tmp_path / "data", env=env) as served:
-        path = a_large_file(served.url, "", LARGE)
-        with reader(served.url, "", path) as slow:
-            slow.recv(1)
-            assert _ends(served.url, slow)
-        whole = httpx.get(f"{served.url}{path}", headers={"Accept-Encoding": "identity"})
-        assert len(whole.content) == int(whole.headers["Content-Length"])
+def test_a_reader_that_takes_nothing_is_ended(impatient: Served, large_file: LargeFile) -> None:
+    path = large_file(impatient, LARGE)
+    with reader(impatient.url, "", path) as slow:
+        slow.recv(1)
+        assert _ends(impatient.url, slow)
+    whole = httpx.get(f"{impatient.url}{path}", headers={"Accept-Encoding": "identity"})
+    assert len(whole.content) == int(whole.headers["Content-Length"])
 
 
 def _ends(url: str, slow: socket.socket) -> bool:
     """Reads only after the server had enough: what the system holds arrives, but not the rest."""
-    threading.Event().wait(6)
+    threading.Event().wait(4)
     slow.settimeout(10)
     taken = 0
     try:

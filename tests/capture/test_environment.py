@@ -63,6 +63,7 @@ def test_a_persons_program_gets_all_but_our_settings(monkeypatch: pytest.MonkeyP
     assert not any(name.startswith("INDUCTORSCOPE_") for name in variables_without_settings())
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("trusted", ["", "1"], ids=["for a worker", "for a person"])
 @pytest.mark.torch
 def test_a_capture_publishes_no_secret(

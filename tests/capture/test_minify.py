@@ -1,5 +1,8 @@
 # mypy: allow-subclassing-any
-"""The smallest failing program, searched for with torch's minifier."""
+"""The smallest failing program, searched for with torch's minifier.
+
+Torch is imported by the tests that need it, not when tests are collected.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from inductorscope.capture.inside.diagnose.minify import failure as failures
-from inductorscope.capture.inside.diagnose.minify.program import Ran
 from inductorscope.capture.inside.diagnose.minify.steps import Steps
-from inductorscope.capture.inside.diagnose.minify.text import (
-    class_text,
-    graph_of,
-    node_lines,
-    packed_inputs,
-    unpacked_inputs,
-)
 from inductorscope.capture.inside.instructions import try_instructions
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.permission import permit
@@ -118,6 +112,13 @@ def test_there_is_nothing_to_minify_where_nothing_fails(tmp_path: Path) -> None:
 
 def test_graphs_and_inputs_come_back_from_their_text() -> None:
     import torch
+    from inductorscope.capture.inside.diagnose.minify.text import (
+        class_text,
+        graph_of,
+        node_lines,
+        packed_inputs,
+        unpacked_inputs,
+    )
     from torch import fx
 
     class Several(torch.nn.Module):
@@ -157,6 +158,9 @@ Output:
 
 
 def test_failures_are_alike_when_only_names_and_numbers_differ() -> None:
+    from inductorscope.capture.inside.diagnose.minify import failure as failures
+    from inductorscope.capture.inside.diagnose.minify.program import Ran
+
     class CppCompileError(Exception):
         pass
 

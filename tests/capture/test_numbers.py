@@ -1,4 +1,8 @@
-"""The search for the first wrong number: faults are planted one by one, and none where none is."""
+"""The search for the first wrong number: faults are planted one by one, and none where none is.
+
+Torch is imported by the tests that need it: importing it takes seconds of every process of a test
+session, which collects all tests.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inductorscope.capture.inside.instructions import try_instructions
 from inductorscope.capture.inside.report import Reporter
 from inductorscope.capture.permission import permit
 from inductorscope.capture.spec import CaptureSpec, SpecError
-
-torch = pytest.importorskip("torch")
-
-# Below the skip, since they import torch.
-from inductorscope.capture.inside.diagnose.numbers.lanes import compare_along  # noqa: E402
-from inductorscope.capture.inside.diagnose.numbers.measure import measure  # noqa: E402
-from inductorscope.capture.inside.diagnose.numbers.numbers import diagnose  # noqa: E402
-from inductorscope.capture.inside.diagnose.numbers.watch import steps_of  # noqa: E402
-from inductorscope.capture.inside.instructions import try_instructions  # noqa: E402
-
-from tests.support.planted import planted  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -30,6 +24,7 @@ SUBJECTS = Path(__file__).with_name("numbers_subjects.py")
 @pytest.fixture(autouse=True)
 def fresh(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled C++ may be used again; what Dynamo and Inductor remember of graphs may not."""
+    torch = pytest.importorskip("torch")
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
     monkeypatch.setenv("TORCHINDUCTOR_AUTOGRAD_CACHE", "0")
     try_instructions("cpu")
@@ -37,6 +32,8 @@ def fresh(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def search(model: str, tmp_path: Path, **options: Any) -> dict[str, Any]:
+    from inductorscope.capture.inside.diagnose.numbers.numbers import diagnose
+
     name = model if "-" in model else f"{SUBJECTS}:{model}"
     spec = CaptureSpec(model=name, **options)
     return diagnose(spec, permit(spec, [], trusted=True), {}, tmp_path, Reporter(None))
@@ -60,6 +57,8 @@ def operation(found: dict[str, Any]) -> str:
 def test_a_planted_fault_is_found(
     fault: str, expected: str, model: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
+    from tests.support.planted import planted
+
     backward = options.get("backward", False)
     given = {name: value for name, value in options.items() if name != "backward"}
     with planted(fault, backward):
@@ -97,6 +96,8 @@ def test_random_operations_are_named_and_not_blamed(tmp_path: Path) -> None:
 
 
 def test_the_tutorials_neg_is_found_inside_its_kernel(tmp_path: Path) -> None:
+    from tests.support.planted import planted
+
     with planted("neg"):
         found = search("neg-maximum-cat", tmp_path)
     (graph,) = found["graphs"]
@@ -108,6 +109,8 @@ def test_the_tutorials_neg_is_found_inside_its_kernel(tmp_path: Path) -> None:
 
 
 def test_scripts_and_other_backends_are_refused_with_a_sentence(tmp_path: Path) -> None:
+    from inductorscope.capture.inside.diagnose.numbers.numbers import diagnose
+
     with pytest.raises(SpecError, match="generates no kernels to compare"):
         search("mlp", tmp_path, backend="aot_eager")
     spec = CaptureSpec(model=str(SUBJECTS))
@@ -117,12 +120,17 @@ def test_scripts_and_other_backends_are_refused_with_a_sentence(tmp_path: Path) 
 
 def lanes_of(right: Any) -> tuple[Any, Any, list[Any]]:
     """As if a node gave this: as written, in float64, and shaken."""
+    import torch
+
     eps = torch.finfo(right.dtype).eps
     exact = right.double()
     return right, exact, [exact * (1 + eps * 0.7), exact * (1 - eps * 0.6)]
 
 
 def test_roundings_agree_and_one_wrong_element_differs() -> None:
+    import torch
+    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         right = torch.linspace(-3, 3, 1001).to(dtype)
         eps = torch.finfo(dtype).eps
@@ -137,6 +145,9 @@ def test_roundings_agree_and_one_wrong_element_differs() -> None:
 
 
 def test_nan_and_infinities_must_be_where_they_belong() -> None:
+    import torch
+    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+
     right = torch.tensor([1.0, float("nan"), float("inf"), -2.0])
     written, exact, shaken = lanes_of(right)
     same = measure(right.clone(), written, exact, shaken, 1)
@@ -149,6 +160,9 @@ def test_nan_and_infinities_must_be_where_they_belong() -> None:
 
 
 def test_what_changes_between_two_calls_is_allowed() -> None:
+    import torch
+    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+
     written, exact, shaken = lanes_of(torch.ones(8))
     compiled = torch.full((8,), 1.01)
     assert not measure(compiled, written, exact, shaken, 1).agrees
@@ -156,6 +170,9 @@ def test_what_changes_between_two_calls_is_allowed() -> None:
 
 
 def test_truth_values_count_where_rounding_does_not_decide_them() -> None:
+    import torch
+    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+
     written = torch.tensor([True, False, True])
     wavers = torch.tensor([True, False, False])
     assert measure(torch.tensor([True, False, False]), written, written, [wavers], 1).agrees
@@ -163,6 +180,10 @@ def test_truth_values_count_where_rounding_does_not_decide_them() -> None:
 
 
 def test_an_error_is_seen_where_it_is_made_and_not_where_it_arrives() -> None:
+    import torch
+    from inductorscope.capture.inside.diagnose.numbers.lanes import compare_along
+    from inductorscope.capture.inside.diagnose.numbers.measure import measure
+
     def program(x: Any) -> Any:
         return torch.ops.aten.exp.default(torch.ops.aten.sin.default(torch.ops.aten.neg.default(x)))
 
@@ -199,6 +220,8 @@ def call(args):
 
 def test_only_buffers_that_are_read_later_are_kept() -> None:
     """`buf0` only lends its memory, and `buf1` was not stored for anybody."""
+    from inductorscope.capture.inside.diagnose.numbers.watch import steps_of
+
     steps = [step for found in steps_of(WRAPPER).values() for step in found]
     launches = {step.kernel: step for step in steps if step.launches}
     assert launches["cpp_fused_a_0"].buffers == ()

@@ -126,7 +126,12 @@ def a_large_file(url: str, token: str, size: int = 24 * MIB) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source = variant(FIXTURES / "cuda-foo1", Path(folder), 0, padding=size)
         pushed = Client(url, token).push([source], "large", [], lambda *_: None)
-    page = httpx.get(f"{url}/api/runs/{pushed.run}/read", headers=bearer(token), timeout=60)
+    return largest_file(url, str(pushed.run), token)
+
+
+def largest_file(url: str, run: str, token: str = "") -> str:
+    """The path of the bytes of a run's largest file on the server."""
+    page = httpx.get(f"{url}/api/runs/{run}/read", headers=bearer(token), timeout=60)
     files = page.raise_for_status().json()["files"]
     largest = max(files, key=lambda each: int(each["size"]))
     return f"/api/artifacts/{largest['artifact']}/raw"

@@ -26,6 +26,8 @@ class Served:
     data: Path
     process: subprocess.Popen[bytes]
     log: Path
+    database_url: str = ""
+    """Empty for SQLite in the data folder."""
 
     def said(self) -> str:
         return self.log.read_text(errors="replace")
@@ -61,7 +63,8 @@ def serve(
             env={**os.environ, **(env or {})},
             start_new_session=True,
         )
-    served = Served(f"http://127.0.0.1:{port}", data, process, log)
+    database_url = (env or {}).get("INDUCTORSCOPE_DATABASE_URL", "")
+    served = Served(f"http://127.0.0.1:{port}", data, process, log, database_url)
     try:
         _wait_until_up(served)
         yield served

@@ -17,7 +17,7 @@ from schemathesis.checks import positive_data_acceptance
 from schemathesis.core.failures import FailureGroup
 from starlette.testclient import TestClient
 
-EXAMPLES = 12
+EXAMPLES = 8
 RULES_BESIDES = {
     "/api/": "a cursor comes from the page before",
     "/api/uploads": "paths must be safe and differ",
