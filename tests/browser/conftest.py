@@ -7,13 +7,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
+from inductorscope.cli.local import read_paths
+from inductorscope.settings import Settings
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.support.chromium import arguments, executable
+from tests.support.run_kinds import KINDS
 from tests.support.serving import Served, serve
 
 SCREENSHOTS = Path(__file__).resolve().parent.parent.parent / "docs" / "screenshots"
+GRAPH = "model__0_inference_0.0"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,6 +82,39 @@ def zoo(tmp_path_factory: pytest.TempPathFactory, fixtures: Path) -> Iterator[Se
         subprocess.run([*command, str(fixtures / name)], check=True, capture_output=True)
     with serve(data, "--workers", "0") as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def filled(
+    tmp_path_factory: pytest.TempPathFactory, fixtures: Path
+) -> Iterator[tuple[Served, dict[str, str]]]:
+    """A server with runs of several kinds, and what the addresses of their pages consist of."""
+    data = tmp_path_factory.mktemp("filled") / "data"
+    traces = tmp_path_factory.mktemp("traces")
+    KINDS["two traces of one name"](traces)
+    names = ("dynamic", "neg-does-not-compile", "cuda-foo1")
+    trace, story, failed, run = (
+        read_paths(
+            Settings(data=data, database_url=""), [folder], name=folder.name, tags=[],
+            origin="ingest", progress=lambda *_: None,
+        ).run_id
+        for folder in (traces, *(fixtures / name for name in names))
+    )  # fmt: skip
+    with serve(data, "--workers", "0") as served:
+        explorer = httpx.get(f"{served.url}/api/runs/{run}/graphs/{GRAPH}/explorer").json()
+        kernel = explorer["kernels"][0]
+        files = httpx.get(f"{served.url}/api/runs/{run}/read").json()["files"]
+        where = {
+            "run": run,
+            "story": story,
+            "failed": failed,
+            "trace": trace,
+            "slug": GRAPH,
+            "kernel": f"{kernel['name']}:{kernel['calls'][0]['handle']}",
+            "number": "3",
+            "artifact": next(str(one["artifact"]) for one in files if one["role"] == "trace_log"),
+        }
+        yield served, where
 
 
 @pytest.fixture(scope="session")

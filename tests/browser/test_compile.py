@@ -1,4 +1,4 @@
-"""The pages about compiling in a browser: accessible, quick to filter, growing while watched."""
+"""The pages about compiling in a browser: quick to filter, growing while watched."""
 
 from __future__ import annotations
 
@@ -6,43 +6,23 @@ import gzip
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.support.accessible import check, opened
-from tests.support.serving import Served, serve
-
-PAGES = ["", "/list", "/3", "/time", "/stacks", "/symbols", "/ranks", "/fusing"]
+from tests.support.serving import Served
 
 
 @pytest.fixture(scope="module")
-def filled(
-    tmp_path_factory: pytest.TempPathFactory, fixtures: Path
-) -> Iterator[tuple[Served, str]]:
-    """A server with the dynamic program's log, and the address of its story."""
-    data = tmp_path_factory.mktemp("compile") / "data"
-    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-    subprocess.run([*command, str(fixtures / "dynamic")], check=True)
-    with serve(data, "--workers", "0") as served:
-        run = httpx.get(f"{served.url}/api/").json()["runs"][0]["id"]
-        yield served, f"{served.url}/runs/{run}/compile"
+def story(filled: tuple[Served, dict[str, str]]) -> str:
+    """The address of the story of the dynamic program's log."""
+    served, where = filled
+    return f"{served.url}/runs/{where['story']}/compile"
 
 
-@pytest.mark.parametrize("part", PAGES)
-def test_page_is_accessible_and_fits(
-    chromium: Browser, filled: tuple[Served, str], part: str
-) -> None:
-    page = opened(chromium, filled[1] + part)
-    check(page, f"compile{part}")
-    page.context.close()
-
-
-def test_the_list_filters_as_one_types(page: Page, filled: tuple[Served, str]) -> None:
-    page.goto(f"{filled[1]}/list")
+def test_the_list_filters_as_one_types(page: Page, story: str) -> None:
+    page.goto(f"{story}/list")
     rows = page.get_by_test_id("compiles").locator("tbody tr")
     expect(rows).to_have_count(6)
     page.get_by_label("Filter compiles").press_sequentially("0/1")
@@ -53,8 +33,8 @@ def test_the_list_filters_as_one_types(page: Page, filled: tuple[Served, str]) -
     expect(rows).to_have_count(4)
 
 
-def test_phases_are_walked_by_keyboard(page: Page, filled: tuple[Served, str]) -> None:
-    page.goto(f"{filled[1]}/time")
+def test_phases_are_walked_by_keyboard(page: Page, story: str) -> None:
+    page.goto(f"{story}/time")
     picture = page.locator(".icicle-picture")
     said = page.locator(".icicle-said")
     picture.focus()
@@ -73,10 +53,8 @@ def test_phases_are_walked_by_keyboard(page: Page, filled: tuple[Served, str]) -
     assert picture.locator("g:not(.dim)").count() < picture.locator("g").count()
 
 
-def test_a_text_opens_beside_the_list_and_guards_filter(
-    page: Page, filled: tuple[Served, str]
-) -> None:
-    page.goto(f"{filled[1]}/3")
+def test_a_text_opens_beside_the_list_and_guards_filter(page: Page, story: str) -> None:
+    page.goto(f"{story}/3")
     page.get_by_role("link", name="inductor_output_code", exact=True).click()
     viewer = page.locator("#viewer")
     expect(viewer.locator(".cm-content")).to_contain_text("AOT ID")
@@ -94,7 +72,7 @@ def test_a_text_opens_beside_the_list_and_guards_filter(
 
 
 def test_the_page_grows_while_a_log_is_written(
-    page: Page, filled: tuple[Served, str], fixtures: Path, tmp_path: Path
+    page: Page, filled: tuple[Served, dict[str, str]], fixtures: Path, tmp_path: Path
 ) -> None:
     served = filled[0]
     (packed,) = (fixtures / "dynamic" / "torch_trace").iterdir()
@@ -115,12 +93,12 @@ def test_the_page_grows_while_a_log_is_written(
             expect(page.get_by_role("heading", name="Nothing yet")).to_be_visible(timeout=20_000)
             with file.open("ab") as stream:
                 stream.write(log[begun:first])
-            story = page.get_by_test_id("story")
-            expect(story).to_contain_text("1 graph from 1 function", timeout=20_000)
+            told = page.get_by_test_id("story")
+            expect(told).to_contain_text("1 graph from 1 function", timeout=20_000)
             with file.open("ab") as stream:
                 stream.write(log[first:])
-            expect(story).to_contain_text("4 graph breaks at 2 places", timeout=20_000)
-            expect(story).to_contain_text("6 graphs", timeout=20_000)
+            expect(told).to_contain_text("4 graph breaks at 2 places", timeout=20_000)
+            expect(told).to_contain_text("6 graphs", timeout=20_000)
             assert "/compile" in page.url
         finally:
             watching.terminate()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from inductorscope.settings import Settings
@@ -14,12 +13,17 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.accessible import check, opened
 from tests.support.half_read import HalfRead
 from tests.support.pages import OPENED
-from tests.support.run_kinds import KINDS
 from tests.support.serving import Served, serve
 
-GRAPH = "model__0_inference_0.0"
+
+def of_compiling(path: str) -> bool:
+    """Whether a page tells the story of compiling, of which another run has more to tell."""
+    return path.startswith("/runs/{run}/compile") and "?" not in path
+
+
 PAGES = {
     **{path: path for path in OPENED},
+    **{path: path.replace("{run}", "{story}") for path in OPENED if of_compiling(path)},
     "events of a trace": "/runs/{run}/time/table?of=events&profile=2&sort=duration",
     "profiler table without a match": "/runs/{run}/time/table?of=rows&profile=2&q=nothing",
     "runs without a match": "/?q=nothingofthisname",
@@ -42,39 +46,6 @@ PAGES = {
 }
 """Every page of the table, and some of their states."""
 EMPTY_PAGES = ["/", "search", "/jobs", "/capture", "missing"]
-
-
-@pytest.fixture(scope="module")
-def filled(
-    tmp_path_factory: pytest.TempPathFactory, fixtures: Path
-) -> Iterator[tuple[Served, dict[str, str]]]:
-    """A server with the fixture's run, and the addresses of its pages."""
-    import subprocess
-    import sys
-
-    data = tmp_path_factory.mktemp("filled") / "data"
-    command = [sys.executable, "-m", "inductorscope", "ingest", "--data", str(data)]
-    traces = tmp_path_factory.mktemp("traces")
-    KINDS["two traces of one name"](traces)
-    for folder in (traces, fixtures / "neg-does-not-compile", fixtures / "cuda-foo1"):
-        subprocess.run([*command, str(folder)], check=True)
-    with serve(data, "--workers", "0") as served:
-        import httpx
-
-        run, failed, trace = (one["id"] for one in httpx.get(f"{served.url}/api/").json()["runs"])
-        explorer = httpx.get(f"{served.url}/api/runs/{run}/graphs/{GRAPH}/explorer").json()
-        kernel = explorer["kernels"][0]
-        files = httpx.get(f"{served.url}/api/runs/{run}/read").json()["files"]
-        where = {
-            "run": run,
-            "failed": failed,
-            "trace": trace,
-            "slug": GRAPH,
-            "kernel": f"{kernel['name']}:{kernel['calls'][0]['handle']}",
-            "number": "0",
-            "artifact": next(str(one["artifact"]) for one in files if one["role"] == "trace_log"),
-        }
-        yield served, where
 
 
 @pytest.fixture(scope="module")

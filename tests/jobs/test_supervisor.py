@@ -54,23 +54,9 @@ def until(look: Callable[[], bool], seconds: float = START_SECONDS) -> bool:
     return False
 
 
-def test_everything_stops_when_asked(tmp_path: Path) -> None:
-    with serve(tmp_path / "data", "--workers", "2") as served:
-        started = children(served.process.pid)
-        assert len(started) == 3
-    assert served.process.returncode == 0
-    assert living(started) == []
-
-
-def test_nothing_outlives_a_supervisor_that_is_killed(tmp_path: Path) -> None:
-    with serve(tmp_path / "data") as served:
-        started = children(served.process.pid)
-        served.process.kill()
-        served.process.wait()
-        assert until(lambda: not living(started))
-
-
-def test_what_dies_is_started_again_and_said(tmp_path: Path) -> None:
+def test_what_dies_is_started_again_and_said_and_nothing_outlives_the_supervisor(
+    tmp_path: Path,
+) -> None:
     with serve(tmp_path / "data") as served:
         before = children(served.process.pid)
         for pid in before:
@@ -79,6 +65,10 @@ def test_what_dies_is_started_again_and_said(tmp_path: Path) -> None:
         assert until(lambda: len(children(served.process.pid)) == 2)
         assert until(lambda: _answers(served.url)), served.said()
         assert "ended by SIGKILL; starting it again" in served.said()
+        started = children(served.process.pid)
+        served.process.kill()
+        served.process.wait()
+        assert until(lambda: not living(started))
 
 
 def test_a_web_process_that_does_not_answer_is_started_again(tmp_path: Path) -> None:
@@ -135,7 +125,9 @@ def test_a_taken_port_is_an_error_not_a_loop(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_two_servers_on_one_folder_have_workers_of_different_names(tmp_path: Path) -> None:
+def test_two_servers_on_one_folder_have_workers_of_different_names_and_stop_when_asked(
+    tmp_path: Path,
+) -> None:
     data = tmp_path / "data"
 
     def names(url: str) -> set[str]:
@@ -145,6 +137,10 @@ def test_two_servers_on_one_folder_have_workers_of_different_names(tmp_path: Pat
     with serve(data) as first, serve(data) as second:
         assert until(lambda: len(names(first.url)) == 2)
         assert names(first.url) == names(second.url)
+        started = children(first.process.pid) + children(second.process.pid)
+        assert len(started) == 4
+    assert (first.process.returncode, second.process.returncode) == (0, 0)
+    assert living(started) == []
 
 
 def test_the_first_capture_is_asked_for_once(tmp_path: Path) -> None:
