@@ -132,8 +132,8 @@ INPUTS: tuple[Input, ...] = (
     ),
     Input(
         PROFILES, "traces of several ranks, with or without their `TORCH_TRACE` logs",
-        "ranks/straggler.tar.xz", "read", "*Time* of each; *Ranks*: who is late to collectives",
-        graphs=8, kernels=24, profile=True, breaks=0, recompiles=0,
+        "ranks/traces.tar.xz", "read", "*Time* of each; *Ranks*: who is late to collectives",
+        profile=True,
     ),
     Input(
         PROFILES, "the profiler's table, `key_averages().table()`", "cuda-foo1/compiled.table.txt",

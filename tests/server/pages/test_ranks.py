@@ -5,7 +5,9 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inductorscope import urls
@@ -17,15 +19,36 @@ SLEPT_US = 20_000
 STRAGGLER = 5
 
 
+@dataclass(frozen=True)
+class Job:
+    """Runs of a job's files, and a client that shows them."""
+
+    client: TestClient
+    whole: str
+    traces: str
+    """Without its logs."""
+    missing: str
+    """Of another job, where rank 2 skips a collective."""
+    changed: str
+    """Ranks 0 and 5 alone, where rank 5 compiled another function."""
+
+    def ranks(self, run: str) -> Any:
+        return self.client.get("/api" + urls.compile_part(run, "ranks")).json()
+
+
 @pytest.fixture(scope="module")
 def job(
     fixtures: Path,
     tmp_path_factory: pytest.TempPathFactory,
     opened: Callable[..., AbstractContextManager[TestClient]],
-) -> Iterator[tuple[TestClient, str, str]]:
-    """The job with its logs, and its traces alone."""
+) -> Iterator[Job]:
     settings = Settings(data=tmp_path_factory.mktemp("ranks") / "data", database_url="")
-    folder = tmp_path_factory.mktemp("traces")
+
+    def unpacked(name: str) -> Path:
+        folder = tmp_path_factory.mktemp("ranks")
+        with tarfile.open(fixtures / "ranks" / name) as files:
+            files.extractall(folder, filter="data")
+        return folder
 
     def read(*paths: Path) -> str:
         return read_paths(
@@ -33,31 +56,32 @@ def job(
             progress=lambda step, done, total, unit: None,
         ).run_id  # fmt: skip
 
-    with tarfile.open(fixtures / "ranks" / "straggler.tar.xz") as files:
-        files.extractall(folder, filter="data")
-    whole, alone = read(folder), read(*sorted(folder.rglob("*.trace.json")))
+    folder = unpacked("straggler.tar.xz")
+    whole, traces = read(folder), read(*sorted(folder.rglob("*.trace.json")))
+    (log,) = folder.rglob("*rank_5_*.log")
+    log.write_text(log.read_text().replace("torch.relu(", "torch.tanh("))
+    changed = read(*folder.rglob("*rank_[05]_*.log"), *folder.rglob("rank[05].trace.json"))
+    missing = read(unpacked("missing-collective.tar.xz"))
     with opened(settings) as client:
-        yield client, whole, alone
+        yield Job(client, whole, traces, missing, changed)
 
 
-def test_ranks_of_a_healthy_job_do_not_differ(job: tuple[TestClient, str, str]) -> None:
-    client, run, _ = job
-    page = client.get("/api" + urls.compile_part(run, "ranks")).json()
+def test_ranks_of_a_healthy_job_do_not_differ(job: Job) -> None:
+    page = job.ranks(job.whole)
     assert [row["rank"] for row in page["ranks"]] == list(range(8))
     assert page["aparts"] == []
     assert page["same"]
-    assert "compiled the same graphs" in client.get(urls.compile_part(run, "ranks")).text
+    assert "compiled the same graphs" in job.client.get(urls.compile_part(job.whole, "ranks")).text
 
 
-def test_the_straggler_is_named(job: tuple[TestClient, str, str]) -> None:
+def test_the_straggler_is_named(job: Job) -> None:
     """It is late to the first collective of each step, by at least what it slept."""
-    client, run, _ = job
-    late = client.get("/api" + urls.compile_part(run, "ranks")).json()["late"]
+    late = job.ranks(job.whole)["late"]
     slept = [row["call"] for row in late["rows"] if row["call"]["late_us"] > SLEPT_US * 0.9]
     assert {call["last"] for call in slept} == {STRAGGLER}
     assert sorted(call["number"] for call in slept) == [1, 4, 7]
     assert {call["name"] for call in slept} == {"all_reduce"}
-    assert all(row["compile"] is not None for row in late["rows"])
+    assert all(row["compile"] is not None and not row["differs"] for row in late["rows"])
     lengths = [row["call"]["late_us"] for row in late["rows"]]
     assert lengths == sorted(lengths, reverse=True)
     assert late["lateness"]["ranks"][0]["rank"] == STRAGGLER
@@ -65,12 +89,26 @@ def test_the_straggler_is_named(job: tuple[TestClient, str, str]) -> None:
     assert late["lateness"]["parting"] == []
 
 
-def test_traces_without_logs(job: tuple[TestClient, str, str]) -> None:
-    client, _, run = job
-    text = client.get(urls.compile_part(run, "ranks")).text
+def test_a_late_rank_that_compiled_something_else(job: Job) -> None:
+    rows = job.ranks(job.changed)["late"]["rows"]
+    assert rows[0]["call"]["last"] == STRAGGLER
+    assert rows[0]["differs"] == "dynamo_output_graph of compile 0/0 differs"
+
+
+def test_a_missing_collective_comes_first(job: Job) -> None:
+    """The graphs, the guards and the code differ as well."""
+    page = job.ranks(job.missing)
+    assert page["first_apart"]["text"] == (
+        "in compile 0/0, rank 2 lacks reduce_scatter_tensor, which rank 0 runs as collective 2"
+    )
+    assert {"collectives", "graphs", "code"} <= {apart["area"] for apart in page["aparts"]}
+
+
+def test_traces_without_logs(job: Job) -> None:
+    text = job.client.get(urls.compile_part(job.traces, "ranks")).text
     assert f"Rank {STRAGGLER} comes last to" in text
     assert "No compiles in this run" not in text
-    assert "Which rank is late to collectives?" in client.get(urls.time(run)).text
+    assert "Which rank is late to collectives?" in job.client.get(urls.time(job.traces)).text
 
 
 def test_without_traces_of_ranks_the_page_says_how_to_get_them(filled: TestClient) -> None:
