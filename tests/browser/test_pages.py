@@ -40,6 +40,8 @@ PAGES = {
     "missing in a run": "/runs/{run}/graphs/nothing",
     "trace alone": "/runs/{trace}",
     "times of a trace alone": "/runs/{trace}/time?profile=rank1/compiled.json.gz",
+    "timeline of a trace alone": "/runs/{trace}/timeline?profile=rank1/compiled.json.gz",
+    "timeline without a trace": "/runs/{failed}/timeline",
     "roofline of a trace alone": "/runs/{trace}/roofline",
     "explorer without a graph": "/runs/{trace}/explorer",
     "memory without a graph": "/runs/{trace}/memory",

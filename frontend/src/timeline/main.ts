@@ -87,6 +87,7 @@ class Timeline implements Acts {
     this.fit();
     if (this.selected) this.reveal(this.selected.event.row);
     this.tellMatches();
+    performance.mark("timeline drawn");
   }
 
   // --- drawing ---

@@ -32,7 +32,7 @@ class Bars:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def taken(self, which: Integers | Truths | slice) -> Bars:
+    def taken(self, which: Integers | Numbers | Truths | slice) -> Bars:
         return Bars(*(getattr(self, field.name)[which] for field in fields(self)))
 
 

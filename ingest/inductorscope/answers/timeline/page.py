@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from inductorscope.analyze.timeline.bars import Bars, joined
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.parts import RunName, run_of
 from inductorscope.answers.time.profiles import profile_tables, shown_profile
@@ -165,15 +166,24 @@ _NOTHING: dict[str, Any] = {
 
 
 def _matches(session: Session, laid: Laid, q: str, start: float) -> Matches:
+    """Counts all, and lists all or, of very many, the first ones from `start` on."""
     names = names_with(session, laid.profile, q)
-    bars = read_matching(session, laid.profile, names) if len(names) else None
-    if bars is None or not len(bars):
-        return Matches(0, 0.0, start, [], [], [], [])
-    order = np.argsort(bars.ts, kind="stable")
-    begin = int(np.searchsorted(bars.ts[order], start))
-    some = bars.taken(order[begin : begin + MOST_MATCHES] if len(bars) > MOST_MATCHES else order)
+    total, us = 0, 0.0
+    listed = from_start = joined([])
+    for bars in read_matching(session, laid.profile, names) if len(names) else ():
+        total += len(bars)
+        us += float(bars.us.sum())
+        listed = _first_ones(listed, bars)
+        from_start = _first_ones(from_start, bars.taken(bars.ts >= start))
+    if total > MOST_MATCHES:
+        listed = from_start
     return Matches(
-        len(bars), float(bars.us.sum()), start if len(bars) > MOST_MATCHES else 0.0,
-        some.event.tolist(), some.row.tolist(), np.round(some.ts, 3).tolist(),
-        np.round(some.us, 3).tolist(),
+        total, us, start if total > MOST_MATCHES else 0.0,
+        listed.event.tolist(), listed.row.tolist(), np.round(listed.ts, 3).tolist(),
+        np.round(listed.us, 3).tolist(),
     )  # fmt: skip
+
+
+def _first_ones(known: Bars, more: Bars) -> Bars:
+    bars = joined([known, more])
+    return bars.taken(np.argsort(bars.ts, kind="stable")[:MOST_MATCHES])

@@ -17,12 +17,15 @@ from inductorscope.store.runs.timelines import (
     read_bars,
     read_columns,
     read_event,
+    read_events,
     read_names,
 )
 from inductorscope.store.tables.models import Graph, Kernel, KernelCall
 from inductorscope.store.tables.times import TraceKernel
 
 MOST_LAUNCHED = 200
+MOST_KERNELS = 10_000
+MOST_GRAPHS = 4
 FOREVER = 1e18
 _AFTER_US = 1e-3
 
@@ -72,9 +75,11 @@ class Selected:
     """The first of what was launched from inside it."""
     launched_count: int
     launched_us: float
+    graphs: list[str]
+    """Graphs of the run whose kernels were launched inside it."""
     kernel: KernelOfCode | None
     runs: int | None
-    """How often its kernel ran in the trace, if it has one."""
+    """How often its kernel, or the only one that it launched, ran in the trace."""
     mean_us: float | None
 
 
@@ -90,13 +95,14 @@ def selected(session: Session, laid: Laid, number: int) -> Selected | None:
     around = _around(session, laid, launch)
     if launch is not row:
         around = joined([around, _bar(launch)])
-    launched, by, count, us = _launched(session, laid, row)
+    work = _launched(session, laid, row)
     names = read_names(
         session,
         laid.profile,
-        np.concatenate([around.name, launched.name, by.name, np.array([row.name])]),
+        np.concatenate([around.name, work.first.name, work.by.name, np.array([row.name])]),
     )
-    of_trace = _kernel(session, laid.profile, row.kernel)
+    position = work.kernels[0] if len(work.kernels) == 1 else row.kernel
+    of_trace = _kernel(session, laid.profile, position)
     return Selected(
         event=_events(laid, _bar(row), names)[0],
         track=laid.track_of(row.row).title,
@@ -105,11 +111,12 @@ def selected(session: Session, laid: Laid, number: int) -> Selected | None:
         launched=[
             Launched(event, launcher)
             for event, launcher in zip(
-                _events(laid, launched, names), _events(laid, by, names), strict=True
+                _events(laid, work.first, names), _events(laid, work.by, names), strict=True
             )
         ],
-        launched_count=count,
-        launched_us=us,
+        launched_count=work.count,
+        launched_us=work.us,
+        graphs=_graphs(session, laid.profile, work.kernels),
         kernel=of_trace[0] if of_trace else None,
         runs=of_trace[1] if of_trace else None,
         mean_us=of_trace[2] if of_trace else None,
@@ -146,41 +153,68 @@ def _around(session: Session, laid: Laid, row: EventRow) -> Bars:
     return bars.taken((bars.ts <= row.ts + _AFTER_US) & (bars.ts + bars.us >= row.ts))
 
 
-def _launched(session: Session, laid: Laid, row: EventRow) -> tuple[Bars, Bars, int, float]:
-    """The first of the device's work that was launched inside an event, the launch of each, and
-    number and time of all of it."""
+@dataclass(slots=True)
+class _Work:
+    """Work of devices that was launched inside an event."""
+
+    first: Bars
+    """The first of it, in order of time."""
+    by: Bars
+    """The launch of each of those."""
+    count: int
+    us: float
+    kernels: list[int]
+    """Positions of its kernels among those of the trace."""
+
+
+def _launched(session: Session, laid: Laid, row: EventRow) -> _Work:
     track, rows = laid.track_of(row.row), laid.rows_of(STREAM)
-    nothing = joined([]), joined([]), 0, 0.0
     if rows is None or track.kind != THREAD:
-        return nothing
+        return _Work(joined([]), joined([]), 0, 0.0, [])
     below = Span(row.ts, row.ts + row.us + _AFTER_US, row.row, track.first_row + track.rows - 1)
-    inside = joined(list(read_bars(session, laid.profile, 0, below)))
-    inside = inside.taken(
-        (inside.ts >= row.ts) & (inside.ts + inside.us <= row.ts + row.us + _AFTER_US)
-    )
-    pieces: list[Bars] = []
-    launchers = []
-    wanted = ("row", "ts", "us", "name", "category", "launcher")
+    inside = np.zeros(laid.facts["events"] + 1, np.bool_)  # the last is for no launcher
+    for bars in read_bars(session, laid.profile, 0, below):
+        ends = bars.ts + bars.us
+        inside[bars.event[(bars.ts >= row.ts) & (ends <= row.ts + row.us + _AFTER_US)]] = True
+    found, by = joined([]), np.zeros(0, np.int32)
+    work = _Work(found, found, 0, 0.0, [])
+    kernels: set[int] = set()
+    wanted = ("row", "ts", "us", "name", "category", "launcher", "kernel")
     after = Span(row.ts, FOREVER, *rows)
-    for first, (of_row, ts, us, name, category, launcher) in read_columns(
-        session, laid.profile, after, wanted
-    ):
-        which = np.flatnonzero(np.isin(launcher, inside.event))
-        if len(which):
-            pieces.append(
-                Bars(
-                    of_row[which], ts[which], us[which], us[which], np.ones(len(which), np.int32),
-                    name[which], category[which], (first + which).astype(np.int32),
-                )
-            )  # fmt: skip
-            launchers.append(launcher[which])
-    if not pieces:
-        return nothing
-    launched = joined(pieces)
-    first_ones = np.argsort(launched.ts, kind="stable")[:MOST_LAUNCHED]
-    place = {number: place for place, number in enumerate(inside.event.tolist())}
-    by = np.array([place[each] for each in np.concatenate(launchers)[first_ones].tolist()])
-    return launched.taken(first_ones), inside.taken(by), len(launched), float(launched.us.sum())
+    for first, columns in read_columns(session, laid.profile, after, wanted):
+        of_row, ts, us, name, category, launcher, kernel = columns
+        which = np.flatnonzero(inside[launcher])
+        if not len(which):
+            continue
+        own = Bars(
+            of_row[which], ts[which], us[which], us[which], np.ones(len(which), np.int32),
+            name[which], category[which], (first + which).astype(np.int32),
+        )  # fmt: skip
+        work.count += len(which)
+        work.us += float(own.us.sum())
+        kernels.update(np.unique(kernel[which]).tolist())
+        found, by = joined([found, own]), np.concatenate((by, launcher[which]))
+        order = np.argsort(found.ts, kind="stable")[:MOST_LAUNCHED]
+        found, by = found.taken(order), by[order]
+    work.first, work.kernels = found, sorted(kernels)
+    work.by = read_events(session, laid.profile, by)
+    return work
+
+
+def _graphs(session: Session, profile: int, kernels: list[int]) -> list[str]:
+    """The graphs of the run's code whose kernels these are."""
+    if not kernels:
+        return []
+    query = (
+        select(Graph.slug)
+        .join(Kernel, Kernel.graph_id == Graph.id)
+        .join(TraceKernel, TraceKernel.kernel_id == Kernel.id)
+        .where(TraceKernel.profile_id == profile, TraceKernel.position.in_(kernels[:MOST_KERNELS]))
+        .distinct()
+        .order_by(Graph.slug)
+        .limit(MOST_GRAPHS)
+    )
+    return list(session.scalars(query))
 
 
 def _kernel(

@@ -34,6 +34,8 @@ NAMES = -1
 """The level of chunks with names."""
 LONGEST_NAME = 4000
 COMPRESSION = 3
+STREAMED = {"yield_per": 64}
+"""A scan holds so many chunks at once, not the whole trace."""
 WORTH = 0.6
 """A level is kept if it has at most this share of the bars of the finer one."""
 
@@ -206,7 +208,7 @@ def _columns(
         .where(*_in(profile_id, level, span), *more)
         .order_by(TimelineChunk.number)
     )
-    for first, payload in session.execute(query):
+    for first, payload in session.execute(query, execution_options=STREAMED):
         yield first, _unpack(payload, stored, wanted)
 
 
@@ -292,22 +294,45 @@ def read_sums(session: Session, profile_id: int, span: Span) -> dict[int, list[f
     return total
 
 
-def read_matching(session: Session, profile_id: int, names: Integers) -> Bars:
-    """All events with one of the names, in order of rows."""
-    found: list[Bars] = []
+def read_matching(session: Session, profile_id: int, names: Integers) -> Iterator[Bars]:
+    """All events with one of the names, chunk by chunk in order of rows."""
     wanted = np.zeros(int(names.max(initial=0)) + 2, np.bool_)
     wanted[names] = True
     stored = (*_EVENT, *_DETAILS)
     query = select(TimelineChunk.first, TimelineChunk.payload).where(
         TimelineChunk.profile_id == profile_id, TimelineChunk.level == 0
     )
-    for first, payload in session.execute(query.order_by(TimelineChunk.number)):
+    for first, payload in session.execute(
+        query.order_by(TimelineChunk.number), execution_options=STREAMED
+    ):
         (name,) = _unpack(payload, stored, ("name",))
         which = np.flatnonzero(wanted[np.minimum(name, len(wanted) - 1)])
         if len(which):
-            columns = _unpack(payload, stored, _EVENT)
-            found.append(_events(first, columns).taken(which))
-    return joined(found)
+            yield _events(first, _unpack(payload, stored, _EVENT)).taken(which)
+
+
+def read_events(session: Session, profile_id: int, numbers: Numbers) -> Bars:
+    """The events of these numbers, in their order."""
+    own = (TimelineChunk.profile_id == profile_id, TimelineChunk.level == 0)
+    firsts = np.array(
+        session.scalars(
+            select(TimelineChunk.first).where(*own).order_by(TimelineChunk.number)
+        ).all()
+    )
+    chunks = np.searchsorted(firsts, numbers, side="right") - 1
+    pieces: list[Bars] = []
+    places: list[Integers] = []
+    for chunk in np.unique(chunks).tolist():
+        payload = session.scalar(
+            select(TimelineChunk.payload).where(*own, TimelineChunk.number == chunk)
+        )
+        of_chunk: Integers = np.flatnonzero(chunks == chunk)
+        first = int(firsts[chunk])
+        columns = _unpack(payload or b"", (*_EVENT, *_DETAILS), _EVENT)
+        pieces.append(_events(first, columns).taken(numbers[of_chunk] - first))
+        places.append(of_chunk)
+    found = joined(pieces)
+    return found.taken(np.argsort(np.concatenate(places))) if places else found
 
 
 def read_names(session: Session, profile_id: int, numbers: Integers | Numbers) -> dict[int, str]:
