@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from inductorscope import urls
+from inductorscope.answers.compile.rows import work_rows
 from inductorscope.cli.local import read_paths
+from inductorscope.formats import vocabulary
 from inductorscope.formats.capture_facts import (
     CaptureFacts,
     CompileTimes,
@@ -23,9 +25,12 @@ from inductorscope.formats.capture_facts import (
 from inductorscope.settings import Settings
 from inductorscope.store.database.engine import make_engine, sessions
 from inductorscope.store.tables.compile import CompileStory
+from inductorscope_server.web.filters import FILTERS
+from jinja2 import Environment, FileSystemLoader
 from sqlalchemy import delete
 from starlette.testclient import TestClient
 
+TEMPLATES = Path(__file__).resolve().parents[3] / "frontend" / "templates"
 PARTS = ("time", "stacks", "symbols", "ranks", "fusing")
 
 
@@ -64,6 +69,23 @@ def test_the_story_links_to_its_evidence(known: TestClient, run: str) -> None:
     step = page["histories"][0]["steps"][1]
     assert (step["failures"][0]["old"], step["failures"][0]["new"]) == ("4", "9")
     assert "size mismatch" in known.get(urls.artifact_text(step["record"])).text
+
+
+@pytest.mark.parametrize(("seconds", "overlaps"), [(53.8, True), (60.0, False), (None, False)])
+def test_sums_of_parallel_work_say_that_they_are_sums(
+    seconds: float | None, overlaps: bool
+) -> None:
+    """Compile time by the clock stands above them, and may be shorter."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    environment.filters.update(FILTERS)
+    environment.globals.update(vocabulary=vocabulary, urls=urls)
+    rows = work_rows({vocabulary.TUNING: 33.6e6, vocabulary.CACHES: 23.2e6})
+    used = (
+        '{% import "fragments/_compile_macros.html" as c with context %}{{ c.work(rows, "", s) }}'
+    )
+    text = environment.from_string(used).render(rows=rows, s=seconds)
+    sentence = "56.8\u202fs in all. Work overlaps, so it took 53.8\u202fs by the clock."
+    assert (sentence in text) == overlaps
 
 
 @pytest.mark.parametrize(

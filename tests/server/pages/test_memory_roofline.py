@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
+from inductorscope.answers.explorer.benchmark import add_benchmark
 from inductorscope.answers.explorer.graph_texts import graph_texts
 from inductorscope.answers.parts import graph_of
+from inductorscope.settings import Settings
+from inductorscope.store.database.engine import make_engine, sessions
+from inductorscope.store.tables.memory import KernelBenchmark
+from inductorscope.store.tables.models import Run
+from sqlalchemy import delete
 from starlette.testclient import TestClient
 
 GRAPH = "model__0_inference_0.0"
@@ -80,6 +88,40 @@ def test_kernel_tells_its_bytes_and_offers_its_test_case(
     compile(case.text, "case.py", "exec")
     assert f"{kernel.partition(':')[0]}.run(" in case.text
     assert "torch.ops.aten.maximum.default(" in case.text
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        (160e9, "80.0\u202f% of the peak"),
+        (314e9, "in the caches: 78.5\u202f% of their 400\u202fGB/s"),
+        (900e9, "in the caches"),
+    ],
+)
+def test_a_benchmark_faster_than_memory_is_compared_with_the_caches(
+    filled: TestClient, filled_settings: Settings, run: str, kernel: str, rate: float, words: str
+) -> None:
+    engine = make_engine(filled_settings)
+    name, _, handle = kernel.rpartition(":")
+    peaks = {
+        "device": "cpu", "memory_bytes_per_s": 200e9, "cache_bytes_per_s": 400e9,
+        "matmul_flops": {"float32": 1e12},
+    }  # fmt: skip
+    with sessions(engine).begin() as session:
+        row = session.get_one(Run, run)
+        environment, row.environment = row.environment, row.environment | {"peaks": peaks}
+        result = {"gb_per_s": rate / 1e9, "ms": {"kernel": 1.0}, "device": "cpu"}
+        graph_id = graph_of(session, run, GRAPH).id
+        add_benchmark(session, graph_id, name, int(handle), "job", datetime.now(UTC), result)
+    try:
+        text = filled.get(f"/runs/{run}/graphs/{GRAPH}/kernels/{kernel}").text
+    finally:
+        with sessions(engine).begin() as session:
+            session.get_one(Run, run).environment = environment
+            session.execute(delete(KernelBenchmark))
+        engine.dispose()
+    assert words in text
+    assert ("of the peak" in text) == (rate < 200e9)
 
 
 def test_benchmarks_of_what_was_not_captured_here_are_refused(
