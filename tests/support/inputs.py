@@ -72,6 +72,39 @@ INPUTS: tuple[Input, ...] = (
         "passes in between are kept as text", graphs=2, kernels=2, says="kept as text",
     ),
     Input(
+        CODE, "Inductor's cache folder with a C++ wrapper: `.py` and `.cpp` of a module",
+        "inputs/cpp-wrapper-cache", "read", "one graph for each module", graphs=2, kernels=2,
+        says="code that another file of the upload contains too",
+    ),
+    Input(
+        CODE, "code with CUTLASS templates", "inputs/cutlass.py", "read",
+        "a graph; lines of the template are not linked with nodes", graphs=1, kernels=2,
+    ),
+    Input(
+        CODE, "code with CK templates (ROCm)", "inputs/ck.py", "read", "the same", graphs=1,
+        kernels=2,
+    ),
+    Input(CODE, "code for XPU", "inputs/xpu.py", "read", "the same", graphs=1, kernels=2),
+    Input(
+        CODE, "code for MPS (`compile_mps_shader`)", "inputs/mps.py", "read",
+        "a graph; a library of shaders is one kernel", graphs=1, kernels=1,
+    ),
+    Input(
+        CODE, "code with Halide kernels", "inputs/halide.py", "read",
+        "a graph; lines of the kernels are not linked with nodes", graphs=1, kernels=1,
+    ),
+    Input(
+        CODE, "AOTInductor for GPU: wrapper `.cpp` with the kernels' source in comments (2.7 on)",
+        "output-code/cuda-aotidyn.cpp", "read", "a graph with its kernels", graphs=1, kernels=1,
+    ),
+    Input(
+        CODE, "AOTInductor for GPU: wrapper `.cpp` that loads `.cubin` files (until 2.6)",
+        "inputs/aoti-gpu.cpp", "partly",
+        "calls and the names of kernels; upload `output_code.py` or a `TORCH_TRACE` log of the "
+        "compile for the kernels' source", graphs=1,
+        says="a kernel whose code is in another file, which is not in the upload",
+    ),
+    Input(
         CODE, "AOTInductor for CPU: wrapper and kernels, `.cpp`", "aoti-cpu", "read",
         "one graph with the code of both files", graphs=1, kernels=1,
     ),

@@ -67,6 +67,8 @@ TRITON_FOREACH: Final = "triton_foreach"
 TRITON_OTHER: Final = "triton_other"
 USER_TRITON: Final = "user_triton"
 CPP_FUSED: Final = "cpp_fused"
+NATIVE_TEMPLATE: Final = "native_template"
+OTHER_FUSED: Final = "other_fused"
 EXTERN: Final = "extern"
 COMMUNICATION: Final = "communication"
 MEMCPY: Final = "memcpy"
@@ -283,8 +285,8 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(INTERMEDIATE_VALUES, "Values of buffers", "values of buffers, kept to download"),
     Role(
-        KERNEL_FILE, "Kernel in a file of its own",
-        "a kernel, which the code that calls it contains too; kept as text",
+        KERNEL_FILE, "Code of another file",
+        "code that another file of the upload contains too; kept as text",
     ),
     Role(
         COMPILED_KERNEL, "Compiled kernel",
@@ -368,6 +370,8 @@ CATEGORIES: tuple[Category, ...] = (
     Category(TRITON_OTHER, "Triton, other", fused=True, short="unk", formerly=("other",)),
     Category(USER_TRITON, "your own Triton"),
     Category(CPP_FUSED, "C++ fused", "pointwise", fused=True, formerly=("cpp",)),
+    Category(NATIVE_TEMPLATE, "CUTLASS or CK template", "gemm"),
+    Category(OTHER_FUSED, "fused, in another language", "pointwise", fused=True),
     Category(EXTERN, "library", "gemm"),
     Category("extern_gemm", "library GEMM", "gemm"),
     Category("extern_convolution", "library convolution", "gemm"),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inductorscope.formats.units import KIB
+from inductorscope.formats.units import KIB, MIB
 from inductorscope.formats.vocabulary import CODE, KERNEL_FILE, ROLES_OF_GRAPHS, WRAPPER_PART
 from inductorscope.intake.files import File
 from inductorscope.intake.names import stored_text
 
 MAX_SLUG = 100
+LONGEST_CODE = 64 * MIB
 
 # model__0_forward_1.0, model___20.0, aot_graph_3, c2hx….debug
 _GRAPH_FOLDER = re.compile(r"^model_|_(?:forward|backward|inference|joint)(?:_|$)|\.debug$")
@@ -22,6 +24,7 @@ _AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
 # What AOTInductor writes for a C++ wrapper, and for the kernels it calls.
 _WRAPPER = re.compile(r"inductor_entry_impl|AOTInductorModel")
 _KERNELS = re.compile(r'^[ \t]*extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+cpp_\w+\(', re.M)
+_ENTRY_STARTS, _ENTRY_ENDS = b"void inductor_entry_impl(", b"} // inductor_entry_impl"
 _LAST_NUMBER = re.compile(r"(?<!\d)(\d+)\D*$")
 
 
@@ -38,6 +41,28 @@ class GraphFolder:
     """One file for each role."""
     kernels: list[Path] = field(default_factory=list)
     """Files with the kernels of a C++ wrapper, read together with it."""
+
+
+def set_copies_apart(files: list[File]) -> None:
+    """Sets the `.cpp` of a C++ wrapper apart where the upload has its `.py`, which contains it."""
+    codes = [file for file in files if file.role == CODE]
+    if not any(file.absolute.suffix == ".cpp" for file in codes):
+        return
+    modules = {_entry(file) for file in codes if file.absolute.suffix == ".py"} - {None}
+    for file in codes:
+        if file.absolute.suffix == ".cpp" and _entry(file) in modules:
+            file.role = KERNEL_FILE
+
+
+def _entry(file: File) -> bytes | None:
+    """A digest of the function that a C++ wrapper is, and of the kernels' names in it."""
+    with file.absolute.open("rb") as stream:
+        text = stream.read(LONGEST_CODE)
+    start = text.find(_ENTRY_STARTS)
+    end = text.find(_ENTRY_ENDS, start)
+    if start < 0 or end < 0:
+        return None
+    return hashlib.sha256(text[start:end].replace(b"\r", b"")).digest()
 
 
 def keep_lone_kernels(files: list[File]) -> None:

@@ -12,7 +12,12 @@ from inductorscope.formats.units import MIB
 from inductorscope.formats.vocabulary import OTHER, REFUSED, SOURCE, TRACE_LOG
 from inductorscope.intake.depyf import mark_depyf
 from inductorscope.intake.files import File
-from inductorscope.intake.graphs import GraphFolder, find_graphs, keep_lone_kernels
+from inductorscope.intake.graphs import (
+    GraphFolder,
+    find_graphs,
+    keep_lone_kernels,
+    set_copies_apart,
+)
 from inductorscope.intake.names import stored_text
 from inductorscope.intake.sniff import HEAD, NESTED, role_of, role_of_rest
 from inductorscope.intake.sources import mark_sources
@@ -105,6 +110,7 @@ def recognise(root: Path, *, hash_later: bool = False) -> Intake:
     mark_sources(intake.files)
     mark_tlparse(intake.files)
     keep_lone_kernels(intake.files)
+    set_copies_apart(intake.files)
     intake.graphs = find_graphs(intake.files, base, mark_depyf(intake.files))
     intake.dropped = [
         Dropped(names[0], reason, len(names)) for reason, names in sorted(dropped.items())

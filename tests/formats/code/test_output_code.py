@@ -295,3 +295,30 @@ def test_code_that_logging_printed(fixtures: Path) -> None:
     place = "V1121 07:03:54.123000 69 torch/_inductor/graph.py:7] [0/0] [__output_code] "
     logged = "\n".join(place + line for line in text.split("\n"))
     assert parse_output_code(logged) == parse_output_code(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels", "calls"),
+    [
+        ("mps.py", [("mps_lib_0", "metal", "other_fused")],
+         [("mps_lib_0", ["buf0", "arg0_1", "threads=[8]"])]),
+        ("halide.py", [("halide_kernel_0", "halide", "other_fused")],
+         [("halide_kernel_0", ["arg0_1", "buf0"])]),
+        ("ck.py",
+         [("rocm_fused_mm_0", "ck", "native_template"),
+          ("triton_poi_fused_relu_1", "triton", "triton_pointwise")],
+         [("rocm_fused_mm_0", ["arg0_1", "arg1_1", "buf0", "None", "None", "stream0"]),
+          ("triton_poi_fused_relu_1", ["buf1", "4096", "stream=stream0"])]),
+        ("aoti-gpu.cpp", [],
+         [("triton_poi_fused_relu_0", ["arg0_1", "buf0", "var_2"]),
+          ("triton_per_fused_sum_1", ["buf0", "buf1"])]),
+    ],
+)  # fmt: skip
+def test_kernels_in_other_languages_and_other_files(
+    fixtures: Path, name: str, kernels: list[object], calls: list[object]
+) -> None:
+    code = parse_output_code((fixtures / "inputs" / name).read_text())
+    assert [(kernel.name, kernel.kind, kernel.category) for kernel in code.kernels] == kernels
+    assert [(call.kernel, call.arguments) for call in code.calls] == calls
+    assert not any(call.extern for call in code.calls)
+    assert code.problems == []

@@ -110,8 +110,13 @@ class CallSites:
         extern = callee.startswith(_EXTERN) and not callee.startswith(_NO_KERNEL)
         name = callee if extern else callee.removesuffix(".run").rpartition("kernels.")[2]
         called = name.removeprefix("call_")
+        module = name.partition(".")[0]
         if called in self.names:
             name = called
+        elif (
+            module in self.names
+        ):  # `cuda_fused_0.cuda_fused_0(…)`, `mps_lib_0.generated_kernel(…)`
+            name = module
         elif name not in self.names and not extern and not self._handled(name):
             return None
         end = closing(line, match.end() - 1)

@@ -12,9 +12,14 @@ from dataclasses import dataclass
 
 from inductorscope.formats.text import Problem, balance
 
-_CALL = "async_compile."
+# Metal's shaders are compiled by a function of their own.
+_CALL = re.compile(r"async_compile\.|compile_mps_shader\(")
 # `name = async_compile.triton('name', '''`; quoted inside of a C++ comment without `name = `.
-_DEFINITION = re.compile(r"([ \t]*)(?:(\w+) = )?async_compile\.(\w+)\((?:'(\w+)', *r?'''$)?", re.M)
+_DEFINITION = re.compile(
+    r"([ \t]*)(?:(\w+) = )?(?:async_compile\.)?(\w+)\((?:'(\w+)', *r?'''$)?", re.M
+)
+# `kernels.triton_poi_fused_0 = loadKernel("/…/cabc.cubin", …)`, `launchKernel(kernels.triton_…, …)`
+_LOADED = re.compile(r"\bkernels_?\.(\w{1,600}) = loadKernel\(")
 _LONGEST_HEAD = 400
 _LONGEST_LIST = 200
 _EXTERN = 'extern "C"'
@@ -54,6 +59,7 @@ class Definitions:
         """C++ kernels that are only declared; AOTInductor may keep their code in another file."""
         self._compiled()
         self._functions()
+        self.declared.update(_LOADED.findall(text))
         if not self.all:
             self._jitted()
         self.all.sort(key=lambda definition: definition.first)
@@ -62,17 +68,18 @@ class Definitions:
         text = self.text
         position = number = counted = 0
         gap = (0, 0)
-        while (position := text.find(_CALL, position)) >= 0:
+        while (found := _CALL.search(text, position)) is not None:
+            position = found.start()
             # A head is short, so a search back over a very long line is bounded.
             start = text.rfind("\n", max(0, position - _LONGEST_HEAD), position) + 1
             far = not start and position > _LONGEST_HEAD
             head = None if far else _DEFINITION.match(text, start)
             if head is None or head.end() <= position:
-                position += len(_CALL)
+                position = found.end()
                 continue
             indent, named, made_by, quoted = head.groups()
             if named is None and (quoted is None or not indent):
-                position += len(_CALL)
+                position = found.end()
                 continue
             number += text.count("\n", counted, start)
             counted = start

@@ -9,6 +9,8 @@ from inductorscope.formats.text import closing, split_top
 from inductorscope.formats.vocabulary import (
     CATEGORIES,
     CPP_FUSED,
+    NATIVE_TEMPLATE,
+    OTHER_FUSED,
     TRITON_FOREACH,
     TRITON_OTHER,
     TRITON_TEMPLATE,
@@ -31,7 +33,21 @@ _SIZE_HINTS = re.compile(r"size_hints=([\[{(])")
 _FRAGMENT_NODE = re.compile(r"#\s+%(\w+)\s+[:=]")
 _FRAGMENT_RETURN = re.compile(r"#\s+return ")
 _LONGEST_SIGNATURE = 600
+_CPP_BODIES = ('extern "C"', "void kernel(", "kernel void ", "    kernel void ")
 _PERCENT = re.compile(r"%(\w+)")
+
+
+_IN_OTHER_LANGUAGES = {
+    "cuda": ("cutlass", NATIVE_TEMPLATE),
+    "xpu": ("cutlass", NATIVE_TEMPLATE),
+    "rocm": ("ck", NATIVE_TEMPLATE),
+    "cutedsl": ("cutedsl", NATIVE_TEMPLATE),
+    "nv_universal_gemm": ("nv_universal_gemm", NATIVE_TEMPLATE),
+    "halide": ("halide", OTHER_FUSED),
+    "pallas": ("pallas", OTHER_FUSED),
+    "compile_mps_shader": ("metal", OTHER_FUSED),
+}
+"""Method of `async_compile` → kind and category of its kernels."""
 
 
 @dataclass(slots=True)
@@ -63,7 +79,7 @@ def find_body(lines: list[str], first: int, last: int) -> Body:
             plain = number if plain < 0 else plain
         elif decorated:
             continue
-        elif line.startswith(('extern "C"', "void kernel(")) or "kernel(const" in line:
+        elif line.startswith(_CPP_BODIES) or "kernel(const" in line:
             return _body(lines, number, last, cpp=True)
         elif line.startswith("@"):
             decorated = _HEURISTIC.match(line) is not None
@@ -114,6 +130,8 @@ def classify(name: str, made_by: str, block: list[str], body_first: int) -> tupl
         return "cpp", CPP_FUSED
     if made_by == "multi_kernel":
         return "multi", TRITON_OTHER
+    if made_by in _IN_OTHER_LANGUAGES:
+        return _IN_OTHER_LANGUAGES[made_by]
     heuristic = heuristic_of(block, body_first)
     if heuristic == "user_autotune":
         return "user", USER_TRITON
@@ -124,6 +142,12 @@ def classify(name: str, made_by: str, block: list[str], body_first: int) -> tupl
         return "combo", category
     kind = {TRITON_TEMPLATE: "template", TRITON_FOREACH: "foreach"}.get(category, made_by)
     return kind, category
+
+
+def category_by_name(name: str) -> str | None:
+    """The category in the name of a generated kernel whose code is elsewhere."""
+    named = _CATEGORY.match(name)
+    return _BY_NAME[named.group(1)] if named else CPP_FUSED if name.startswith("cpp_") else None
 
 
 def heuristic_of(block: list[str], body_first: int) -> str:

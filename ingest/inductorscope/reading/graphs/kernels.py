@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 
+from inductorscope.formats.code.kernel_facts import category_by_name
 from inductorscope.formats.code.output_code import CodeKernel, OutputCode
 from inductorscope.formats.vocabulary import EXTERN
 from inductorscope.reading.notes import Notes
 from inductorscope.store.runs.draft import CallDraft, KernelDraft
 
 LONGEST_NAME = 600
+ELSEWHERE = (
+    "a kernel whose code is in another file, which is not in the upload: only its calls are shown"
+)
 PERMALINK_LENGTH = 12
 
 
@@ -45,8 +49,11 @@ def kernel_drafts(
             continue
         draft = drafts.get(call.kernel)
         if draft is None:
+            elsewhere = None if call.extern else category_by_name(call.kernel)
+            if elsewhere is not None:
+                notes.add(label, ELSEWHERE, line=call.line, example=call.kernel)
             draft = drafts[call.kernel] = KernelDraft(
-                call.kernel, "extern", EXTERN, None, None, facts={}
+                call.kernel, "extern", elsewhere or EXTERN, None, None, facts={}
             )
         draft.calls.append(
             CallDraft(
