@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from inductorscope.answers.missing import NotHere
 from inductorscope.answers.timeline.page import Asked, TimelinePage, timeline_page
-from inductorscope.answers.timeline.window import MOST_BARS
+from inductorscope.answers.timeline.window import LONGEST, MOST_BARS
 from inductorscope.intake.recognise import recognise
 from inductorscope.reading.notes import Notes
 from inductorscope.reading.profiles.profiles import draft_of, read_profiles
@@ -94,6 +94,10 @@ def test_the_whole_trace_holds_every_event(stored: Stored) -> None:
     for at, (count, _) in merged.items():
         assert count > 1
         assert page.bars.us[at] < 2 * page.resolution_us
+    kernels = sorted(event["dur"] for event in stored.raw if event["cat"] == "kernel")
+    device = [event.us for event in page.longest if event.on_device]
+    assert device == pytest.approx(kernels[::-1][: len(device)])
+    assert len(device) == LONGEST
     assert [track.kind for track in page.tracks] == ["thread", "thread", "stream", "stream"]
     assert page.tracks[0].title == "thread 4242 (python)"
     assert page.tracks[-1].title == "GPU 0, stream 20"

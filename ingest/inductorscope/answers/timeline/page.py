@@ -21,6 +21,7 @@ from inductorscope.answers.timeline.window import (
     LongEvent,
     Track,
     laid_out,
+    longest,
     sums,
     window,
 )
@@ -151,7 +152,7 @@ def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
         categories=laid.categories,
         names=shown_window.names,
         bars=shown_window.bars,
-        longest=shown_window.longest,
+        longest=longest(session, laid, start, end) if asked.width else [],
         sums=sums(session, laid, *of_stretch) if asked.width or asked.mark else [],
         mark_us=asked.mark,
         event=event,

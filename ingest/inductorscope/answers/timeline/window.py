@@ -12,7 +12,14 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.timeline.bars import Bars, joined, merged
 from inductorscope.analyze.timeline.tracks import MARKS, STREAM, THREAD
 from inductorscope.answers.parts import share
-from inductorscope.store.runs.timelines import Span, count_bars, read_bars, read_names, read_sums
+from inductorscope.store.runs.timelines import (
+    Span,
+    count_bars,
+    read_bars,
+    read_longest,
+    read_names,
+    read_sums,
+)
 
 MOST_BARS = 12_000
 """Bars of an answer; with more, they are merged further."""
@@ -86,7 +93,6 @@ class Window:
     """Shorter neighbours are merged; 0 if no bar was asked for."""
     names: list[str]
     bars: BarColumns
-    longest: list[LongEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +119,13 @@ class Laid:
 
 def window(session: Session, laid: Laid, start: float, end: float, width: int) -> Window:
     if not width or not laid.tracks:
-        return Window(0.0, [], BarColumns(), [])
+        return Window(0.0, [], BarColumns())
     span, resolution = Span(start, end), (end - start) / width
     bars = _read(session, laid, span, resolution)
     bars = merged(bars, resolution)
     while len(bars) > MOST_BARS:
         resolution *= 2
         bars = merged(bars, resolution)
-    longest = _longest(laid, bars)
     names = read_names(session, laid.profile, bars.name)
     numbers = np.array(sorted(names), np.int64)
     name = np.searchsorted(numbers, bars.name)
@@ -134,15 +139,7 @@ def window(session: Session, laid: Laid, start: float, end: float, width: int) -
                 strict=True)
         ),
     )  # fmt: skip
-    shown = [
-        LongEvent(
-            int(bars.event[place]), names.get(int(bars.name[place]), ""),
-            laid.categories[bars.category[place]], track.title, track.kind == STREAM,
-            float(bars.ts[place]), float(bars.us[place]),
-        )
-        for place, track in longest
-    ]  # fmt: skip
-    return Window(resolution, [names[number] for number in numbers.tolist()], columns, shown)
+    return Window(resolution, [names[number] for number in numbers.tolist()], columns)
 
 
 def _read(session: Session, laid: Laid, span: Span, resolution: float) -> Bars:
@@ -155,16 +152,25 @@ def _read(session: Session, laid: Laid, span: Span, resolution: float) -> Bars:
     return joined(list(read_bars(session, laid.profile, level, span)))
 
 
-def _longest(laid: Laid, bars: Bars) -> list[tuple[int, Track]]:
-    """The longest single events of streams, then of threads."""
-    found: list[tuple[int, Track]] = []
+def longest(session: Session, laid: Laid, start: float, end: float) -> list[LongEvent]:
+    """The longest events of streams, then of threads."""
+    found: list[LongEvent] = []
     for kind in (STREAM, THREAD):
         rows = laid.rows_of(kind)
-        if rows is not None:
-            own = (bars.row >= rows[0]) & (bars.row <= rows[1]) & (bars.count == 1)
-            which = np.flatnonzero(own)
-            order = which[np.argsort(-bars.us[which], kind="stable")][:LONGEST]
-            found += [(place, laid.track_of(int(bars.row[place]))) for place in order.tolist()]
+        if rows is None:
+            continue
+        bars = read_longest(session, laid.profile, Span(start, end, *rows), LONGEST)
+        names = read_names(session, laid.profile, bars.name)
+        found += [
+            LongEvent(
+                number, names.get(name, ""), laid.categories[category],
+                laid.track_of(row).title, kind == STREAM, ts, us,
+            )
+            for number, name, category, row, ts, us in zip(
+                bars.event.tolist(), bars.name.tolist(), bars.category.tolist(),
+                bars.row.tolist(), bars.ts.tolist(), bars.us.tolist(), strict=True,
+            )
+        ]  # fmt: skip
     return found
 
 

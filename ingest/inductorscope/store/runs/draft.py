@@ -237,6 +237,7 @@ class TimelineChunkDraft:
     last_row: int
     begin_us: float
     end_us: float
+    longest_us: float
     sums: list[list[float]]
     payload: bytes
 

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from inductorscope.analyze.timeline.bars import Bars, joined
 from inductorscope.analyze.timeline.sums import sums_of
 from inductorscope.analyze.timeline.tracks import Details, Layout
-from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers
+from inductorscope.formats.trace.event_columns import Floats, Integers, Numbers, Truths
 from inductorscope.store.database.bulk import insert_rows
 from inductorscope.store.runs.draft import TimelineChunkDraft, TimelineDraft
 from inductorscope.store.tables.times import Timeline, TimelineChunk
@@ -72,7 +72,7 @@ class Packer:
                 TimelineChunkDraft(
                     level, len(chunks), begin + first, len(part), int(part.row[0]),
                     int(part.row[-1]), float(part.ts.min()), float((part.ts + part.us).max()),
-                    sums, _pack(columns),
+                    float(part.us.max()), sums, _pack(columns),
                 )
             )  # fmt: skip
 
@@ -94,7 +94,9 @@ class Packer:
             names = [name[:LONGEST_NAME] for name in layout.names[first : first + CHUNK]]
             payload = _compressed(json.dumps(names).encode())
             chunks.append(
-                TimelineChunkDraft(NAMES, number, first, len(names), 0, 0, 0.0, 0.0, [], payload)
+                TimelineChunkDraft(
+                    NAMES, number, first, len(names), 0, 0, 0.0, 0.0, 0.0, [], payload
+                )
             )
         facts = {
             "origin_us": layout.origin_us,
@@ -167,9 +169,7 @@ def read_bars(session: Session, profile_id: int, level: int, span: Span) -> Iter
     wanted = BAR if level else _EVENT
     for first, columns in _columns(session, profile_id, level, span, wanted):
         bars = Bars(*columns) if level else _events(first, columns)
-        inside = (bars.ts < span.end) & (bars.ts + bars.us > span.start)
-        inside |= (bars.us == 0) & (bars.ts >= span.start) & (bars.ts < span.end)
-        inside &= (bars.row >= span.first_row) & (bars.row <= span.last_row)
+        inside = _inside(bars, span)
         yield bars if inside.all() else bars.taken(inside)
 
 
@@ -192,6 +192,13 @@ def _in(profile_id: int, level: int, span: Span) -> tuple[ColumnElement[bool], .
         TimelineChunk.first_row <= span.last_row,
         TimelineChunk.last_row >= span.first_row,
     )
+
+
+def _inside(bars: Bars, span: Span) -> Truths:
+    inside: Truths = (bars.ts < span.end) & (bars.ts + bars.us > span.start)
+    inside |= (bars.us == 0) & (bars.ts >= span.start) & (bars.ts < span.end)
+    inside &= (bars.row >= span.first_row) & (bars.row <= span.last_row)
+    return inside
 
 
 def _columns(
@@ -255,6 +262,31 @@ def read_event(session: Session, profile_id: int, number: int) -> EventRow | Non
         for name, column in zip(names, columns, strict=True)
     }
     return EventRow(number, **values)
+
+
+def read_longest(session: Session, profile_id: int, span: Span, most: int) -> Bars:
+    """The longest events in the window, the longest first. Reads few chunks: those that can have
+    one."""
+    query = (
+        select(TimelineChunk.number, TimelineChunk.first, TimelineChunk.longest_us)
+        .where(*_in(profile_id, 0, span))
+        .order_by(TimelineChunk.longest_us.desc())
+    )
+    found = joined([])
+    for number, first, longest in session.execute(query).all():
+        if len(found) == most and longest <= found.us[-1]:
+            break
+        payload = session.scalar(
+            select(TimelineChunk.payload).where(
+                TimelineChunk.profile_id == profile_id,
+                TimelineChunk.level == 0,
+                TimelineChunk.number == number,
+            )
+        )
+        bars = _events(first, _unpack(payload or b"", (*_EVENT, *_DETAILS), _EVENT))
+        found = joined([found, bars.taken(_inside(bars, span))])
+        found = found.taken(np.lexsort((found.event, -found.us))[:most])
+    return found
 
 
 def count_bars(session: Session, profile_id: int, level: int, span: Span) -> int:

@@ -87,6 +87,8 @@ class TimelineChunk(Base):
     last_row: Mapped[int]
     begin_us: Mapped[float]
     end_us: Mapped[float]
+    longest_us: Mapped[float]
+    """Of its longest bar."""
     sums: Mapped[list[Any]]
     """Of single events: [category, events, µs] (see `analyze.timeline.sums`)."""
     payload: Mapped[bytes]

@@ -32,6 +32,7 @@ def upgrade() -> None:
         sa.Column("last_row", WIDE, nullable=False),
         sa.Column("begin_us", sa.Double(), nullable=False),
         sa.Column("end_us", sa.Double(), nullable=False),
+        sa.Column("longest_us", sa.Double(), nullable=False),
         sa.Column("sums", sa.JSON(), nullable=False),
         sa.Column("payload", sa.LargeBinary(), nullable=False),
     )
