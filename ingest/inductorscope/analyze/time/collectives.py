@@ -16,6 +16,7 @@ from inductorscope.formats.trace.regions import innermost
 from inductorscope.formats.vocabulary import COMMUNICATION
 
 MOST = 5_000
+LONGEST_ID = 100
 OPERATORS = "c10d::"
 
 _WORDS = (
@@ -120,7 +121,7 @@ def _calls(
     inside: dict[str, int] = {}
     for place in order[:MOST]:
         name, group, elements = rows[place]
-        compile_id = compiles[place]
+        compile_id = None if compiles[place] is None else str(compiles[place])[:LONGEST_ID]
         result.calls.append((
             names.setdefault(name, len(names)), groups.setdefault(group, len(groups)),
             -1 if compile_id is None else inside.setdefault(compile_id, len(inside)),

@@ -10,9 +10,12 @@ from sqlalchemy import select
 from inductorscope.analyze.compile.lateness import Call, LateCall, Lateness, RankCalls, lateness
 from inductorscope.analyze.compile.model import Story
 from inductorscope.answers.compile.parts import RunStory
+from inductorscope.formats.capture_facts import EAGER
 from inductorscope.store.tables.models import COLLECTIVES, Profile
 
 MOST_SHOWN = 500
+MOST_CALLS = 200_000
+"""Collectives of all ranks together that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +48,22 @@ def late_collectives(
 ) -> LateCollectives | None:
     """None without traces of two ranks that have collectives. `differences`: the first one of each
     rank and compile id."""
-    query = select(Profile.facts).where(Profile.run_id == run_story.run.id).order_by(Profile.id)
+    query = (
+        select(Profile.facts)
+        .where(Profile.run_id == run_story.run.id)
+        .order_by(Profile.label == EAGER, Profile.id)
+    )
     kept = [
         facts[COLLECTIVES] for facts in run_story.session.scalars(query) if COLLECTIVES in facts
     ]
-    by_rank: dict[int, RankCalls] = {}
+    by_rank: dict[int, dict[str, Any]] = {}
     for fact in kept:
-        by_rank.setdefault(fact["rank"], _calls(fact))
+        by_rank.setdefault(fact["rank"], fact)
     if len(by_rank) < 2:
         return None
-    found = lateness([by_rank[rank] for rank in sorted(by_rank)])
+    most = MOST_CALLS // len(by_rank)
+    cut = any(fact["cut"] or len(fact["calls"]) > most for fact in by_rank.values())
+    found = lateness([_calls(by_rank[rank], most) for rank in sorted(by_rank)])
     numbers = _numbers(run_story.story or Story())
     rows = [
         LateRow(
@@ -66,10 +75,10 @@ def late_collectives(
     ]
     more = len(found.calls) - len(rows)
     found.calls = []
-    return LateCollectives(len(by_rank), found, rows, more, any(fact["cut"] for fact in kept))
+    return LateCollectives(len(by_rank), found, rows, more, cut)
 
 
-def _calls(fact: dict[str, Any]) -> RankCalls:
+def _calls(fact: dict[str, Any], most: int) -> RankCalls:
     names, groups, compiles = fact["names"], fact["groups"], fact["compiles"]
     return RankCalls(
         fact["rank"],
@@ -84,7 +93,7 @@ def _calls(fact: dict[str, Any]) -> RankCalls:
                 us,
                 None if elements < 0 else elements,
             )
-            for name, group, inside, start, us, elements in fact["calls"]
+            for name, group, inside, start, us, elements in fact["calls"][:most]
         ],
         fact["on_device"],
     )
