@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from inductorscope import units
@@ -20,3 +21,11 @@ def test_pages_and_scripts_format_figures_alike(tmp_path: Path) -> None:
         assert texts[:2] == expected[:2], value
         assert value > 1 or texts[2] == expected[2], value  # larger ones are no share
         assert texts[3] == units.bandwidth(value), value
+
+
+def test_pages_and_scripts_say_alike_how_long_ago(tmp_path: Path) -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    passed = [-5, 0, 59, 60, 3599, 3600, *(86_400 * days for days in (1, 2, 13, 14, 59, 60, 800))]
+    shown = answer(bundled("formatted", tmp_path), passed)
+    for seconds, texts in zip(passed, shown, strict=True):
+        assert texts[4] == units.age(now - timedelta(seconds=seconds), now), seconds

@@ -62,19 +62,23 @@ export function count(number: number, one: string, many: string = `${one}s`): st
   return `${thousands(number)} ${number === 1 ? one : many}`;
 }
 
+const DAY = 86_400;
+/** Up to how many seconds a unit serves, its seconds, and its name. */
+const AGES: [number, number, string][] = [
+  [3600, 60, "min"],
+  [DAY, 3600, "h"],
+  [14 * DAY, DAY, "day"],
+  [60 * DAY, 7 * DAY, "week"],
+  [730 * DAY, 30 * DAY, "month"],
+  [Infinity, 365 * DAY, "year"],
+];
+
 /** How long ago, in the coarsest unit that says something. */
 export function ago(then: Date, now: Date): string {
-  const seconds = (now.getTime() - then.getTime()) / 1000;
-  if (seconds < 45) return "just now";
-  const steps: [number, string][] = [
-    [31557600, "y"],
-    [2629800, "mo"],
-    [86400, "d"],
-    [3600, "h"],
-    [60, "min"],
-  ];
-  for (const [size, unit] of steps) {
-    if (seconds >= size) return `${Math.floor(seconds / size)} ${unit} ago`;
-  }
-  return "1 min ago";
+  const passed = (now.getTime() - then.getTime()) / 1000;
+  if (passed < 60) return passed < 0 ? "now" : "just now";
+  const [, size, unit] = AGES.find(([below]) => passed < below) as [number, number, string];
+  const number = Math.floor(passed / size);
+  const ending = number !== 1 && unit !== "min" && unit !== "h" ? "s" : "";
+  return `${number} ${unit}${ending} ago`;
 }

@@ -14,6 +14,7 @@ from inductorscope.formats.log.graph_breaks import plain_reason
 _QUOTED = re.compile(r"`([^`\n]{1,80})`")
 _CALLED = re.compile(r"([A-Za-z_][\w.]{0,80})\(")
 MOST_EXAMPLES = 50
+UNKNOWN = "a reason that is not in the log"
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ def break_places(story: Story) -> list[BreakPlace]:
 def _place(story: Story, graph_break: GraphBreak) -> BreakPlace:
     stack = [story.frames[number] for number in graph_break.stack]
     function, code = "", None
-    title = plain_reason(graph_break.title)
+    title = plain_reason(graph_break.title) or UNKNOWN
     if not stack and graph_break.compile >= 0:
         function = resumed(story.compiles[graph_break.compile].function or "")[0]
     if stack:
@@ -106,7 +107,7 @@ def _short(graph_break: GraphBreak, title: str, code: str | None) -> str:
         called = _CALLED.findall(code)
         if called:
             return f"`{called[-1]}`"
-    title = title.split(":")[0].strip() or "a reason that is not in the log"
+    title = title.split(":")[0].strip()
     return title[:1].lower() + title[1:] if title[:2].istitle() else title
 
 
