@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from inductorscope.formats.log.graph_breaks import read_graph_break
 from inductorscope.formats.log.guard_failures import read_guard_failures
 from inductorscope.formats.log.record import LogRecord
 from inductorscope.formats.log.text_log import TextLog
@@ -154,3 +155,20 @@ def test_continued_lines_of_torch_2_1_have_no_prefix() -> None:
     (record,) = read(text)
     assert record.kind == "inductor_output_code"
     assert record.payload_text == "import torch\n\ndef call(args):\n    return args"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Graph break: from user code at:\n  File "/a/b.py", line 5, in f\n    x = g(x)\n'
+        "Traceback (most recent call last):\n"
+        '  File "/torch/_dynamo/symbolic_convert.py", line 1, in step\n    getattr(self)\n'
+        "torch._dynamo.exc.Unsupported: call_function print\n",
+        'Graph break: call_function print from user code at   File "/a/b.py", line 5, in f\n'
+        "    x = g(x)\n",
+    ],
+)
+def test_graph_breaks_of_old_versions(text: str) -> None:
+    read = read_graph_break(text)
+    assert (read.title, read.file, read.line) == ("call_function print", "/a/b.py", 5)
+    assert [(frame.function, frame.code) for frame in read.stack] == [("f", "x = g(x)")]

@@ -27,8 +27,10 @@ class StoryGatherer:
         self.logs: list[LogGatherer] = []
         self.copies: list[LogFacts] = []
 
-    def log(self, path: str, rank: int | None) -> LogGatherer:
+    def log(self, path: str, rank: int | None, *, complete: bool = True) -> LogGatherer:
+        """`complete`: whether the log has all graph breaks."""
         gatherer = LogGatherer(self.run, len(self.logs), path, rank)
+        gatherer.facts.complete = complete
         self.logs.append(gatherer)
         return gatherer
 

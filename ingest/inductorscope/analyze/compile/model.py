@@ -234,6 +234,8 @@ class LogFacts(msgspec.Struct):
     """Digest of tensor metadata, to tell ranks apart."""
     same_as: int | None = None
     """Number of another log with exactly the same content, which was read for both."""
+    complete: bool = True
+    """Whether it has all graph breaks. A TORCH_LOGS text has what it was asked for."""
 
 
 class PhaseRow(msgspec.Struct):

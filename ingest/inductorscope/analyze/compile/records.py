@@ -9,6 +9,7 @@ import msgspec
 
 from inductorscope.analyze.compile.model import (
     CacheEvent,
+    Compile,
     Expression,
     Failure,
     GraphBreak,
@@ -165,6 +166,10 @@ def _recompiled(log: LogState, record: LogRecord, number: int) -> None:
     if compile_.stack:
         compile_ = log.begin(record)
     compile_.recompile = True
+    _named(compile_, record)
+    first = log.current(f"{(record.compile_id or '').rpartition('/')[0]}/0")
+    if first is not None:
+        _named(first, record)
     if not log.run.room(log.story.recompiles, "recompiles"):
         return
     text = record.payload_text[: LONGEST * 10]
@@ -174,6 +179,14 @@ def _recompiled(log: LogState, record: LogRecord, number: int) -> None:
             read_guard_failures(text)[:50], text[:LONGEST],
         )
     )  # fmt: skip
+
+
+def _named(compile_: Compile, record: LogRecord) -> None:
+    """Takes the function's name from a TORCH_LOGS text; other logs have it in the metrics."""
+    facts = record.body if isinstance(record.body, dict) else {}
+    compile_.function = compile_.function or _text(facts.get("co_name"))
+    compile_.file = compile_.file or _text(facts.get("co_filename"))
+    compile_.first_line = compile_.first_line or integer(facts.get("co_firstlineno"))
 
 
 def _code(log: LogState, record: LogRecord, number: int) -> None:

@@ -51,6 +51,7 @@ _START = re.compile(r"^torchdynamo start compiling (.{1,300}?) (\S{1,1000}):(\d{
 _STEP = re.compile(r"^Step 1: torchdynamo start tracing (.{1,300}?) (\S{1,1000}):(\d{1,9})\s*$")
 _FRAME = re.compile(r'^ {0,8}File "([^"\n]{1,1000})", line (\d{1,9}), in (.{1,300})$')
 _BYTECODE = re.compile(r"^(ORIGINAL|MODIFIED) BYTECODE (.{1,300}?) \S{1,1000} line \d{1,9}\s*$")
+_FUNCTION = re.compile(r"^Recompiling function (.{1,300}?) in (.{1,1000}):(\d{1,9})\s*$")
 _CODE = re.compile(r"^Output code: ?\s*$")
 _HEADS: dict[str, re.Pattern[str]] = {
     "output_code": re.compile(r"^Output code\b"),
@@ -198,9 +199,9 @@ class TextLog:
                 return _artifact(GRAPH_BREAK), "\n".join(texts)
             case "recompiles":
                 self._recompiles = True
-                return _artifact(RECOMPILED), _guards_failed(rest)
+                return _recompiled(head), _guards_failed(rest)
             case "recompiles_verbose":
-                return None if self._recompiles else (_artifact(RECOMPILED), _guards_failed(rest))
+                return None if self._recompiles else (_recompiled(head), _guards_failed(rest))
             case "guards":
                 return _guards(rest) if head.startswith("GUARDS:") else None
             case "bytecode":
@@ -224,6 +225,16 @@ class TextLog:
         function, file, at = match.groups()
         stack = [*_frames(texts[1:]), {"filename": file, "line": int(at), "name": function}]
         return {DYNAMO_START: {"stack": stack}}, None
+
+
+def _recompiled(head: str) -> dict[str, Any]:
+    """The metadata of a recompile, with the function that only the text names."""
+    metadata = _artifact(RECOMPILED)
+    function = _FUNCTION.match(head)
+    if function is not None:
+        name, file, line = function.groups()
+        metadata[ARTIFACT] |= {"co_name": name, "co_filename": file, "co_firstlineno": int(line)}
+    return metadata
 
 
 def _artifact(name: str) -> dict[str, Any]:

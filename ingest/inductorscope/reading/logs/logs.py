@@ -166,7 +166,9 @@ def _read_folder(
     ]
     size = sum(file.size for file in files)
     file = replace(files[0], path=folder, size=size)
-    one = LogTaking(reading, file, story.log(folder, rank_of(folder)), FolderLog(records))
+    one = LogTaking(
+        reading, file, story.log(folder, rank_of(folder), complete=False), FolderLog(records)
+    )
     with closing(one):
         facts.logs.append(_OneLog(reading, file, one).read())
 
@@ -185,7 +187,7 @@ def _read_text(reading: Reading, file: File, facts: LogFacts, story: StoryGather
         )
     for process in processes:
         rank = process[0] if process[0] is not None else rank_of(file.path)
-        one = LogTaking(reading, file, story.log(file.path, rank), process)
+        one = LogTaking(reading, file, story.log(file.path, rank, complete=False), process)
         with closing(one):
             facts.logs.append(_OneLog(reading, file, one).read())
 

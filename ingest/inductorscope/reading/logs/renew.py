@@ -81,7 +81,7 @@ def _gather(reading: Sessions, folder: Path | None, run_id: str) -> tuple[Parts,
                 gatherer.add(record)
             gatherer.finish(log.strings)
     for path, records in folders.items():
-        gatherer = story.log(path, rank_of(path))
+        gatherer = story.log(path, rank_of(path), complete=False)
         for each in FolderLog(records):
             gatherer.add(each)
         gatherer.finish({})
@@ -99,7 +99,7 @@ def _gather_text(path: str, raw: BinaryIO, story: StoryGatherer, spoken: Story) 
     for process in read_torch_log(path, raw, spoken, Notes([])):
         raw.seek(0)
         rank = process[0] if process[0] is not None else rank_of(path)
-        gatherer = story.log(path, rank)
+        gatherer = story.log(path, rank, complete=False)
         for record in TextLog(open_plain(raw), process):
             gatherer.add(record)
         gatherer.finish({})
