@@ -13,7 +13,14 @@
       File "/home/user/models/models.py", line 113, in f
         print("graph break")
 
-Builds before 2.7 write `Reason: Unsupported: …` and no hints.
+Builds before 2.7 write `Reason: Unsupported: …` and no hints. Until 2.4 the stack comes first:
+
+    Graph break: from user code at:
+      File "/home/user/models/models.py", line 113, in f
+        print("graph break")
+    Traceback (most recent call last):
+      …
+    torch._dynamo.exc.Unsupported: call_function BuiltinVariable(print) [ConstantVariable(str)] {}
 """
 
 from __future__ import annotations
@@ -32,6 +39,9 @@ _PLACE = re.compile(
 )
 _REASON = re.compile(r"^(?:Graph Break )?Reason: ?", re.M)
 _STACK = re.compile(r"^User (?:code traceback|stack trace):$", re.M)
+# `Graph break: from user code at:`, until 2.1 with the reason before `from`, on the same line
+_OLD = re.compile(r"^Graph break: (?:([^\n]{1,4000}?) )?from user code at:?[ \n]", re.M)
+_RAISED = re.compile(r"^(?:torch\._dynamo\.exc\.)?(?:Unsupported|UserError): (.{1,4000})$", re.M)
 _FRAME = re.compile(r'^ {0,8}File "([^"\n]{1,1000})", line (\d{1,9}), in ([^\n]{1,300})$')
 _TRACEBACK = re.compile(r"^(?:Traceback \(most recent call last\):|NoneType: None)$", re.M)
 _LINK = re.compile(r"https?://[^\s)]{1,300}")
@@ -92,6 +102,9 @@ def read_graph_break(text: str) -> BreakText:
     """Reads the text of a graph break; missing parts stay empty."""
     text = text[:LONGEST]
     result = BreakText()
+    old = _OLD.search(text)
+    if old is not None:
+        return _read_old(text, old)
     place = _PLACE.search(text)
     if place is not None:
         result.file, result.line = place.group(1), int(place.group(2))
@@ -104,6 +117,16 @@ def read_graph_break(text: str) -> BreakText:
     if stack is not None:
         result.stack = _frames(text[stack.end() :])
     if result.file is None and result.stack:
+        result.file, result.line = result.stack[-1].file, result.stack[-1].line
+    return result
+
+
+def _read_old(text: str, head: re.Match[str]) -> BreakText:
+    result = BreakText()
+    raised = _RAISED.search(text, head.end())
+    result.title = head.group(1) or (raised.group(1).strip() if raised else "")
+    result.stack = _frames(text[head.end() :])
+    if result.stack:
         result.file, result.line = result.stack[-1].file, result.stack[-1].line
     return result
 
@@ -152,6 +175,8 @@ def _frames(text: str) -> list[Frame]:
     lines = text.lstrip("\n").split("\n")
     number = 0
     while number < len(lines) and lines[number].strip() and len(frames) < MOST_FRAMES:
+        if _TRACEBACK.match(lines[number]):
+            break
         match = _FRAME.match(lines[number])
         if match is None:
             number += 1
