@@ -160,6 +160,12 @@ export class Commands {
         () => this.explorer.row.active && this.explorer.closed(this.explorer.row.active),
       ),
       key(["y"], "y", "copy a link to exactly this", () => share()),
+      key([], "", "show the pictures of the graph before and after fusion side by side", () =>
+        this.explorer.showStages(["picture_pre", "picture_post"]),
+      ),
+      key([], "", "show the IR after fusion beside the kernel", () =>
+        this.explorer.showStages(["source", "post_grad", "ir_post", "kernel"]),
+      ),
       key(["?"], "?", "this help", () => {
         help ??= helpDialog(keys);
         help.showModal();

@@ -341,6 +341,13 @@ export class Explorer implements RowHost {
     void this.settled.then(() => pane?.focus());
   }
 
+  /** Show these stages, each in a pane. */
+  showStages(stages: readonly string[]): void {
+    this.comparison.end();
+    this.state.panes = stages.map((stage) => ({ stage, file: null, hops: 0 }));
+    this.change(true);
+  }
+
   closed(pane: Pane): void {
     if (this.comparison.holds(pane)) this.comparison.end();
     const left = this.state.closePane(pane.address);
@@ -371,7 +378,9 @@ export class Explorer implements RowHost {
     }));
     const { state, picture } = this;
     const { stage } = pane.address;
-    const lit = state.matchesIn(pane.address, state.selected).lines[0] ?? null;
+    // A comment names all the nodes below it.
+    const isCode = (each: number) => !/^\s*(#|\/\/)/.test(pane.text(each) ?? "");
+    const lit = [...state.matchesIn(pane.address, state.selected).lines].find(isCode) ?? null;
     const line = stage === "source" ? null : (state.originIn(pane.address)?.first ?? lit);
     return entriesOf(picture, siblings, stage, state.kernel, line);
   }

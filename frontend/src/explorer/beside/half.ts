@@ -105,18 +105,20 @@ export class Half {
     return this.picture?.stages.find(({ id }) => id === "source")?.files ?? [];
   }
 
-  /** The first shown line that comes from one of these source lines. */
-  lineFrom(sources: ReadonlySet<string>): number | null {
+  /** A shown line that comes from one of these source lines, of the same operation if there is one. */
+  lineFrom(sources: ReadonlySet<string>, like: string): number | null {
     const { index, first, texts, key } = this;
     if (!index) return null;
     const lines = index
       .linkedLines(key)
       .filter((line) => line >= first && line < first + texts.length);
-    const comes = (line: number) => {
-      const isComment = /^\s*(#|\/\/)/.test(texts[line - first] ?? "");
+    const textOf = (line: number) => texts[line - first] ?? "";
+    const found = lines.filter((line) => {
+      const isComment = /^\s*(#|\/\/)/.test(textOf(line));
       return !isComment && [...this.sourcesOf(key, line)].some((source) => sources.has(source));
-    };
-    return lines.find(comes) ?? null;
+    });
+    const wanted = operationOf(like);
+    return found.find((line) => operationOf(textOf(line)) === wanted) ?? found[0] ?? null;
   }
 
   sourcesOfLine(line: number): Set<string> {

@@ -188,7 +188,9 @@ class Beside {
     this.choose(0, line);
     if (this.sides?.[0].beside.has(line - left.first + 1)) return;
     const sources = left.sourcesOfLine(line);
-    const other = sources.size ? right.lineFrom(sources) : null;
+    const other = sources.size
+      ? right.lineFrom(sources, left.texts[line - left.first] ?? "")
+      : null;
     const from = [...sources].slice(0, 2).join(", ");
     if (other === null) {
       this.say(`The right has no line that comes from ${from || "where the chosen one does"}.`);
@@ -198,7 +200,7 @@ class Beside {
     this.mark([line - left.first + 1, other - right.first + 1]);
     this.lead(right, other);
     right.code?.reveal(other, true);
-    this.say(`Line ${other} of the right is the first that comes from ${from} too.`);
+    this.say(`Line ${other} of the right comes from ${from} too.`);
   }
 
   private tell([one, other]: readonly [Side, Side]): void {

@@ -89,3 +89,27 @@ export function around(graph: Graph, from: readonly number[], hops: number, most
   }
   return { nodes: [...found].sort((one, other) => one - other), more };
 }
+
+/** The nodes of a shortest way from one node to another, against its direction where there is none along
+ * it; null when neither comes from the other. */
+export function pathBetween(graph: Graph, one: number, other: number): number[] | null {
+  const along = (from: number, to: number): number[] | null => {
+    const before = new Map<number, number>([[from, from]]);
+    for (let edge = [from]; edge.length && !before.has(to); ) {
+      const next: number[] = [];
+      for (const at of edge) {
+        for (const user of graph.nodes[at]?.users ?? []) {
+          if (before.has(user)) continue;
+          before.set(user, at);
+          next.push(user);
+        }
+      }
+      edge = next;
+    }
+    if (!before.has(to)) return null;
+    const path = [to];
+    for (let at = to; at !== from; at = before.get(at) ?? from) path.push(before.get(at) ?? from);
+    return path.reverse();
+  };
+  return along(one, other) ?? along(other, one);
+}

@@ -4,7 +4,8 @@ import type { Canvas, Spot } from "./canvas";
 export interface PointerEvents {
   moved(): void;
   hovered(spot: Spot): void;
-  clicked(spot: Spot): void;
+  /** `extend`: with the shift key. */
+  clicked(spot: Spot, extend: boolean): void;
 }
 
 const NOWHERE: Spot = { node: null, group: null };
@@ -64,7 +65,7 @@ export function startPointer(canvas: Canvas, events: PointerEvents): void {
     if (!down.delete(event.pointerId)) return;
     element.classList.remove("dragged");
     if (event.type === "pointerup" && travelled < STILL_PX) {
-      events.clicked(canvas.at(event.offsetX, event.offsetY));
+      events.clicked(canvas.at(event.offsetX, event.offsetY), event.shiftKey);
     }
   };
   element.addEventListener("pointerup", up);

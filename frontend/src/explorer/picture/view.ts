@@ -5,7 +5,7 @@ import type { Target } from "../state/address";
 import type { LinkIndex, Selected } from "../state/links";
 import { Canvas, type Spot } from "./canvas";
 import { factsOf, wholeOf } from "./facts";
-import { around, type Graph } from "./graph";
+import { around, type Graph, pathBetween } from "./graph";
 import { Layout } from "./layout";
 import { litNodes, targetOf, targetOfGroup } from "./lit";
 import { overview } from "./overview";
@@ -19,7 +19,7 @@ const SEEDS = 40;
 const HOPS = ["Whole graph", "1 step", "2 steps", "3 steps"];
 const KEYS =
   "Arrow up to what it takes, down to who takes it, left and right to those beside; " +
-  "Enter selects; plus, minus and 0 zoom; 1, 2 and 3 show so many steps around, w the whole.";
+  "Enter selects, Shift-Enter shows the path from the selected node; plus, minus and 0 zoom; 1, 2 and 3 show so many steps around, w the whole.";
 
 export interface PictureHost {
   readonly index: LinkIndex;
@@ -112,7 +112,7 @@ export class PictureView {
         this.moved = true;
       },
       hovered: (spot) => this.point(spot),
-      clicked: (spot) => this.click(spot),
+      clicked: (spot, extend) => this.click(spot, extend),
     });
     this.box.addEventListener("input", () => this.search());
     this.box.addEventListener("keydown", (event) => this.searched(event));
@@ -204,6 +204,32 @@ export class PictureView {
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /** Draw the way from the selected node to another one alone. */
+  private async drawPath(to: number): Promise<void> {
+    const { graph } = this;
+    const [from] = this.lit;
+    if (!graph || from === undefined) {
+      this.tell("Select a node first; then Shift and a click show the path to another.");
+      return;
+    }
+    const named = (at: number) => graph.nodes[at]?.name ?? "";
+    const path = pathBetween(graph, from, to);
+    if (!path) {
+      this.tell(`Neither of ${named(from)} and ${named(to)} is computed from the other.`);
+      return;
+    }
+    const nodes = path.slice(0, MOST).sort((one, other) => one - other);
+    const scene = await this.layout.of(graph, { nodes, more: 0 });
+    if (!scene) return;
+    this.shownAround = "";
+    this.moved = false;
+    this.show(scene);
+    const [first, last] = [path[0] ?? from, path.at(-1) ?? to];
+    this.tell(
+      `A shortest path from ${named(first)} to ${named(last)}: ${path.length} nodes. w shows the whole graph.`,
+    );
   }
 
   private show(scene: Scene): void {
@@ -303,10 +329,11 @@ export class PictureView {
     return index.selectLine(target.stage, target.line, -1, target.last);
   }
 
-  private click({ node, group }: Spot): void {
+  private click({ node, group }: Spot, extend: boolean): void {
     const { graph } = this;
     if (!graph) return;
-    if (node !== null) this.keep(node);
+    if (node !== null && extend) void this.drawPath(node);
+    else if (node !== null) this.keep(node);
     else if (group !== null) {
       const target = targetOfGroup(graph, group);
       if (target) this.host.select(target);
@@ -361,7 +388,11 @@ export class PictureView {
       ArrowDown: () => this.reach(near(node?.users ?? []) ?? this.current),
       ArrowLeft: () => this.reach(this.beside(-1)),
       ArrowRight: () => this.reach(this.beside(1)),
-      Enter: () => this.current !== null && this.keep(this.current),
+      Enter: () => {
+        if (this.current === null) return;
+        if (event.shiftKey) void this.drawPath(this.current);
+        else this.keep(this.current);
+      },
       " ": () => this.current !== null && this.keep(this.current),
       "+": () => this.zoom(1.4),
       "=": () => this.zoom(1.4),

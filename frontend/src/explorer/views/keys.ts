@@ -12,12 +12,15 @@ export interface Key {
 function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.closest(".cm-content")) return false; // read-only code takes no text
-  return target.matches("input, textarea, select, [contenteditable=true]");
+  return target.matches("input:not([type=checkbox]), textarea, select, [contenteditable=true]");
 }
 
 /** Whether Enter or Space belong to what has the focus. */
 function isPressed(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("button, a, summary, [role=tab]");
+  return (
+    target instanceof HTMLElement &&
+    target.matches("button, a, summary, [role=tab], [type=checkbox]")
+  );
 }
 
 export function listen(root: HTMLElement, keys: readonly Key[]): void {

@@ -105,7 +105,14 @@ export class Palette {
     const label = typeof name === "string" ? make("span", { class: "does" }, name) : name;
     const end =
       kind === "command"
-        ? make("span", {}, ...note.split(" ").flatMap((key) => [make("kbd", {}, key), " "]))
+        ? make(
+            "span",
+            {},
+            ...note
+              .split(" ")
+              .filter(Boolean)
+              .flatMap((key) => [make("kbd", {}, key), " "]),
+          )
         : make("span", { class: "soft num" }, note);
     const option = make(
       "li",
