@@ -7,6 +7,7 @@ from bench.truth_programs import (
     compositions,
     convolutional,
     family_models,
+    library_models,
     more_programs,
     operators,
     optimizers,
@@ -22,6 +23,7 @@ def all_programs() -> list[Program]:
     for family in (
         transformer_models, recurrent, convolutional, optimizers, compositions, operators,
         blocks, small_programs, more_programs, family_models,
+        library_models,
     ):  # fmt: skip
         found += family.programs()
     return found

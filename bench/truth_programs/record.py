@@ -3,8 +3,8 @@
     python -m bench.truth_programs.record OUT [--device cpu|cuda] [--jobs 2] [--only PATTERN]
         [--half tune|hold] [--archive FILE.tar.xz] [--seconds 500]
 
-Writes one folder a program, as `score.py` reads them. Needs the checkout, torch 2.11 or 2.13 and,
-for its models, transformers; nothing else.
+Writes one folder a program, as `score.py` reads them. Needs the checkout, torch and, for its
+models, transformers; nothing else.
 """
 
 from __future__ import annotations

@@ -47,6 +47,9 @@ class Programs:
     """The catalogue on one device, with the recording in place."""
 
     def __init__(self, out: Path, device: str) -> None:
+        from bench.truth_programs.older_torch import prepare
+
+        prepare()
         from inductorscope.capture.record.recording import Recording
 
         from bench.truth_programs.catalogue import all_programs

@@ -21,6 +21,8 @@ from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 OpKey = tuple[str, str, str]
 
 _CANDIDATES = 48
+_PARTS = 16
+"""The most reductions offered besides, of which the buffer may hold a part."""
 _REACH = 500
 _OTHER_TYPE = 0.6
 _WRITERS = 40
@@ -170,7 +172,11 @@ class Candidates:
             if source is not None:
                 self._offer(offers, source, held[1], 0.0)
         ordered = sorted(offers.values(), key=self._likely)
-        return ordered[:_CANDIDATES]
+        likely, rest = ordered[:_CANDIDATES], ordered[_CANDIDATES:]
+        if reduces and rest:  # a part of a reduction may have as many elements as other values
+            near = sorted(rest, key=lambda offer: self._distance(offer[0].order))
+            likely += [offer for offer in near if offer[0].op in REDUCES][:_PARTS]
+        return likely
 
     def _likely(self, offer: tuple[FxValue, int, float]) -> tuple[bool, float]:
         """A key that sorts likely candidates first: those of the kernel, then by cost."""

@@ -6,19 +6,22 @@ its inputs, and so does a view with other users; the store then belongs to that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from inductorscope.correlate.nodes.buffer_candidates import Candidates, numel_of
-from inductorscope.correlate.nodes.fx_graph import FxGraph, Reuse
+from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import (
     FILLS,
     REDUCES,
     TAKES_AS_IS,
     extern_name,
+    reads_memory,
     same_operation,
 )
 from inductorscope.correlate.nodes.region import MOST_READS_REUSED, Operation, Region
 from inductorscope.correlate.nodes.sizes import same_shape
-from inductorscope.correlate.nodes.view_offsets import constant_term
+from inductorscope.correlate.nodes.view_offsets import constant_term, offset_in_memory
 from inductorscope.formats.graph.ir import IrBuffer, IrTextNode
 
 _MOST = (8, 30)
@@ -36,6 +39,8 @@ class BufferMakers(Candidates):
         super().__init__(graph, nodes)
         self.claimed: set[str] = set()
         """Views whose copies are outputs of the graph."""
+        self.copies: dict[str, FxValue] = {}
+        """Buffer → the view whose copy it holds."""
         self.takes_as_is = TAKES_AS_IS
         if _chose_channels_last(graph, nodes):
             self.takes_as_is |= {"convolution"}
@@ -72,7 +77,8 @@ class BufferMakers(Candidates):
             return followers[0].name
         shared = len(followers) != 1 or value.op == "getitem" or value.name in self.claimed
         if value is not producer and shared:
-            return value.name
+            asking = self._asking(followers, buffer) if is_copy else None
+            return value.name if asking is None or self._fixes_layout(value) else asking
         asked = (
             self._asked(producer, buffer, is_copy) if is_copy or self._only_extern(buffer) else None
         )
@@ -137,11 +143,11 @@ class BufferMakers(Candidates):
             ):
                 if "output" in child.users:
                     return child
-                reuse = self.graph.reuse((producer.name, index))
-                if reuse is Reuse.in_memory and region.reads() > 1:
+                users = (self.graph.values[n].op for n in child.users if n in self.graph.values)
+                repeated = len(child.users) > 1
+                if repeated and any(map(reads_memory, users)) and region.reads() > 1:
                     return producer  # stored before a layout is chosen
-                stored = len(child.users) > 1 or too_large(region)
-                return child if stored else producer
+                return child if repeated or too_large(region) else producer
         return producer
 
     def _copies(self, follower: FxValue, buffer: IrBuffer, is_copy: bool, is_view: bool) -> bool:
@@ -164,6 +170,9 @@ class BufferMakers(Candidates):
         begins at the offset that the body reads."""
         if producer.shape is None or buffer.size is None or same_shape(producer.shape, buffer.size):
             return None
+        copied = self.copies.get(operation.buffer) if operation.op == "load" else None
+        if copied is not None and same_shape(copied.shape, buffer.size):
+            return copied
         alike: list[FxValue] = []
         queue = [producer]
         for value in queue:
@@ -179,11 +188,20 @@ class BufferMakers(Candidates):
             outputs = [v for v in alike if "output" in v.users and v.name not in self.claimed]
             alike = outputs or alike
         begins = constant_term(operation.index) if operation.op == "load" else None
-        fitting = (v for v in alike if begins is None or self.graph.offset(v.name) == begins)
+        memory = self.layouts.get(operation.buffer)
+        fitting = (view for view in alike if begins is None or self._begin(view, memory) == begins)
         view = self._last_alike(next(fitting, alike[0] if alike else None), buffer)
         if view is not None and not buffer.users:
             self.claimed.add(view.name)
         return view
+
+    def _begin(self, view: FxValue, memory: IrBuffer | None) -> int | None:
+        """The offset of a view in the memory that holds its root."""
+        offset = self.graph.offset(view.name)
+        root = self.graph.values.get(self.graph.root(view.name)[0])
+        if offset is None or memory is None or root is None:
+            return offset
+        return offset_in_memory(offset, root, memory)
 
     def _last_alike(self, view: FxValue | None, buffer: IrBuffer) -> FxValue | None:
         """The last of views that follow one another and have the buffer's shape: it has several
@@ -229,8 +247,25 @@ class BufferMakers(Candidates):
                             return child.name  # it requests its chosen layout again
                         if self._copied_by(child, value):
                             return child.name
-                        return value.name if shared else child.name
+                        return value.name if self._fixes_layout(value) else child.name
         return None
+
+    def _asking(self, followers: list[FxValue], buffer: IrBuffer) -> str | None:
+        """The extern call among a view's users that reads the buffer and requests strides."""
+        kernels = [kernel_of(user) for user in self._users(buffer) if user.body is None]
+        waiting = (each for each in followers if each.strided and each.name not in self.used)
+        called = (each for each in waiting if any(same_operation(k, each.op) for k in kernels if k))
+        return next((each.name for each in called), None)
+
+    def _fixes_layout(self, value: FxValue) -> bool:
+        """Whether a value with several users requests its strides while it is lowered itself."""
+        if len(value.users) < 2:
+            return False
+        if "output" in value.users and self.graph.dense(value.name):
+            return True
+        users = (self.graph.values[name] for name in value.users if name in self.graph.values)
+        fixing = _FIX_LAYOUT | ({"convolution"} - self.takes_as_is)
+        return not value.placeholder and any(user.op in fixing for user in users)
 
     def _copied_by(self, child: FxValue, value: FxValue) -> bool:
         """Whether a convolution in Inductor's layout copies an input of the graph, which it does
@@ -268,7 +303,8 @@ def _chose_channels_last(graph: FxGraph, nodes: dict[str, IrTextNode]) -> bool:
     read = {
         name
         for node in nodes.values()
-        if node.extern.endswith("convolution") and any(map(_is_channels_last, node.buffers))
+        if node.extern.endswith("convolution")
+        and any(_is_channels_last(b) and not _is_line(b.size) for b in node.buffers)
         for name in node.reads
     }
     weights = {
@@ -289,9 +325,9 @@ def _is_channels_last(buffer: IrBuffer) -> bool:
     )
 
 
-def _is_line(shape: tuple[str, ...] | None) -> bool:
-    """Whether a weight is for single pixels, with the same memory in every layout."""
-    return shape is None or shape[2:] == ("1", "1")
+def _is_line(shape: Sequence[str] | None) -> bool:
+    """Whether a weight or an image has single pixels, with the same memory in every layout."""
+    return shape is None or tuple(shape[2:]) == ("1", "1")
 
 
 def kernel_of(node: IrTextNode) -> str:

@@ -7,7 +7,14 @@ from enum import IntEnum
 from inductorscope.correlate.nodes.fx_value import FxValue
 from inductorscope.correlate.nodes.lowerings import PURE_COPIES, asks_for_strides, reads_memory
 from inductorscope.correlate.nodes.sizes import numel
-from inductorscope.correlate.nodes.view_offsets import Place, dense, part_of, place_of, sizes_of
+from inductorscope.correlate.nodes.view_offsets import (
+    Place,
+    dense,
+    part_of,
+    place_of,
+    sizes_of,
+    without_gaps,
+)
 from inductorscope.formats.graph.fx import FxText, FxTextNode
 from inductorscope.formats.text import split_top
 
@@ -180,6 +187,11 @@ class FxGraph:
         """The offset of a value in the memory of its root, if the views determine it."""
         place = self._place(name)
         return None if place is None else place[0]
+
+    def dense(self, name: str) -> bool:
+        """Whether a value, or the part of its root that a view shows, has no gaps in memory."""
+        place = self._place(name)
+        return place is None or without_gaps(place)
 
     def _place(self, name: str) -> Place | None:
         trail: list[FxValue] = []

@@ -209,6 +209,8 @@ class OriginWalk(BufferMakers):
         cost, producer, index = best
         owners = unifier.owners(value, producer.name)
         owner = self._store_owner(buffer, region.operations[value], producer, index, region)
+        if owner != producer.name and self.graph.root(owner)[0] == producer.name:
+            self.copies[buffer.name] = self.graph.values[owner]
         operation = region.operations[value]
         leaf = operation.op in ("constant", "index_expr")
         leaf = leaf or (operation.op == "load" and not operation.indirect)
@@ -385,6 +387,8 @@ class OriginWalk(BufferMakers):
         cost = unifier.inside(value, candidate)
         if candidate.op in MOVES or cost >= BAD:
             return cost
+        if candidate.op.startswith(POOLS):
+            return 1.5  # a window of one element is rare
         return 0.5 if candidate.op not in STRICT else 1.5
 
     def _reshaped(self, operation: Operation, candidate: FxValue, buffer: IrBuffer) -> float:

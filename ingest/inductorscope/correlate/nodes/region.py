@@ -185,6 +185,7 @@ class Region:
     def _count(self) -> int:
         numbers: dict[object, int] = {}
         known: dict[Place, object] = {}
+        sizes = 0  # divisors that are sizes: indices first, constants only in the loop body
         for block in self.node.body.blocks.values() if self.node.body is not None else ():
             for op in block.ops:
                 place = (block.name, op.name)
@@ -193,7 +194,10 @@ class Region:
                 elif op.op not in _UNCOUNTED:
                     arguments = (known.get((block.name, a), a) for a in op.arguments)
                     known[place] = numbers.setdefault((op.op, *arguments), len(numbers))
-        return len(numbers)
+                    divisor = self._place(op.arguments[-1], block.name) if op.arguments else None
+                    if op.op == "truediv" and divisor is not None:
+                        sizes += self.operations[divisor].op == "constant"
+        return len(numbers) + sizes
 
     def loads(self) -> list[str]:
         return list(

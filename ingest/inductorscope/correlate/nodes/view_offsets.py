@@ -59,6 +59,17 @@ def dense(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def without_gaps(place: Place) -> bool:
+    """Whether the elements are adjacent in memory, in whatever order."""
+    _, sizes, strides = place
+    step = 1
+    for stride, size in sorted(zip(strides, sizes, strict=False)):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
 def place_of(value: FxValue, source: Place | None) -> Place | None:
     """The place of a view, given the place `source` of its base."""
     if source is None:
