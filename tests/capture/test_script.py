@@ -201,11 +201,12 @@ def test_ranks_become_one_capture_and_differences_are_named(tmp_path: Path) -> N
     assert (tmp_path / "rank_1" / "compiled.trace.json.gz").read_text() == "1"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["compiled.trace.json.gz", "rank_1"]
     gathered.facts.script[0].inputs = ["float32[8]"]
+    gathered.facts.script[0].optimizer = "Adam"
     eager = gather(tmp_path / "none", CaptureSpec(model="torchrun"), "eager")
     eager.facts.script = [ScriptSteps(inputs=["float32[4]"], optimizer="SGD")]
     add_eager(eager, tmp_path, gathered.facts)
     assert gathered.facts.differs == [
-        "The optimizer is SGD in eager, none compiled.",
+        "The optimizer is SGD in eager, Adam compiled.",
         "Only eager steps have the inputs float32[4].",
         "Only compiled steps have the inputs float32[8].",
     ]

@@ -99,14 +99,12 @@ class Graphs:
     def __init__(self) -> None:
         self._counts = CudaGraphs()
         self._functions: set[object] = set()
-        self._followed = False
 
     def follow(self, trees: Untyped) -> None:
         """Counts recordings and replays of torch._inductor.cudagraph_trees."""
         manager = trees.CUDAGraphTreeManager
         record, execute = manager.record_function, manager.execute_node
         counts, functions = self._counts, self._functions
-        self._followed = True
 
         @wraps(record)
         def record_function(self: Untyped, inputs: Untyped, function: Untyped) -> Untyped:
@@ -128,7 +126,7 @@ class Graphs:
         if logs.is_file():
             text = logs.read_text(encoding="utf-8", errors="replace")
             self._counts.skipped = sorted({one.strip() for one in _SKIPPED.findall(text)})
-        return self._counts if self._followed or self._counts.skipped else None
+        return self._counts if self._counts.recorded or self._counts.skipped else None
 
 
 def memory_of(facts: ScriptSteps) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Never
@@ -44,6 +45,17 @@ WHAT = {"LAZY_BACKWARD": "backward", "CUDAGRAPH_RECORDING": "cuda graph"}
 WAIT_S = 0.02
 
 
+@dataclass(frozen=True)
+class FirstStep:
+    """The first step of an optimizer."""
+
+    optimizer: int
+    mark: Untyped
+    now_s: float
+    compiles: int
+    """How many compiles came before."""
+
+
 class Observer:
     """Observes this process."""
 
@@ -61,6 +73,8 @@ class Observer:
         self.optimizer: int | None = None
         self.function: Untyped = None
         """The compiled function whose calls begin steps, until an optimizer takes a step."""
+        self._first_step: FirstStep | None = None
+        self._called_again = False
         self._called: list[Untyped] = []
         self._inputs_of = 0
         self._first_call: tuple[Untyped, float] | None = None
@@ -139,10 +153,12 @@ class Observer:
             self._start_compiling()
         if threading.current_thread() is not threading.main_thread():
             return
-        if self.optimizer is None and function is not self.function:
-            self._first_calls(function)
-        elif function is self.function and self.optimizer is None:
-            self._boundary()
+        if self.optimizer is None:
+            if function is self.function:
+                self._called_again = True
+                self._boundary()
+            elif not self._called_again:
+                self._first_calls(function)
         if self.steps.kind in (TIMED, PROFILED) and self._inputs_of != self.steps.step:
             self._inputs_of = self.steps.step
             self._keep_inputs()
@@ -156,6 +172,7 @@ class Observer:
                 return
             frame = frame.f_back
         if self.function is None or function in self._called:
+            self._called_again = function in self._called
             self.function = function
             self._first_call = (self.clock.mark(), time.perf_counter())
             self.steps = self._new_steps()
@@ -169,29 +186,42 @@ class Observer:
         if self.pid != os.getpid():
             return
         if self.optimizer is None:
-            self._first_optimizer_step(optimizer)
-        elif self.optimizer != id(optimizer):
-            return
-        self._boundary()
+            self._choose(optimizer)
+        elif self.optimizer == id(optimizer):
+            self._boundary()
 
-    def _first_optimizer_step(self, optimizer: Untyped) -> None:
-        """From now on, steps end with those of this optimizer."""
-        if self.steps.kind == PROFILED:
-            self.profiles.stop(keep=False)
-        compiling = self.steps.step == 1 and self.steps.compiling
-        compiling = compiling or bool(self.steps_facts.compiles)
-        self.optimizer = id(optimizer)
+    def _choose(self, optimizer: Untyped) -> None:
+        """Lets steps end with those of an optimizer that has taken two.
+
+        One may be seen once only: where the optimizer's step is compiled, torch calls back while it
+        compiles, and not again.
+        """
+        if self._first_step is None:
+            self._first_step = FirstStep(
+                id(optimizer),
+                self.clock.mark(),
+                time.perf_counter(),
+                len(self.steps_facts.compiles),
+            )
+            return
+        first = self._first_step
+        if first.optimizer != id(optimizer):
+            return
+        self.profiles.stop(keep=False)
+        self.optimizer = first.optimizer
         self.steps = self._new_steps()
-        self.steps.begin(*(self._first_call or (None, time.perf_counter())))
-        self.steps.compiling = compiling
-        for event in self.steps_facts.compiles:
-            event.step = 1
+        compiles = self.steps_facts.compiles
+        for number, event in enumerate(compiles):
+            event.step = 1 if number < first.compiles else 2
+        self.steps.begin(*(self._first_call or (None, first.now_s)))
+        self.steps.compiling = first.compiles > 0
+        self.steps.end(first.mark, first.now_s)
+        self.steps.begin(first.mark, first.now_s)
+        self.steps.compiling = len(compiles) > first.compiles
         self.steps_facts.inputs = []
-        parameters = [one for group in optimizer.param_groups for one in group["params"]]
-        numbers = sum(one.numel() for one in parameters)
-        name = type(optimizer).__name__
-        self.steps_facts.optimizer = f"{name} of {len(parameters):,} tensors, {numbers:,} numbers"
-        self.steps_facts.from_what = f"the end of {name}.step"
+        self.steps_facts.from_what = f"the end of {type(optimizer).__name__}.step"
+        self.steps_facts.optimizer = _named(optimizer)
+        self._boundary()
 
     def _boundary(self) -> None:
         """One step ends, and the next begins."""
@@ -369,6 +399,12 @@ def _name_of_wrapper(frame: FrameType) -> str:
     if owner is not None:
         return type(owner).__name__
     return str(getattr(function, "__qualname__", "the compiled function"))
+
+
+def _named(optimizer: Untyped) -> str:
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    numbers = sum(one.numel() for one in parameters)
+    return f"{type(optimizer).__name__} of {len(parameters):,} tensors, {numbers:,} numbers"
 
 
 def _rank() -> int | None:
