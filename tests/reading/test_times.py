@@ -7,6 +7,9 @@ from inductorscope.formats.trace.kineto import ChromeTrace, CpuKernelTime, Kerne
 from inductorscope.formats.trace.regions import Region
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.graphs.texts_of import GraphSource
+from inductorscope.reading.profiles.benchmarks import Benchmarks
+from inductorscope.reading.profiles.join import join_profiles
+from inductorscope.reading.profiles.profiles import ProfileRead
 from inductorscope.reading.profiles.times import join_times
 from inductorscope.store.runs.draft import CallDraft, GraphDraft, KernelDraft
 
@@ -69,6 +72,15 @@ def test_the_graphs_call_tells_cpu_kernels_apart() -> None:
     assert forward.draft.kernels[0].time_us == 3
     assert backward.draft.kernels[0].time_us == 5
     assert "told apart" in (forward.draft.kernels[0].time_source or "")
+
+
+def test_a_ranks_trace_is_joined_to_its_own_graphs() -> None:
+    graphs = [graph("fw", ("triton_a", "")), graph("fw~1", ("triton_a", ""))]
+    for rank, one in enumerate(graphs):
+        one.source.rank = rank
+    trace = ChromeTrace(kernels=[device("triton_a", None, 40)], steps=4, rank=1)
+    join_profiles([ProfileRead("compiled", trace=trace)], graphs, Benchmarks())
+    assert [one.draft.kernels[0].time_us for one in graphs] == [None, 10]
 
 
 def test_steps_beside_the_profile_win() -> None:

@@ -7,7 +7,12 @@ import msgspec
 from inductorscope.analyze.time.eager_compiled import Comparison, Entry, compare
 from inductorscope.reading.graphs.graph import GraphRead
 from inductorscope.reading.profiles.benchmarks import Benchmarks
-from inductorscope.reading.profiles.profiles import EAGER, ProfileRead, compiled_profile
+from inductorscope.reading.profiles.profiles import (
+    EAGER,
+    ProfileRead,
+    compiled_profile,
+    rank_of_profile,
+)
 from inductorscope.reading.profiles.times import join_times
 
 MOST_OPS, MOST_REPLACED = 300, 1000
@@ -20,7 +25,7 @@ def join_profiles(
     modules made of themselves."""
     whole = compiled_profile(profiles)
     if whole is not None and graphs:
-        _join(whole, graphs, write=True)
+        _join(whole, _of_rank(rank_of_profile(whole), graphs), write=True)
     if whole is not None:
         _compare(profiles, whole)
     for profile in profiles:
@@ -32,6 +37,12 @@ def join_profiles(
         own = [graph for graph in graphs if graph.source.slug == profile.graph]
         if own:
             _join(profile, own, write=whole is None)
+
+
+def _of_rank(rank: int | None, graphs: list[GraphRead]) -> list[GraphRead]:
+    """The graphs of a trace's rank: other ranks have kernels of the same names."""
+    own = [graph for graph in graphs if graph.source.rank == rank]
+    return own if rank is not None and own else graphs
 
 
 def _join(profile: ProfileRead, graphs: list[GraphRead], *, write: bool) -> None:

@@ -147,7 +147,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
         profile.facts.setdefault("joined_us", trace.joined_us())
     if profile.kept is not None and trace is not None:
         profile.facts["breakdown"] = profile.kept.facts()
-        if (rank := _rank(profile)) is not None and profile.kept.collectives.calls:
+        if (rank := rank_of_profile(profile)) is not None and profile.kept.collectives.calls:
             profile.facts[COLLECTIVES] = {
                 "rank": rank,
                 "host": trace.host,
@@ -171,7 +171,7 @@ def draft_of(profile: ProfileRead) -> ProfileDraft:
     return draft
 
 
-def _rank(profile: ProfileRead) -> int | None:
+def rank_of_profile(profile: ProfileRead) -> int | None:
     """The rank whose trace it is, by the trace or else by the name of its file."""
     if profile.trace is not None and profile.trace.rank is not None:
         return profile.trace.rank
