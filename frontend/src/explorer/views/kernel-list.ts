@@ -17,7 +17,10 @@ const HIGH = 36;
 function aboutOf(kernel: Kernel): string {
   const kinds = new Set([kernelTitle(kernel.kind, kernel.category)]);
   const about = [kernel.name, [...kinds].join(" "), count(kernel.calls.length, "call")];
-  if (kernel.time_us !== null) about.push(microseconds(kernel.time_us));
+  if (kernel.time_us !== null) {
+    const part = kernel.share === null ? "" : `, ${share(kernel.share)} of this graph`;
+    about.push(`${microseconds(kernel.time_us)} a step${part}`);
+  }
   if (kernel.time_source) about.push(kernel.time_source);
   return about.join("\n");
 }
