@@ -240,6 +240,28 @@ def test_every_trace_of_a_run_is_there(stored: Stored) -> None:
         stored.page(event=999_999)
 
 
+def test_a_trace_without_a_duration_can_be_shown(tmp_path: Path) -> None:
+    event = {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 5.0, "dur": 0}
+    settings = Settings(data=tmp_path / "store", database_url="")
+    migrate(settings)
+    engine = make_engine(settings)
+    for digest, events in (("a" * 64, [event]), ("b" * 64, [])):
+        folder = tmp_path / digest
+        folder.mkdir()
+        (folder / "eager.trace.json").write_text(json.dumps({"traceEvents": events}))
+        draft = RunDraft(digest, "short", [], "test", datetime.now(UTC), 1)
+        profiles = read_profiles(recognise(folder).files, None, Notes(), None)
+        draft.profiles = [draft_of(profile) for profile in profiles]
+        with sessions(engine).begin() as session:
+            insert_run(session, draft)
+        with sessions(engine)() as session:
+            page = timeline_page(session, draft.id, Asked())
+        assert (page.profile, page.events) == ("eager", len(events))
+        assert page.span_us > 0
+        assert page.bars.event == [0][: len(events)]
+    engine.dispose()
+
+
 def test_a_run_without_a_trace_has_an_empty_timeline(stored: Stored) -> None:
     page = timeline_page(stored.session, "e" * 16, Asked(q="x"))
     assert page.kept

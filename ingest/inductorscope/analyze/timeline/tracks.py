@@ -108,15 +108,15 @@ class _Kind:
 Keep = Callable[[int, Bars, Details | None], None]
 
 
-def lay_out(events: TraceEvents, found: Breakdown, keep: Keep) -> Layout | None:
+def lay_out(events: TraceEvents, found: Breakdown, keep: Keep) -> Layout:
     """Lays a trace out, and hands the bars of each track over, level by level: `keep(level, bars,
-    details)`. Level 0 has single events, and details. None for a trace without events."""
+    details)`. Level 0 has single events, and details."""
     columns = events.columns
     categories: dict[str, int] = {}
     kinds = _kinds(events, found, lambda name: categories.setdefault(name, len(categories)))
     total = sum(len(kind.ts) for kind in kinds)
     if not total:
-        return None
+        return Layout(0.0, 0.0, [], [], [], (0, 0), [0.0])
     origin = min(float(kind.ts.min()) for kind in kinds if len(kind.ts))
     span = max(float((kind.ts + kind.us).max()) for kind in kinds if len(kind.ts)) - origin
     chosen, left_out = _chosen(kinds, columns.lanes)

@@ -120,7 +120,7 @@ def timeline_page(session: Session, run_id: str, asked: Asked) -> TimelinePage:
     else:
         chosen = None
     laid = laid_out(chosen.id, facts[chosen.id]) if chosen else Laid(0, _NOTHING, [])
-    span = float(laid.facts["span_us"])
+    span = max(float(laid.facts["span_us"]), SHORTEST_US if chosen else 0.0)
     start = min(max(0.0, asked.start), span)
     end = min(asked.end, span) if asked.end > start else span
     if end - start < SHORTEST_US:

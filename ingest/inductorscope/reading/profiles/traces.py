@@ -84,8 +84,7 @@ def keep_trace(trace: ChromeTrace) -> TraceRead:
     ]
     if trace.detail is not None:
         packer = Packer()
-        layout = lay_out(trace.detail, found, packer.add)
-        read.timeline = None if layout is None else packer.draft(layout)
+        read.timeline = packer.draft(lay_out(trace.detail, found, packer.add))
         columns = trace.detail.columns
         if found.on_device:
             events, row = columns.device, trace.detail.row

@@ -81,7 +81,7 @@ class Packer:
         chunks: list[TimelineChunkDraft] = []
         before = sys.maxsize
         for level, resolution in enumerate(layout.resolutions_us):
-            own = self._levels[level]
+            own = self._levels.get(level, [])
             count = sum(chunk.count for chunk in own)
             if count > before * WORTH:
                 continue
