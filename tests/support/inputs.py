@@ -105,6 +105,12 @@ INPUTS: tuple[Input, ...] = (
         says="a kernel whose code is in another file, which is not in the upload",
     ),
     Input(
+        CODE, "the same with the kernels' files of Inductor's cache folder",
+        "inputs/aoti-gpu-kernels", "partly", "a graph with the kernels whose files are there; of "
+        "others, calls and names", graphs=1, kernels=1,
+        says="a kernel whose code is in another file, which is not in the upload",
+    ),
+    Input(
         CODE, "AOTInductor for CPU: wrapper and kernels, `.cpp`", "aoti-cpu", "read",
         "one graph with the code of both files", graphs=1, kernels=1,
     ),

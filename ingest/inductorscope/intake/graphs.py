@@ -25,6 +25,9 @@ _AOT_ID = re.compile(r"^# AOT ID: \['([\w.]{1,80})'", re.M)
 _WRAPPER = re.compile(r"inductor_entry_impl|AOTInductorModel")
 _KERNELS = re.compile(r'^[ \t]*extern "C"\s+(?:__declspec\(dllexport\)\s+)?void\s+cpp_\w+\(', re.M)
 _ENTRY_STARTS, _ENTRY_ENDS = b"void inductor_entry_impl(", b"} // inductor_entry_impl"
+# What AOTInductor loads of Triton's kernels, and where their source is in files of their own.
+_LOADED = re.compile(rb"\bkernels_?\.(\w{1,600}) = loadKernel\(")
+_JITTED = re.compile(rb"^@triton\.jit[ \t\r]*\ndef (\w{1,600})\(", re.M)
 _LAST_NUMBER = re.compile(r"(?<!\d)(\d+)\D*$")
 
 
@@ -56,13 +59,17 @@ def set_copies_apart(files: list[File]) -> None:
 
 def _entry(file: File) -> bytes | None:
     """A digest of the function that a C++ wrapper is, and of the kernels' names in it."""
-    with file.absolute.open("rb") as stream:
-        text = stream.read(LONGEST_CODE)
+    text = _head(file)
     start = text.find(_ENTRY_STARTS)
     end = text.find(_ENTRY_ENDS, start)
     if start < 0 or end < 0:
         return None
     return hashlib.sha256(text[start:end].replace(b"\r", b"")).digest()
+
+
+def _head(file: File) -> bytes:
+    with file.absolute.open("rb") as stream:
+        return stream.read(LONGEST_CODE)
 
 
 def keep_lone_kernels(files: list[File]) -> None:
@@ -81,6 +88,7 @@ def find_graphs(files: list[File], base: Path, named: dict[str, str]) -> list[Gr
     groups: list[tuple[GraphFolder, list[File]]] = []
     for folder, members in _by_folder(files, named).items():
         groups += _graphs_of_folder(folder, members, base)
+    _attach_kernels(groups, files)
     groups.sort(key=lambda group: _order(group[0]))
     taken: set[str] = set()
     for graph, members in groups:
@@ -89,6 +97,29 @@ def find_graphs(files: list[File], base: Path, named: dict[str, str]) -> list[Gr
             file.graph = graph.slug
     _adopt(files)
     return [graph for graph, _ in groups]
+
+
+def _attach_kernels(groups: list[tuple[GraphFolder, list[File]]], files: list[File]) -> None:
+    """Adds the files of Triton kernels to the C++ wrappers that load what was compiled of them."""
+    defined: dict[bytes, File] = {}
+    for file in files:
+        if file.role == KERNEL_FILE and file.absolute.suffix == ".py":
+            for name in _JITTED.findall(_head(file)):
+                defined.setdefault(name, file)
+    if not defined:
+        return
+    for graph, members in groups:
+        code = next((file for file in members if file.role == CODE), None)
+        if code is None or code.absolute.suffix != ".cpp":
+            continue
+        names = dict.fromkeys(_LOADED.findall(_head(code)))
+        kernels = {id(defined[name]): defined[name] for name in names if name in defined}
+        for file in kernels.values():
+            graph.kernels.append(file.absolute)
+            members.append(file)
+        if kernels:
+            for file in (code, *kernels.values()):
+                file.role = WRAPPER_PART  # all of them together are the code
 
 
 def _by_folder(files: list[File], named: dict[str, str]) -> dict[Path, list[File]]:

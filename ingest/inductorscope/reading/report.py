@@ -12,6 +12,7 @@ from inductorscope.formats.vocabulary import (
     ROLE_TITLES,
     ROLES,
     SOURCE,
+    WRAPPER_PART,
 )
 from inductorscope.intake.files import File
 from inductorscope.reading.context import Reading
@@ -115,6 +116,8 @@ def _became(
         if file.role == CODE:
             return f"code of {_count(graph.draft.generated, 'generated kernel')}"
         return "text of the graph"
+    if file.role == WRAPPER_PART:
+        return "part of the graph's code"
     return f"another text of the graph in the same role ({ROLE_TITLES[file.role]}); kept"
 
 
