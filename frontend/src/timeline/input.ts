@@ -1,7 +1,8 @@
 // Wheel, pointer and keys on the timeline's canvas, as what they mean.
 
 export interface Acts {
-  zoom(factor: number, x: number): void;
+  /** Whether there was anything to zoom. */
+  zoom(factor: number, x: number): boolean;
   pan(pixels: number): void;
   scroll(pixels: number): void;
   hover(x: number, y: number): void;
@@ -28,11 +29,13 @@ export function listen(canvas: HTMLCanvasElement, ruler: number, acts: Acts): vo
     (event) => {
       const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE : 1;
       const [x] = at(event);
-      event.preventDefault();
+      let done = true;
       if (event.shiftKey && !event.ctrlKey) acts.scroll((event.deltaY || event.deltaX) * unit);
       else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) acts.pan(event.deltaX * unit);
       // A pinch on a touchpad comes as small steps with Ctrl.
-      else acts.zoom(PER_PIXEL ** (event.deltaY * unit * (event.ctrlKey ? 4 : 1)), x);
+      else done = acts.zoom(PER_PIXEL ** (event.deltaY * unit * (event.ctrlKey ? 4 : 1)), x);
+      // With the whole trace in sight, the wheel scrolls the page on.
+      if (done || event.ctrlKey) event.preventDefault();
     },
     { passive: false },
   );

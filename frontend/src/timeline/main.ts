@@ -185,9 +185,10 @@ class Timeline implements Acts {
 
   // --- what keys and pointers do ---
 
-  zoom(factor: number, x: number): void {
-    const at = this.view.start + (x / this.width) * length(this.view);
-    this.show(zoomed(this.view, factor, at, this.span));
+  zoom(factor: number, x: number): boolean {
+    if (factor > 1 && length(this.view) >= this.span) return false;
+    this.show(zoomed(this.view, factor, this.at(x), this.span));
+    return true;
   }
 
   pan(pixels: number): void {
