@@ -52,6 +52,7 @@ def _name_modules() -> None:
         _add_module(
             "torch._inductor.loop_body",
             InterpreterShim=ir.InterpreterShim,
+            LoopBody=ir.LoopBody,
             LightTracer=_trace_lightly(),
         )
 

@@ -14,10 +14,16 @@ from typing import Any
 from inductorscope.capture.record import origins
 from inductorscope.capture.record.owners import _ATTRIBUTE as LOOPS_OWNER
 from inductorscope.capture.record.placing import GraphLines
+from torch._inductor.loop_body import LoopBody
 from torch._inductor.scheduler import SchedulerNode
 from torch._inductor.virtualized import V
 
 _RETRACED = "(traced anew)"
+
+
+def copies_loop_bodies() -> bool:
+    """Whether Inductor copies a body whose loops it merges, as torch does since 2.5."""
+    return hasattr(LoopBody, "merge_loops")
 
 
 class Makers:
@@ -25,8 +31,9 @@ class Makers:
 
     def __init__(self) -> None:
         self.by_folder: dict[str, dict[str, str]] = {}
-        self._mark()
-        self._note()
+        if copies_loop_bodies():  # before, every loop body was traced twice
+            self._mark()
+            self._note()
 
     def lines(self, folder: str, graph: GraphLines) -> dict[str, list[list[str | None]]]:
         """The graph's lines with the makers in place of the marks."""

@@ -14,7 +14,12 @@ from inductorscope.correlate.links.kernel_nodes import (
 )
 from inductorscope.correlate.links.model import CALLS, GraphLinks
 from inductorscope.correlate.links.record import link_record
-from inductorscope.correlate.links.texts import GraphTexts, ParsedTexts, parse_texts
+from inductorscope.correlate.links.texts import (
+    GraphTexts,
+    ParsedTexts,
+    complete_texts,
+    parse_texts,
+)
 from inductorscope.correlate.nodes.buffer_candidates import Origins
 from inductorscope.correlate.nodes.fx_graph import FxGraph
 from inductorscope.correlate.without_ir.lines import has_bodies, link_raised
@@ -32,6 +37,7 @@ def graph_links(
     coverage.
     """
     read = parsed or parse_texts(texts)
+    complete_texts(read, texts)
     collector = Collector()
     post = read.post_grad
     text_stages.link_post_grad(collector, post)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from inductorscope.correlate.links.older_ir import complete_ir
 from inductorscope.formats.code.output_code import OutputCode, parse_output_code
 from inductorscope.formats.graph.fx import FxText, parse_fx
 from inductorscope.formats.graph.ir import IrText, parse_ir
@@ -42,22 +43,9 @@ class ParsedTexts:
     dynamo: FxText | None = None
     pre_grad: FxText | None = None
 
-    def __post_init__(self) -> None:
-        for ir in (self.ir_pre, self.ir_post):
-            if ir is not None and self.code is not None:
-                _name_externs(ir, self.code)
-
-
-def _name_externs(ir: IrText, code: OutputCode) -> None:
-    """Until 2.4 the IR has `kernel = None` for ATen kernels; the wrapper names them."""
-    calls = {name: call.kernel for call in code.calls if call.extern for name in call.results}
-    for node in ir.nodes:
-        if node.kind.startswith("Extern") and node.extern in ("", "None") and node.buffers:
-            node.extern = calls.get(node.buffers[0].name, node.extern)
-
 
 def parse_texts(texts: GraphTexts) -> ParsedTexts:
-    return ParsedTexts(
+    parsed = ParsedTexts(
         parse_fx(texts.post_grad or ""),
         None if texts.readable is None else parse_fx(texts.readable),
         None if texts.ir_pre is None else parse_ir(texts.ir_pre),
@@ -67,3 +55,12 @@ def parse_texts(texts: GraphTexts) -> ParsedTexts:
         None if texts.dynamo is None else parse_fx(texts.dynamo),
         None if texts.pre_grad is None else parse_fx(texts.pre_grad),
     )
+    complete_texts(parsed, texts)
+    return parsed
+
+
+def complete_texts(parsed: ParsedTexts, texts: GraphTexts) -> None:
+    """Adds to the IR of older torch what only the wrapper says."""
+    for ir in (parsed.ir_pre, parsed.ir_post):
+        if ir is not None and parsed.code is not None:
+            complete_ir(ir, parsed.code, texts.code or "")

@@ -210,7 +210,7 @@ class Candidates:
     def _of_type(self, value: FxValue, dtype: str, operation: Operation) -> float:
         """Cost of a buffer whose type differs from the value's. Reductions of half precision are
         accumulated in single precision and converted at the end."""
-        if value.dtype == dtype:
+        if not dtype or value.dtype == dtype:
             return 0.0
         maker = self.graph.values.get(self.graph.root(value.name)[0], value)
         accumulates = operation.op in ("reduction", "getitem") and maker.op in REDUCES

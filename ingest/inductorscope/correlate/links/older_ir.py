@@ -1,0 +1,93 @@
+"""What the IR of older torch leaves out, from the wrapper.
+
+Until 2.4 the IR has `kernel = None` for ATen kernels, and no layouts of buffers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inductorscope.formats.code.layouts import sizes
+from inductorscope.formats.code.output_code import OutputCode
+from inductorscope.formats.graph.ir import IrBuffer, IrText, IrTextNode
+from inductorscope.formats.text import split_top
+
+_SIZES = r"(\([^()]*\))"
+# `buf0 = empty((3, 72), device='cpu', dtype=torch.float32)`, also `empty_strided` with strides
+_EMPTY = re.compile(
+    rf"\s+(\w+) = empty\w*\({_SIZES}, (?:{_SIZES}, )?device='(\w+)[^']*', dtype=torch\.(\w+)\)"
+)
+# `buf0 = empty_strided_cpu((3, 72), (72, 1), torch.float32)`
+_EMPTY_ON = re.compile(rf"\s+(\w+) = empty_strided_(\w+)\({_SIZES}, {_SIZES}, torch\.(\w+)\)")
+# `buf3 = reinterpret_tensor(buf12, (3, 24), (96, 1), 0)  # alias`
+_VIEW = re.compile(rf"\s+(\w+) = reinterpret_tensor\((\w+), {_SIZES}, {_SIZES}, ")
+_REUSE = re.compile(r"\s+(\w+) = (\w+); del ")
+_LOOP = re.compile(r"\bz\d+\b|\bp\d+\b")
+
+
+def complete_ir(ir: IrText, code: OutputCode, text: str) -> None:
+    _name_externs(ir, code)
+    if ir.nodes and all(not buffer.dtype for node in ir.nodes for buffer in node.buffers):
+        layouts = _allocated(text)
+        device = next((layout.device for layout in layouts.values()), "cpu")
+        for node in ir.nodes:
+            for buffer in node.buffers:
+                _lay_out(node, buffer, layouts, device)
+
+
+def _name_externs(ir: IrText, code: OutputCode) -> None:
+    calls = {name: call.kernel for call in code.calls if call.extern for name in call.results}
+    for node in ir.nodes:
+        if node.kind.startswith("Extern") and node.extern in ("", "None") and node.buffers:
+            node.extern = calls.get(node.buffers[0].name, node.extern)
+
+
+def _allocated(text: str) -> dict[str, IrBuffer]:
+    """Buffers as the wrapper allocates them, takes them from others or views them."""
+    known: dict[str, IrBuffer] = {}
+    for line in text.split("\n"):
+        if match := _EMPTY.match(line):
+            name, size, stride, device, dtype = match.groups()
+            known[name] = IrBuffer(name, "", dtype, sizes(size), device=device)
+            known[name].stride = sizes(stride) if stride else None
+        elif match := _EMPTY_ON.match(line):
+            name, device, size, stride, dtype = match.groups()
+            known[name] = IrBuffer(name, "", dtype, sizes(size), sizes(stride), device)
+        elif match := _VIEW.match(line):
+            name, source, size, stride = match.groups()
+            if source in known:
+                memory = known[source]
+                known[name] = IrBuffer(
+                    name, "", memory.dtype, sizes(size), sizes(stride), memory.device
+                )
+        elif (match := _REUSE.match(line)) and match[2] in known:
+            known[match[1]] = known[match[2]]
+    return known
+
+
+def _lay_out(node: IrTextNode, buffer: IrBuffer, layouts: dict[str, IrBuffer], device: str) -> None:
+    layout = layouts.get(buffer.name)
+    if layout is not None:
+        buffer.device, buffer.dtype = layout.device, layout.dtype
+        buffer.size, buffer.stride = layout.size, layout.stride
+    elif node.body is not None:  # it lives inside a kernel: the loops have its sizes
+        buffer.device, buffer.size = device, _stored_sizes(node)
+
+
+def _stored_sizes(node: IrTextNode) -> tuple[str, ...] | None:
+    """The sizes of the loops that the last store's index depends on."""
+    body = node.body
+    if body is None:
+        return None
+    index = ""
+    for block in body.blocks.values():
+        indexes: dict[str, str] = {}
+        for op in block.ops:
+            if op.op == "get_index" and op.arguments:
+                name = op.arguments[0].strip("'")
+                indexes[op.name] = body.indexes.get(name, name)
+            elif op.op in ("store", "store_reduction") and len(op.arguments) > 1:
+                index = indexes.get(op.arguments[1], "")
+    used = set(_LOOP.findall(index))
+    loops = (item.partition(":") for item in split_top(body.var_ranges.strip()[1:-1]))
+    return tuple(size.strip() for name, _, size in loops if name.strip() in used)
