@@ -67,22 +67,22 @@ LIBRARIES = (
     # Writes of keys and values. Named like attention: reshape_and_cache_flash_kernel
     _row(
         CACHE,
-        r"(?:reshape|concat|quant|rope|norm)_and_cache|store_kv_?cache|(?:append|update)\w*kv_?cache",
+        r"(?:reshape|concat|quant|rope|norm)_and_cache|store_kv_?cache|(?:append|update)\w{0,20}kv_?cache",
         r"set_(?:mla_)?kv_(?:buffer|scale)|copy_blocks_(?:mla_)?kernel|gather_(?:and_maybe_dequant_)?cache",
-        r"write_kv_?cache|copy_\w*kv_cache|kv_?cache_(?:copy|store|write|update|scatter)",
+        r"write_kv_?cache|copy_\w{0,20}kv_cache|kv_?cache_(?:copy|store|write|update|scatter)",
         r"fused_set_kv|swap_blocks",
     ),
     # Of libraries for attention, but no attention.
     _row(
         OTHER,
         r"flashinfer::(?:norm|sampling|activation|quantization|group_?norm)",
-        r"flashinfer::\w*(?:rope|rotary|rmsnorm|topk|softmax|sampl)",
+        r"flashinfer::\w{0,30}(?:rope|rotary|rmsnorm|topk|softmax|sampl)",
         r"kv_indices|kv_indptr|page_indices|index_?page_?table",
     ),
     _row(
         ATTENTION,
         r"flash(?!_?attn::(?:layer|rms|rotary)|infer::)|fmha|sdpa|sdp_micro|attention",
-        r"flashinfer::\w*(?:batch|single|prefill|decode|merge|kvcache|mla)",
+        r"flashinfer::\w{0,30}(?:batch|single|prefill|decode|merge|kvcache|mla)",
         r"(?:^|_|::)attn_|_attn(?:_|$)|mha_(?:fwd|bwd|varlen|fprop|dgrad)|kernel_mha|mem_eff|mmha::",
         r"sage_(?:fwd|quant)|qk_int\d_?sv|quant_per_(?:block|warp|thread)_int8|sageattn",
         r"(?:^|::|_)mla_(?:fwd|combine|reduce|pfl|a\d|prefill|dec|stage)|flash_?mla|mla_metadata",
@@ -103,7 +103,7 @@ LIBRARIES = (
         GEMM,
         r"(?<!fb)gemm|gemv|nvjet|^cijk_|^custom_cijk|cublas|splitk|matmul|xmma|wvsplitk|tensile",
         r"marlin|machete|_scaled_mm|mul_mat_(?:vec_)?q|cutlass(?!::(?:bfloat|half|tfloat))",
-        r"^epilogue::impl|^dot_kernel|^reduce_1block_kernel|^scal_kernel|rocblas_dot|^bmm_\w*_t\d|fused_moe_kernel",
+        r"^epilogue::impl|^dot_kernel|^reduce_1block_kernel|^scal_kernel|rocblas_dot|^bmm_\w{0,60}_t\d|fused_moe_kernel",
         r"^_?\w{0,20}grouped_mm|moe_mmk|fmoe_|^_fused_moe|_mm_kernel|mfma_moe",
     ),
 )
