@@ -48,6 +48,9 @@ def test_repeated_library_calls_have_a_node_each(kernel: str) -> None:
     record = Provenance(mapping, {"addmm": ["x"], "addmm_1": ["y"]})
     found = nodes_of_calls(OutputCode(calls=calls), record, graph)
     assert found == {(kernel, 1): ["addmm"], (kernel, 2): ["addmm_1", "mul"]}
+    calls[1].source_nodes = ["m"]  # the comment need not name the call's own operation
+    record.post_to_pre["mul"] = ["m"]
+    assert nodes_of_calls(OutputCode(calls=calls), record, graph) == found
     calls[0].source_nodes = ["y"]  # the comments say that the order is another one
     found = nodes_of_calls(OutputCode(calls=calls), record, graph)
     assert found[kernel, 1] == found[kernel, 2] == ["addmm", "addmm_1", "mul"]

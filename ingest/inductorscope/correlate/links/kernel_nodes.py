@@ -74,12 +74,11 @@ def _each_its_own(
                 feeds.setdefault(name, set()).add(owner.name)
     own: dict[tuple[str, int], list[str]] = {}
     for call, owner in zip(calls, owners, strict=True):
-        sources = set(provenance.post_to_pre.get(owner.name, ()))
+        nodes = [name for name in names if owner.name in feeds.get(name, makers)]
+        sources = {source for name in nodes for source in provenance.post_to_pre.get(name, ())}
         if call.source_nodes and sources and not sources & set(call.source_nodes):
             return {}
-        own[call.kernel, call.handle] = [
-            name for name in names if owner.name in feeds.get(name, makers)
-        ]
+        own[call.kernel, call.handle] = nodes
     return own
 
 
