@@ -32,7 +32,7 @@ _CLASS = re.compile(r"class\s+([^\s(:]+)\(")
 _GRAPH_ID = re.compile(r"# graph id: \d+(?=class )")
 _FORWARD = re.compile(r"def (?=\w*forward)(\w++)\(")
 # `neg: "u8[1, 8]" = `, until 2.2 `neg: u8[1, 8] = `, or `neg = `; annotations hold no quotes.
-_ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*:\s*(?:"([^"]*)"|([^="\']*+)))?\s*=(?!=)\s*')
+_ASSIGN = re.compile(r'([A-Za-z_]\w*)(?:\s*+:\s*+(?:"([^"]*)"|([^="\'\s][^="\']*+)))?\s*+=(?!=)\s*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # A name in use: neither a keyword (`index=0`) nor an attribute (`torch.index`).
 _USED = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*+(?!\s*=(?!=))")
