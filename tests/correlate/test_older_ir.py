@@ -57,6 +57,7 @@ def test_a_buffer_has_the_layout_that_the_wrapper_allocates() -> None:
     assert made in sizes("buf1 = empty((3, ), device='cpu', dtype=torch.float32)")
     assert made in sizes("buf1 = empty_strided_cpu((3, ), (1, ), torch.float32)")
     assert made in sizes("buf1 = reinterpret_tensor(buf2, (3, ), (1, ), 0)  # alias")
+    assert ("buf1", "", ("3",)) in sizes("assert_size_stride(buf1, (3, ), (1, ))")
     assert ("buf1", "float32", ("2", "3")) in sizes("buf1 = buf2; del buf2  # reuse")
 
 

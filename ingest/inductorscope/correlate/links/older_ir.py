@@ -22,6 +22,8 @@ _EMPTY_ON = re.compile(rf"\s+(\w+) = empty_strided_(\w+)\({_SIZES}, {_SIZES}, to
 # `buf3 = reinterpret_tensor(buf12, (3, 24), (96, 1), 0)  # alias`
 _VIEW = re.compile(rf"\s+(\w+) = reinterpret_tensor\((\w+), {_SIZES}, {_SIZES}, ")
 _REUSE = re.compile(r"\s+(\w+) = (\w+); del ")
+# `assert_size_stride(buf8, (2, 8, 16, 16), (2048, 1, 128, 8))`: what a library returned
+_RETURNED = re.compile(rf"\s+assert_size_stride\((buf\w+), {_SIZES}, {_SIZES}\)")
 _LOOP = re.compile(r"\bz\d+\b|\bp\d+\b")
 
 
@@ -29,7 +31,7 @@ def complete_ir(ir: IrText, code: OutputCode, text: str) -> None:
     _name_externs(ir, code)
     if ir.nodes and all(not buffer.dtype for node in ir.nodes for buffer in node.buffers):
         layouts = _allocated(text)
-        device = next((layout.device for layout in layouts.values()), "cpu")
+        device = next((each.device for each in layouts.values() if each.device), "cpu")
         for node in ir.nodes:
             for buffer in node.buffers:
                 _lay_out(node, buffer, layouts, device)
@@ -53,6 +55,9 @@ def _allocated(text: str) -> dict[str, IrBuffer]:
         elif match := _EMPTY_ON.match(line):
             name, device, size, stride, dtype = match.groups()
             known[name] = IrBuffer(name, "", dtype, sizes(size), sizes(stride), device)
+        elif match := _RETURNED.match(line):
+            name, size, stride = match.groups()
+            known.setdefault(name, IrBuffer(name, "", "", sizes(size), sizes(stride)))
         elif match := _VIEW.match(line):
             name, source, size, stride = match.groups()
             if source in known:
@@ -68,7 +73,7 @@ def _allocated(text: str) -> dict[str, IrBuffer]:
 def _lay_out(node: IrTextNode, buffer: IrBuffer, layouts: dict[str, IrBuffer], device: str) -> None:
     layout = layouts.get(buffer.name)
     if layout is not None:
-        buffer.device, buffer.dtype = layout.device, layout.dtype
+        buffer.device, buffer.dtype = layout.device or device, layout.dtype
         buffer.size, buffer.stride = layout.size, layout.stride
     elif node.body is not None:  # it lives inside a kernel: the loops have its sizes
         buffer.device, buffer.size = device, _stored_sizes(node)
