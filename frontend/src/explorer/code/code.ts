@@ -164,7 +164,10 @@ export class Code {
     this.coming = null;
     if (!coming) this.view.dispatch({ effects: goal ? [...effects, scrollTo(goal)] : effects });
     else if (!made) this.make(coming, effects, goal);
-    else exchange(made, { ...coming, effects: [...coming.effects, ...effects] }, goal);
+    else {
+      exchange(made, { ...coming, effects: [...coming.effects, ...effects] }, goal);
+      this.scrolled.forget();
+    }
   }
 
   private make(
@@ -288,7 +291,7 @@ export class Code {
 
   /** Whether one of these lines stands in sight. */
   anyInSight(lines: readonly number[]): boolean {
-    if (this.start !== null) return false;
+    if (this.start !== null || this.scrolled.isMoving) return false;
     const { top, height } = this.scrolled.seen();
     if (!height) return false; // behind another tab
     return lines.some((line) => {

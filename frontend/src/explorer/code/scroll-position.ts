@@ -1,6 +1,8 @@
 // Which part of a text is in sight. Asking the document costs a layout of the page, and lighting lines asks
 // for every pane, so the answer is kept until the text scrolls or changes its size.
 
+import { afterPaint } from "../../shared/frames";
+
 export interface Seen {
   top: number;
   left: number;
@@ -13,6 +15,8 @@ export class ScrollPosition {
   private readonly observer: ResizeObserver | null;
   private gutters = 0;
   private known: Seen | null = null;
+  /** Whether a text that was just put in has yet to come to its place. */
+  isMoving = false;
   private readonly scrolled = () => {
     this.known = this.read();
   };
@@ -29,6 +33,15 @@ export class ScrollPosition {
     const { scrollTop: top, scrollLeft: left, clientWidth, clientHeight } = this.element ?? NOTHING;
     this.gutters = this.element?.querySelector(".cm-gutters")?.clientWidth ?? 0;
     return { top, left, width: clientWidth, height: clientHeight };
+  }
+
+  /** Another text is put in: where it stands is known with the next frame. */
+  forget(): void {
+    this.known = null;
+    this.isMoving = true;
+    afterPaint(() => {
+      this.isMoving = false;
+    });
   }
 
   seen(): Seen {

@@ -1,6 +1,6 @@
 // Where a kernel pane leads: the kernel's page with its figures, its test case, the roofline.
 import { button, make } from "../../shared/elements";
-import { share } from "../../shared/figures";
+import { percent } from "../../shared/figures";
 import type { GraphPicture, Kernel } from "../shapes";
 import type { KernelFigures } from "../state/kernel-figures";
 import { menuOf } from "./menu";
@@ -46,7 +46,7 @@ export class KernelMenu {
     const { kernel, handle } = state;
     const found = kernel && (await figures.of(kernel, handle));
     if (state.kernel !== kernel || !found) return;
-    const part = `${share(found.share)} of roof `;
+    const part = `${percent(found.share)} of roof `;
     this.button.replaceChildren(make("span", { class: "figure" }, part), SIGN);
     this.button.title = `${found.words}. ${TITLE}`;
     this.button.setAttribute("aria-label", `${part}${SIGN} ${TITLE}`);

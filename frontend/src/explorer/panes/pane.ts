@@ -1,7 +1,7 @@
 // One pane: its choosers, its code or the reason why there is none.
 
 import { button, make } from "../../shared/elements";
-import { microseconds } from "../../shared/figures";
+import { count, microseconds } from "../../shared/figures";
 import { sentenceOf } from "../../shared/server";
 import { POST_GRAD } from "../../shared/vocabulary";
 import { type Aim, Code, type CodeOptions } from "../code/code";
@@ -334,7 +334,7 @@ export class Pane {
         `call ${at + 1} of ${calls.length}, line ${call.line}${timeOfCall(call)}`,
       ),
     );
-    const all = make("option", { value: "" }, `all ${calls.length} calls`);
+    const all = make("option", { value: "" }, count(calls.length, "call"));
     this.callChooser.replaceChildren(all, ...options);
     this.callChooser.value = handle === null ? "" : String(handle);
   }
