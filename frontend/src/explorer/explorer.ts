@@ -40,9 +40,6 @@ import { ReasonsView } from "./views/reasons-view";
 import { StatusLine } from "./views/status";
 import { UnmappedView } from "./views/unmapped-view";
 
-/** How long lit lines wait for the text of a pane that is still fetched. */
-const SLOW_MS = 80;
-
 /** How long a kernel is looked at before its figures are asked for. */
 const RESTING_MS = 400;
 
@@ -161,7 +158,7 @@ export class Explorer implements RowHost {
     });
     if (fetched.length) {
       // Most texts are here already. Where one has to come first, the other panes light before.
-      const slow = setTimeout(() => this.light(), SLOW_MS);
+      const slow = setTimeout(() => this.light(reveal));
       await Promise.all(fetched);
       clearTimeout(slow);
     }

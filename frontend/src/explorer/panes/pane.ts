@@ -80,6 +80,8 @@ export class Pane {
   private shownAs = "";
   private headAs = "";
   private showing = 0;
+  /** Whether the text that is to be shown has yet to come. */
+  private isFetching = false;
 
   constructor(address: PaneAddress, host: PaneHost) {
     this.address = address;
@@ -165,17 +167,20 @@ export class Pane {
     handle: number | null,
   ): Promise<void> {
     const turn = ++this.showing;
+    this.isFetching = false;
     if (content.kind === "empty") {
       this.say(content.what, content.why, content.go);
       return;
     }
     if (content.kind === "picture") return this.drawn(content, kernel, handle);
     const slow = setTimeout(() => this.say("Fetching the text …", content.file.path), 250);
+    this.isFetching = true;
     try {
       const { file, first, last } = content;
       const end = last === file.lines ? Infinity : last; // a whole text is not gone through for its end
       const text = await this.host.texts.part(file.artifact, first, end);
       if (turn !== this.showing) return;
+      this.isFetching = false;
       this.place(text, content);
     } catch (trouble) {
       if (turn !== this.showing) return;
@@ -356,7 +361,7 @@ export class Pane {
   /** Light lines of a text and bring one into sight; light nodes of a picture. */
   light(marks: Marks, aim: Aim | null): void {
     const { selected, hovered } = this.host.state;
-    this.code?.mark(marks, aim);
+    if (!this.isFetching) this.code?.mark(marks, aim); // these are lines of the text to come
     this.view?.light(selected, hovered);
   }
 
