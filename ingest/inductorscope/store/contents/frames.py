@@ -91,10 +91,10 @@ class FrameWriter:
             # The first line end past the limit ends the frame.
             least = max(start, start + FRAME - self._bytes - 1)
             cut = piece.find(b"\n", least) + 1
-            if not cut:
-                if len(piece) - start + self._bytes < LONGEST:
-                    break
-                cut = len(piece)
+            longest = start + LONGEST - self._bytes
+            if not cut and len(piece) < longest:
+                break
+            cut = min(cut or longest, longest)
             self._add(piece[start:cut])
             self._end()
             start = cut
