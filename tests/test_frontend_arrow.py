@@ -12,7 +12,7 @@ GENERATED_TYPES = SRC / "shared" / "api.ts"
 MOST_FILES = 20
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.{1,2}/[^"']+)["']""")
 ENTRY = re.compile(r'"(src/[^"]+\.ts)"')
-ROOMS = ["state", "code", "panes", "views"]
+ROOMS = ["state", "code", "kernels", "panes", "views"]
 """Rooms of the explorer; each may import those before it."""
 
 

@@ -1,8 +1,8 @@
 // What the explorer shows at first: the line it opens on, colours of lines, short names of kernels.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { kernelNames } from "../src/explorer/kernels/names";
 import type { GraphPicture, Kernel, Links } from "../src/explorer/shapes";
-import { kernelNames } from "../src/explorer/state/kernel-names";
 import { LinkIndex } from "../src/explorer/state/links";
 import { openingTarget } from "../src/explorer/state/opening";
 import { PLAIN, Tints } from "../src/explorer/state/tints";

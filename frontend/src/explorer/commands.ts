@@ -1,5 +1,7 @@
 // What the keys do.
+
 import { share } from "../page/share";
+import { IR_POST, KERNEL, POST_GRAD, SOURCE } from "../shared/vocabulary";
 import type { CodeOptions } from "./code/code";
 import type { Explorer } from "./explorer";
 import { colours, fold, wrap } from "./state/preferences";
@@ -164,7 +166,7 @@ export class Commands {
         this.explorer.showStages(["picture_pre", "picture_post"]),
       ),
       key([], "", "show the IR after fusion beside the kernel", () =>
-        this.explorer.showStages(["source", "post_grad", "ir_post", "kernel"]),
+        this.explorer.showStages([SOURCE, POST_GRAD, IR_POST, KERNEL]),
       ),
       key(["?"], "?", "this help", () => {
         help ??= helpDialog(keys);

@@ -12,6 +12,8 @@
 import { afterPaint, whenIdle } from "../shared/frames";
 import type { CodeOptions } from "./code/code";
 import { fetchHeat, type Heat } from "./code/heat";
+import { KernelFigures } from "./kernels/figures";
+import { type KernelName, kernelNames } from "./kernels/names";
 import { Comparison } from "./panes/compare";
 import { type Entry, entriesOf } from "./panes/compare-menu";
 import type { Pane } from "./panes/pane";
@@ -22,8 +24,6 @@ import { type PaneAddress, read, type Target, write } from "./state/address";
 import type { LinkPlace } from "./state/chain";
 import type { CompileError } from "./state/compile-errors";
 import { fileOf } from "./state/content";
-import { KernelFigures } from "./state/kernel-figures";
-import { type KernelName, kernelNames } from "./state/kernel-names";
 import type { LinkIndex, Selected } from "./state/links";
 import { openingTarget } from "./state/opening";
 import { colours, fold, wrap } from "./state/preferences";

@@ -1,8 +1,8 @@
 // Where a kernel pane leads: the kernel's page with its figures, its test case, the roofline.
 import { button, make } from "../../shared/elements";
 import { percent } from "../../shared/figures";
+import type { KernelFigures } from "../kernels/figures";
 import type { GraphPicture, Kernel } from "../shapes";
-import type { KernelFigures } from "../state/kernel-figures";
 import { menuOf } from "./menu";
 
 export interface KernelMenuHost {

@@ -1,8 +1,8 @@
 // The post-grad FX graph, grouped into the kernel calls that its nodes were fused into. Pure.
 import { hueOf } from "../../shared/naming";
 import { POST_GRAD } from "../../shared/vocabulary";
+import { kernelNames } from "../kernels/names";
 import type { Kernel } from "../shapes";
-import { kernelNames } from "../state/kernel-names";
 import { complete, type Graph, type Group, newNode } from "./graph";
 
 /** The server's answer: parallel columns. */

@@ -3,10 +3,10 @@
 import { bar, make } from "../../shared/elements";
 import { count, microseconds, share } from "../../shared/figures";
 import { categoryTitle, hueOf, kernelTitle } from "../../shared/naming";
+import { kindOf, kindsOf } from "../kernels/kinds";
+import { kernelName } from "../kernels/name";
+import type { KernelName } from "../kernels/names";
 import type { GraphPicture, Kernel } from "../shapes";
-import { kindOf, kindsOf } from "../state/kernel-kinds";
-import type { KernelName } from "../state/kernel-names";
-import { kernelName } from "./kernel-name";
 
 /** Kernels in one piece of the list. The browser skips pieces that are out of sight. */
 const PIECE = 40;

@@ -153,6 +153,8 @@ class ExplorerPage(Explorer):
 
     graphs: list[GraphName]
     """All graphs of the run, to switch between."""
+    failed: bool
+    """Whether a compile of the run failed: its errors stand in the code then."""
     state: ExplorerState
 
 
@@ -171,7 +173,8 @@ def explorer_head(session: Session, run: str, slug: str, state: ExplorerState) -
 def explorer_page(session: Session, run: str, slug: str, state: ExplorerState) -> ExplorerPage:
     answer = explorer(session, run, slug)
     values = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return ExplorerPage(**values, graphs=graphs_of(session, run), state=state)
+    failed = run_of(session, run).failure is not None
+    return ExplorerPage(**values, graphs=graphs_of(session, run), failed=failed, state=state)
 
 
 def links_payload(session: Session, run: str, slug: str) -> bytes | None:

@@ -1,6 +1,6 @@
 // A kernel's name by its operations; the tooltip and copies contain the whole one.
 import { cutName, make } from "../../shared/elements";
-import type { KernelName } from "../state/kernel-names";
+import type { KernelName } from "./names";
 
 export function kernelName(whole: string, short: KernelName | undefined): HTMLElement {
   if (!short || short.operations === whole) return cutName(whole);
