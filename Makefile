@@ -8,6 +8,8 @@ CASES ?= 100000
 # Of the tests; more than cores, since much of their time is waiting for others.
 PROCESSES ?= 3
 VENV := .venv
+# Compiled modules are kept whatever the environment says: compiling them anew is 40 % of a start.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
 FRONT := $(shell find frontend/src frontend/styles -type f 2>/dev/null) frontend/package-lock.json frontend/build.mjs \
@@ -55,10 +57,8 @@ run: $(VENV)/.app
 chromium: $(VENV)/.dev
 	@$(BIN)/python tests/support/chromium.py
 
-# Tests start hundreds of processes, so compiled modules are kept whatever the environment says:
-# compiling them anew is 40 % of a start.
 test: $(VENV)/.dev frontend/node_modules/.dev chromium
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 frontend/node_modules/.dev: frontend/package-lock.json $(VENV)/.dev
 	$(BIN)/python hatch_build.py ci --ignore-scripts --no-audit --no-fund
