@@ -3,7 +3,8 @@ has read it, and read by few threads, because each piece takes memory while it i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
 
 import anyio
 from inductorscope.jobs.sender import SENDER
@@ -29,17 +30,22 @@ class Downloads:
 class Download(StreamingResponse):
     """A content that is sent in pieces when it is its sender's turn."""
 
-    def __init__(self, pieces: Iterator[bytes], headers: dict[str, str]) -> None:
+    def __init__(self, pieces: Generator[bytes], headers: dict[str, str]) -> None:
         super().__init__(pieces, headers=headers)
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         downloads: Downloads = scope["app"].state.parts.downloads
-        self.body_iterator = self._read(downloads.threads)
-        async with downloads.turns.turn(SENDER.get()):
-            await super().__call__(scope, receive, send)
+        # Closed at once: a client that is gone would leave megabytes in memory until a rare
+        # collection of garbage.
+        with closing(self._pieces):
+            async with (
+                aclosing(self._read(downloads.threads)) as self.body_iterator,
+                downloads.turns.turn(SENDER.get()),
+            ):
+                await super().__call__(scope, receive, send)
 
-    async def _read(self, threads: anyio.CapacityLimiter) -> AsyncIterator[bytes]:
+    async def _read(self, threads: anyio.CapacityLimiter) -> AsyncGenerator[bytes]:
         while True:
             piece = await anyio.to_thread.run_sync(next, self._pieces, None, limiter=threads)
             if piece is None:

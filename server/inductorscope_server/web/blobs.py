@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import zstandard
@@ -32,7 +32,7 @@ class Content:
     """The database: responses are sent after the request's session is closed."""
     is_zstd: bool = False
 
-    def stored(self) -> Iterator[bytes]:
+    def stored(self) -> Generator[bytes]:
         """Yields the whole content as zstd."""
         if self.packed is not None:
             yield self.packed
@@ -44,7 +44,7 @@ class Content:
                 session.close()  # the client may take minutes for it; the next piece opens it again
                 yield piece
 
-    def chunks(self) -> Iterator[bytes]:
+    def chunks(self) -> Generator[bytes]:
         """Yields the whole content, unpacked."""
         if self.packed is not None:
             yield zstandard.ZstdDecompressor().decompressobj().decompress(self.packed)
@@ -55,7 +55,7 @@ class Content:
                 for start in range(0, len(chunk), CHUNK):
                     yield chunk[start : start + CHUNK]
 
-    def lines(self, first: int, last: int | None) -> Iterator[bytes]:
+    def lines(self, first: int, last: int | None) -> Generator[bytes]:
         """Yields lines `first` to `last`, from 1, in pieces; unpacks only these."""
         with Session(self.bind) as session:
             for piece in _text(session, self.digest).pieces(first, last):
