@@ -17,7 +17,7 @@ from tests.support.places import FIXTURES
 from tests.support.sending import push, variant
 from tests.support.serving import serve
 
-UNPACKED = 400_000_000
+UNPACKED = 600_000_000
 SENT_AT_ONCE = 3
 HONEST_SECONDS = 30.0
 """What a small upload may take beside the reading of a large one, on a busy machine."""
@@ -41,7 +41,7 @@ def attack(url: str, token: str, stop: threading.Event) -> None:
 
 
 def bomb(folder: Path, number: int) -> Path:
-    """A zip of a log that is a log of torch over and over again: 20 MB that unpack to 400."""
+    """A zip of a log that is a log of torch over and over again: 30 MB that unpack to 600."""
     log = next((FIXTURES / "cuda-foo1" / "torch_trace").iterdir()).read_bytes()
     block = log + b"x" * 200_000 + b"\n"
     path = folder / f"bomb-{number}.zip"

@@ -25,7 +25,8 @@ SIZES = ((16_000, 64_000), (1_000_000, 4_000_000)) if ASKED else ((4_000, 16_000
 CHEAP = 250e-9
 """Seconds a character: below, growth is not looked at."""
 NOT_FROM_TEXTS = (
-    "inductorscope.analyze.time.", "inductorscope.analyze.roofline.",
+    "inductorscope.analyze.time.", "inductorscope.analyze.timeline.",
+    "inductorscope.analyze.roofline.", "inductorscope.analyze.compile.lateness",
     "inductorscope.analyze.verdicts", "inductorscope.analyze.values.printing",
     "inductorscope.analyze.failures.report", "inductorscope.analyze.failures.export",
     "inductorscope.analyze.compile.advice", "inductorscope.analyze.compile.breaks",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import re
 import tarfile
@@ -109,5 +110,9 @@ def test_it_is_refused_in_a_sentence(server: Served, tmp_path: Path, what: str) 
 def leftovers(data: Path) -> list[Path]:
     """Files in the data folder besides the database and the server's own."""
     kept = re.compile(r"inductorscope\.db.*|reserve|serve\.log|.*\.(lock|worker|supervisor)")
-    files = [file for file in data.rglob("*") if file.is_file()]
-    return [file for file in files if not kept.fullmatch(file.name)]
+    return [  # `rglob` would fail on a folder that goes away meanwhile
+        Path(folder) / name
+        for folder, _, names in os.walk(data)
+        for name in names
+        if not kept.fullmatch(name)
+    ]

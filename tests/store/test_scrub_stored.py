@@ -91,7 +91,7 @@ def old(database_url: str, tmp_path: Path) -> Settings:
 
         story = zstandard.ZstdCompressor().compress(f'{{"loc": "{HUB}"}}'.encode())
         insert_story(session, run.id, {"timeline": (1, story)})
-        for table in ("found_secrets", "logins", "call_times"):
+        for table in ("found_secrets", "logins", "call_times", "timeline_chunks", "timelines"):
             session.execute(text(f"DROP TABLE {table}"))
         for table, column in SENDERS:
             session.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))

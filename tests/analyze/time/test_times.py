@@ -231,7 +231,7 @@ def test_a_replayed_graph_is_compiled_code() -> None:
         event("cutlass_gemm", "kernel", 70, 2, correlation=9),
     )  # fmt: skip
     assert {one.category: one.us for one in found.categories} == {
-        "extern_gemm": 3, "triton_pointwise": 2, "eager": 2,
+        "extern_gemm": 3, "triton_pointwise": 2, "eager_gemm": 2,
     }  # fmt: skip
     assert "kernels ran in recorded graphs" in {one.what for one in found.findings}
 

@@ -15,7 +15,7 @@ from inductorscope.formats.text import split_top
 _SIZES = r"(\([^()]*\))"
 # `buf0 = empty((3, 72), device='cpu', dtype=torch.float32)`, also `empty_strided` with strides
 _EMPTY = re.compile(
-    rf"\s+(\w+) = empty\w*\({_SIZES}, (?:{_SIZES}, )?device='(\w+)[^']*', dtype=torch\.(\w+)\)"
+    rf"\s+(\w+) = empty\w*\({_SIZES}, (?:{_SIZES}, )?device='(\w++)[^']*+', dtype=torch\.(\w+)\)"
 )
 # `buf0 = empty_strided_cpu((3, 72), (72, 1), torch.float32)`
 _EMPTY_ON = re.compile(rf"\s+(\w+) = empty_strided_(\w+)\({_SIZES}, {_SIZES}, torch\.(\w+)\)")

@@ -65,15 +65,17 @@ def with_reserve(engine: Engine, work: Callable[[], Result]) -> Result:
     folder = folder_of(engine)
     if folder is None:
         return work()
+    was_full = False
     try:
         done = work()
     except (DBAPIError, OSError) as error:
         if not is_full(error):
             raise
+        was_full = True
         release_reserve(folder)
         _empty_wal(engine)
         done = work()
-    if Disk.of(folder).lacks():
+    if was_full or Disk.of(folder).lacks():
         give_back(engine)
         fill_reserve(engine)
     return done
